@@ -1,0 +1,76 @@
+"""Sottovoce: statistics of a population without a trusted server.
+
+>>> import sottovoce as sv
+>>> m = sv.OUE(["car", "bike", "train", "foot"], epsilon=1.0)
+>>> estimate = m.estimate(m.aggregate(m.randomise(["car", "bike", "car", "foot"] * 1000)))
+>>> estimate.n
+4000
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from .aggregate import Aggregate
+    from .ask import ask
+    from .domain import Attribute, Domain, Schema
+    from .errors import SottovoceError
+    from .estimate import Estimate
+    from .guarantee import Guarantee, Promise
+    from .mechanism import Channel, Mechanism
+    from .mechanisms import GRR, OUE
+    from .report import Reports
+    from .study import Study
+
+_HOME = {
+    "Aggregate": "aggregate",
+    "Attribute": "domain",
+    "Channel": "mechanism",
+    "Domain": "domain",
+    "Estimate": "estimate",
+    "GRR": "mechanisms",
+    "Guarantee": "guarantee",
+    "Mechanism": "mechanism",
+    "OUE": "mechanisms",
+    "Promise": "guarantee",
+    "Reports": "report",
+    "Schema": "domain",
+    "SottovoceError": "errors",
+    "Study": "study",
+    "ask": "ask",
+}
+
+__all__ = [
+    "GRR",
+    "OUE",
+    "Aggregate",
+    "Attribute",
+    "Channel",
+    "Domain",
+    "Estimate",
+    "Guarantee",
+    "Mechanism",
+    "Promise",
+    "Reports",
+    "Schema",
+    "SottovoceError",
+    "Study",
+    "__version__",
+    "ask",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

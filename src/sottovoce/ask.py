@@ -1,0 +1,66 @@
+"""The first minute: from a column to an estimate in one line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from .domain import Attribute, Domain, Label, Missing
+from .estimate import Estimate
+from .guarantee import checked_epsilon
+from .mechanisms import GRR, OUE
+
+
+def ask(
+    answers: Any,
+    *,
+    epsilon: float,
+    values: Sequence[Label] | int | None = None,
+    name: str | None = None,
+    missing: Missing = "refuse",
+    public_data: bool = False,
+) -> Estimate:
+    """Randomise a column of answers and estimate the fractions from the reports alone.
+
+    This plays every role on one machine, to try things out. In a real collection `randomise` runs
+    on each participant's side.
+
+    Parameters
+    ----------
+    answers : array-like
+        One answer per person.
+    epsilon : float
+        Privacy parameter, above 0 and at most 20; 1 is a common choice.
+    values : sequence or int
+        The possible answers, declared beforehand.
+    name : str, optional
+        What was asked; taken from the column where it has a name.
+    missing : {"refuse", "value", "public"}
+        What a missing answer is; see `Domain`.
+    public_data : bool
+        Allows leaving `values` out: they are then read off the data.
+
+    Returns
+    -------
+    Estimate
+        By GRR or OUE, whichever has the smaller error (GRR iff d < 3 e^ε + 2).
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> sv.ask(["yes", "no", "yes"] * 1000, values=["yes", "no"], epsilon=1.0).n
+    3000
+    """
+    epsilon = checked_epsilon(epsilon)
+    title = getattr(answers, "name", None) if name is None else name
+    if values is None:
+        values = list(Domain.infer(answers, public_data=public_data).values)
+    attribute = (
+        Attribute(title, values, missing=missing)
+        if isinstance(title, str) and title
+        else Domain(values, missing=missing)
+    )
+    best = GRR if attribute.size < 3 * math.exp(epsilon) + 2 else OUE
+    mechanism = best(attribute, epsilon=epsilon)
+    return mechanism.estimate(mechanism.aggregate(mechanism.randomise(answers)))

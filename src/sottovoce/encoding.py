@@ -1,0 +1,232 @@
+"""Columns of answers as people have them: lists, numpy, pandas, polars, pyarrow.
+
+Text columns of a data frame go through pyarrow where it is installed (millions of rows per
+tenth of a second); lists and object arrays through one dictionary look-up per answer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import AnswerError
+
+_MISSING, _UNKNOWN = -1, -2
+
+
+class Column(ABC):
+    """A one-dimensional column of answers."""
+
+    @abstractmethod
+    def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+        """Where each answer is in `values`: -1 missing, -2 unknown; and the unknown answers."""
+
+    @abstractmethod
+    def numbers(self) -> NDArray[np.float64]:
+        """The answers as numbers, NaN where missing."""
+
+    @abstractmethod
+    def distinct(self) -> list[Any]:
+        """The different answers, missing ones left out."""
+
+
+def as_column(answers: Any) -> Column:
+    """Wrap whatever holds the answers."""
+    if isinstance(answers, (str, bytes, Mapping)) or np.isscalar(answers) or answers is None:
+        raise AnswerError(
+            f"answers are one column, one entry per person; {type(answers).__name__} "
+            f"{answers!r} was given; for one person pass a list of one"
+        )
+    if hasattr(answers, "__arrow_c_stream__") or hasattr(answers, "__arrow_c_array__"):
+        arrow = _try_arrow(answers)
+        if arrow is not None:
+            return arrow
+    if hasattr(answers, "to_numpy"):
+        answers = answers.to_numpy()
+    array = answers if isinstance(answers, np.ndarray) else _as_array(answers)
+    if array.ndim != 1:
+        raise AnswerError(
+            f"answers are one column, one entry per person; the shape {array.shape} was given"
+        )
+    return _NumpyColumn(array)
+
+
+def first_few(values: Iterable[Any], most: int = 6) -> str:
+    """'a', 'b', … for messages."""
+    shown: list[str] = []
+    for value in values:
+        if len(shown) == most:
+            return ", ".join(shown) + ", …"
+        shown.append(repr(value))
+    return ", ".join(shown)
+
+
+def _as_array(answers: Any) -> NDArray[Any]:
+    try:
+        items = list(answers)
+    except TypeError:
+        raise AnswerError(
+            f"answers are one column, one entry per person; {type(answers).__name__} was given"
+        ) from None
+    if items and all(type(item) is int for item in items):
+        try:
+            return np.array(items, np.int64)
+        except OverflowError:
+            pass  # keep the huge integer as an object, so that the error can name it
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+class _NumpyColumn(Column):
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+
+    def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+        array = self._array
+        if array.dtype.kind == "b":
+            array = array.astype(np.int64)
+        if array.dtype.kind == "f":
+            return _lookup_numbers(array, values)
+        if array.dtype.kind in "iu" and isinstance(values, range):
+            inside = (array >= 0) & (array < len(values))
+            return np.where(inside, array, _UNKNOWN).astype(np.int64), _few(array[~inside])
+        if array.dtype.kind in "iu":
+            distinct, where = np.unique(array, return_inverse=True)
+            table, unknown = _lookup(distinct.tolist(), values)
+            return table[where], unknown
+        return _lookup(array.tolist(), values)
+
+    def numbers(self) -> NDArray[np.float64]:
+        return _as_numbers(self._array)
+
+    def distinct(self) -> list[Any]:
+        return list(dict.fromkeys(v for v in self._array.tolist() if not _is_missing(v)))
+
+
+class _ArrowColumn(Column):
+    def __init__(self, chunked: Any) -> None:
+        self._chunked = chunked
+
+    def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+        import pyarrow as pa
+
+        if not (pa.types.is_dictionary(self._chunked.type) or _is_text(self._chunked.type)):
+            return _NumpyColumn(self._plain()).positions(values)
+        parts, unknown = [], []
+        for chunk in self._encoded().chunks:
+            table, strange = _lookup(chunk.dictionary.to_pylist(), values)
+            table = np.append(table, _MISSING)  # where index -1, a null, points to
+            parts.append(table[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
+            used = parts[-1] == _UNKNOWN
+            unknown += strange if used.any() else []
+        codes = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return codes, unknown
+
+    def numbers(self) -> NDArray[np.float64]:
+        return _as_numbers(self._plain())
+
+    def distinct(self) -> list[Any]:
+        return [v for v in self._chunked.unique().to_pylist() if not _is_missing(v)]
+
+    def _encoded(self) -> Any:
+        import pyarrow as pa
+
+        return (
+            self._chunked
+            if pa.types.is_dictionary(self._chunked.type)
+            else self._chunked.dictionary_encode()
+        )
+
+    def _plain(self) -> NDArray[Any]:
+        array: NDArray[Any] = self._chunked.to_numpy()
+        return array
+
+
+def _try_arrow(answers: Any) -> Column | None:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    try:
+        chunked = pa.chunked_array(answers)
+    except (pa.ArrowException, TypeError, ValueError):
+        return None  # a data frame, or a column of mixed objects: the general path judges it
+    return _ArrowColumn(chunked)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, pandas.NA and NaT: everything that is not equal to itself, or says so."""
+    if value is None:
+        return True
+    if isinstance(value, (str, int)):
+        return False
+    same = value == value
+    return not (isinstance(same, (bool, np.bool_)) and bool(same))
+
+
+def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    index: dict[Any, int] = {value: k for k, value in enumerate(values)}
+    try:
+        found = [index.get(answer, _UNKNOWN) for answer in answers]
+    except TypeError:  # an unhashable answer, such as a list
+        found = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
+    codes = np.array(found, np.int64) if found else np.zeros(0, np.int64)
+    unknown: dict[str, Any] = {}
+    for k in np.flatnonzero(codes == _UNKNOWN).tolist():
+        if _is_missing(answers[k]):
+            codes[k] = _MISSING
+        else:
+            unknown.setdefault(repr(answers[k]), answers[k])
+    return codes, list(unknown.values())
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _lookup_numbers(
+    array: NDArray[Any], values: Sequence[Any]
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Floats where whole numbers were declared: a data frame makes them when some are missing."""
+    absent = np.isnan(array)
+    distinct, where = np.unique(array[~absent], return_inverse=True)
+    table, unknown = _lookup([int(v) if v.is_integer() else v for v in distinct.tolist()], values)
+    codes = np.full(array.size, _MISSING, np.int64)
+    codes[~absent] = table[where]
+    return codes, unknown
+
+
+def _few(array: NDArray[Any]) -> list[Any]:
+    found: list[Any] = np.unique(array).tolist()
+    return found
+
+
+def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    if array.dtype.kind == "O":
+        array = np.array([np.nan if _is_missing(value) else value for value in array], object)
+        text = next((value for value in array if isinstance(value, (str, bytes))), None)
+        if text is not None:
+            raise AnswerError(f"the answer {text!r} is text; these answers must be numbers")
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise AnswerError(
+            f"these answers must be numbers; a column of {array.dtype} was given"
+        ) from error

@@ -1,0 +1,77 @@
+"""Every error that Sottovoce raises on purpose.
+
+::
+
+    SottovoceError
+    ├── ParameterError (ValueError)    something given to a mechanism or call is not allowed
+    ├── AnswerError (ValueError)       an answer outside the public domain, or missing
+    ├── WireError (ValueError)         bytes or a file that are not what they claim to be
+    │   └── DigestError                well formed, but made under another study or mechanism
+    ├── MergeError (ValueError)        aggregates that do not belong together, or would overflow
+    ├── StudyError (ValueError)        a study file that cannot be a contract
+    ├── EstimateError (ValueError)     there is nothing to estimate from
+    ├── GuaranteeError (ValueError)    a promise that cannot be kept, so it is not made
+    │   └── SeededError                reproducible randomness outside `sottovoce.testing`
+    ├── FileError (OSError)            a file that cannot be read or written whole
+    └── MissingExtraError (ImportError)  an optional package is needed
+
+A message says what was given, what is allowed and what to do.
+"""
+
+from __future__ import annotations
+
+
+class SottovoceError(Exception):
+    """Base of every error raised on purpose."""
+
+
+class ParameterError(SottovoceError, ValueError):
+    """A parameter is not allowed."""
+
+
+class AnswerError(SottovoceError, ValueError):
+    """An answer is outside the public domain, or missing where missing is not a value."""
+
+
+class WireError(SottovoceError, ValueError):
+    """Bytes or a file are malformed: wrong version, range, length or layout."""
+
+
+class DigestError(WireError):
+    """Well-formed reports or counts that belong to another study or mechanism."""
+
+
+class MergeError(SottovoceError, ValueError):
+    """Aggregates cannot be added."""
+
+
+class StudyError(SottovoceError, ValueError):
+    """A study is malformed."""
+
+
+class EstimateError(SottovoceError, ValueError):
+    """An estimate cannot be made from what was given."""
+
+
+class GuaranteeError(SottovoceError, ValueError):
+    """A promise cannot be made; the message says why."""
+
+
+class SeededError(GuaranteeError):
+    """Reports drawn from a seed were used outside `sottovoce.testing`."""
+
+
+class FileError(SottovoceError, OSError):
+    """A file cannot be read or written."""
+
+
+class MissingExtraError(SottovoceError, ImportError):
+    """An optional package is not installed."""
+
+    @classmethod
+    def of(cls, package: str, extra: str, purpose: str) -> MissingExtraError:
+        """Say which package is missing, what for, and how to install it."""
+        return cls(
+            f"{purpose} needs the package {package!r}, which is not installed; "
+            f"install it with: pip install 'sottovoce[{extra}]'"
+        )

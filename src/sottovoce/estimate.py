@@ -1,0 +1,252 @@
+"""Estimates: values, how wrong they may be, and what they are.
+
+Values are fractions of the population (means for numbers). Standard errors and intervals speak of
+the people who reported, whose answers are taken as fixed: they measure the noise that privacy
+adds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .domain import Domain
+from .errors import EstimateError, MissingExtraError, ParameterError
+from .guarantee import Guarantee
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Floats = NDArray[np.float64]
+ErrorFrom = Literal["exact", "plug-in", "bootstrap", "raw"]
+_MOST_COVARIANCE = 20_000
+
+
+class Interval(NamedTuple):
+    """Lower and upper ends, one per value."""
+
+    low: Floats
+    high: Floats
+
+
+class Errors(NamedTuple):
+    """How far an estimate is from the truth.
+
+    `mse` is the mean over values of the squared error and `total_l2` its sum, `rmse` the root of
+    `mse`, `tv` the total variation distance (half the sum of absolute errors, also called AVD),
+    `max` the largest absolute error.
+    """
+
+    mse: float
+    total_l2: float
+    rmse: float
+    tv: float
+    max: float
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """An estimated distribution.
+
+    Attributes
+    ----------
+    values : ndarray
+        Fractions, in the order of `labels`. Unbiased ones may be negative; see `project`.
+    variance : ndarray
+        Variance of each value.
+    n : int
+        How many reports it rests on.
+    method : str
+        How it was made; `mechanism.methods` explains the names.
+    biased : bool
+        Whether its expectation differs from the truth.
+    error_from : {"exact", "plug-in", "bootstrap", "raw"}
+        Where the variance comes from. ``"plug-in"``: the exact formula at the estimated values.
+        ``"raw"``: the error of the unbiased estimate that this one was projected from.
+    guarantee : Guarantee
+        What was promised to the people whose reports these are.
+    """
+
+    values: Floats
+    variance: Floats
+    n: int
+    domain: Domain
+    guarantee: Guarantee
+    method: str = "unbiased"
+    biased: bool = False
+    error_from: ErrorFrom = "plug-in"
+    raw: Estimate | None = None
+    _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
+
+    @property
+    def labels(self) -> Sequence[str | int]:
+        """The values' names in order."""
+        return self.domain.labels
+
+    @property
+    def name(self) -> str:
+        """The attribute's name, empty when it has none."""
+        return getattr(self.domain, "name", "")
+
+    @property
+    def std_error(self) -> Floats:
+        """Standard error of each value."""
+        return np.sqrt(self.variance)
+
+    @property
+    def covariance(self) -> Floats | None:
+        """Covariance matrix of the values, made when asked for; None where it is not known."""
+        if self._covariance is None:
+            return None
+        if self.values.size > _MOST_COVARIANCE:
+            raise EstimateError(
+                f"a covariance matrix of {self.values.size:,} values would not fit in memory "
+                f"(the most is {_MOST_COVARIANCE:,}); use .variance or .std_error"
+            )
+        return self._covariance()
+
+    @property
+    def counts(self) -> Floats:
+        """Estimated numbers of people: values times n."""
+        return self.values * self.n
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """A normal-approximation interval around each value; around the raw one if projected.
+
+        Parameters
+        ----------
+        confidence : float
+            Between 0 and 1, for each value on its own.
+        """
+        if not isinstance(confidence, float) or not 0 < confidence < 1:
+            raise ParameterError(
+                f"confidence is {confidence!r}; it must lie strictly between 0 and 1, such as 0.95"
+            )
+        half = NormalDist().inv_cdf(0.5 + confidence / 2) * self.std_error
+        middle = self.values if self.raw is None else self.raw.values
+        return Interval(middle - half, middle + half)
+
+    def project(self, method: str = "norm-sub") -> Estimate:
+        """The nearest valid distribution: no negative value, sum one. Biased, and marked so.
+
+        ``"norm-sub"`` subtracts one constant and clips at zero, so that the sum is one; this is
+        the Euclidean projection on the simplex. The interval stays that of the raw estimate.
+        """
+        if method != "norm-sub":
+            raise ParameterError(f"there is no projection {method!r}; available: 'norm-sub'")
+        return replace(
+            self,
+            values=_norm_sub(self.values),
+            method=f"{self.method} + {method}",
+            biased=True,
+            error_from="raw",
+            raw=self.raw or self,
+            _covariance=None,
+        )
+
+    def error(self, truth: ArrayLike | Mapping[Any, float]) -> Errors:
+        """Distance to true fractions, given in the order of `labels` or as a mapping."""
+        true = self._as_fractions(truth)
+        gap = self.values - true
+        mse = float(np.mean(gap**2))
+        return Errors(
+            mse=mse,
+            total_l2=float(np.sum(gap**2)),
+            rmse=float(np.sqrt(mse)),
+            tv=float(np.abs(gap).sum() / 2),
+            max=float(np.abs(gap).max()),
+        )
+
+    def rows(self, confidence: float = 0.95) -> list[dict[str, Any]]:
+        """One plain dictionary per value, for tables and JSON."""
+        low, high = self.interval(confidence)
+        columns = (self.values, self.std_error, low, high)
+        return [
+            {
+                "value": label,
+                "estimate": float(estimate),
+                "std_error": float(std_error),
+                "low": float(a),
+                "high": float(b),
+            }
+            for label, estimate, std_error, a, b in zip(self.labels, *columns, strict=True)
+        ]
+
+    def to_frame(self, confidence: float = 0.95, *, backend: str = "pandas") -> Any:
+        """A data frame with columns value, estimate, std_error, low, high.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+            Which library's frame to make.
+        """
+        try:
+            import narwhals as nw
+        except ImportError as error:
+            raise MissingExtraError.of("narwhals", "frame", "to_frame()") from error
+        low, high = self.interval(confidence)
+        columns = {
+            "value": list(self.labels),
+            "estimate": self.values,
+            "std_error": self.std_error,
+            "low": low,
+            "high": high,
+        }
+        try:
+            return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+        except ImportError as error:
+            raise MissingExtraError.of(backend, "frame", f"a {backend} frame") from error
+        except ValueError as error:
+            raise ParameterError(
+                f"backend is {backend!r}; allowed are 'pandas', 'polars' and 'pyarrow'"
+            ) from error
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Bars with intervals; see `sottovoce.plot.estimate`."""
+        from . import plot
+
+        axes: Axes = plot.estimate(self, ax=ax, **options)
+        return axes
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        title = f"{self.name or 'estimate'}: {self.n:,} reports, {self.method}"
+        lines = [title, f"{'value':>16}  {'estimate':>9}  {'95 % interval':>19}"]
+        shown = range(min(self.values.size, 20))
+        lines += [
+            f"{self.labels[k]!s:>16}  {self.values[k]:9.4f}  [{low[k]:8.4f}, {high[k]:8.4f}]"
+            for k in shown
+        ]
+        if self.values.size > len(shown):
+            lines.append(f"{'…':>16}  and {self.values.size - len(shown):,} more values")
+        return "\n".join(lines)
+
+    def _as_fractions(self, truth: ArrayLike | Mapping[Any, float]) -> Floats:
+        if isinstance(truth, Mapping):
+            if set(truth) != set(self.labels):
+                raise ParameterError(
+                    "the truth must name every value once; it differs in "
+                    f"{sorted(map(str, set(truth) ^ set(self.labels)))[:6]}"
+                )
+            truth = [truth[label] for label in self.labels]
+        true = np.asarray(truth, float)
+        if true.shape != self.values.shape or not abs(true.sum() - 1) < 1e-6 or (true < 0).any():
+            raise ParameterError(
+                f"the truth must be {self.values.size} fractions from 0 on that sum to 1; "
+                f"given were {true.size} numbers that sum to {true.sum():g}"
+            )
+        return true
+
+
+def _norm_sub(values: Floats) -> Floats:
+    """max(values - c, 0) with the c that makes the sum one, found by sorting."""
+    descending = np.sort(values)[::-1]
+    excess = (np.cumsum(descending) - 1) / np.arange(1, values.size + 1)
+    kept = np.flatnonzero(descending > excess)[-1]
+    projected: Floats = np.maximum(values - excess[kept], 0.0)
+    return projected

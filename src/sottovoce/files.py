@@ -1,0 +1,70 @@
+"""Files that are either whole or not there."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from .errors import FileError
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file that appears under its name only when everything is on disk.
+
+    The bytes go to a temporary file in the same folder, which replaces `path` at the end; after
+    an error (a full disk, a bug, Ctrl-C) `path` is as it was and the temporary file is gone.
+    """
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise FileError(f"cannot write {str(target)!r}: {_reason(error)}") from error
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(target)
+    except BaseException as error:
+        Path(name).unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, FileError):
+            raise FileError(
+                f"could not write {str(target)!r}: {_reason(error)}; nothing was left behind"
+            ) from error
+        raise
+
+
+def read_file(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file, or a FileError that says why not."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise FileError(f"cannot read {os.fspath(path)!r}: {_reason(error)}") from error
+
+
+@contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A file opened for reading, or a FileError that says why not."""
+    try:
+        stream = Path(path).open("rb")  # noqa: SIM115, closed below
+    except OSError as error:
+        raise FileError(f"cannot read {os.fspath(path)!r}: {_reason(error)}") from error
+    with stream:
+        yield stream
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _umask() -> int:
+    # mkstemp makes the file private to its owner; give it the mode that open() would have given.
+    current = os.umask(0)
+    os.umask(current)
+    return current

@@ -1,0 +1,231 @@
+"""What is promised, to whom, against whom, and assuming what.
+
+A guarantee is a tuple of promises, never a bare number. Promises add up only when they speak of
+the same thing; everything else is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+from .errors import GuaranteeError, ParameterError
+
+MOST_EPSILON = 20.0
+
+LDP = "local differential privacy"
+_ADDS_UP = frozenset({LDP})
+
+ANY_CHANGE = "any two answers"
+ONE_ANSWER = "one answer of one person"
+WHOEVER_SEES = "whoever sees the report"
+OWN_DEVICE = (
+    "the answer is randomised on the participant's side, once, with the system's randomness"
+)
+
+WHO_ANSWERED = "who gave no answer is public knowledge, as the study declares"
+
+
+def checked_epsilon(epsilon: Any) -> float:
+    """A privacy parameter as a float, or an error that says what is allowed."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
+        raise ParameterError(
+            f"epsilon is {epsilon!r}; it must be a number above 0 and at most {MOST_EPSILON:g}"
+        )
+    value = float(epsilon)
+    if not 0 < value <= MOST_EPSILON:  # also false for NaN
+        raise ParameterError(
+            f"epsilon is {value!r}; it must be above 0 (0 would say nothing) and at most "
+            f"{MOST_EPSILON:g} (more would hide nothing); 1 is a common choice"
+        )
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """One promise.
+
+    Attributes
+    ----------
+    notion : str
+        The definition of privacy, for example "local differential privacy".
+    epsilon, delta : float
+        Its parameters; `delta` is 0 for a pure promise.
+    neighbours : str
+        Which inputs cannot be told apart.
+    unit : str
+        What is protected.
+    against : str
+        Who may look.
+    assuming : tuple of str
+        What must be true for the promise to hold.
+    """
+
+    notion: str
+    epsilon: float
+    delta: float = 0.0
+    neighbours: str = ANY_CHANGE
+    unit: str = ONE_ANSWER
+    against: str = WHOEVER_SEES
+    assuming: tuple[str, ...] = (OWN_DEVICE,)
+
+    def __post_init__(self) -> None:
+        if not (self.epsilon >= 0 and 0 <= self.delta <= 1):
+            raise GuaranteeError(
+                f"a promise with epsilon={self.epsilon!r} and delta={self.delta!r} means nothing; "
+                "epsilon must be at least 0 and delta between 0 and 1"
+            )
+
+    @property
+    def subject(self) -> tuple[str, str, str, str]:
+        """What the promise speaks of; only promises with the same subject add up."""
+        return (self.notion, self.neighbours, self.unit, self.against)
+
+    def words(self) -> str:
+        """The promise in plain words."""
+        ratio = math.exp(self.epsilon)
+        belief = ratio / (1 + ratio)
+        lines = [
+            f"{self.notion}, epsilon = {self.epsilon:g}"
+            + (f", delta = {self.delta:g}" if self.delta else ""),
+            f"What is protected: {self.unit}, against {self.against}.",
+            f"What it means: for {self.neighbours}, what is seen is at most {ratio:.3g} times as "
+            f"likely under one as under the other; someone who held both for equally likely ends "
+            f"at most {belief:.0%} sure of one"
+            + (f", except with probability {self.delta:g}." if self.delta else "."),
+        ]
+        lines += [f"Assuming: {assumption}." for assumption in self.assuming]
+        return "\n".join(lines)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "notion": self.notion,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "neighbours": self.neighbours,
+            "unit": self.unit,
+            "against": self.against,
+            "assuming": list(self.assuming),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """Promises that hold together; printing it says them in plain words.
+
+    Attributes
+    ----------
+    promises : tuple of Promise
+        Empty when nothing is promised.
+    reason : str
+        Why nothing is promised.
+
+    Examples
+    --------
+    >>> once = Guarantee((Promise(LDP, 0.5),))
+    >>> (once + once).epsilon
+    1.0
+    """
+
+    promises: tuple[Promise, ...]
+    reason: str = ""
+
+    @classmethod
+    def none(cls, reason: str) -> Guarantee:
+        """No promise at all, and why."""
+        return cls((), reason)
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of the only promise; refused when there is not exactly one."""
+        return self._only().epsilon
+
+    @property
+    def delta(self) -> float:
+        """The delta of the only promise; refused when there is not exactly one."""
+        return self._only().delta
+
+    def _only(self) -> Promise:
+        if len(self.promises) != 1:
+            raise GuaranteeError(
+                f"this guarantee makes {len(self.promises)} promises, so it has no single epsilon; "
+                f"look at .promises{f' ({self.reason})' if self.reason else ''}"
+            )
+        return self.promises[0]
+
+    def __add__(self, other: Guarantee) -> Guarantee:
+        """What is promised to someone whose answer is released under both (basic composition)."""
+        if not isinstance(other, Guarantee):
+            return NotImplemented
+        for side in (self, other):
+            if not side.promises:
+                return Guarantee.none(side.reason)
+        mine = {promise.subject: promise for promise in self.promises}
+        theirs = {promise.subject: promise for promise in other.promises}
+        if mine.keys() != theirs.keys():
+            strange = sorted(mine.keys() ^ theirs.keys())[0]
+            raise GuaranteeError(
+                f"these guarantees speak of different things and do not add up: only one of them "
+                f"promises {strange[0]} for {strange[2]} against {strange[3]}; "
+                "state them side by side"
+            )
+        return Guarantee(tuple(_added(mine[subject], theirs[subject]) for subject in mine))
+
+    def times(self, releases: int) -> Guarantee:
+        """What is promised to someone whose answer is released that often with fresh noise."""
+        if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
+            raise ParameterError(f"releases is {releases!r}; it must be a whole number from 1 on")
+        total = self
+        for _ in range(releases - 1):
+            total = total + self
+        return total
+
+    def about(self, unit: str, neighbours: str) -> Guarantee:
+        """The same promises about a larger unit, for example all answers of one person."""
+        promises = (replace(p, unit=unit, neighbours=neighbours) for p in self.promises)
+        return Guarantee(tuple(promises), self.reason)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON."""
+        return {
+            "promises": [promise.as_dict() for promise in self.promises],
+            "reason": self.reason,
+            "words": str(self),
+        }
+
+    def __str__(self) -> str:
+        if not self.promises:
+            return f"No privacy is promised: {self.reason}."
+        return "\n\n".join(promise.words() for promise in self.promises)
+
+
+def composed(guarantees: Iterable[Guarantee]) -> Guarantee:
+    """The guarantee of several releases about the same unit."""
+    total: Guarantee | None = None
+    for guarantee in guarantees:
+        total = guarantee if total is None else total + guarantee
+    if total is None:
+        raise GuaranteeError("there is nothing to compose: no guarantee was given")
+    return total
+
+
+def _added(a: Promise, b: Promise) -> Promise:
+    if a.notion not in _ADDS_UP:
+        raise GuaranteeError(f"promises of {a.notion} do not add up; state them side by side")
+    return replace(
+        a,
+        epsilon=_sum_up(a.epsilon, b.epsilon),
+        delta=min(1.0, _sum_up(a.delta, b.delta)),
+        assuming=tuple(dict.fromkeys(a.assuming + b.assuming)),
+    )
+
+
+def _sum_up(a: float, b: float) -> float:
+    """a + b, rounded up where it is not exact: a promise never rounds in its own favour."""
+    total = a + b
+    return math.nextafter(total, math.inf) if Fraction(total) < Fraction(a) + Fraction(b) else total

@@ -1,0 +1,44 @@
+"""Compiled loops: arrays in, arrays out. They know nothing of privacy.
+
+numba is imported on the first use of a kernel, not with the package. numba does not check
+bounds: every kernel that indexes by a value guards it first.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bits import bernoulli, column_counts, place_truth, settle
+    from .categorical import below, grr, histogram, narrow
+
+_HOME = {
+    "bernoulli": "bits",
+    "settle": "bits",
+    "place_truth": "bits",
+    "column_counts": "bits",
+    "grr": "categorical",
+    "below": "categorical",
+    "histogram": "categorical",
+    "narrow": "categorical",
+}
+
+__all__ = [
+    "below",
+    "bernoulli",
+    "column_counts",
+    "grr",
+    "histogram",
+    "narrow",
+    "place_truth",
+    "settle",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = function
+    return function

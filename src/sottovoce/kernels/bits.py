@@ -1,0 +1,203 @@
+"""Bits: exact Bernoulli lanes, and counts per bit position.
+
+A probability is an integer T out of 2^128, given as its upper and lower 64 bits. A lane is 1 when
+128 random bits, read from the top, are below T. Lanes are compared lazily: most are decided by
+the first few bits, and only undecided lanes draw more.
+
+Bit order everywhere: bit v is bit (v mod 8) of byte (v div 8), least significant first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_ONE = np.uint64(1)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_WIDE = 64  # words of a row that are counted together
+_STRIP = 512  # words of output that stay in the first-level cache together with their planes
+
+
+@njit(cache=True, nogil=True)
+def bernoulli(words, planes, upper, lower, out, undecided, extra, used):
+    """Fill `out` with Bernoulli lanes; returns (first unsettled word, extra words used).
+
+    `words` holds `planes` bit planes of `out.size` words each, plane-major, `planes` <= 64.
+    """
+    size = out.size
+    for start in range(0, size, _STRIP):
+        stop = min(start + _STRIP, size)
+        less = out[start:stop]
+        equal = undecided[start:stop]
+        less[:] = np.uint64(0)
+        equal[:] = _ALL
+        for plane in range(planes):
+            random = words[plane * size + start : plane * size + stop]
+            if (upper >> np.uint64(63 - plane)) & _ONE:
+                for i in range(less.size):
+                    less[i] |= equal[i] & ~random[i]
+                    equal[i] &= random[i]
+            else:
+                for i in range(less.size):
+                    equal[i] &= ~random[i]
+    return settle(out, undecided, planes, upper, lower, 0, extra, used)
+
+
+@njit(cache=True, nogil=True)
+def settle(out, undecided, planes, upper, lower, start, extra, used):
+    """Decide the lanes that tied on the first `planes` bits, with fresh bits from `extra`.
+
+    Stops before a word whose lanes might need more than what is left of `extra`, and returns its
+    index: refill and call again with it as `start`.
+    """
+    shift = np.uint64(planes)
+    # The rest of the threshold, moved to the top of two 64-bit words. A shift by 64 is undefined.
+    first = upper
+    second = lower
+    if planes == 64:
+        first, second = lower, np.uint64(0)
+    elif planes > 0:
+        first = (upper << shift) | (lower >> (np.uint64(64) - shift))
+        second = lower << shift
+    if first == 0 and second == 0:  # nothing left to be below: every tie is "not less"
+        return out.size, used
+    for i in range(start, out.size):
+        lanes = undecided[i]
+        if lanes == 0:
+            continue
+        if used + 128 > extra.size:
+            return i, used
+        less = out[i]
+        while lanes:
+            lane = lanes & (~lanes + _ONE)
+            lanes ^= lane
+            draw = extra[used]
+            used += 1
+            if draw < first:
+                less |= lane
+            elif draw == first:
+                if extra[used] < second:
+                    less |= lane
+                used += 1
+        out[i] = less
+    return out.size, used
+
+
+@njit(cache=True, nogil=True)
+def place_truth(rows, codes, truth, last_mask):
+    """Overwrite bit codes[i] of row i with bit i of `truth`; clear the padding of the last byte."""
+    last = rows.shape[1] - 1
+    for i in range(rows.shape[0]):
+        byte = codes[i] >> 3
+        bit = codes[i] & 7
+        coin = (truth[i >> 3] >> (i & 7)) & 1
+        rows[i, byte] = (rows[i, byte] & ~(1 << bit)) | (coin << bit)
+        rows[i, last] &= last_mask
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add3(a, b, c):
+    """Carry-save adder: (sum, carry) of three bit vectors."""
+    half = a ^ b
+    return half ^ c, (a & b) | (half & c)
+
+
+@njit(cache=True, nogil=True)
+def _sixteen(words, at, stride, size, planes, carry, to):
+    """Add 16 rows of `size` <= _WIDE words to four planes; what overflows goes to `carry`.
+
+    Harley and Seal's carry-save tree. Row r starts at word at + r * stride, plane k at word
+    k * _WIDE, and the carry, which counts sixteen, at word `to`. Flat indices with a constant
+    distance between planes: with a view for each, or an offset, the compiler cannot prove that
+    they do not overlap, and gives up on vector instructions.
+    """
+    for j in range(size):
+        i = at + j
+        ones, a = _add3(planes[j], words[i], words[i + stride])
+        ones, b = _add3(ones, words[i + 2 * stride], words[i + 3 * stride])
+        twos, c = _add3(planes[j + _WIDE], a, b)
+        ones, a = _add3(ones, words[i + 4 * stride], words[i + 5 * stride])
+        ones, b = _add3(ones, words[i + 6 * stride], words[i + 7 * stride])
+        twos, d = _add3(twos, a, b)
+        fours, e = _add3(planes[j + 2 * _WIDE], c, d)
+        ones, a = _add3(ones, words[i + 8 * stride], words[i + 9 * stride])
+        ones, b = _add3(ones, words[i + 10 * stride], words[i + 11 * stride])
+        twos, c = _add3(twos, a, b)
+        ones, a = _add3(ones, words[i + 12 * stride], words[i + 13 * stride])
+        ones, b = _add3(ones, words[i + 14 * stride], words[i + 15 * stride])
+        twos, d = _add3(twos, a, b)
+        fours, f = _add3(fours, c, d)
+        eights, out = _add3(planes[j + 3 * _WIDE], e, f)
+        planes[j] = ones
+        planes[j + _WIDE] = twos
+        planes[j + 2 * _WIDE] = fours
+        planes[j + 3 * _WIDE] = eights
+        carry[to + j] = out
+
+
+@njit(cache=True, nogil=True)
+def _strip(words, at, stride, size, groups, planes, scratch):
+    """Bit-sliced counts of `groups` <= 256 groups of 16 rows: planes 0..12 of weight 2^k."""
+    planes[:] = np.uint64(0)
+    scratch[:] = np.uint64(0)
+    low, middle = planes[: 4 * _WIDE], planes[4 * _WIDE : 8 * _WIDE]
+    high, top = planes[8 * _WIDE : 12 * _WIDE], planes[12 * _WIDE :]
+    sixteens, carries = scratch[: 16 * _WIDE], scratch[16 * _WIDE :]
+    for group in range(groups):
+        turn = group % 16
+        start = at + group * 16 * stride
+        if stride == _WIDE:  # the same call, compiled with constant distances: twice as fast
+            _sixteen(words, start, _WIDE, _WIDE, low, sixteens, turn * _WIDE)
+        else:
+            _sixteen(words, start, stride, size, low, sixteens, turn * _WIDE)
+        if turn == 15 or group == groups - 1:
+            _sixteen(sixteens, 0, _WIDE, size, middle, carries, group // 16 * _WIDE)
+            sixteens[:] = np.uint64(0)
+    _sixteen(carries, 0, _WIDE, size, high, top, 0)
+
+
+@njit(cache=True, nogil=True)
+def _unpack(planes, counts):
+    """Add 13 planes to `counts`, 64 cells per word."""
+    for j in range(counts.size // 64):
+        cell = counts[64 * j : 64 * j + 64]
+        for level in range(13):
+            word = planes[level * _WIDE + j]
+            for bit in range(64):
+                cell[bit] += np.int64(((word >> np.uint64(bit)) & _ONE) << np.uint64(level))
+
+
+@njit(cache=True, nogil=True)
+def column_counts(rows):
+    """How many rows have each bit set: int64 array of 8 * rows.shape[1].
+
+    Short rows are laid side by side until they fill whole words, and long ones are cut into
+    strips, so that one pass works on at most 512 bytes of 16 rows. `rows` is C-contiguous and
+    8-byte aligned.
+    """
+    n, width = rows.shape
+    side = 1  # the fewest rows that fill whole words
+    while side * width % 8:
+        side *= 2
+    side *= max(1, 8 * _WIDE // (side * width))
+    stride = side * width // 8
+    groups = n // (16 * side)
+    words = rows.reshape(n * width)[: groups * 16 * side * width].view(np.uint64)
+    planes = np.empty(13 * _WIDE, np.uint64)
+    scratch = np.empty(32 * _WIDE, np.uint64)
+    spread = np.zeros(stride * 64, np.int64)
+    for start in range(0, groups, 256):
+        some = min(256, groups - start)
+        for left in range(0, stride, _WIDE):
+            size = min(_WIDE, stride - left)
+            _strip(words, start * 16 * stride + left, stride, size, some, planes, scratch)
+            _unpack(planes, spread[64 * left : 64 * (left + size)])
+    counts = np.zeros(width * 8, np.int64)
+    for i in range(spread.size):
+        counts[i % counts.size] += spread[i]
+    for i in range(groups * 16 * side, n):
+        for j in range(width):
+            byte = rows[i, j]
+            for bit in range(8):
+                counts[j * 8 + bit] += (byte >> bit) & 1
+    return counts

@@ -1,0 +1,195 @@
+"""Categories: exact uniform integers, randomised response, histograms, range checks."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_WORD = np.uint64(64)
+_NO = np.uint64(0)
+_YES = np.uint64(1)
+_BLOCK = 128
+
+
+@njit(cache=True, nogil=True)
+def _below(bound, limit, extra, used):
+    """One uniform integer below `bound` <= 2^32 by multiply-shift; (value, extra words used).
+
+    A product whose low half is below limit = 2^32 mod bound is drawn again (Lemire 2019), which
+    makes the result exactly uniform. `used` beyond extra.size says that the words ran out.
+    """
+    while used < extra.size:
+        product = (extra[used] & _LOW) * bound
+        used += 1
+        if (product & _LOW) >= limit:
+            return product >> _HALF, used
+    return np.uint64(0), extra.size + 1
+
+
+@njit(cache=True, nogil=True)
+def below(words, bound, out, extra, used):
+    """Fill `out` with uniform integers below `bound`; returns (done, extra words used)."""
+    limit = np.uint64(2**32) % bound
+    for i in range(out.size):
+        product = (words[i] & _LOW) * bound
+        value = product >> _HALF
+        if (product & _LOW) < limit:
+            value, after = _below(bound, limit, extra, used)
+            if after > extra.size:
+                return i, used
+            used = after
+        out[i] = value
+    return out.size, used
+
+
+@njit(cache=True, nogil=True)
+def _grr_lane(code, high, size, half, upper, lower, extra, used):
+    """Redo one lane exactly: (report, extra words used), `used` beyond extra.size if they ran out.
+
+    `high` are the `half` bits already drawn for the keep coin; the pick among others is fresh.
+    """
+    top = upper >> (_WORD - half)
+    keep = high < top
+    if high == top:  # tied: compare the remaining bits of the threshold with fresh ones
+        if used + 2 > extra.size:
+            return code, extra.size + 1
+        rest = (upper << half) | (lower >> (_WORD - half))
+        keep = extra[used] < rest or (extra[used] == rest and extra[used + 1] < (lower << half))
+        used += 2
+    if keep:
+        return code, used
+    others = np.uint64(size - 1)
+    other, used = _below(others, np.uint64(2**32) % others, extra, used)
+    return other + (_YES if other >= code else _NO), used
+
+
+# The two block loops are the same in 32-bit and in 64-bit arithmetic, without comparisons:
+# x >> 31 (or 63) is -1 for a negative x. That, and casts that keep numba from widening, is what
+# the compiler turns into full vectors; the result is negative when some lane must be done again.
+
+
+@njit(cache=True, nogil=True)
+def _grr_block32(words, codes, others, top, limit, out):
+    """Halves of 16 bits; others < 2^15."""
+    i32, u32 = np.int32, np.uint32
+    redo = i32(0)
+    for i in range(out.size):
+        code = i32(codes[i])
+        high = i32(words[i] >> u32(16))
+        product = u32(i32(words[i] & u32(0xFFFF)) * i32(others))
+        other = i32(product >> u32(16))
+        other = i32(other + i32(1) + i32(i32(other - code) >> i32(31)))
+        keep = i32(i32(high - i32(top)) >> i32(31))
+        out[i] = i32(other ^ i32(i32(other ^ code) & keep))
+        tied = i32(i32(high ^ i32(top)) - i32(1))
+        redo = i32(redo | tied | i32(i32(product & u32(0xFFFF)) - i32(limit)))
+    return redo < 0
+
+
+@njit(cache=True, nogil=True)
+def _grr_block64(words, codes, others, top, limit, out):
+    """Halves of 32 bits; others < 2^31."""
+    redo = np.int64(0)
+    for i in range(out.size):
+        code = np.int64(codes[i])
+        high = np.int64(words[i] >> _HALF)
+        product = np.int64(words[i] & _LOW) * others
+        other = product >> 32
+        other += 1 + ((other - code) >> 63)
+        out[i] = other ^ ((other ^ code) & ((high - top) >> 63))
+        redo |= ((high ^ top) - 1) | ((product & 0xFFFFFFFF) - limit)
+    return redo < 0
+
+
+@njit(cache=True, nogil=True)
+def grr(words, codes, size, upper, lower, out, extra, used):
+    """Keep codes[i] with probability T/2^128, else one of the others; (done, extra words used).
+
+    One word of 32 or 64 bits per report: its high half is compared with the threshold, its low
+    half picks among the others. A block runs without branches; lanes that tied or were rejected
+    are done again exactly. When `extra` runs out, the block is left for the next call.
+    """
+    half = np.uint64(words.itemsize * 4)
+    low = (_YES << half) - _YES
+    others = np.int64(size - 1)
+    limit = np.int64((low + _YES) % np.uint64(others))
+    top = np.int64(upper >> (_WORD - half))
+    for start in range(0, out.size, _BLOCK):
+        stop = min(start + _BLOCK, out.size)
+        some_words, some_codes, some_out = words[start:stop], codes[start:stop], out[start:stop]
+        if words.itemsize == 4:
+            redo = _grr_block32(some_words, some_codes, others, top, limit, some_out)
+        else:
+            redo = _grr_block64(some_words, some_codes, others, top, limit, some_out)
+        if not redo:
+            continue
+        for i in range(start, stop):
+            word = np.uint64(words[i])
+            high = np.int64(word >> half)
+            if high == top or np.int64(((word & low) * np.uint64(others)) & low) < limit:
+                report, after = _grr_lane(
+                    np.uint64(codes[i]), np.uint64(high), size, half, upper, lower, extra, used
+                )
+                if after > extra.size:
+                    return start, used
+                used = after
+                out[i] = report
+    return out.size, used
+
+
+@njit(cache=True, nogil=True)
+def histogram(values, size):
+    """Counts of 0..size-1 as int64, or an empty array when a value is out of range.
+
+    Four tables break the dependency between neighbouring equal values; a large domain takes one,
+    so that it stays in the cache.
+    """
+    worst = values.dtype.type(0)
+    for i in range(values.size):
+        worst = max(worst, values[i])
+    if values.size and np.int64(worst) >= size:
+        return np.zeros(0, np.int64)
+    counts = np.zeros(size, np.int64)
+    if size > 65_536:
+        for i in range(values.size):
+            counts[values[i]] += 1
+        return counts
+    chunk = 1 << 30  # a 32-bit cell cannot overflow within it
+    for start in range(0, values.size, chunk):
+        part = values[start : min(start + chunk, values.size)]
+        tables = np.zeros((4, size), np.uint32)
+        t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
+        eights = part.size // 8 * 8
+        for i in range(0, eights, 8):
+            t0[part[i]] += np.uint32(1)
+            t1[part[i + 1]] += np.uint32(1)
+            t2[part[i + 2]] += np.uint32(1)
+            t3[part[i + 3]] += np.uint32(1)
+            t0[part[i + 4]] += np.uint32(1)
+            t1[part[i + 5]] += np.uint32(1)
+            t2[part[i + 6]] += np.uint32(1)
+            t3[part[i + 7]] += np.uint32(1)
+        for i in range(eights, part.size):
+            t0[part[i]] += np.uint32(1)
+        for v in range(size):
+            counts[v] += np.int64(t0[v]) + np.int64(t1[v]) + np.int64(t2[v]) + np.int64(t3[v])
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def narrow(values, size, out):
+    """Copy integers into `out`; the first index whose value is outside 0..size-1, or -1."""
+    last = np.int64(size - 1)
+    bad = np.int64(0)
+    for i in range(values.size):
+        wide = np.int64(values[i])  # an unsigned value beyond 2^63 becomes negative
+        bad |= wide | (last - wide)  # negative as soon as one of the two is
+        out[i] = wide
+    if bad < 0:
+        for i in range(values.size):
+            wide = np.int64(values[i])
+            if wide < 0 or wide > last:
+                return i
+    return -1

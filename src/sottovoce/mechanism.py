@@ -1,0 +1,392 @@
+"""The contracts that every mechanism keeps.
+
+A mechanism is one frozen object that owns its parameters: sampling, decoding, estimating,
+variance and guarantee all derive from it. The laws, checked over the whole registry by
+``tests/laws``, are: the exact epsilon of `channel()` is at most the guarantee; the default
+unbiased estimate has the truth as its expectation and `covariance` as its covariance; aggregates
+form a commutative monoid; decoding inverts encoding.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Context, Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .aggregate import Aggregate
+from .domain import Domain, Label
+from .errors import DigestError, EstimateError, ParameterError, WireError
+from .estimate import Estimate, Floats
+from .guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, checked_epsilon
+from .randomness import SYSTEM, Source, refuse_seeded
+from .report import Column, Reports
+
+MOST_OUTPUTS = 4096
+TINY = 4
+
+SEEDED = "the reports were drawn from a seed, which undoes them"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One way to estimate: where it comes from and whether it is biased."""
+
+    source: str
+    biased: bool
+
+
+@dataclass(frozen=True)
+class Channel:
+    """The exact law of a report given the answer.
+
+    Attributes
+    ----------
+    inputs : sequence
+        Answers, one per row.
+    outputs : sequence of str
+        Reports, one per column.
+    exact : tuple of tuples of Fraction
+        P(output | input).
+    """
+
+    inputs: Sequence[Label]
+    outputs: Sequence[str]
+    exact: tuple[tuple[Fraction, ...], ...]
+
+    @property
+    def matrix(self) -> Floats:
+        """P(output | input) as floats; rows are inputs and sum to one."""
+        return np.array([[float(cell) for cell in row] for row in self.exact])
+
+    def epsilon(self) -> float:
+        """The smallest epsilon for which the channel is locally differentially private."""
+        worst = Fraction(1)
+        for column in zip(*self.exact, strict=True):
+            if min(column) == 0:
+                if max(column) > 0:
+                    return math.inf
+                continue
+            worst = max(worst, max(column) / min(column))
+        context = Context(prec=60)
+        ratio = context.divide(Decimal(worst.numerator), Decimal(worst.denominator))
+        return float(context.ln(ratio))
+
+    def level(self, prior: ArrayLike) -> float:
+        """Localised information privacy at a prior: max |ln P(x|y)/P(x)| over all x and y."""
+        weights = np.asarray(prior, float)
+        if weights.shape != (len(self.inputs),) or not abs(weights.sum() - 1) < 1e-9:
+            raise ParameterError(
+                f"the prior must be {len(self.inputs)} probabilities that sum to 1; {prior!r} given"
+            )
+        if (weights < 0).any():
+            raise ParameterError(f"the prior has a negative probability: {prior!r}")
+        likely = self.matrix[weights > 0]
+        marginal = weights[weights > 0] @ likely
+        ratios = likely[:, marginal > 0] / marginal[marginal > 0]
+        with np.errstate(divide="ignore"):
+            return float(np.abs(np.log(ratios)).max())
+
+
+@dataclass(frozen=True, init=False)
+class Mechanism(ABC):
+    """A local randomiser: the participant's side and everything derived from it.
+
+    Parameters
+    ----------
+    domain : Domain, Attribute, int or sequence
+        The public values; an integer d means 0..d-1.
+    epsilon : float
+        Privacy parameter, above 0 and at most 20.
+    study : bytes, optional
+        Digest of the study that the reports belong to; without it they are bound to the
+        mechanism's own parameters.
+    """
+
+    domain: Domain
+    epsilon: float
+    study: bytes | None = field(default=None, repr=False)
+
+    #: Wire name, set by `register`; frozen with version 1.
+    id: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label],
+        *,
+        epsilon: float,
+        study: bytes | None = None,
+    ) -> None:
+        object.__setattr__(self, "domain", Domain.of(domain))
+        object.__setattr__(self, "epsilon", checked_epsilon(epsilon))
+        object.__setattr__(self, "study", study)
+        if study is not None and len(study) != 32:
+            raise ParameterError(f"a study digest has 32 bytes; {len(study)} were given")
+
+    # --- what it is -----------------------------------------------------------------------------
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What, beside the domain, decides the channel."""
+        return {"epsilon": self.epsilon}
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes that every report carries: the study's, or the mechanism's own."""
+        if self.study is not None:
+            return self.study
+        about = {
+            "mechanism": self.id,
+            "domain": self.domain.canonical(),
+            "parameters": self.parameters,
+        }
+        return canonical_digest("mechanism", about)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to everyone who sends a report."""
+        public = self.domain.missing == "public"
+        return Guarantee(
+            (Promise(LDP, self.epsilon, assuming=(OWN_DEVICE, *(WHO_ANSWERED,) * public)),)
+        )
+
+    @property
+    @abstractmethod
+    def layout(self) -> tuple[Column, ...]:
+        """The columns of a report."""
+
+    @property
+    @abstractmethod
+    def methods(self) -> Mapping[str, Method]:
+        """Estimators it offers, the default one first."""
+
+    @abstractmethod
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Raise WireError for reports that no participant can have sent."""
+
+    @abstractmethod
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        """Raise WireError for counts that no reports can have given."""
+
+    # --- what the roles do ----------------------------------------------------------------------
+
+    @abstractmethod
+    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
+        """Each participant's side: answers in, reports out."""
+
+    @abstractmethod
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: reports in, counts out."""
+
+    @abstractmethod
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        """The analyst's side: counts in, estimate out."""
+
+    # --- what the laws need ---------------------------------------------------------------------
+
+    @abstractmethod
+    def tiny(self) -> Self:
+        """A version with at most 4 inputs and 4,096 outputs and the same epsilon."""
+
+    @abstractmethod
+    def every_report(self) -> Reports:
+        """All possible reports, in the order of the channel's columns."""
+
+    @abstractmethod
+    def channel(self) -> Channel:
+        """The exact law, where it is small enough to write down."""
+
+    # --- shared ---------------------------------------------------------------------------------
+
+    def bind(self, study: bytes) -> Self:
+        """The same mechanism, its reports bound to a study."""
+        return replace(self, study=study)
+
+    def match(self, mechanism: str, digest: bytes) -> Self:
+        """Itself, if reports of this id and digest are its own."""
+        if mechanism != self.id:
+            raise DigestError(
+                f"these belong to the mechanism {mechanism!r}, but {self.id!r} is expected; "
+                "use the study they were collected under"
+            )
+        if digest != self.digest:
+            raise DigestError(
+                f"these carry the digest {digest.hex()[:12]}…, but {self.digest.hex()[:12]}… is "
+                "expected: they were made under other values, another epsilon or another study"
+            )
+        return self
+
+    def reports(self, source: Source, **columns: NDArray[Any]) -> Reports:
+        """Wrap columns as this mechanism's reports."""
+        return Reports(self.id, self.digest, columns, source.seeded)
+
+    def source(self, source: Source | None) -> Source:
+        """The given source, or the system's."""
+        return SYSTEM if source is None else source
+
+    def accept(self, given: Reports | Aggregate, kind: type) -> None:
+        """Refuse what is not this mechanism's own, or was drawn from a seed."""
+        if not isinstance(given, kind):
+            raise ParameterError(f"{kind.__name__} expected; {type(given).__name__} was given")
+        self.match(given.mechanism, given.digest)
+        if given.seeded:
+            refuse_seeded("these are")
+
+    def chosen(self, method: str | None) -> str:
+        """The method by name, the default one for None."""
+        name = next(iter(self.methods)) if method is None else method
+        if name not in self.methods:
+            raise ParameterError(
+                f"{self.id!r} has no method {name!r}; it has {', '.join(map(repr, self.methods))}"
+            )
+        return name
+
+
+class PureMechanism(Mechanism):
+    """A mechanism whose report supports a set of values.
+
+    The true value is supported with probability p, every other one with probability q. With c_v
+    reports out of n supporting v,
+
+    Estimate    f_v = (c_v / n - q) / (p - q)                                   (unbiased)
+    Variance    n Var f_v = [q (1 - q) + f_v (p - q) (1 - p - q)] / (p - q)^2   (fixed data)
+    Covariance  n Cov(f_u, f_v) = [(t - q^2) + (f_u + f_v) (s - p q - t + q^2)] / (p - q)^2
+
+    where s is the probability that a report supports the truth and one given other value, and t
+    that it supports two given other values. Wang et al. 2017, section 3, for the estimate; the
+    covariance is the average over people of that of their support indicators.
+    """
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label],
+        *,
+        epsilon: float,
+        study: bytes | None = None,
+    ) -> None:
+        super().__init__(domain, epsilon=epsilon, study=study)
+        if self.p <= self.q:  # not even 128 bits can tell the truth from the rest
+            raise ParameterError(
+                f"epsilon is {self.epsilon!r}, so small that reports would say nothing; "
+                "use at least 1e-9"
+            )
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """Probability that the truth is supported, exactly."""
+
+    @property
+    @abstractmethod
+    def q(self) -> Fraction:
+        """Probability that a given other value is supported, exactly."""
+
+    @property
+    @abstractmethod
+    def pair(self) -> tuple[Fraction, Fraction]:
+        """(s, t): both of two values supported, one of them the truth or neither."""
+
+    @abstractmethod
+    def support(self, reports: Reports) -> NDArray[np.int64]:
+        """How many reports support each value."""
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        return {"unbiased": Method("Wang et al. 2017, section 3", biased=False)}
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: how many reports support each value."""
+        self.accept(reports, Reports)
+        tables = {"support": self.support(reports)}
+        return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
+
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        support = aggregate.tables.get("support")
+        if set(aggregate.tables) != {"support"} or support is None:
+            raise WireError(f"tables {sorted(aggregate.tables)}; {self.id!r} has 'support' alone")
+        if support.shape != (self.domain.size,):
+            raise WireError(
+                f"counts of shape {support.shape}; {self.domain.size} values are expected"
+            )
+        if support.size and not (support.min() >= 0 and support.max() <= aggregate.n):
+            raise WireError(f"a count lies outside 0 to n = {aggregate.n}")
+
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        """The analyst's side: unbiased fractions with their plug-in covariance."""
+        self.accept(aggregate, Aggregate)
+        name = self.chosen(method)
+        if aggregate.n == 0:
+            raise EstimateError(
+                "there are no reports, so there is nothing to estimate; collect some"
+            )
+        share = aggregate.tables["support"] / aggregate.n
+        values = (share - float(self.q)) / float(self.p - self.q)
+        return Estimate(
+            values=values,
+            variance=self.variance(values, aggregate.n),
+            n=aggregate.n,
+            domain=self.domain,
+            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            method=name,
+            _covariance=partial(self.covariance, values, aggregate.n),
+        )
+
+    def variance(self, frequencies: ArrayLike, n: int) -> Floats:
+        """Exact variance of each estimated value when the data are fixed."""
+        p, q = self.p, self.q
+        noise = float(q * (1 - q) / (p - q) ** 2)
+        slope = float((1 - p - q) / (p - q))
+        result: Floats = (noise + slope * np.asarray(frequencies, float)) / n
+        return result
+
+    def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
+        """Exact covariance matrix of the estimated values when the data are fixed."""
+        p, q = self.p, self.q
+        s, t = self.pair
+        base = float((t - q * q) / (p - q) ** 2)
+        slope = float((s - p * q - t + q * q) / (p - q) ** 2)
+        f = np.asarray(frequencies, float)
+        matrix: Floats = (base + slope * (f[:, None] + f[None, :])) / n
+        np.fill_diagonal(matrix, self.variance(f, n))
+        return matrix
+
+    def total_variance(self, n: int = 1) -> float:
+        """Sum of the variances over all values; it does not depend on the data."""
+        p, q, d = self.p, self.q, self.domain.size
+        return float(d * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)) / n
+
+    def tiny(self) -> Self:
+        return replace(self, domain=Domain(min(self.domain.size, TINY)))
+
+    def refuse_large(self, outputs: int) -> None:
+        """Refuse to write down a channel that does not fit."""
+        if outputs > MOST_OUTPUTS:
+            raise ParameterError(
+                f"the channel of {self.id!r} over {self.domain.size} values has more than "
+                f"{MOST_OUTPUTS:,} outputs; use .tiny().channel() for its law in small"
+            )
+
+
+def product_row(bits: Iterable[tuple[int, Fraction]]) -> Fraction:
+    """Probability of independent bits: (bit, probability that it is 1)."""
+    total = Fraction(1)
+    for bit, probability in bits:
+        total *= probability if bit else 1 - probability
+    return total
+
+
+def canonical_digest(kind: str, about: Any) -> bytes:
+    """SHA-256 of plain data in one canonical form: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(
+        about, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return hashlib.sha256(f"sottovoce {kind} v1\n{text}".encode()).digest()

@@ -1,0 +1,21 @@
+"""Compile every mechanism's kernels now, so that the first real run does not wait.
+
+Run as ``python -m sottovoce.mechanisms``; numba keeps the compiled code on disk.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import REGISTRY
+
+
+def warm() -> None:
+    """Run every mechanism once for each width of code."""
+    for size in (4, 1 << 10, 1 << 17):
+        for mechanism in (kind(size, epsilon=1.0) for kind in REGISTRY.values()):
+            mechanism.aggregate(mechanism.randomise(np.zeros(16, np.int64)))
+
+
+if __name__ == "__main__":
+    warm()

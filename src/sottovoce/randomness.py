@@ -1,0 +1,265 @@
+"""Entropy is an argument. This is the one module that makes it.
+
+`SYSTEM` is a bulk keystream (AES-128 in counter mode) whose key comes from the operating system.
+Every thread has its own key, and a forked child takes a new one. Everything drawn from a source
+is exact: a Bernoulli compares random bits with a 128-bit threshold, a uniform integer rejects.
+
+Speed: `update_into` from a constant block of zeros into a reused buffer; fresh large buffers are
+several times slower because the system has to map and clear their pages.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import kernels
+from .errors import ParameterError, SeededError
+
+BITS = 128
+_DIGITS = 80  # decimal digits of intermediate results: 2^-128 is about 3e-39
+_BLOCK_BYTES = 1 << 18
+_ZEROS = memoryview(bytes(_BLOCK_BYTES))
+_REKEY_BYTES = 1 << 36
+_EXTRA_WORDS = 4096
+_PLANES = 9  # bit planes drawn for every lane; one word in eight then has an undecided lane
+_BUFFER_WORDS = _PLANES * 4096  # 288 KiB of keystream at a time
+
+
+@dataclass(frozen=True, slots=True)
+class Probability:
+    """An exact probability numerator / 2^128, strictly between 0 and 1."""
+
+    numerator: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.numerator < 1 << BITS:
+            raise ParameterError(
+                f"a probability of {self.numerator}/2^{BITS} cannot be drawn; it must lie strictly "
+                "between 0 and 1, so the epsilon is too small or too large for 128 bits"
+            )
+
+    @classmethod
+    def at_most(cls, value: Decimal) -> Probability:
+        """The largest drawable probability that is surely not above `value`."""
+        return cls(int(_scaled(value, -1).to_integral_value(ROUND_FLOOR)))
+
+    @classmethod
+    def at_least(cls, value: Decimal) -> Probability:
+        """The smallest drawable probability that is surely not below `value`."""
+        return cls(int(_scaled(value, +1).to_integral_value(ROUND_CEILING)))
+
+    @property
+    def fraction(self) -> Fraction:
+        """The exact value."""
+        return Fraction(self.numerator, 1 << BITS)
+
+    @property
+    def words(self) -> tuple[np.uint64, np.uint64]:
+        """Upper and lower 64 bits."""
+        return np.uint64(self.numerator >> 64), np.uint64(self.numerator & 0xFFFFFFFFFFFFFFFF)
+
+
+def _scaled(value: Decimal, direction: int) -> Decimal:
+    """value * 2^128, moved by more than the rounding error of the 80-digit computation."""
+    context = Context(prec=_DIGITS)
+    scaled = context.multiply(value, Decimal(1 << BITS))
+    slack = context.multiply(scaled, Decimal(10) ** (10 - _DIGITS))
+    return context.add(scaled, slack * direction)
+
+
+@lru_cache(maxsize=256)
+def exp(x: float | Fraction) -> Decimal:
+    """e^x to 80 digits, for an exact x (a float is taken at its exact value)."""
+    context = Context(prec=_DIGITS)
+    exact = Fraction(x)
+    return context.exp(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
+
+
+def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
+    """a / b to 80 digits."""
+    return Context(prec=_DIGITS).divide(Decimal(a), Decimal(b))
+
+
+class _Keystream:
+    """The AES-CTR keystream of one key."""
+
+    def __init__(self, key: bytes) -> None:
+        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+
+        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
+        self.left = _REKEY_BYTES
+
+    def fill(self, target: memoryview) -> None:
+        for start in range(0, len(target), _BLOCK_BYTES):
+            part = target[start : start + _BLOCK_BYTES]
+            self._encryptor.update_into(_ZEROS[: len(part)], part)
+        self.left -= len(target)
+
+
+class Source(ABC):
+    """Where random bits come from."""
+
+    #: True for reproducible sources: their reports are marked and carry no guarantee.
+    seeded: bool = False
+
+    @abstractmethod
+    def _fill(self, target: memoryview) -> None: ...
+
+    def fill(self, array: NDArray[Any]) -> None:
+        """Overwrite a contiguous array with random bytes."""
+        self._fill(array.reshape(-1).view(np.uint8).data)
+
+    def draws(self) -> Draws:
+        """Bulk draws with reused buffers, for one call of one thread."""
+        return Draws(self)
+
+    def bernoulli(self, probability: Probability, n: int) -> NDArray[np.uint8]:
+        """At least n independent bits, each 1 with exactly `probability`, least significant first.
+
+        The array is padded to whole 64-bit words; bits from n on are random as well.
+        """
+        lanes = np.empty((n + 63) // 64, np.uint64)
+        self.draws().bernoulli(probability, lanes)
+        return lanes.view(np.uint8)
+
+    def below(self, bound: int, n: int) -> NDArray[np.uint32]:
+        """n independent integers, exactly uniform on 0..bound-1."""
+        if not 1 <= bound <= 1 << 32:
+            raise ParameterError(f"bound is {bound}; allowed are 1 to 2^32")
+        out = np.empty(n, np.uint32)
+
+        def step(words: NDArray[Any], part: slice, extra: NDArray[np.uint64], used: int) -> Any:
+            return kernels.below(words, np.uint64(bound), out[part], extra, used)
+
+        self.draws().each(n, np.uint64, step)
+        return out
+
+
+class Draws:
+    """Feeds kernels with random words from buffers that stay in the cache.
+
+    `_extra` is a reserve of words for rare redraws. A kernel that exhausts it stops early and is
+    called again for the rest with a fresh one.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._words = np.empty(_BUFFER_WORDS, np.uint64)
+        self._undecided = np.empty(0, np.uint64)
+        self._extra = np.empty(_EXTRA_WORDS, np.uint64)
+        self._used = _EXTRA_WORDS
+
+    def bernoulli(self, probability: Probability, lanes: NDArray[np.uint64]) -> None:
+        """Overwrite every bit of `lanes` with an independent one that is 1 with `probability`."""
+        upper, lower = probability.words
+        planes = min(_PLANES, _significant_bits(probability.numerator))
+        size = _BUFFER_WORDS // planes
+        if self._undecided.size < min(size, lanes.size):
+            self._undecided = np.empty(min(size, lanes.size), np.uint64)
+        for start in range(0, lanes.size, size):
+            out = lanes[start : start + size]
+            words = self._words[: planes * out.size]
+            ties = self._undecided[: out.size]
+            self._source.fill(words)
+            done, self._used = kernels.bernoulli(
+                words, planes, upper, lower, out, ties, self._extra, self._used
+            )
+            while done < out.size:
+                self._source.fill(self._extra)
+                done, self._used = kernels.settle(
+                    out, ties, planes, upper, lower, done, self._extra, 0
+                )
+
+    def each(
+        self,
+        n: int,
+        word: type[np.uint32] | type[np.uint64],
+        step: Callable[[NDArray[Any], slice, NDArray[np.uint64], int], tuple[int, int]],
+    ) -> None:
+        """Run a kernel that takes one random word per item over n items.
+
+        `step(words, part, extra, used)` handles the items in `part` and returns how many it
+        finished and how much of `extra` is used.
+        """
+        buffer = self._words.view(word)
+        for start in range(0, n, buffer.size):
+            stop = min(start + buffer.size, n)
+            words = buffer[: stop - start]
+            self._source.fill(words)
+            done, self._used = step(words, slice(start, stop), self._extra, self._used)
+            while start + done < stop:
+                self._source.fill(self._extra)
+                part = slice(start + done, stop)
+                more, self._used = step(words[done:], part, self._extra, 0)
+                done += more
+
+
+def _significant_bits(numerator: int) -> int:
+    """How many of the 128 bits, from the top, are needed before only zeros follow."""
+    return BITS - ((numerator & -numerator).bit_length() - 1)
+
+
+class SystemSource(Source):
+    """Cryptographic randomness, keyed by the operating system; safe across threads and fork."""
+
+    def __init__(self) -> None:
+        self._local = threading.local()
+
+    def _fill(self, target: memoryview) -> None:
+        local = self._local
+        fresh = getattr(local, "generation", None) == _generation
+        if not fresh or local.stream.left < len(target):
+            local.stream = _Keystream(os.urandom(16))
+            local.generation = _generation
+        local.stream.fill(target)
+
+    def __repr__(self) -> str:
+        return "SYSTEM"
+
+
+_generation = 0
+
+
+def _after_fork() -> None:
+    global _generation
+    _generation += 1  # every stream of the parent is stale in the child
+
+
+os.register_at_fork(after_in_child=_after_fork)
+
+SYSTEM = SystemSource()
+
+_seeded_allowed: ContextVar[bool] = ContextVar("seeded_allowed", default=False)
+
+
+@contextmanager
+def allow_seeded() -> Iterator[None]:
+    """Accept seeded reports inside this block. Only `sottovoce.testing` opens it."""
+    token = _seeded_allowed.set(True)
+    try:
+        yield
+    finally:
+        _seeded_allowed.reset(token)
+
+
+def refuse_seeded(what: str) -> None:
+    """Raise unless `sottovoce.testing` has opened the door to reproducible randomness."""
+    if not _seeded_allowed.get():
+        raise SeededError(
+            f"{what} drawn from a seed: whoever knows the seed can undo the randomisation, so "
+            "there is no privacy. Seeded reports are for tests, inside "
+            "`with sottovoce.testing.seeded(...)`; for real people leave `source` out"
+        )
