@@ -215,15 +215,17 @@ class Estimate:
 
     def __str__(self) -> str:
         low, high = self.interval()
-        title = f"{self.name or 'estimate'}: {self.n:,} reports, {self.method}"
-        lines = [title, f"{'value':>16}  {'estimate':>9}  {'95 % interval':>19}"]
-        shown = range(min(self.values.size, 20))
+        shown = min(self.values.size, 20)
+        labels = [str(label) for label in self.labels[:shown]]
+        width = max(5, *map(len, labels))
+        lines = [f"{self.name or 'estimate'}: {self.n:,} reports, {self.method}"]
+        lines.append(f"{'value':<{width}}  estimate     95 % interval")
         lines += [
-            f"{self.labels[k]!s:>16}  {self.values[k]:9.4f}  [{low[k]:8.4f}, {high[k]:8.4f}]"
-            for k in shown
+            f"{label:<{width}}  {self.values[k]:8.4f}  {low[k]:8.4f} to {high[k]:7.4f}"
+            for k, label in enumerate(labels)
         ]
-        if self.values.size > len(shown):
-            lines.append(f"{'…':>16}  and {self.values.size - len(shown):,} more values")
+        if self.values.size > shown:
+            lines.append(f"… and {self.values.size - shown:,} more values")
         return "\n".join(lines)
 
     def _as_fractions(self, truth: ArrayLike | Mapping[Any, float]) -> Floats:

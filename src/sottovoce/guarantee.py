@@ -7,6 +7,7 @@ the same thing; everything else is refused.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -88,18 +89,17 @@ class Promise:
     def words(self) -> str:
         """The promise in plain words."""
         ratio = math.exp(self.epsilon)
-        belief = ratio / (1 + ratio)
-        lines = [
-            f"{self.notion}, epsilon = {self.epsilon:g}"
-            + (f", delta = {self.delta:g}" if self.delta else ""),
-            f"What is protected: {self.unit}, against {self.against}.",
-            f"What it means: for {self.neighbours}, what is seen is at most {ratio:.3g} times as "
-            f"likely under one as under the other; someone who held both for equally likely ends "
-            f"at most {belief:.0%} sure of one"
-            + (f", except with probability {self.delta:g}." if self.delta else "."),
+        delta = f", delta = {self.delta:g}" if self.delta else ""
+        unless = f", except with probability {self.delta:g}" if self.delta else ""
+        parts = [
+            f"epsilon = {self.epsilon:g}{delta}: {self.notion}",
+            f"Protected: {self.unit}, against {self.against}.",
+            f"Meaning: for {self.neighbours}, anything seen is at most {ratio:.3g} times as likely "
+            "under one as under the other. Someone who held both for equally likely ends at most "
+            f"{ratio / (1 + ratio):.0%} sure of one{unless}.",
+            *(f"Assuming: {assumption}." for assumption in self.assuming),
         ]
-        lines += [f"Assuming: {assumption}." for assumption in self.assuming]
-        return "\n".join(lines)
+        return "\n".join(textwrap.fill(part, 79, subsequent_indent="  ") for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

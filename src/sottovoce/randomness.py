@@ -30,7 +30,7 @@ from .errors import ParameterError, SeededError
 
 BITS = 128
 _DIGITS = 80  # decimal digits of intermediate results: 2^-128 is about 3e-39
-_BLOCK_BYTES = 1 << 18
+_BLOCK_BYTES = 1 << 19
 _ZEROS = memoryview(bytes(_BLOCK_BYTES))
 _REKEY_BYTES = 1 << 36
 _EXTRA_WORDS = 4096
@@ -93,8 +93,8 @@ def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
     return Context(prec=_DIGITS).divide(Decimal(a), Decimal(b))
 
 
-class _Keystream:
-    """The AES-CTR keystream of one key."""
+class Keystream:
+    """The AES-CTR keystream of one key; the same key gives the same bytes."""
 
     def __init__(self, key: bytes) -> None:
         from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -222,7 +222,7 @@ class SystemSource(Source):
         local = self._local
         fresh = getattr(local, "generation", None) == _generation
         if not fresh or local.stream.left < len(target):
-            local.stream = _Keystream(os.urandom(16))
+            local.stream = Keystream(os.urandom(16))
             local.generation = _generation
         local.stream.fill(target)
 

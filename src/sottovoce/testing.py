@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from .errors import ParameterError
-from .randomness import Source, _Keystream, allow_seeded
+from .randomness import Keystream, Source, allow_seeded
 
 
 class SeededSource(Source):
@@ -22,7 +22,7 @@ class SeededSource(Source):
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
             raise ParameterError(f"seed is {seed!r}; it must be a whole number from 0 on")
         self.seed = seed
-        self._stream = _Keystream(hashlib.sha256(f"sottovoce seed {seed}".encode()).digest()[:16])
+        self._stream = Keystream(hashlib.sha256(f"sottovoce seed {seed}".encode()).digest()[:16])
 
     def _fill(self, target: memoryview) -> None:
         self._stream.fill(target)

@@ -27,7 +27,7 @@ from ..report import Column, Reports
 from .registry import register
 
 _HALF = Probability(1 << (BITS - 1))
-_BLOCK_BYTES = 1 << 15  # reports drawn together, so that they are still in the cache for the truth
+_BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
 
 
 @register("oue")
