@@ -1,0 +1,1 @@
+"""Laws that every registered mechanism keeps, checked by algebra."""

@@ -1,0 +1,251 @@
+"""The laws, each a function that raises `LawBroken`. Nothing here is random.
+
+A law takes a mechanism whose channel can be written down, as `tiny()` gives it. Everything is
+computed in fractions; only what the library itself gives as floats is compared with a tolerance,
+relative to its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sottovoce import Aggregate, Mechanism, Reports
+from sottovoce.mechanism import PureMechanism
+from sottovoce.report import encode
+
+TIGHT = 1e-9
+ROUNDING = 1e-12
+
+
+class LawBroken(AssertionError):  # noqa: N818, reads better where it is raised
+    """A mechanism does not keep a law."""
+
+
+def require(kept: bool, message: str) -> None:
+    if not kept:
+        raise LawBroken(message)
+
+
+def power(epsilon: float) -> Fraction:
+    """e^epsilon to 120 digits, rounded down by more than its error."""
+    context = Context(prec=120)
+    value = context.exp(Decimal(epsilon))
+    return Fraction(value) * (1 - Fraction(1, 10**115))
+
+
+def each_report(mechanism: Mechanism) -> list[Reports]:
+    everything = mechanism.every_report()
+    return [everything[k : k + 1] for k in range(len(everything))]
+
+
+def score(mechanism: Mechanism, report: Reports) -> list[Fraction]:
+    """What one report adds to the estimate, through the real route, taken at its exact value."""
+    values = mechanism.estimate(mechanism.aggregate(report)).values
+    return [Fraction(float(value)) for value in values]
+
+
+def frequencies(d: int) -> list[np.ndarray]:
+    """A few sets of fixed data: everyone alike, uniform, skewed, with an empty value."""
+    corner = np.eye(d)[0]
+    skewed = np.arange(1, d + 1) ** 2.0
+    hole = np.arange(d) * 1.0
+    return [corner, np.full(d, 1 / d), skewed / skewed.sum(), hole / hole.sum()]
+
+
+# --- privacy ------------------------------------------------------------------------------------
+
+
+def rows_sum_to_one(mechanism: Mechanism) -> None:
+    channel = mechanism.channel()
+    require(len(channel.exact) == mechanism.domain.size, "a row for every answer")
+    for row in channel.exact:
+        require(len(row) == len(channel.outputs), "a cell for every report")
+        require(all(isinstance(cell, Fraction) and cell >= 0 for cell in row), "probabilities")
+        require(sum(row) == 1, f"a row sums to {float(sum(row))}")
+
+
+def realised_ratio(mechanism: Mechanism) -> Fraction:
+    columns = zip(*mechanism.channel().exact, strict=True)
+    return max(max(column) / min(column) for column in columns)
+
+
+def epsilon_is_kept_and_tight(mechanism: Mechanism) -> None:
+    promised = mechanism.guarantee.epsilon
+    require(realised_ratio(mechanism) <= power(promised), "the channel leaks more than promised")
+    realised = mechanism.channel().epsilon()
+    require(realised <= promised, f"realised {realised!r}, promised {promised!r}")
+    require(promised - realised <= TIGHT, f"only {realised!r} of the promised {promised!r} is used")
+
+
+# --- reports ------------------------------------------------------------------------------------
+
+
+def every_report_is_there_once(mechanism: Mechanism) -> None:
+    outputs = mechanism.channel().outputs
+    everything = mechanism.every_report()
+    require(len(everything) == len(outputs), "one report per column of the channel")
+    require(len(set(outputs)) == len(outputs), "outputs have different names")
+    distinct = {report.to_bytes() for report in each_report(mechanism)}
+    require(len(distinct) == len(outputs), "a report appears twice")
+
+
+def support_has_p_and_q(mechanism: Mechanism) -> None:
+    """In exact numbers: a report supports the truth with p, another value with q, pairs with s, t.
+
+    This also ties the order of `every_report` to that of the channel's columns.
+    """
+    if not isinstance(mechanism, PureMechanism):
+        return
+    d = mechanism.domain.size
+    (s, t), p, q = mechanism.pair, mechanism.p, mechanism.q
+    support = [mechanism.aggregate(r).tables["support"].tolist() for r in each_report(mechanism)]
+    for x, row in enumerate(mechanism.channel().exact):
+        for u in range(d):
+            one = sum(cell for cell, has in zip(row, support, strict=True) if has[u])
+            require(one == (p if u == x else q), f"P(support {u} | {x}) is {float(one)}")
+            for v in range(u):
+                both = sum(c for c, has in zip(row, support, strict=True) if has[u] and has[v])
+                require(both == (s if x in (u, v) else t), f"P(support {u}, {v} | {x}) is wrong")
+
+
+def decoding_inverts_encoding(mechanism: Mechanism, sizes: Sequence[int]) -> None:
+    for n in sizes:
+        reports = mechanism.randomise(np.arange(n) % mechanism.domain.size)
+        require(len(reports) == n, f"{n} answers gave {len(reports)} reports")
+        same(reports, Reports.from_bytes(reports.to_bytes(), expect=mechanism))
+        parts = [reports[: n // 3], reports[n // 3 : n // 2], reports[n // 2 :]]
+        envelopes = [encode(part, more=k < 2) for k, part in enumerate(parts)]
+        same(reports, Reports.from_bytes(b"".join(envelopes), expect=mechanism))
+
+
+def parquet_inverts_too(mechanism: Mechanism, sizes: Sequence[int], folder: Path) -> None:
+    for n in sizes:
+        reports = mechanism.randomise(np.arange(n) % mechanism.domain.size)
+        path = folder / f"{n}.parquet"
+        reports.to_parquet(path)
+        same(reports, Reports.from_parquet(path, expect=mechanism))
+
+
+def same(a: Reports, b: Reports) -> None:
+    heads = [(r.mechanism, r.digest, r.seeded, list(r.columns)) for r in (a, b)]
+    require(heads[0] == heads[1], f"{heads[0]} became {heads[1]}")
+    for name, column in a.columns.items():
+        other = b.columns[name]
+        require(column.dtype == other.dtype, f"{name}: {column.dtype} became {other.dtype}")
+        require(np.array_equal(column, other), f"{name} changed")
+
+
+# --- aggregates ---------------------------------------------------------------------------------
+
+
+def merging_is_a_commutative_monoid(mechanism: Mechanism) -> None:
+    everything = mechanism.every_report()
+    cut = [0, 1, len(everything) // 2, len(everything)]
+    a, b, c = (mechanism.aggregate(everything[i:j]) for i, j in pairwise(cut))
+    zero = mechanism.aggregate(everything[:0])
+    whole = mechanism.aggregate(everything)
+    require(zero.n == 0 and not any(t.any() for t in zero.tables.values()), "zero is empty")
+    require(a + zero == a and zero + a == a, "zero is not neutral")
+    require(a + b == b + a, "merging depends on the order")
+    require((a + b) + c == a + (b + c), "merging depends on the grouping")
+    require(a + b + c == whole, "parts do not merge to the whole")
+    require(sum([a, b, c]) == whole, "sum() does not merge")
+
+
+def stored_aggregates_come_back(mechanism: Mechanism) -> None:
+    everything = mechanism.every_report()
+    for reports in (everything, everything[:0], everything[:1]):
+        aggregate = mechanism.aggregate(reports)
+        back = Aggregate.from_bytes(aggregate.to_bytes(), expect=mechanism)
+        require(back == aggregate, "an aggregate changed when it was stored")
+
+
+# --- estimates ----------------------------------------------------------------------------------
+
+
+def estimate_is_linear(mechanism: Mechanism) -> None:
+    """The estimate of many reports is the mean of theirs; bias and covariance rest on it."""
+    reports = each_report(mechanism)
+    reports.append(reports[0])  # one more often than the others: balance would hide clipping
+    scores = np.array([score(mechanism, report) for report in reports], float)
+    whole = mechanism.estimate(mechanism.aggregate(Reports.concatenate(reports))).values
+    close(whole, scores.mean(axis=0), np.abs(scores).max(), "the estimate is not linear")
+
+
+def estimate_is_unbiased(mechanism: Mechanism) -> None:
+    scores = [score(mechanism, report) for report in each_report(mechanism)]
+    scale = max(abs(value) for values in scores for value in values)
+    for x, row in enumerate(mechanism.channel().exact):
+        for v in range(mechanism.domain.size):
+            mean = sum(cell * values[v] for cell, values in zip(row, scores, strict=True))
+            gap = abs(float(mean - (x == v)))
+            require(gap <= ROUNDING * float(scale), f"E[f_{v} | {x}] is off by {gap}")
+
+
+def exact_covariance(mechanism: Mechanism, f: np.ndarray, n: int) -> np.ndarray:
+    """Of the estimate for fixed data with fractions f, from the channel alone."""
+    d = mechanism.domain.size
+    scores = [score(mechanism, report) for report in each_report(mechanism)]
+    total = np.zeros((d, d))
+    for weight, row in zip(f, mechanism.channel().exact, strict=True):
+        mean = [sum(c * s[v] for c, s in zip(row, scores, strict=True)) for v in range(d)]
+        for u in range(d):
+            for v in range(u + 1):
+                both = sum(c * s[u] * s[v] for c, s in zip(row, scores, strict=True))
+                total[u, v] += weight * float(both - mean[u] * mean[v])
+                total[v, u] = total[u, v]
+    return total / n
+
+
+def covariance_is_exact(mechanism: Mechanism) -> None:
+    n = 1000
+    for f in frequencies(mechanism.domain.size):
+        expected = exact_covariance(mechanism, f, n)
+        scale = np.abs(expected).max()
+        close(mechanism.covariance(f, n), expected, scale, "covariance differs from the channel's")
+        close(mechanism.variance(f, n), np.diag(expected), scale, "variance differs")
+        total = float(np.trace(expected))
+        close(mechanism.total_variance(n), total, total, "total variance differs")
+
+
+def estimate_plugs_its_values_in(mechanism: Mechanism) -> None:
+    aggregate = mechanism.aggregate(mechanism.every_report())
+    estimate = mechanism.estimate(aggregate)
+    expected = mechanism.covariance(estimate.values, aggregate.n)
+    scale = np.abs(expected).max()
+    require(estimate.error_from == "plug-in" and not estimate.biased, "labels of the estimate")
+    require(estimate.covariance is not None, "an unbiased estimate has a covariance")
+    close(estimate.covariance, expected, scale, "covariance is not that of the plug-in values")
+    close(estimate.variance, np.diag(expected), scale, "variance is not the diagonal")
+    require(estimate.guarantee == mechanism.guarantee, "the estimate carries another guarantee")
+
+
+def close(given: Any, expected: Any, scale: float, message: str) -> None:
+    gap = float(np.abs(np.asarray(given) - np.asarray(expected)).max())
+    require(gap <= ROUNDING * scale, f"{message}: off by {gap} at a size of {scale}")
+
+
+Law = Callable[[Mechanism], None]
+
+LAWS: dict[str, Law] = {
+    law.__name__: law
+    for law in (
+        rows_sum_to_one,
+        epsilon_is_kept_and_tight,
+        every_report_is_there_once,
+        support_has_p_and_q,
+        merging_is_a_commutative_monoid,
+        stored_aggregates_come_back,
+        estimate_is_linear,
+        estimate_is_unbiased,
+        covariance_is_exact,
+        estimate_plugs_its_values_in,
+    )
+}

@@ -1,0 +1,128 @@
+"""Every registered mechanism keeps every law."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from sottovoce import Mechanism
+from sottovoce.errors import ParameterError
+from sottovoce.mechanisms import REGISTRY, by_id
+
+from . import laws
+from .entries import ENTRIES, MECHANISMS, TINY, name
+
+BAD_EPSILONS = [
+    0,
+    0.0,
+    -1,
+    -1e-9,
+    float("nan"),
+    float("inf"),
+    float("-inf"),
+    20.000001,
+    21,
+    10**400,
+    True,
+    False,
+    "1",
+    None,
+    [1.0],
+    1 + 0j,
+]
+BAD_DOMAINS = [
+    0,
+    1,
+    -5,
+    [],
+    ["one"],
+    ["a", "a"],
+    [1, 2, 1],
+    "text",
+    b"bytes",
+    None,
+    1.5,
+    [0.5, 1.5],
+    [None, "a"],
+    [True, False],
+    True,
+    [["a"], ["b"]],
+    {"a", "b"},
+    {"a": 1, "b": 2},
+    (1 << 31) + 1,
+]
+
+
+def short(given: object) -> str:
+    """A name for a test: the same in every run, whatever the order of a set."""
+    return type(given).__name__ if isinstance(given, set) else repr(given)[:20]
+
+
+def test_every_registered_mechanism_has_an_entry() -> None:
+    assert [entry.kind.id for entry in ENTRIES] == list(REGISTRY)
+    assert [by_id(entry.kind.id) for entry in ENTRIES] == [entry.kind for entry in ENTRIES]
+
+
+@pytest.mark.parametrize("law", laws.LAWS.values(), ids=laws.LAWS.keys())
+@pytest.mark.parametrize("mechanism", TINY, ids=map(name, MECHANISMS))
+def test_law(mechanism: Mechanism, law: laws.Law) -> None:
+    law(mechanism)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
+def test_tiny_is_the_same_mechanism_in_small(mechanism: Mechanism) -> None:
+    tiny = mechanism.tiny()
+    assert type(tiny) is type(mechanism)
+    assert tiny.epsilon == mechanism.epsilon
+    assert tiny.domain.size == min(4, mechanism.domain.size)
+    assert len(tiny.every_report()) <= 4096
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
+def test_decoding_inverts_encoding(mechanism: Mechanism) -> None:
+    laws.decoding_inverts_encoding(mechanism, (0, 1, 2, 7, 1001))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
+def test_parquet_inverts_too(mechanism: Mechanism, tmp_path: Path) -> None:
+    laws.parquet_inverts_too(mechanism, (0, 1, 2, 1001), tmp_path)
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.id)
+def test_parquet_of_more_rows_than_one_batch(entry, tmp_path: Path) -> None:
+    laws.parquet_inverts_too(entry.kind(300, epsilon=1.0), (70_001,), tmp_path)
+
+
+@pytest.mark.parametrize("epsilon", BAD_EPSILONS, ids=short)
+@pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
+def test_a_bad_epsilon_is_refused(kind: type[Mechanism], epsilon: object) -> None:
+    with pytest.raises(ParameterError, match=r"epsilon is .*20"):
+        kind(4, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("domain", BAD_DOMAINS, ids=short)
+@pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
+def test_a_bad_domain_is_refused(kind: type[Mechanism], domain: object) -> None:
+    with pytest.raises(ParameterError):
+        kind(domain, epsilon=1.0)
+
+
+@pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
+def test_an_epsilon_that_says_nothing_is_refused(kind: type[Mechanism]) -> None:
+    for epsilon in (1e-40, 5e-324):
+        with pytest.raises(ParameterError, match="would say nothing"):
+            kind(4, epsilon=epsilon)
+
+
+@pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
+def test_a_channel_too_large_to_write_down_is_refused(kind: type[Mechanism]) -> None:
+    large = kind(5000, epsilon=1.0)
+    for ask in (large.channel, large.every_report):
+        with pytest.raises(ParameterError, match="tiny"):
+            ask()
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ParameterError, match=r"'laplace'.*'grr'.*'oue'"):
+        by_id("laplace")

@@ -1,0 +1,206 @@
+"""Each law notices the fault that it is there for. A law that never fails proves nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sottovoce import GRR, OUE, Aggregate, Channel, Estimate, Guarantee, Promise, Reports
+from sottovoce.guarantee import LDP
+
+from . import laws
+from .laws import LawBroken
+
+SMALL = Fraction(1, 10**8)
+
+
+class GRRNamesOthersTooRarely(GRR):
+    """q a hundred-millionth too small, the rest of the row kept at one."""
+
+    def channel(self) -> Channel:
+        true = super().channel()
+        d = self.domain.size
+        less = self.q * (1 - SMALL)
+        rows = tuple(
+            tuple(1 - (d - 1) * less if x == y else less for y in range(d)) for x in range(d)
+        )
+        return replace(true, exact=rows)
+
+
+class OUESetsOthersTooRarely(OUE):
+    @property
+    def q(self) -> Fraction:
+        return super().q * (1 - SMALL)
+
+
+class GRRWastesItsEpsilon(GRR):
+    @property
+    def p(self) -> Fraction:
+        return super().p * (1 - Fraction(1, 10**6))
+
+
+class GRRPromisesLess(GRR):
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee((Promise(LDP, self.epsilon * (1 - 1e-12)),))
+
+
+class GRRLosesProbability(GRR):
+    def channel(self) -> Channel:
+        true = super().channel()
+        first = (true.exact[0][0] - Fraction(1, 1 << 128), *true.exact[0][1:])
+        return replace(true, exact=(first, *true.exact[1:]))
+
+
+class OUERepeatsAReport(OUE):
+    def every_report(self) -> Reports:
+        bits = super().every_report().columns["bits"].copy()
+        bits[-1] = bits[0]
+        return Reports(self.id, self.digest, {"bits": bits})
+
+
+class OUEOrdersReportsOtherwise(OUE):
+    def every_report(self) -> Reports:
+        return super().every_report()[::-1]
+
+
+class OUEReadsBitsBackwards(OUE):
+    def support(self, reports: Reports) -> Any:
+        return super().support(reports)[::-1]
+
+
+class GRRMergesByForgetting(GRR):
+    def aggregate(self, reports: Reports) -> Aggregate:
+        whole = super().aggregate(reports)
+        return Forgetful(whole.mechanism, whole.digest, whole.n, whole.tables)
+
+
+class Forgetful(Aggregate):
+    """Drops one count whenever it is merged."""
+
+    def __add__(self, other: Aggregate) -> Aggregate:
+        true = super().__add__(other)
+        counts = true.tables["support"].copy()
+        counts[-1] -= counts[-1] > 0
+        return Forgetful(true.mechanism, true.digest, true.n, {"support": counts})
+
+
+class GRRStoresWrongly(GRR):
+    def aggregate(self, reports: Reports) -> Aggregate:
+        whole = super().aggregate(reports)
+        return StoredWrongly(whole.mechanism, whole.digest, whole.n, whole.tables)
+
+
+class StoredWrongly(Aggregate):
+    def to_bytes(self) -> bytes:
+        return replace(self, n=self.n + 1).true_bytes()
+
+    def true_bytes(self) -> bytes:
+        return super().to_bytes()
+
+
+def wrong_q(mechanism: Any, aggregate: Aggregate, factor: float) -> np.ndarray:
+    p, q = float(mechanism.p), float(mechanism.q) * factor
+    return (aggregate.tables["support"] / aggregate.n - q) / (p - q)
+
+
+class GRREstimatesWithTheWrongQ(GRR):
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        true = super().estimate(aggregate, method=method)
+        return replace(true, values=wrong_q(self, aggregate, 1 + 1e-9))
+
+
+class OUEEstimatesWithTheWrongQ(OUE):
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        true = super().estimate(aggregate, method=method)
+        return replace(true, values=wrong_q(self, aggregate, 1 + 1e-9))
+
+
+class GRRClips(GRR):
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        true = super().estimate(aggregate, method=method)
+        return replace(true, values=np.clip(true.values, 0, 1))
+
+
+class GRRForgetsThatOthersExclude(GRR):
+    """Covariance as if a report supported values independently."""
+
+    @property
+    def pair(self) -> tuple[Fraction, Fraction]:
+        return self.p * self.q, self.q * self.q
+
+
+class OUECouplesBits(OUE):
+    @property
+    def pair(self) -> tuple[Fraction, Fraction]:
+        s, t = super().pair
+        return s, t * (1 + SMALL)
+
+
+class GRRSharesAVarianceForAll(GRR):
+    def variance(self, frequencies: Any, n: int) -> Any:
+        return np.full(self.domain.size, self.total_variance(n) / self.domain.size)
+
+
+class GRRForgetsAValueInTotal(GRR):
+    def total_variance(self, n: int = 1) -> float:
+        return super().total_variance(n) * (1 - 1 / self.domain.size)
+
+
+class OUEHasNoPlugIn(OUE):
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        true = super().estimate(aggregate, method=method)
+        uniform = np.full(self.domain.size, 1 / self.domain.size)
+        return replace(true, _covariance=lambda: self.covariance(uniform, aggregate.n))
+
+
+FAULTS: list[tuple[type, laws.Law]] = [
+    (GRRNamesOthersTooRarely, laws.epsilon_is_kept_and_tight),
+    (OUESetsOthersTooRarely, laws.epsilon_is_kept_and_tight),
+    (GRRWastesItsEpsilon, laws.epsilon_is_kept_and_tight),
+    (GRRPromisesLess, laws.epsilon_is_kept_and_tight),
+    (GRRLosesProbability, laws.rows_sum_to_one),
+    (OUERepeatsAReport, laws.every_report_is_there_once),
+    (OUEOrdersReportsOtherwise, laws.support_has_p_and_q),
+    (OUEReadsBitsBackwards, laws.support_has_p_and_q),
+    (GRRNamesOthersTooRarely, laws.support_has_p_and_q),
+    (GRRForgetsThatOthersExclude, laws.support_has_p_and_q),
+    (GRRMergesByForgetting, laws.merging_is_a_commutative_monoid),
+    (GRRStoresWrongly, laws.stored_aggregates_come_back),
+    (GRREstimatesWithTheWrongQ, laws.estimate_is_unbiased),
+    (OUEEstimatesWithTheWrongQ, laws.estimate_is_unbiased),
+    (OUEOrdersReportsOtherwise, laws.estimate_is_unbiased),
+    (GRRClips, laws.estimate_is_linear),
+    (GRRForgetsThatOthersExclude, laws.covariance_is_exact),
+    (OUECouplesBits, laws.covariance_is_exact),
+    (GRRSharesAVarianceForAll, laws.covariance_is_exact),
+    (GRRForgetsAValueInTotal, laws.covariance_is_exact),
+    (OUEHasNoPlugIn, laws.estimate_plugs_its_values_in),
+]
+
+
+@pytest.mark.parametrize(
+    ("fault", "law"), FAULTS, ids=[f"{kind.__name__}-{law.__name__}" for kind, law in FAULTS]
+)
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_the_law_notices(fault: Any, law: laws.Law, epsilon: float) -> None:
+    with pytest.raises(LawBroken):
+        law(fault(4, epsilon=epsilon))
+
+
+def test_every_law_has_a_planted_fault() -> None:
+    assert {law for _, law in FAULTS} == set(laws.LAWS.values())
+
+
+def test_a_changed_column_is_noticed() -> None:
+    m = GRR(4, epsilon=1.0)
+    a = m.every_report()
+    values = a.columns["value"].copy()
+    values[0] ^= 1
+    for wrong in (values, a.columns["value"].astype(np.uint16)):
+        with pytest.raises(LawBroken):
+            laws.same(a, Reports(m.id, m.digest, {"value": wrong}))
