@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
@@ -316,7 +316,9 @@ def _parts(n: int, most: int) -> Iterator[slice]:
 def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return range(max(int(given), 0))
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+    # A set is refused too: its order changes from run to run, and with it the digest.
+    unordered = (str, bytes, set, frozenset, Mapping)
+    if isinstance(given, unordered) or not isinstance(given, Iterable):
         raise ParameterError(
             f"the values are {given!r}; give a list such as ['yes', 'no'], or a number d for 0..d-1"
         )

@@ -389,4 +389,11 @@ def canonical_digest(kind: str, about: Any) -> bytes:
     text = json.dumps(
         about, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
-    return hashlib.sha256(f"sottovoce {kind} v1\n{text}".encode()).digest()
+    try:
+        data = f"sottovoce {kind} v1\n{text}".encode()
+    except UnicodeEncodeError as error:
+        raise ParameterError(
+            f"{error.object[error.start : error.end]!r} is half a character and cannot be written "
+            "to a file or message; correct the names and values"
+        ) from error
+    return hashlib.sha256(data).digest()
