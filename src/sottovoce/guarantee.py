@@ -10,6 +10,7 @@ import math
 import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from numbers import Real
 from typing import Any
@@ -37,7 +38,10 @@ def checked_epsilon(epsilon: Any) -> float:
         raise ParameterError(
             f"epsilon is {epsilon!r}; it must be a number above 0 and at most {MOST_EPSILON:g}"
         )
-    value = float(epsilon)
+    try:
+        value = float(epsilon)
+    except OverflowError:
+        value = math.inf
     if not 0 < value <= MOST_EPSILON:  # also false for NaN
         raise ParameterError(
             f"epsilon is {value!r}; it must be above 0 (0 would say nothing) and at most "
@@ -88,15 +92,16 @@ class Promise:
 
     def words(self) -> str:
         """The promise in plain words."""
-        ratio = math.exp(self.epsilon)
-        delta = f", delta = {self.delta:g}" if self.delta else ""
-        unless = f", except with probability {self.delta:g}" if self.delta else ""
+        ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
+        belief = math.ceil(100 / (1 + 1 / ratio))
+        delta = f", delta = {_up(self.delta, 6)}" if self.delta else ""
+        unless = f", except with probability {_up(self.delta, 6)}" if self.delta else ""
         parts = [
-            f"epsilon = {self.epsilon:g}{delta}: {self.notion}",
+            f"epsilon = {_up(self.epsilon, 6)}{delta}: {self.notion}",
             f"Protected: {self.unit}, against {self.against}.",
-            f"Meaning: for {self.neighbours}, anything seen is at most {ratio:.3g} times as likely "
-            "under one as under the other. Someone who held both for equally likely ends at most "
-            f"{ratio / (1 + ratio):.0%} sure of one{unless}.",
+            f"Meaning: for {self.neighbours}, anything seen is at most {_up(ratio, 3)} times as "
+            "likely under one as under the other. Someone who held both for equally likely ends "
+            f"at most {belief}% sure of one{unless}.",
             *(f"Assuming: {assumption}." for assumption in self.assuming),
         ]
         return "\n".join(textwrap.fill(part, 79, subsequent_indent="  ") for part in parts)
@@ -225,7 +230,15 @@ def _added(a: Promise, b: Promise) -> Promise:
     )
 
 
+def _up(value: float, digits: int) -> str:
+    """The number in that many digits, rounded up: words never promise more than the number."""
+    short = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
+    return f"{float(short):.{digits}g}"
+
+
 def _sum_up(a: float, b: float) -> float:
     """a + b, rounded up where it is not exact: a promise never rounds in its own favour."""
     total = a + b
+    if math.isinf(total):
+        return total
     return math.nextafter(total, math.inf) if Fraction(total) < Fraction(a) + Fraction(b) else total
