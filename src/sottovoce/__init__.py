@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .guarantee import Guarantee, Promise
     from .mechanism import Channel, Mechanism
-    from .mechanisms import GRR, OUE
+    from .mechanisms import GRR, OLH, OUE, SUE, HadamardResponse, SubsetSelection
     from .report import Reports
     from .study import Study
 
@@ -34,31 +34,39 @@ _HOME = {
     "Estimate": "estimate",
     "GRR": "mechanisms",
     "Guarantee": "guarantee",
+    "HadamardResponse": "mechanisms",
     "Mechanism": "mechanism",
+    "OLH": "mechanisms",
     "OUE": "mechanisms",
     "Promise": "guarantee",
     "Reports": "report",
+    "SUE": "mechanisms",
     "Schema": "domain",
     "SottovoceError": "errors",
     "Study": "study",
+    "SubsetSelection": "mechanisms",
     "ask": "ask",
 }
 
 __all__ = [
     "GRR",
+    "OLH",
     "OUE",
+    "SUE",
     "Aggregate",
     "Attribute",
     "Channel",
     "Domain",
     "Estimate",
     "Guarantee",
+    "HadamardResponse",
     "Mechanism",
     "Promise",
     "Reports",
     "Schema",
     "SottovoceError",
     "Study",
+    "SubsetSelection",
     "__version__",
     "ask",
 ]

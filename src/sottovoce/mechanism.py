@@ -251,7 +251,82 @@ class Mechanism(ABC):
         return name
 
 
-class PureMechanism(Mechanism):
+class LinearMechanism(Mechanism):
+    """A mechanism over a set of values whose unbiased estimate is linear in its counts.
+
+    A subclass says what is counted (`tally`), how counts become fractions (`debias`), and what
+    the variance and covariance of those are when the data are fixed.
+    """
+
+    #: What the aggregate's table of counts is called; stored, so it never changes.
+    table: ClassVar[str] = "outputs"
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many counts an aggregate holds."""
+
+    @abstractmethod
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """The counts of some reports."""
+
+    @abstractmethod
+    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+        """Unbiased fractions from the counts of n reports."""
+
+    @abstractmethod
+    def variance(self, frequencies: ArrayLike, n: int) -> Floats:
+        """Exact variance of each estimated value when the data are fixed."""
+
+    @abstractmethod
+    def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
+        """Exact covariance matrix of the estimated values when the data are fixed."""
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: count."""
+        self.accept(reports, Reports)
+        tables = {self.table: self.tally(reports)}
+        return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
+
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        counts = aggregate.tables.get(self.table)
+        if set(aggregate.tables) != {self.table} or counts is None:
+            raise WireError(f"tables {sorted(aggregate.tables)}; {self.id!r} has {self.table!r}")
+        if counts.shape != (self.cells,):
+            raise WireError(f"counts of shape {counts.shape}; {self.cells} are expected")
+        if not (counts.min() >= 0 and counts.max() <= aggregate.n):
+            raise WireError(f"a count lies outside 0 to n = {aggregate.n}")
+
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        """The analyst's side: fractions with their error."""
+        self.accept(aggregate, Aggregate)
+        name = self.chosen(method)
+        if aggregate.n == 0:
+            raise EstimateError("there are no reports, so there is nothing to estimate")
+        values = self.debias(aggregate.tables[self.table], aggregate.n)
+        return Estimate(
+            values=values,
+            variance=self.variance(values, aggregate.n),
+            n=aggregate.n,
+            domain=self.domain,
+            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            method=name,
+            _covariance=partial(self.covariance, values, aggregate.n),
+        )
+
+    def tiny(self) -> Self:
+        return replace(self, domain=Domain(min(self.domain.size, TINY)))
+
+    def refuse_large(self, outputs: int) -> None:
+        """Refuse to write down a channel that does not fit."""
+        if outputs > MOST_OUTPUTS:
+            raise ParameterError(
+                f"the channel of {self.id!r} over {self.domain.size} values has more than "
+                f"{MOST_OUTPUTS:,} outputs; use .tiny().channel() for its law in small"
+            )
+
+
+class PureMechanism(LinearMechanism):
     """A mechanism whose report supports a set of values.
 
     The true value is supported with probability p, every other one with probability q. With c_v
@@ -265,6 +340,8 @@ class PureMechanism(Mechanism):
     that it supports two given other values. Wang et al. 2017, section 3, for the estimate; the
     covariance is the average over people of that of their support indicators.
     """
+
+    table: ClassVar[str] = "support"
 
     def __init__(
         self,
@@ -303,45 +380,18 @@ class PureMechanism(Mechanism):
     def methods(self) -> Mapping[str, Method]:
         return {"unbiased": Method("Wang et al. 2017, section 3", biased=False)}
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: how many reports support each value."""
-        self.accept(reports, Reports)
-        tables = {"support": self.support(reports)}
-        return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
+    @property
+    def cells(self) -> int:
+        return self.domain.size
 
-    def check_aggregate(self, aggregate: Aggregate) -> None:
-        support = aggregate.tables.get("support")
-        if set(aggregate.tables) != {"support"} or support is None:
-            raise WireError(f"tables {sorted(aggregate.tables)}; {self.id!r} has 'support' alone")
-        if support.shape != (self.domain.size,):
-            raise WireError(
-                f"counts of shape {support.shape}; {self.domain.size} values are expected"
-            )
-        if support.size and not (support.min() >= 0 and support.max() <= aggregate.n):
-            raise WireError(f"a count lies outside 0 to n = {aggregate.n}")
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        return self.support(reports)
 
-    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
-        """The analyst's side: unbiased fractions with their plug-in covariance."""
-        self.accept(aggregate, Aggregate)
-        name = self.chosen(method)
-        if aggregate.n == 0:
-            raise EstimateError(
-                "there are no reports, so there is nothing to estimate; collect some"
-            )
-        share = aggregate.tables["support"] / aggregate.n
-        values = (share - float(self.q)) / float(self.p - self.q)
-        return Estimate(
-            values=values,
-            variance=self.variance(values, aggregate.n),
-            n=aggregate.n,
-            domain=self.domain,
-            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
-            method=name,
-            _covariance=partial(self.covariance, values, aggregate.n),
-        )
+    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+        fractions: Floats = (counts / n - float(self.q)) / float(self.p - self.q)
+        return fractions
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
-        """Exact variance of each estimated value when the data are fixed."""
         p, q = self.p, self.q
         noise = float(q * (1 - q) / (p - q) ** 2)
         slope = float((1 - p - q) / (p - q))
@@ -349,7 +399,6 @@ class PureMechanism(Mechanism):
         return result
 
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
-        """Exact covariance matrix of the estimated values when the data are fixed."""
         p, q = self.p, self.q
         s, t = self.pair
         base = float((t - q * q) / (p - q) ** 2)
@@ -363,17 +412,6 @@ class PureMechanism(Mechanism):
         """Sum of the variances over all values; it does not depend on the data."""
         p, q, d = self.p, self.q, self.domain.size
         return float(d * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)) / n
-
-    def tiny(self) -> Self:
-        return replace(self, domain=Domain(min(self.domain.size, TINY)))
-
-    def refuse_large(self, outputs: int) -> None:
-        """Refuse to write down a channel that does not fit."""
-        if outputs > MOST_OUTPUTS:
-            raise ParameterError(
-                f"the channel of {self.id!r} over {self.domain.size} values has more than "
-                f"{MOST_OUTPUTS:,} outputs; use .tiny().channel() for its law in small"
-            )
 
 
 def product_row(bits: Iterable[tuple[int, Fraction]]) -> Fraction:

@@ -206,6 +206,15 @@ class Draws:
                 more, self._used = step(words[done:], part, self._extra, 0)
                 done += more
 
+    def until_done(
+        self, n: int, step: Callable[[int, NDArray[np.uint64], int], tuple[int, int]]
+    ) -> None:
+        """Run a kernel that draws as many words as it needs: `step(done, extra, used)`."""
+        done, self._used = step(0, self._extra, self._used)
+        while done < n:
+            self._source.fill(self._extra)
+            done, self._used = step(done, self._extra, 0)
+
 
 def _significant_bits(numerator: int) -> int:
     """How many of the 128 bits, from the top, are needed before only zeros follow."""

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .bits import bernoulli, column_counts, place_truth, settle
     from .categorical import below, grr, histogram, narrow
+    from .hadamard import hadamard_response, walsh_hadamard
+    from .hashing import hash_codes, hash_support
+    from .subset import resize_subsets
 
 _HOME = {
     "bernoulli": "bits",
@@ -22,6 +25,11 @@ _HOME = {
     "below": "categorical",
     "histogram": "categorical",
     "narrow": "categorical",
+    "hadamard_response": "hadamard",
+    "walsh_hadamard": "hadamard",
+    "hash_codes": "hashing",
+    "hash_support": "hashing",
+    "resize_subsets": "subset",
 }
 
 __all__ = [
@@ -29,10 +37,15 @@ __all__ = [
     "bernoulli",
     "column_counts",
     "grr",
+    "hadamard_response",
+    "hash_codes",
+    "hash_support",
     "histogram",
     "narrow",
     "place_truth",
+    "resize_subsets",
     "settle",
+    "walsh_hadamard",
 ]
 
 

@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 from .grr import GRR
+from .hadamard import HadamardResponse
+from .olh import OLH
 from .oue import OUE
 from .registry import REGISTRY, by_id, register
+from .subset import SubsetSelection
+from .sue import SUE
 
-__all__ = ["GRR", "OUE", "REGISTRY", "by_id", "register"]
+__all__ = [
+    "GRR",
+    "OLH",
+    "OUE",
+    "REGISTRY",
+    "SUE",
+    "HadamardResponse",
+    "SubsetSelection",
+    "by_id",
+    "register",
+]

@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..domain import Codes
 from ..errors import WireError
 from ..mechanism import Channel, PureMechanism
-from ..randomness import Probability, Source, divide, exp
+from ..randomness import Draws, Probability, Source, divide, exp
 from ..report import Column, Reports
 from .registry import register
 
@@ -51,7 +52,7 @@ class GRR(PureMechanism):
     @property
     def keep(self) -> Probability:
         """The drawn probability of keeping the answer."""
-        return _keep(self.epsilon, self.domain.size)
+        return keep_probability(self.epsilon, self.domain.size)
 
     @property
     def p(self) -> Fraction:
@@ -82,18 +83,9 @@ class GRR(PureMechanism):
         source = self.source(source)
         n, blocks = self.domain.blocks(values)
         out = np.empty(n, self.domain.dtype)
-        upper, lower = self.keep.words
-        size = self.domain.size
-        word: type[Any] = np.uint32 if size <= _MOST_SHORT else np.uint64
         draws = source.draws()
         for where, codes in blocks:
-            target = out[where]
-
-            def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-                inputs, outputs = codes[part], target[part]  # noqa: B023, called before the next block
-                return kernels.grr(words, inputs, size, upper, lower, outputs, extra, used)
-
-            draws.each(codes.size, word, step)
+            draw_grr(draws, codes, self.domain.size, self.keep, out[where])
         return self.reports(source, value=out)
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
@@ -116,6 +108,17 @@ class GRR(PureMechanism):
 
 
 @lru_cache(maxsize=256)
-def _keep(epsilon: float, size: int) -> Probability:
+def keep_probability(epsilon: float, size: int) -> Probability:
+    """The drawn probability of keeping one of `size` values."""
     power = exp(epsilon)
     return Probability.at_most(divide(power, power + size - 1))
+
+
+def draw_grr(draws: Draws, codes: Codes, size: int, keep: Probability, out: Codes) -> None:
+    """Randomised response on codes below `size`, into `out`."""
+    upper, lower = keep.words
+
+    def step(words: Any, part: slice, extra: Any, used: int) -> Any:
+        return kernels.grr(words, codes[part], size, upper, lower, out[part], extra, used)
+
+    draws.each(codes.size, np.uint32 if size <= _MOST_SHORT else np.uint64, step)

@@ -1,0 +1,162 @@
+"""Subset selection: report a set of ω values that is likelier to hold the answer.
+
+Channel     a uniform set of ω of the d values that holds the answer with probability
+            p = ω e^ε / (ω e^ε + d − ω); ω is the better of ⌊⌋ and ⌈⌉ of d / (e^ε + 1), at least 1
+Estimate    f̂_v = (c_v / n − q) / (p − q),   q = [p (ω − 1) + (1 − p) ω] / (d − 1)
+Covariance  `PureMechanism.covariance` with s = p (ω − 1) / (d − 1) and
+            t = [p (ω − 1) (ω − 2) + (1 − p) ω (ω − 1)] / ((d − 1) (d − 2))
+Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
+
+Ye, Barg 2018 (arXiv:1702.00610); Wang et al. 2016 (arXiv:1607.08025). It has the least total
+variance of all mechanisms here, for every d and ε; for ω = 1 it is GRR.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import combinations
+from math import comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import WireError
+from ..mechanism import Channel
+from ..randomness import BITS, Probability, Source, divide, exp
+from ..report import Reports
+from .registry import register
+from .unary import BLOCK_BYTES, BitVectorMechanism
+
+
+@register("subset")
+class SubsetSelection(BitVectorMechanism):
+    """Report a set of ω values that is likelier to hold the answer than not.
+
+    The least error of all; d/8 bytes per report.
+
+    Parameters
+    ----------
+    domain : Domain, Attribute, int or sequence
+        The public values.
+    epsilon : float
+        Privacy parameter.
+
+    Examples
+    --------
+    >>> SubsetSelection(100, epsilon=1.0).omega
+    27
+    """
+
+    @property
+    def omega(self) -> int:
+        """ω, how many values a report names."""
+        return _omega(self.epsilon, self.domain.size)
+
+    @property
+    def holds(self) -> Probability:
+        """Probability that the report holds the answer, as drawn."""
+        return _holds(self.epsilon, self.domain.size, self.omega)
+
+    @property
+    def p(self) -> Fraction:
+        return self.holds.fraction
+
+    @property
+    def q(self) -> Fraction:
+        return _other(self.p, self.domain.size, self.omega)
+
+    @property
+    def pair(self) -> tuple[Fraction, Fraction]:
+        d, w, p = self.domain.size, self.omega, self.p
+        s = p * Fraction(w - 1, d - 1)
+        if d == 2:
+            return s, Fraction(0)  # there are no two others
+        return s, (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / ((d - 1) * (d - 2))
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        super().check(columns)
+        bits = columns["bits"]
+        for start in range(0, len(bits), 1 << 16):
+            sizes = np.bitwise_count(bits[start : start + (1 << 16)]).sum(axis=1, dtype=np.int64)
+            if (sizes != self.omega).any():
+                strange = int(sizes[sizes != self.omega][0])
+                raise WireError(f"a report names {strange} values; each names {self.omega}")
+
+    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
+        """Each participant's side: a random set of about the right size, made exact."""
+        source = self.source(source)
+        width = self.layout[0].width
+        n, blocks = self.domain.blocks(values, most=max(8, BLOCK_BYTES // width // 8 * 8))
+        lanes = np.empty((n * width + 7) // 8, np.uint64)
+        rows = lanes.view(np.uint8)[: n * width].reshape(n, width)
+        truth = np.empty(BLOCK_BYTES // 64 + 1, np.uint64)
+        draws = source.draws()
+        about = _about(self.omega, self.domain.size)
+        mask = np.uint8(self.last_mask)
+        for where, codes in blocks:  # a block starts at a multiple of 8 rows: at a whole word
+            draws.bernoulli(about, lanes[where.start * width // 8 : -(-where.stop * width // 8)])
+            coins = truth[: (codes.size + 63) // 64]
+            draws.bernoulli(self.holds, coins)
+            resize = partial(
+                kernels.resize_subsets,
+                rows[where],
+                codes,
+                coins.view(np.uint8),
+                self.domain.size,
+                self.omega,
+                mask,
+            )
+            draws.until_done(codes.size, resize)
+        return self.reports(source, bits=rows)
+
+    def _every_set(self) -> list[tuple[int, ...]]:
+        self.refuse_large(comb(self.domain.size, self.omega))
+        return list(combinations(range(self.domain.size), self.omega))
+
+    def every_report(self) -> Reports:
+        sets = self._every_set()
+        rows = np.zeros((len(sets), self.domain.size), np.uint8)
+        for row, chosen in zip(rows, sets, strict=True):
+            row[list(chosen)] = 1
+        return self.packed(rows)
+
+    def channel(self) -> Channel:
+        d, w = self.domain.size, self.omega
+        sets = self._every_set()
+        inside, outside = self.p / comb(d - 1, w - 1), (1 - self.p) / comb(d - 1, w)
+        rows = tuple(tuple(inside if x in chosen else outside for chosen in sets) for x in range(d))
+        return Channel(self.domain.labels, [str(set(chosen)) for chosen in sets], rows)
+
+
+@lru_cache(maxsize=256)
+def _holds(epsilon: float, size: int, omega: int) -> Probability:
+    power = omega * exp(epsilon)
+    return Probability.at_most(divide(power, power + size - omega))
+
+
+def _other(p: Fraction, size: int, omega: int) -> Fraction:
+    return (p * (omega - 1) + (1 - p) * omega) / (size - 1)
+
+
+@lru_cache(maxsize=256)
+def _omega(epsilon: float, size: int) -> int:
+    middle = int(divide(size, exp(epsilon) + 1))
+
+    def total(omega: int) -> Fraction:
+        p = _holds(epsilon, size, omega).fraction
+        q = _other(p, size, omega)
+        if p <= q:
+            return Fraction(1 << 200)
+        return size * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)
+
+    return min({max(1, middle), min(middle + 1, size - 1)}, key=total)
+
+
+def _about(omega: int, size: int) -> Probability:
+    """The multiple of 1/16 nearest to ω/d: few bit planes, and few values to add or remove."""
+    sixteenths = min(max(round(16 * omega / size), 1), 15)
+    return Probability(sixteenths << (BITS - 4))

@@ -1,0 +1,125 @@
+"""What unary encodings share: one bit per value, drawn independently given the answer.
+
+Channel     bit v is 1 with probability p if v is the answer, else q
+Covariance  `PureMechanism.covariance` with s = p q, t = q²
+Guarantee   ε = ln p (1 − q) / ((1 − p) q)
+
+Bit order: `sottovoce.report.batch`.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import WireError
+from ..mechanism import Channel, PureMechanism, product_row
+from ..randomness import Probability, Source
+from ..report import Column, Reports
+
+BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
+
+
+class BitVectorMechanism(PureMechanism):
+    """A pure mechanism whose report is a set of values, one bit each."""
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column("bits", "u1", width=(self.domain.size + 7) // 8),)
+
+    @property
+    def last_mask(self) -> int:
+        """The bits of a report's last byte that stand for values."""
+        return (1 << ((self.domain.size - 1) % 8 + 1)) - 1
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        if (columns["bits"][:, -1] & ~np.uint8(self.last_mask)).any():
+            raise WireError(
+                f"a report sets bits beyond its {self.domain.size} values; these must be zero"
+            )
+
+    def support(self, reports: Reports) -> NDArray[np.int64]:
+        rows = np.require(reports.columns["bits"], requirements=["C"])
+        if rows.ctypes.data % 8:  # the kernel reads whole words
+            rows = _aligned(rows)
+        counts: NDArray[np.int64] = kernels.column_counts(rows)[: self.domain.size]
+        return counts
+
+    def packed(self, sets: NDArray[Any]) -> Reports:
+        """Reports from rows of zeros and ones."""
+        packed = np.packbits(sets.astype(np.uint8), axis=1, bitorder="little")
+        return Reports(self.id, self.digest, {"bits": packed})
+
+
+class UnaryMechanism(BitVectorMechanism):
+    """A unary encoding; a subclass says how likely each bit is."""
+
+    @property
+    @abstractmethod
+    def true_bit(self) -> Probability:
+        """Probability that the answer's own bit is set, as drawn."""
+
+    @property
+    @abstractmethod
+    def other_bit(self) -> Probability:
+        """Probability that another bit is set, as drawn."""
+
+    @property
+    def p(self) -> Fraction:
+        return self.true_bit.fraction
+
+    @property
+    def q(self) -> Fraction:
+        return self.other_bit.fraction
+
+    @property
+    def pair(self) -> tuple[Fraction, Fraction]:
+        return self.p * self.q, self.q * self.q
+
+    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
+        """Each participant's side: draw every bit, then the true one anew."""
+        source = self.source(source)
+        width = self.layout[0].width
+        n, blocks = self.domain.blocks(values, most=max(8, BLOCK_BYTES // width // 8 * 8))
+        lanes = np.empty((n * width + 7) // 8, np.uint64)
+        rows = lanes.view(np.uint8)[: n * width].reshape(n, width)
+        truth = np.empty(BLOCK_BYTES // 64 + 1, np.uint64)
+        draws = source.draws()
+        for where, codes in blocks:  # a block starts at a multiple of 8 rows: at a whole word
+            words = slice(where.start * width // 8, -(-where.stop * width // 8))
+            draws.bernoulli(self.other_bit, lanes[words])
+            coins = truth[: (codes.size + 63) // 64]
+            draws.bernoulli(self.true_bit, coins)
+            kernels.place_truth(rows[where], codes, coins.view(np.uint8), np.uint8(self.last_mask))
+        return self.reports(source, bits=rows)
+
+    def every_report(self) -> Reports:
+        d = self.domain.size
+        self.refuse_large(1 << min(d, 64))
+        return self.packed((np.arange(1 << d)[:, None] >> np.arange(d)) & 1)
+
+    def channel(self) -> Channel:
+        d = self.domain.size
+        self.refuse_large(1 << min(d, 64))
+        outputs = [[(y >> v) & 1 for v in range(d)] for y in range(1 << d)]
+        rows = tuple(
+            tuple(
+                product_row((bit, self.p if v == x else self.q) for v, bit in enumerate(bits))
+                for bits in outputs
+            )
+            for x in range(d)
+        )
+        return Channel(self.domain.labels, ["".join(map(str, bits)) for bits in outputs], rows)
+
+
+def _aligned(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    words = np.empty((rows.size + 7) // 8, np.uint64)
+    copy = words.view(np.uint8)[: rows.size].reshape(rows.shape)
+    copy[:] = rows
+    return copy

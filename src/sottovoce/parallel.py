@@ -1,0 +1,30 @@
+"""Work on several cores, in threads: the kernels release the interpreter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+
+_WORTH_A_THREAD = 50_000_000
+
+
+def cores() -> int:
+    """How many threads to use: SOTTOVOCE_THREADS, else the cores this process may use."""
+    wanted = os.environ.get("SOTTOVOCE_THREADS", "")
+    if wanted.isdigit() and int(wanted) > 0:
+        return int(wanted)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def over_ranges(action: Callable[[slice], None], size: int, *, work: int) -> None:
+    """Call `action` on slices that cover 0..size, side by side where `work` steps are many."""
+    threads = min(cores(), max(1, work // _WORTH_A_THREAD), max(1, size))
+    if threads == 1:
+        action(slice(0, size))
+        return
+    borders = [size * k // threads for k in range(threads + 1)]
+    parts = [slice(a, b) for a, b in pairwise(borders)]
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(action, parts))
