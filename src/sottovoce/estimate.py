@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .domain import Domain
+from .domain import Label
 from .errors import EstimateError, MissingExtraError, ParameterError
 from .guarantee import Guarantee
 
@@ -61,6 +61,10 @@ class Estimate:
         Variance of each value.
     n : int
         How many reports it rests on.
+    labels : sequence
+        The values' names in order.
+    name : str
+        The attribute's name, empty when it has none.
     method : str
         How it was made; `mechanism.methods` explains the names.
     biased : bool
@@ -75,23 +79,14 @@ class Estimate:
     values: Floats
     variance: Floats
     n: int
-    domain: Domain
+    labels: Sequence[Label]
     guarantee: Guarantee
+    name: str = ""
     method: str = "unbiased"
     biased: bool = False
     error_from: ErrorFrom = "plug-in"
     raw: Estimate | None = None
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
-
-    @property
-    def labels(self) -> Sequence[str | int]:
-        """The values' names in order."""
-        return self.domain.labels
-
-    @property
-    def name(self) -> str:
-        """The attribute's name, empty when it has none."""
-        return getattr(self.domain, "name", "")
 
     @property
     def std_error(self) -> Floats:
