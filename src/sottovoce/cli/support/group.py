@@ -1,0 +1,59 @@
+"""The outermost group: it turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from io import TextIOWrapper
+from typing import IO, Any
+
+import click
+
+from ...errors import SottovoceError
+
+INTERRUPTED = 130
+
+
+class Failure(click.ClickException):
+    """Something that the user can put right: one line on stderr, exit code 1."""
+
+    exit_code = 1
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the line; red where stderr is a terminal that shows colours."""
+        start = click.style("error:", fg="red", bold=True)
+        color = False if "NO_COLOR" in os.environ else None  # None: decided by the terminal
+        click.echo(f"{start} {self.message}", file=file, err=True, color=color)
+
+
+class Commands(click.Group):
+    """Lists commands in the order of a collection, and handles what they raise."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """As they were added, not by alphabet."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        _never_fail_to_print()
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise  # whoever read our output has gone: click ends quietly
+        except SottovoceError as error:
+            raise Failure(str(error)) from error
+        except OSError as error:
+            where = f"{error.filename!r}: " if error.filename else ""
+            raise Failure(f"{where}{error.strerror or error}") from error
+        except MemoryError as error:
+            raise Failure("there is not enough memory for this") from error
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _never_fail_to_print() -> None:
+    """Show a replacement where the terminal's encoding lacks a sign, instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")

@@ -1,0 +1,140 @@
+"""Drawing reports and giving them out: the steps of `randomise`, in the order receipts need."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...errors import AnswerError, FileError
+from .answers import Answers, Done
+from .options import check_output
+from .receipts import Drawer, Receipt, Release, form_of_kept, place, sha256, with_release
+from .screen import plural, progress
+
+if TYPE_CHECKING:
+    from ...mechanism import Mechanism
+    from ...report import Reports
+    from ...report.files import Form
+
+_MOST_ROWS = 1 << 18  # of one written batch
+_MOST_BYTES = 1 << 25
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file of answers as it was when its digest was taken."""
+
+    path: str
+    digest: str
+    stamp: tuple[int, int, int, int]
+
+    @classmethod
+    def of(cls, path: Path) -> Input:
+        """Take the digest of the whole file."""
+        stamp = _stamp(path)
+        with progress("reading", stamp[2]) as done:
+            return cls(str(path.resolve()), sha256(path, done), stamp)
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.stamp[2]
+
+    def check_unchanged(self) -> None:
+        """The receipt must speak of the answers that were randomised."""
+        if _stamp(Path(self.path)) != self.stamp:
+            raise FileError(
+                f"{self.path!r} changed while it was read; nothing was written, run it again"
+            )
+
+
+def _stamp(path: Path) -> tuple[int, int, int, int]:
+    try:
+        about = path.stat()
+    except OSError as error:
+        raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    if not stat.S_ISREG(about.st_mode):
+        raise FileError(f"{str(path)!r} is not a plain file; answers are a CSV or Parquet file")
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+
+
+def form(path: Path) -> Form:
+    """The form that a file's name asks for."""
+    from ...report.files import form_of
+
+    return form_of(path)
+
+
+def draw(
+    mechanism: Mechanism, source: Answers, given: Input, drawer: Drawer, receipt: Receipt, out: Path
+) -> Receipt:
+    """Randomise into the drawer; the receipt with this release is not written yet."""
+    from ...report import ReportWriter
+
+    kept = drawer.kept(len(receipt.releases) + 1, form(out))
+    rows = reports = 0
+    with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
+        for batch, people in _batches(mechanism, source, done):
+            rows += people
+            reports += len(batch)
+            if len(batch):
+                writer.append(batch)
+        if not reports:
+            raise AnswerError(
+                f"none of the {plural(rows, 'person', 'people')} in {str(source.path)!r} answered, "
+                "so there is nothing to report"
+            )
+        given.check_unchanged()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    release = Release(now, reports, kept.name, {form(out): sha256(kept)})
+    return replace(with_release(receipt, release), rows=rows)
+
+
+def _batches(mechanism: Mechanism, source: Answers, done: Done) -> Iterator[tuple[Reports, int]]:
+    """Reports, and the number of people whose they are."""
+    each = sum(column.nbytes for column in mechanism.layout)
+    rows = min(_MOST_ROWS, max(1, _MOST_BYTES // each))
+    for first, chunk in source.chunks(rows, done):
+        try:
+            yield mechanism.randomise(chunk), len(chunk)
+        except AnswerError as error:
+            raise source.refused(chunk, first) or error from error
+
+
+def give(
+    mechanism: Mechanism, drawer: Drawer, receipt: Receipt, out: Path, *, force: bool
+) -> Receipt:
+    """Let the kept reports appear as the output, in the form that its name asks for."""
+    kept = drawer.latest(receipt)
+    wanted = form(out)
+    known = receipt.latest.sha256.get(wanted)
+    if not (out.is_file() and known is not None and sha256(out) == known):
+        check_output(out, force=force)
+        try:
+            if wanted == form_of_kept(kept):
+                place(kept, out)
+            else:
+                _convert(mechanism, kept, out)
+        except OSError as error:
+            raise FileError(
+                f"{error}; the reports themselves are drawn and kept, so run the same command "
+                "again (without --again), with another --out if need be"
+            ) from error
+    digests = {**receipt.latest.sha256, wanted: sha256(out)}
+    latest = replace(receipt.latest, sha256=digests)
+    receipt = replace(receipt, releases=(*receipt.releases[:-1], latest))
+    if receipt != drawer.receipt():
+        drawer.write(receipt)
+    return receipt
+
+
+def _convert(mechanism: Mechanism, kept: Path, out: Path) -> None:
+    from ...report import ReportWriter, read_batches
+
+    with ReportWriter(out, form(out)) as writer:
+        for batch in read_batches(kept, expect=mechanism):
+            writer.append(batch)
