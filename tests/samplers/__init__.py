@@ -1,0 +1,1 @@
+"""Samplers against the channel they claim, and their rare paths word by word."""
