@@ -108,7 +108,7 @@ def _study_mechanism() -> PureMechanism:
     from ..study import Study
 
     values = [value for value in SHARES if value is not None]
-    # Of the two simple mechanisms GRR has the smaller error here: 6 values < 3 e^ε + 2.
+    # With 6 values and this epsilon GRR has a smaller error than OUE.
     asked = GRR(Attribute(QUESTION, values, missing="value"), epsilon=EPSILON)
     bound = Study(TITLE, (asked,)).mechanism()
     return asked.bind(bound.digest)

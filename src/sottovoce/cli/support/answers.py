@@ -56,9 +56,7 @@ class Answers:
                 yield first, chunk
                 first += len(chunk)
         if first == 0:
-            raise AnswerError(
-                f"{str(self.path)!r} has columns but no rows: nobody has answered yet"
-            )
+            raise self._nobody()
 
     @property
     def kind(self) -> Kind:
@@ -233,6 +231,9 @@ class Answers:
             + (f" (columns must be separated by commas, not {separator!r})" if separator else "")
         )
 
+    def _nobody(self) -> AnswerError:
+        return AnswerError(f"{str(self.path)!r} has columns but no rows: nobody has answered yet")
+
     @contextmanager
     def _readable(self, pa: Any) -> Iterator[None]:
         """Say in our words what the readers found wrong."""
@@ -242,6 +243,8 @@ class Answers:
             raise AnswerError(f"{str(self.path)!r} is not text in UTF-8; convert it") from error
         except (pa.ArrowException, EOFError, gzip.BadGzipFile) as error:
             reason = str(error)
+            if "Empty CSV" in reason:
+                raise self._nobody() from error
             if "UTF8" in reason:
                 reason = "not text in UTF-8; convert it"
             elif "straddl" in reason:

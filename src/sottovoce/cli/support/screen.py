@@ -97,7 +97,7 @@ def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
         box=box.SIMPLE_HEAD if out.is_terminal else None,
         show_edge=False,
         pad_edge=False,
-        padding=(0, 2, 0, 0),
+        padding=(0, 1 if out.is_terminal else 2, 0, 0),  # the box's divider takes a column, too
         header_style="bold",
     )
     for title, side in columns:

@@ -1,0 +1,180 @@
+"""The command line as a whole: help, exit codes, pipes and interruptions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+import sottovoce
+from sottovoce.cli import main
+from sottovoce.errors import MissingExtraError
+
+COMMAND = [sys.executable, "-m", "sottovoce.cli"]
+
+
+def commands(group: click.Group, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    found = []
+    for name, command in group.commands.items():
+        found.append((*before, name))
+        if isinstance(command, click.Group):
+            found += commands(command, (*before, name))
+    return found
+
+
+def test_the_index_is_complete():
+    names = {path.stem for path in Path(sottovoce.cli.__file__).parent.glob("[!_]*.py")}
+    assert names == set(main.commands)
+
+
+def test_main_help_teaches():
+    said = CliRunner().invoke(main, ["--help"]).stdout
+    assert "sottovoce demo" in said
+    assert "Exit codes: 0 done; 1" in said
+    assert "..." not in said.split("Commands:")[1], "a summary is cut off"
+
+
+@pytest.mark.parametrize("command", commands(main), ids=" ".join)
+def test_every_command_has_an_example_and_says_what_comes_next(command):
+    result = CliRunner().invoke(main, [*command, "--help"])
+    assert result.exit_code == 0
+    assert "Example" in result.stdout
+    assert "Next: " in result.stdout
+
+
+@pytest.mark.parametrize("command", [c for c in commands(main) if c != ("study",)], ids=" ".join)
+def test_every_command_offers_json(command):
+    assert "--json" in CliRunner().invoke(main, [*command, "--help"]).stdout
+
+
+def test_version():
+    assert CliRunner().invoke(main, ["--version"]).stdout == f"sottovoce {sottovoce.__version__}\n"
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys\n"
+        "from sottovoce.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "heavy = {'numba', 'numpy', 'pyarrow', 'rich', 'matplotlib', 'cryptography'}\n"
+        "print(sorted(heavy & set(sys.modules)), file=sys.stderr)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.stderr == "[]\n"
+
+
+def test_wrong_usage_is_2(run):
+    assert "No such option" in run("demo", "--seed", "1", code=2).stderr
+    assert "Missing option '--study'" in run("estimate", "x.sva", code=2).stderr
+
+
+def test_a_missing_extra_is_an_ordinary_error(folder, fails, monkeypatch):
+    def missing(path):
+        raise MissingExtraError.of("pyarrow", "files", "this")
+
+    monkeypatch.setattr("sottovoce.study.Study.load", missing)
+    assert "pip install 'sottovoce[files]'" in fails("study", "show", "study.toml")
+
+
+def test_an_error_is_red_on_a_terminal_only(folder):
+    result = CliRunner().invoke(main, ["study", "check", "no.toml"], color=True)
+    assert result.stderr.startswith("\x1b[31m\x1b[1merror:\x1b[0m ")
+    result = CliRunner(env={"NO_COLOR": "1"}).invoke(
+        main, ["study", "check", "no.toml"], color=True
+    )
+    assert result.stderr.startswith("error: ")
+
+
+def test_errors_leave_stdout_empty_with_json_too(folder, run):
+    assert run("study", "show", "no.toml", "--json", code=1).stdout == ""
+
+
+def test_out_of_memory_is_told(folder, fails, monkeypatch):
+    def full(path):
+        raise MemoryError
+
+    monkeypatch.setattr("sottovoce.study.Study.load", full)
+    assert "memory" in fails("study", "show", "study.toml")
+
+
+def test_a_bare_system_error_names_the_file(folder, fails, monkeypatch):
+    def broken(path):
+        raise OSError(5, "Input/output error", "disk")
+
+    monkeypatch.setattr("sottovoce.study.Study.load", broken)
+    assert fails("study", "show", "study.toml") == "error: 'disk': Input/output error\n"
+
+
+def test_interrupted_is_130(folder, run, monkeypatch):
+    def interrupt(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sottovoce.study.Study.load", interrupt)
+    assert run("study", "show", "study.toml", code=130).stderr == "interrupted\n"
+
+
+def test_ctrl_c_leaves_nothing_behind(folder):
+    with Path("big.csv").open("w") as stream:
+        stream.write("commute\n")
+        for _ in range(200):
+            stream.write("car\nbike\n" * 50_000)
+    given = ["randomise", "big.csv", "--study", "study.toml", "--out", "out/r.svr"]
+    Path("out").mkdir()
+    process = subprocess.Popen([*COMMAND, *given], stderr=subprocess.PIPE, text=True)
+    kept = folder / "receipts"
+    deadline = time.monotonic() + 60
+    while not list(kept.glob("*/.reports*")) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert (process.returncode, said) == (130, "interrupted\n")
+    assert not list(Path("out").iterdir())
+    assert not list(kept.iterdir())
+
+
+def test_a_closed_pipe_is_quiet(folder):
+    reading, writing = os.pipe()
+    os.close(reading)
+    for arguments in (["demo"], ["demo", "--json"]):
+        result = subprocess.run(
+            [*COMMAND, *arguments], stdout=writing, stderr=subprocess.PIPE, text=True
+        )
+        assert result.stderr == ""
+        assert result.returncode == 1
+    os.close(writing)
+
+
+def test_no_colours_no_boxes_in_a_pipe(folder):
+    said = subprocess.run([*COMMAND, "demo"], capture_output=True, text=True, check=True)
+    assert "\x1b" not in said.stdout
+    assert not set(said.stdout) & set("─│┌┐└┘━┃")
+    assert max(map(len, said.stdout.splitlines())) <= 80
+    assert said.stderr == ""
+
+
+def test_a_terminal_without_unicode_is_served(folder):
+    Path("study.toml").write_text(
+        'format = 1\ntitle = "Gruß"\n[[question]]\nname = "größe"\nvalues = ["klein", "groß"]\n'
+        'mechanism = "oue"\nepsilon = 1.0\n'
+    )
+    Path("a.csv").write_text("größe\nklein\ngroß\n")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    usual = ["--study", "study.toml"]
+    for arguments in (
+        ["randomise", "a.csv", *usual, "--out", "r.svr"],
+        ["estimate", "r.svr", *usual],
+        ["estimate", "r.svr", *usual, "--json"],
+    ):
+        result = subprocess.run(
+            [*COMMAND, *arguments], capture_output=True, encoding="ascii", env=ascii_only
+        )
+        assert (result.returncode, result.stderr) == (0, "")
+    assert json.loads(result.stdout)["question"] == "größe"

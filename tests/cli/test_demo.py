@@ -1,0 +1,70 @@
+"""The demo: the whole way, on made-up people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from sottovoce.cli.demo import SHARES, _counts
+
+
+def test_the_demo_tells_the_whole_story(folder, run):
+    said = run("demo").stdout
+    for part in (
+        "made-up people",
+        "Ana    answered 'bicycle'",
+        "report: ",
+        "95 % interval",
+        "truth",
+        "intervals cover the truth",
+        "What is promised",
+        "epsilon = 1",
+        "What to try next",
+        "sottovoce-demo.png",
+    ):
+        assert part in said
+    assert Path("sottovoce-demo.png").read_bytes().startswith(b"\x89PNG")
+    run("demo")  # its own picture may be drawn again
+
+
+def test_every_run_has_its_own_noise(folder, json_of):
+    assert json_of("demo")["values"] != json_of("demo")["values"]
+
+
+def test_json(folder, json_of):
+    about = json_of("demo", "--people", "50000", "--plot", "d.svg")
+    assert about["people"] == 50000
+    assert about["plot"] == "d.svg"
+    assert [row["truth"] for row in about["values"]] == [n / 100 for n in SHARES.values()]
+    for row in about["values"]:
+        # 6 standard errors: fails once in 10^8 runs
+        assert abs(row["estimate"] - row["truth"]) < 6 * row["std_error"]
+    assert {example["name"] for example in about["examples"]} == {"Ana", "Ben", "Chidi", "Dora"}
+
+
+@pytest.mark.parametrize("people", [100, 101, 12_345, 1_000_000])
+def test_everyone_is_counted(people):
+    assert sum(_counts(people).values()) == people
+
+
+def test_a_picture_that_was_asked_for_must_come(folder, fails, run):
+    Path("there.png").write_text("precious")
+    assert "exists already" in fails("demo", "--plot", "there.png")
+    assert ".png, .svg, .pdf" in fails("demo", "--plot", "x.txt")
+    run("demo", "--plot", "there.png", "--force")
+    run("demo", "--people", "1", code=2)
+
+
+def test_without_matplotlib_the_demo_goes_on(folder, run, fails, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert "No picture: a picture needs the package 'matplotlib'" in " ".join(
+        run("demo").stdout.split()
+    )
+    assert "pip install" in fails("demo", "--plot", "x.png")
+
+
+def test_where_nothing_can_be_written_the_demo_goes_on(folder, run):
+    Path("sottovoce-demo.png").mkdir()
+    assert "No picture: " in run("demo").stdout
