@@ -1,0 +1,1 @@
+"""The wire form against vectors that never change."""

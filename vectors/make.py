@@ -1,0 +1,279 @@
+"""Make the wire vectors in `vectors/v1` again: ``python vectors/make.py``.
+
+Version 1 is frozen, so for `good_` and `bad_` vectors this changes nothing, and a test says so.
+Only `seeded_` vectors may change with a release: they pin what a seed draws, not the wire form.
+`hand_` vectors were written by hand and are never made again.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import sottovoce as sv
+from sottovoce import testing
+from sottovoce.report import encode
+
+FOLDER = Path(__file__).parent / "v1"
+Vector = dict[str, Any]
+
+COMMUTE = sv.Attribute("commute", ["car", "bike", "train", "foot"])
+AGE = sv.Attribute.bins("age", [float("-inf"), 18, 65.5, float("inf")], missing="value")
+LABELS = sv.Domain(["Zürich", "naïve 'quoted'", '"', "東京", ""])
+
+STUDY = sv.Study(
+    'Commuting in "Zürich"\n2026', (sv.OUE(COMMUTE, epsilon=1.0), sv.GRR(AGE, epsilon=0.5))
+)
+
+
+def about(mechanism: sv.Mechanism) -> Vector:
+    """Everything that a reader needs to make the mechanism."""
+    return {
+        "mechanism": mechanism.id,
+        "domain": mechanism.domain.canonical(),
+        "parameters": mechanism.parameters,
+        "study": None if mechanism.study is None else mechanism.study.hex(),
+        "digest": mechanism.digest.hex(),
+    }
+
+
+def of_reports(mechanism: sv.Mechanism, batches: list[sv.Reports]) -> Vector:
+    """Reports of one mechanism, in one envelope or several."""
+    envelopes = [encode(b, more=k < len(batches) - 1) for k, b in enumerate(batches)]
+    whole = sv.Reports.concatenate(batches)
+    return {
+        "kind": "reports",
+        **about(mechanism),
+        "seeded": whole.seeded,
+        "envelopes": [len(batch) for batch in batches],
+        "columns": {name: column.tolist() for name, column in whole.columns.items()},
+        "bytes": b"".join(envelopes).hex(),
+    }
+
+
+def of_aggregate(mechanism: sv.Mechanism, aggregate: sv.Aggregate) -> Vector:
+    """Counts of one mechanism."""
+    return {
+        "kind": "aggregate",
+        **about(mechanism),
+        "seeded": aggregate.seeded,
+        "n": aggregate.n,
+        "tables": {name: table.tolist() for name, table in aggregate.tables.items()},
+        "bytes": aggregate.to_bytes().hex(),
+    }
+
+
+def of_study(study: sv.Study) -> Vector:
+    """A study, its digest and those of its questions."""
+    return {
+        "kind": "study",
+        "toml": study.to_toml(),
+        "digest": study.digest.hex(),
+        "questions": {a.name: study.mechanism(a.name).digest.hex() for a in study.schema},
+    }
+
+
+def reports_of(mechanism: sv.Mechanism, **columns: list[Any]) -> sv.Reports:
+    """Chosen reports, in the mechanism's own types."""
+    arrays = {
+        column.name: np.array(columns[column.name], column.dtype).reshape(
+            column.shape(len(columns[column.name]))
+        )
+        for column in mechanism.layout
+    }
+    mechanism.check(arrays)
+    return sv.Reports(mechanism.id, mechanism.digest, arrays)
+
+
+def good() -> Iterator[tuple[str, Vector]]:
+    """Vectors that must be read, and written to the same bytes."""
+    grr = sv.GRR(3, epsilon=1.0)
+    values = reports_of(grr, value=[0, 2, 1, 1])
+    yield "grr", of_reports(grr, [values])
+    yield "grr_nobody", of_reports(grr, [values[:0]])
+    yield "grr_envelopes", of_reports(grr, [values[:1], values[1:1], values[1:]])
+    yield "grr_seeded", of_reports(grr, [replace(values, seeded=True)])
+    labels = sv.GRR(LABELS, epsilon=0.1)
+    yield "grr_labels", of_reports(labels, [reports_of(labels, value=[4, 3])])
+    two_bytes = sv.GRR(300, epsilon=20.0)
+    yield "grr_two_bytes", of_reports(two_bytes, [reports_of(two_bytes, value=[299, 1, 256])])
+    four_bytes = sv.GRR(70_000, epsilon=1e-6)
+    yield "grr_four_bytes", of_reports(four_bytes, [reports_of(four_bytes, value=[69_999, 65_536])])
+    bins = STUDY.mechanism("age")
+    yield "grr_study", of_reports(bins, [reports_of(bins, value=[3, 0])])
+    oue = sv.OUE(10, epsilon=1.0)
+    bits = reports_of(oue, bits=[[1, 2], [128, 1], [0, 0], [255, 3]])
+    yield "oue", of_reports(oue, [bits])
+    sue = sv.SUE(8, epsilon=2.0)
+    yield "sue", of_reports(sue, [reports_of(sue, bits=[[255], [0], [17]])])
+    subset = sv.SubsetSelection(9, epsilon=1.0)
+    yield "subset", of_reports(subset, [reports_of(subset, bits=[[3, 0], [128, 1]])])
+    olh = sv.OLH(1000, epsilon=1.0)
+    hashes = {"a": [1, 4294967295, 2863311531], "b": [0, 4294967295, 305419896], "y": [0, 3, 1]}
+    yield "olh", of_reports(olh, [reports_of(olh, **hashes)])
+    hadamard = sv.HadamardResponse(1000, epsilon=1.0)
+    yield "hadamard", of_reports(hadamard, [reports_of(hadamard, y=[0, 1023, 512])])
+
+    yield "aggregate_grr", of_aggregate(grr, grr.aggregate(values))
+    yield "aggregate_nobody", of_aggregate(grr, grr.aggregate(values[:0]))
+    yield "aggregate_oue", of_aggregate(oue, oue.aggregate(bits))
+    many = sv.Aggregate(oue.id, oue.digest, (1 << 62) - 1, {"support": [(1 << 61) + 1] * 10}, True)
+    yield "aggregate_many", of_aggregate(oue, many)
+    tens = sv.HadamardResponse(5, epsilon=1.0)
+    cells = tens.aggregate(tens.every_report())
+    yield "aggregate_hadamard", of_aggregate(tens, cells)
+
+    yield "study", of_study(STUDY)
+
+
+def seeded() -> Iterator[tuple[str, Vector]]:
+    """What seed 2026 draws for each mechanism: the same on every machine."""
+    for kind in (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH, sv.HadamardResponse):
+        mechanism = kind(10, epsilon=1.0)
+        answers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]
+        with testing.seeded(2026) as source:
+            reports = mechanism.randomise(answers, source=source)
+        yield mechanism.id, {"answers": answers, "seed": 2026, **of_reports(mechanism, [reports])}
+
+
+def changed(data: bytes, at: int, new: bytes) -> bytes:
+    """The bytes with some of them overwritten."""
+    return data[:at] + new + data[at + len(new) :]
+
+
+def bad() -> Iterator[tuple[str, Vector]]:
+    """Vectors that must be refused, with the error and a part of what it says."""
+    made = dict(good())
+
+    def of(name: str, data: bytes, error: str, says: str) -> Vector:
+        known = ("kind", "mechanism", "domain", "parameters", "study", "digest")
+        return {
+            **{key: made[name][key] for key in known},
+            "bytes": data.hex(),
+            "error": error,
+            "says": says,
+        }
+
+    def raw(name: str) -> bytes:
+        return bytes.fromhex(made[name]["bytes"])
+
+    grr, oue = raw("grr"), raw("oue")
+    yield "magic", of("grr", changed(grr, 0, b"SVRQ"), "WireError", "SVRP")
+    yield "aggregate_as_reports", of("grr", raw("aggregate_grr"), "WireError", "SVRP")
+    yield "version_0", of("grr", changed(grr, 4, b"\0"), "WireError", "version 0")
+    yield "version_2", of("grr", changed(grr, 4, b"\2"), "WireError", "version 2")
+    yield "unknown_flag", of("grr", changed(grr, 5, b"\4"), "WireError", "flags")
+    yield "reserved_byte", of("grr", changed(grr, 7, b"\1"), "WireError", "flags")
+    yield "padding", of("grr", changed(grr, 63, b"\1"), "WireError", "padded")
+    yield "empty_id", of("grr", changed(grr, 6, b"\0"), "WireError", "id")
+    yield "id_not_ascii", of("grr", changed(grr, 48, b"\xff"), "WireError", "ASCII")
+    yield "id_cut", of("grr", changed(grr, 6, b"\2"), "WireError", "id")
+    yield "other_id", of("grr", changed(grr, 48, b"oue"), "DigestError", "'oue'")
+    yield "unknown_id", of("grr", changed(grr, 48, b"xyz"), "DigestError", "'xyz'")
+    yield "other_digest", of("grr", changed(grr, 16, bytes(32)), "DigestError", "0000")
+    study = changed(raw("grr_study"), 16, STUDY.mechanism("commute").digest)
+    yield "other_question", of("grr_study", study, "DigestError", "digest")
+    yield (
+        "study_itself",
+        of("grr_study", changed(raw("grr_study"), 16, STUDY.digest), "DigestError", "digest"),
+    )
+    yield "value_out_of_range", of("grr", changed(grr, 65, b"\3"), "WireError", "value 3")
+    large = changed(raw("grr_four_bytes"), 64, struct.pack("<I", 70_000))
+    yield "value_out_of_range_four", of("grr_four_bytes", large, "WireError", "70000")
+    yield "bit_beyond_the_values", of("oue", changed(oue, 65, b"\4"), "WireError", "beyond")
+    yield (
+        "subset_too_large",
+        of("subset", changed(raw("subset"), 64, b"\7"), "WireError", "names 3 values"),
+    )
+    yield "subset_beyond", of("subset", changed(raw("subset"), 65, b"\2"), "WireError", "beyond")
+    yield "olh_even_a", of("olh", changed(raw("olh"), 64, b"\2"), "WireError", "even")
+    yield "olh_bucket", of("olh", changed(raw("olh"), 90, b"\4"), "WireError", "bucket 4")
+    output = changed(raw("hadamard"), 64, struct.pack("<H", 1024))
+    yield "hadamard_output", of("hadamard", output, "WireError", "1024")
+    count = struct.unpack_from("<Q", grr, 8)[0]
+    for name, wrong in (("one_more", count + 1), ("huge", count + (1 << 60)), ("all", 2**64 - 1)):
+        data = changed(grr, 8, struct.pack("<Q", wrong))
+        yield f"n_{name}", of("grr", data, "WireError", "end too early")
+    yield (
+        "n_one_less",
+        of("grr", changed(grr, 8, struct.pack("<Q", count - 1)), "WireError", "1 bytes follow"),
+    )
+    yield "empty", of("grr", b"", "WireError", "end too early")
+    yield "truncated", of("grr", grr[:-1], "WireError", "end too early")
+    yield "trailing", of("grr", grr + b"\0", "WireError", "1 bytes follow")
+    yield "twice", of("grr", grr + grr, "WireError", "follow")
+    envelopes = raw("grr_envelopes")
+    yield "cut_between_envelopes", of("grr_envelopes", envelopes[:65], "WireError", "too early")
+    yield (
+        "second_envelope_of_another",
+        of("grr_envelopes", envelopes[:65] + oue, "DigestError", "'oue'"),
+    )
+
+    counts = raw("aggregate_grr")
+    table = 48 + 3 + 2  # head, id, lengths of the table's name and shape
+    cells = table + len("support") + 8
+
+    def of_counts(data: bytes, error: str, says: str) -> Vector:
+        return of("aggregate_grr", data, error, says)
+
+    yield "aggregate_magic", of_counts(changed(counts, 0, b"SVRP"), "WireError", "SVAG")
+    yield "aggregate_version", of_counts(changed(counts, 4, b"\2"), "WireError", "version 2")
+    yield "aggregate_flag", of_counts(changed(counts, 5, b"\2"), "WireError", "flags")
+    yield "aggregate_digest", of_counts(changed(counts, 16, bytes(32)), "DigestError", "0000")
+    yield "aggregate_id", of_counts(changed(counts, 48, b"xyz"), "DigestError", "'xyz'")
+    yield "aggregate_no_table", of_counts(changed(counts, 7, b"\0"), "WireError", "follow")
+    yield "aggregate_two_tables", of_counts(changed(counts, 7, b"\2"), "WireError", "too early")
+    again = changed(counts, 7, b"\2") + counts[51:]
+    yield "aggregate_table_twice", of_counts(again, "WireError", "twice")
+    yield "aggregate_other_table", of_counts(changed(counts, table, b"S"), "WireError", "Support")
+    yield (
+        "aggregate_no_dimension",
+        of_counts(changed(counts, table - 1, b"\0"), "WireError", "0 dimensions"),
+    )
+    yield (
+        "aggregate_many_dimensions",
+        of_counts(changed(counts, table - 1, b"\5"), "WireError", "5 dimensions"),
+    )
+    for name, size in (("two_cells", 2), ("huge", 1 << 60), ("no_cells", 0)):
+        shape = changed(counts, cells - 8, struct.pack("<Q", size))
+        says = {"two_cells": "follow", "huge": "too early", "no_cells": "shape"}[name]
+        yield f"aggregate_{name}", of_counts(shape, "WireError", says)
+    empty = changed(counts, cells - 8, struct.pack("<Q", 0))[:cells]
+    yield "aggregate_empty_table", of_counts(empty, "WireError", "shape")
+    flat = struct.pack("<BB7sQQ", 7, 2, b"support", 1 << 63, 0)
+    yield "aggregate_flat_table", of_counts(counts[:51] + flat, "WireError", "shape")
+    below, above = struct.pack("<q", -1), struct.pack("<q", 5)
+    yield "aggregate_negative", of_counts(changed(counts, cells, below), "WireError", "outside")
+    yield "aggregate_above_n", of_counts(changed(counts, cells, above), "WireError", "outside")
+    huge = changed(counts, 8, struct.pack("<Q", 1 << 62))
+    yield "aggregate_n_huge", of_counts(huge, "WireError", "2^62")
+    yield "aggregate_truncated", of_counts(counts[:-1], "WireError", "too early")
+    yield "aggregate_trailing", of_counts(counts + b"\0", "WireError", "follow")
+
+
+def every() -> Iterator[tuple[str, Vector]]:
+    """Every vector that is made, with its file's name."""
+    for prefix, vectors in (("good", good()), ("bad", bad()), ("seeded", seeded())):
+        for name, vector in vectors:
+            yield f"{prefix}_{name}.json", vector
+
+
+def text(vector: Vector) -> str:
+    """The file of a vector."""
+    return json.dumps(vector, indent=1, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write every vector."""
+    for name, vector in every():
+        (FOLDER / name).write_text(text(vector), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
