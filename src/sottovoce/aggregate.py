@@ -113,6 +113,8 @@ class Aggregate:
                 f"the aggregate has version {version} and flags {flags:#04x}; this release reads "
                 f"version {VERSION}"
             )
+        if n >= _MOST:
+            raise WireError(f"an aggregate of {n} reports; allowed are 0 to 2^62")
         mechanism = reader.text(id_length)
         expected = expect.match(mechanism, digest)
         tables: dict[str, NDArray[np.int64]] = {}
@@ -121,7 +123,11 @@ class Aggregate:
             if not 1 <= dimensions <= _MOST_DIMENSIONS:
                 raise WireError(f"a table of {dimensions} dimensions; allowed are 1 to 4")
             label = reader.text(label_length)
+            if label in tables:
+                raise WireError(f"the table {label!r} is there twice")
             shape = struct.unpack(f"<{dimensions}Q", reader.take(8 * dimensions))
+            if not all(0 < side < _MOST for side in shape):
+                raise WireError(f"a table of shape {shape}; each side is from 1 on")
             cells = reader.take(8 * int(np.prod(np.array(shape, object))))
             tables[label] = np.frombuffer(cells, "<i8").reshape(shape).astype(np.int64)
         reader.done()
