@@ -189,7 +189,7 @@ class Domain:
     def _narrow(self, plain: NDArray[np.integer[Any]], out: Codes, offset: int) -> None:
         bad = kernels.narrow(plain, len(self.values), out)
         if bad >= 0:
-            raise self._outside([plain[bad].item()], offset + bad, plain.size)
+            raise self._outside(plain[bad].item(), offset + bad)
 
     def _encode_any(self, answers: Any) -> Codes:
         column = as_column(answers)
@@ -198,7 +198,8 @@ class Domain:
         else:
             codes, unknown = column.positions(self.values)
             if unknown:
-                raise self._outside(unknown, int(np.flatnonzero(codes == -2)[0]), codes.size)
+                row = int(np.flatnonzero(codes == -2)[0])
+                raise self._outside(column.at(row), row, different=len(unknown))
         absent = codes == -1
         if absent.any():
             if self.missing == "refuse":
@@ -230,11 +231,11 @@ class Domain:
         codes[absent] = -1
         return codes
 
-    def _outside(self, unknown: Sequence[Any], row: int, total: int) -> AnswerError:
+    def _outside(self, answer: Any, row: int, *, different: int = 1) -> AnswerError:
         return AnswerError(
-            f"the answer {unknown[0]!r} (row {row}) is not one of the {len(self.values)} values "
+            f"the answer {answer!r} (row {row}) is not one of the {len(self.values)} values "
             f"{first_few(self.values)}; correct the data, or declare the value in the domain"
-            + (f"; {len(unknown)} different unknown answers in all" if len(unknown) > 1 else "")
+            + (f"; {different} different unknown answers in all" if different > 1 else "")
         )
 
 

@@ -26,6 +26,10 @@ class Column(ABC):
         """Where each answer is in `values`: -1 missing, -2 unknown; and the unknown answers."""
 
     @abstractmethod
+    def at(self, row: int) -> Any:
+        """The answer in one row, for messages."""
+
+    @abstractmethod
     def numbers(self) -> NDArray[np.float64]:
         """The answers as numbers, NaN where missing."""
 
@@ -101,6 +105,9 @@ class _NumpyColumn(Column):
             return table[where], unknown
         return _lookup(array.tolist(), values)
 
+    def at(self, row: int) -> Any:
+        return self._array[row : row + 1].tolist()[0]
+
     def numbers(self) -> NDArray[np.float64]:
         return _as_numbers(self._array)
 
@@ -115,17 +122,25 @@ class _ArrowColumn(Column):
     def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         import pyarrow as pa
 
-        if not (pa.types.is_dictionary(self._chunked.type) or _is_text(self._chunked.type)):
+        kind = self._chunked.type
+        # Whole numbers with gaps would become floats, which cannot tell large ones apart.
+        gaps = pa.types.is_integer(kind) and self._chunked.null_count > 0
+        if not (pa.types.is_dictionary(kind) or _is_text(kind) or gaps):
             return _NumpyColumn(self._plain()).positions(values)
-        parts, unknown = [], []
+        parts: list[NDArray[np.int64]] = []
+        unknown: dict[str, Any] = {}
         for chunk in self._encoded().chunks:
-            table, strange = _lookup(chunk.dictionary.to_pylist(), values)
-            table = np.append(table, _MISSING)  # where index -1, a null, points to
-            parts.append(table[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)])
-            used = parts[-1] == _UNKNOWN
-            unknown += strange if used.any() else []
+            words = chunk.dictionary.to_pylist()
+            table = np.append(_lookup(words, values)[0], _MISSING)  # index -1, a null, points there
+            where = chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            parts.append(table[where])
+            for k in np.unique(where[parts[-1] == _UNKNOWN]).tolist():
+                unknown.setdefault(repr(words[k]), words[k])
         codes = np.concatenate(parts) if parts else np.zeros(0, np.int64)
-        return codes, unknown
+        return codes, list(unknown.values())
+
+    def at(self, row: int) -> Any:
+        return self._chunked[row].as_py()
 
     def numbers(self) -> NDArray[np.float64]:
         return _as_numbers(self._plain())

@@ -203,6 +203,8 @@ def _question(number: int, about: Any) -> Mechanism:
         raise StudyError(
             f"{where} lacks {needed}" if needed else f"{where} has both values and edges; give one"
         )
+    if not isinstance(about["mechanism"], str):
+        raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
     try:
         attribute = Attribute(
             about["name"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Literal
@@ -89,7 +89,14 @@ class ReportWriter:
             self._parquet = pq.ParquetWriter(
                 self._stream, table.schema, compression="none", use_dictionary=False
             )
+            self._stack.callback(self._abandon)
         self._parquet.write_table(table)
+
+    def _abandon(self) -> None:
+        # After an error the file is thrown away; its writer must not try again when collected.
+        with suppress(Exception):
+            self._parquet.close()
+        self._parquet.is_open = False
 
 
 def read_batches(
@@ -161,11 +168,15 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
             )
         empty = file.metadata.num_rows == 0
         batches = [schema.empty_table()] if empty else file.iter_batches(batch_size=_ROWS)
+        left = file.metadata.num_rows
         for batch in batches:
+            left -= batch.num_rows
             columns = {c.name: _from_arrow(batch.column(c.name), c) for c in expected.layout}
             expected.check(columns)
             yield Reports(mechanism, digest, columns, seeded)
-    except pa.ArrowException as error:
+        if left:
+            raise WireError(f"{left:,} of the {file.metadata.num_rows:,} reports are not there")
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise WireError(f"not a readable Parquet file ({error})") from error
 
 
