@@ -1,0 +1,1 @@
+"""What the software must never do, one test file per sentence."""
