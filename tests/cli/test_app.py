@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -178,3 +179,22 @@ def test_a_terminal_without_unicode_is_served(folder):
         )
         assert (result.returncode, result.stderr) == (0, "")
     assert json.loads(result.stdout)["question"] == "größe"
+
+
+def test_progress_is_on_stderr_of_a_terminal_only(folder):
+    ours, theirs = pty.openpty()
+    given = ["randomise", "answers.csv", "--study", "study.toml", "--out", "r.svr", "--json"]
+    result = subprocess.run([*COMMAND, *given], stdout=subprocess.PIPE, stderr=theirs, text=True)
+    os.close(theirs)
+    said = b""
+    while True:
+        try:
+            block = os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not block:
+            break
+        said += block
+    os.close(ours)
+    assert json.loads(result.stdout)["people"] == 1000
+    assert b"randomising" in said

@@ -84,13 +84,15 @@ def damaged(data: bytes, how: str) -> bytes:
     }[how]
 
 
-@pytest.mark.parametrize("name", ["a.svr", "b.parquet", "counts.sva"])
-@pytest.mark.parametrize("how", ["cut", "cut in the head", "trailing", "empty", "text", "version"])
+DAMAGES = ["cut", "cut in the head", "trailing", "empty", "text", "version"]
+DAMAGED = [(name, how) for name in ("a.svr", "b.parquet", "counts.sva") for how in DAMAGES]
+DAMAGED.remove(("b.parquet", "version"))  # that byte is no version there
+
+
+@pytest.mark.parametrize(("name", "how"), DAMAGED)
 @pytest.mark.parametrize("command", ["aggregate", "estimate"])
 def test_damaged_files_are_refused_by_name(reports, run, fails, name, how, command):
     run("aggregate", "c.svr", "--out", "counts.sva", *USUAL)
-    if name == "b.parquet" and how == "version":
-        pytest.skip("Parquet has no version byte there")
     data = damaged(Path(name).read_bytes(), how)
     Path(name).write_bytes(data)
     out = ("--out", "x.sva") if command == "aggregate" else ()

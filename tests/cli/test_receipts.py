@@ -230,6 +230,16 @@ def test_where_receipts_are_kept(folder, randomised, monkeypatch):
     assert list(Path("home/.local/state/sottovoce/receipts").glob("*/receipt.json"))
 
 
+def test_a_user_without_a_home(folder, randomised, monkeypatch):
+    def nowhere():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("SOTTOVOCE_RECEIPTS")
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert "choose a folder with --receipts" in randomised(code=1).stderr
+
+
 # --- crashes ----------------------------------------------------------------------------------
 
 CRASH = """

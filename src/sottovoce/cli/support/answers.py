@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 Kind = Literal["text", "whole numbers", "numbers"]
 Done = Callable[[int], None]
 
-_BLOCK_BYTES = 1 << 21  # of CSV parsed at once; a row must fit in
+_BLOCK_BYTES = 1 << 20  # of CSV parsed at once; a row must fit in
+_MOST_THREADS = 4
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 _NOT_ANSWERS = {
     b"SVRP": "holds reports: these answers are randomised already",
@@ -140,6 +141,7 @@ class Answers:
             # With one column an empty line is a person who did not answer, not a blank.
             ignore_empty_lines=len(names) > 1,
         )
+        pa.set_cpu_count(min(pa.cpu_count(), _MOST_THREADS))  # each reads blocks ahead
         raw = pa.OSFile(str(self.path))
         stream = pa.CompressedInputStream(raw, "gzip") if zipped else raw
         reader = arrow_csv.open_csv(

@@ -26,13 +26,14 @@ import os
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ...errors import FileError
 from ...files import opened, read_file, whole_file
+from .screen import progress
 
 FORMAT = 1
 _NAME = "receipt.json"
@@ -102,7 +103,12 @@ def folder_of(given: Path | None) -> Path:
         return given
     if os.environ.get("SOTTOVOCE_RECEIPTS"):
         return Path(os.environ["SOTTOVOCE_RECEIPTS"])
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise FileError(
+            "this user has no home folder to keep receipts in; choose a folder with --receipts"
+        ) from error
     return Path(state) / "sottovoce" / "receipts"
 
 
@@ -131,7 +137,7 @@ class Drawer:
             self._tidy()
             yield self
         finally:
-            if not any(self.folder.iterdir()):
+            with suppress(OSError):  # it stays unless it is empty
                 self.folder.rmdir()
             os.close(handle)
 
@@ -204,8 +210,11 @@ class Drawer:
     def latest(self, receipt: Receipt) -> Path:
         """The reports of the latest release, checked against the receipt."""
         path = self.folder / receipt.latest.kept
-        if not path.is_file() or sha256(path) != receipt.latest.sha256[form_of_kept(path)]:
-            state = "were altered" if path.is_file() else "are gone"
+        there = path.is_file()
+        with progress("checking", path.stat().st_size if there else 0) as done:
+            same = there and sha256(path, done) == receipt.latest.sha256[form_of_kept(path)]
+        if not same:
+            state = "were altered" if there else "are gone"
             raise FileError(
                 f"these answers were randomised on {receipt.latest.time}, but the reports kept in "
                 f"{str(path)!r} {state}, so they cannot be given again; use the reports of that "

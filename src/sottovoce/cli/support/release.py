@@ -135,6 +135,12 @@ def give(
 def _convert(mechanism: Mechanism, kept: Path, out: Path) -> None:
     from ...report import ReportWriter, read_batches
 
-    with ReportWriter(out, form(out)) as writer:
+    with (
+        progress("converting", kept.stat().st_size) as done,
+        ReportWriter(out, form(out)) as writer,
+    ):
+        read = 0
         for batch in read_batches(kept, expect=mechanism):
             writer.append(batch)
+            read += batch.nbytes
+            done(read)
