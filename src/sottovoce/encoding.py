@@ -98,7 +98,8 @@ class _NumpyColumn(Column):
             return _lookup_numbers(array, values)
         if array.dtype.kind in "iu" and isinstance(values, range):
             inside = (array >= 0) & (array < len(values))
-            return np.where(inside, array, _UNKNOWN).astype(np.int64), _few(array[~inside])
+            codes = np.where(inside, array.astype(np.int64), _UNKNOWN)
+            return codes, _few(array[~inside])
         if array.dtype.kind in "iu":
             distinct, where = np.unique(array, return_inverse=True)
             table, unknown = _lookup(distinct.tolist(), values)
@@ -132,7 +133,7 @@ class _ArrowColumn(Column):
         for chunk in self._encoded().chunks:
             words = chunk.dictionary.to_pylist()
             table = np.append(_lookup(words, values)[0], _MISSING)  # index -1, a null, points there
-            where = chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+            where = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
             parts.append(table[where])
             for k in np.unique(where[parts[-1] == _UNKNOWN]).tolist():
                 unknown.setdefault(repr(words[k]), words[k])
@@ -239,9 +240,10 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         text = next((value for value in array if isinstance(value, (str, bytes))), None)
         if text is not None:
             raise AnswerError(f"the answer {text!r} is text; these answers must be numbers")
+    refused = AnswerError(f"these answers must be numbers; a column of {array.dtype} was given")
+    if array.dtype.kind not in "biufO":  # numpy would read numbers out of text, and out of dates
+        raise refused
     try:
         return array.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise AnswerError(
-            f"these answers must be numbers; a column of {array.dtype} was given"
-        ) from error
+        raise refused from error
