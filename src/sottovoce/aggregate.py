@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import DigestError, MergeError, WireError
+from .errors import MergeError, WireError
 from .files import read_file, whole_file
 
 MAGIC = b"SVAG"
@@ -87,6 +87,11 @@ class Aggregate:
 
     __hash__ = None  # type: ignore[assignment]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Read-only views of tables cannot be pickled; other processes get plain ones.
+        parts = (self.mechanism, self.digest, self.n, dict(self.tables), self.seeded)
+        return type(self), parts
+
     def to_bytes(self) -> bytes:
         """The stored form."""
         name = self.mechanism.encode("ascii")
@@ -146,10 +151,8 @@ class Aggregate:
         """Read a file written by `save`."""
         try:
             return cls.from_bytes(read_file(path), expect=expect)
-        except DigestError:
-            raise
         except WireError as error:
-            raise WireError(f"{os.fspath(path)!r}: {error}") from error
+            raise type(error)(f"{os.fspath(path)!r}: {error}") from error
 
 
 class _Reader:

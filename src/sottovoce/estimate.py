@@ -7,8 +7,10 @@ adds.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -23,7 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Floats = NDArray[np.float64]
-ErrorFrom = Literal["exact", "plug-in", "bootstrap", "raw"]
+ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
+Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
 
 
@@ -57,8 +60,8 @@ class Estimate:
     ----------
     values : ndarray
         Fractions, in the order of `labels`. Unbiased ones may be negative; see `project`.
-    variance : ndarray
-        Variance of each value.
+    spread : ndarray or callable
+        Variance of each value, or a function that works it out when it is asked for.
     n : int
         How many reports it rests on.
     labels : sequence
@@ -69,15 +72,20 @@ class Estimate:
         How it was made; `mechanism.methods` explains the names.
     biased : bool
         Whether its expectation differs from the truth.
-    error_from : {"exact", "plug-in", "bootstrap", "raw"}
+    error_from : {"exact", "plug-in", "bootstrap"}
         Where the variance comes from. ``"plug-in"``: the exact formula at the estimated values.
-        ``"raw"``: the error of the unbiased estimate that this one was projected from.
+        ``"bootstrap"``: the mean squared change when counts drawn from the estimate itself are
+        estimated again.
+    converged : bool
+        False when an iteration stopped early.
+    raw : Estimate, optional
+        The unbiased estimate that this one was projected from.
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
 
     values: Floats
-    variance: Floats
+    spread: Floats | Callable[[], Floats]
     n: int
     labels: Sequence[Label]
     guarantee: Guarantee
@@ -85,8 +93,15 @@ class Estimate:
     method: str = "unbiased"
     biased: bool = False
     error_from: ErrorFrom = "plug-in"
+    converged: bool = True
     raw: Estimate | None = None
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
+    _replicate: Replicate | None = field(default=None, repr=False)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Variance of each value (for a biased one, the mean squared error of a bootstrap)."""
+        return self.spread() if callable(self.spread) else self.spread
 
     @property
     def std_error(self) -> Floats:
@@ -111,7 +126,9 @@ class Estimate:
         return self.values * self.n
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """A normal-approximation interval around each value; around the raw one if projected.
+        """An interval around each value, by the normal approximation.
+
+        For a biased estimate it is clipped to [0, 1].
 
         Parameters
         ----------
@@ -123,24 +140,48 @@ class Estimate:
                 f"confidence is {confidence!r}; it must lie strictly between 0 and 1, such as 0.95"
             )
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * self.std_error
-        middle = self.values if self.raw is None else self.raw.values
-        return Interval(middle - half, middle + half)
+        low, high = self.values - half, self.values + half
+        return (
+            Interval(np.maximum(low, 0), np.minimum(high, 1))
+            if self.biased
+            else Interval(low, high)
+        )
 
     def project(self, method: str = "norm-sub") -> Estimate:
-        """The nearest valid distribution: no negative value, sum one. Biased, and marked so.
+        """A valid distribution near this one: no negative value, sum one. Biased, and marked so.
 
-        ``"norm-sub"`` subtracts one constant and clips at zero, so that the sum is one; this is
-        the Euclidean projection on the simplex. The interval stays that of the raw estimate.
+        Parameters
+        ----------
+        method : {"norm-sub", "simplex-weighted"}
+            ``"norm-sub"`` subtracts one constant and clips at zero, so that the sum is one: the
+            nearest distribution in Euclidean distance. ``"simplex-weighted"`` is nearest in the
+            distance that divides each value by its standard error, so that uncertain values move
+            more.
+
+        Notes
+        -----
+        Standard errors come from a parametric bootstrap: counts drawn from the projected estimate
+        are estimated and projected again.
         """
-        if method != "norm-sub":
-            raise ParameterError(f"there is no projection {method!r}; available: 'norm-sub'")
+        if method not in PROJECTIONS:
+            raise ParameterError(
+                f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
+            )
+        if self._replicate is None:
+            raise EstimateError(
+                "this estimate is no distribution, so it cannot be projected to one"
+            )
+        raw = self.raw or self
+        values = PROJECTIONS[method](raw.values, raw.variance)
+        again = partial(_projected_again, self._replicate, PROJECTIONS[method], raw.variance)
         return replace(
             self,
-            values=_norm_sub(self.values),
-            method=f"{self.method} + {method}",
+            values=values,
+            spread=partial(bootstrap, values, again),
+            method=f"{raw.method} + {method}",
             biased=True,
-            error_from="raw",
-            raw=self.raw or self,
+            error_from="bootstrap",
+            raw=raw,
             _covariance=None,
         )
 
@@ -240,10 +281,56 @@ class Estimate:
         return true
 
 
-def _norm_sub(values: Floats) -> Floats:
-    """max(values - c, 0) with the c that makes the sum one, found by sorting."""
-    descending = np.sort(values)[::-1]
-    excess = (np.cumsum(descending) - 1) / np.arange(1, values.size + 1)
-    kept = np.flatnonzero(descending > excess)[-1]
-    projected: Floats = np.maximum(values - excess[kept], 0.0)
+def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -> Floats:
+    """Mean squared change of `values` when data drawn from them are estimated again.
+
+    It spends no privacy, being computed from the released estimate alone, and needs no secrecy:
+    the generator is seeded by the values, so that the same estimate has the same error.
+    """
+    digest = hashlib.sha256(np.ascontiguousarray(values).tobytes()).digest()
+    generator = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    rounds = replicates or (200 if values.size <= 4096 else 20)
+    total = np.zeros(values.size)
+    for _ in range(rounds):
+        total += (again(values, generator) - values) ** 2
+    mean: Floats = total / rounds
+    return mean
+
+
+def _projected_again(
+    replicate: Replicate,
+    projection: Callable[[Floats, Floats], Floats],
+    variance: Floats,
+    values: Floats,
+    generator: np.random.Generator,
+) -> Floats:
+    return projection(replicate(values, generator), variance)
+
+
+def _norm_sub(values: Floats, variance: Floats) -> Floats:
+    """max(values - c, 0) with the c that makes the sum one."""
+    return _simplex(values, np.ones_like(values))
+
+
+def _simplex_weighted(values: Floats, variance: Floats) -> Floats:
+    """max(values - c variance, 0) with the c that makes the sum one."""
+    return _simplex(values, np.maximum(variance, np.finfo(float).tiny))
+
+
+def _simplex(values: Floats, weight: Floats) -> Floats:
+    """Minimise Σ (x - values)² / weight over distributions x.
+
+    The solution is max(values - c weight, 0); with values sorted by values / weight, those kept
+    are the first k for the largest k whose last one stays positive.
+    """
+    order = np.argsort(-values / weight, kind="stable")
+    c = (np.cumsum(values[order]) - 1) / np.cumsum(weight[order])
+    kept = np.flatnonzero(values[order] > c * weight[order])[-1]
+    projected: Floats = np.maximum(values - c[kept] * weight, 0.0)
     return projected
+
+
+PROJECTIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "norm-sub": _norm_sub,
+    "simplex-weighted": _simplex_weighted,
+}

@@ -26,7 +26,8 @@ ANY_CHANGE = "any two answers"
 ONE_ANSWER = "one answer of one person"
 WHOEVER_SEES = "whoever sees the report"
 OWN_DEVICE = (
-    "the answer is randomised on the participant's side, once, with the system's randomness"
+    "the participant's own side randomises, with the system's randomness, and sends nothing else "
+    "about the answer"
 )
 
 WHO_ANSWERED = "who gave no answer is public knowledge, as the study declares"
@@ -90,8 +91,8 @@ class Promise:
         """What the promise speaks of; only promises with the same subject add up."""
         return (self.notion, self.neighbours, self.unit, self.against)
 
-    def words(self) -> str:
-        """The promise in plain words."""
+    def words(self, width: int = 79) -> str:
+        """The promise in plain words, in lines of at most `width` characters."""
         ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
         belief = math.ceil(100 / (1 + 1 / ratio))
         delta = f", delta = {_up(self.delta, 6)}" if self.delta else ""
@@ -104,7 +105,7 @@ class Promise:
             f"at most {belief}% sure of one{unless}.",
             *(f"Assuming: {assumption}." for assumption in self.assuming),
         ]
-        return "\n".join(textwrap.fill(part, 79, subsequent_indent="  ") for part in parts)
+        return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -203,10 +204,14 @@ class Guarantee:
             "words": str(self),
         }
 
-    def __str__(self) -> str:
+    def words(self, width: int = 79) -> str:
+        """All promises in plain words."""
         if not self.promises:
             return f"No privacy is promised: {self.reason}."
-        return "\n\n".join(promise.words() for promise in self.promises)
+        return "\n\n".join(promise.words(width) for promise in self.promises)
+
+    def __str__(self) -> str:
+        return self.words()
 
 
 def composed(guarantees: Iterable[Guarantee]) -> Guarantee:

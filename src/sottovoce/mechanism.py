@@ -26,13 +26,15 @@ from numpy.typing import ArrayLike, NDArray
 from .aggregate import Aggregate
 from .domain import Domain, Label
 from .errors import DigestError, EstimateError, ParameterError, WireError
-from .estimate import Estimate, Floats
+from .estimate import Estimate, Floats, bootstrap
 from .guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, checked_epsilon
+from .likelihood import Fit, fit_support
 from .randomness import SYSTEM, Source, refuse_seeded
 from .report import Column, Reports
 
 MOST_OUTPUTS = 4096
 TINY = 4
+_MOST_CORRELATED = 512
 
 SEEDED = "the reports were drawn from a seed, which undoes them"
 
@@ -275,6 +277,14 @@ class LinearMechanism(Mechanism):
         """Unbiased fractions from the counts of n reports."""
 
     @abstractmethod
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        """The distribution under which the counts of n reports are most likely."""
+
+    @abstractmethod
+    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
+        """The likelihood's maximum for n made-up reports of such a population, for bootstraps."""
+
+    @abstractmethod
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact variance of each estimated value when the data are fixed."""
 
@@ -301,19 +311,48 @@ class LinearMechanism(Mechanism):
         """The analyst's side: fractions with their error."""
         self.accept(aggregate, Aggregate)
         name = self.chosen(method)
-        if aggregate.n == 0:
+        n, counts = aggregate.n, aggregate.tables[self.table]
+        if n == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
-        values = self.debias(aggregate.tables[self.table], aggregate.n)
-        return Estimate(
+        values = self.debias(counts, n)
+        raw = Estimate(
             values=values,
-            variance=self.variance(values, aggregate.n),
-            n=aggregate.n,
+            spread=self.variance(values, n),
+            n=n,
             labels=self.domain.labels,
             name=getattr(self.domain, "name", ""),
             guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
-            method=name,
-            _covariance=partial(self.covariance, values, aggregate.n),
+            _covariance=partial(self.covariance, values, n),
+            _replicate=partial(self.replicate, n),
         )
+        if name == "unbiased":
+            return raw
+        fit = self.maximise(counts, n)
+        return replace(
+            raw,
+            values=fit.values,
+            spread=partial(bootstrap, fit.values, partial(self.maximised_again, n), 20),
+            method=name,
+            biased=True,
+            error_from="bootstrap",
+            converged=fit.converged,
+            raw=raw,
+            _covariance=None,
+        )
+
+    def replicate(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
+        """An unbiased estimate from n made-up reports of such a population, for bootstraps.
+
+        Normal noise with the exact covariance; beyond some hundred values with the variances
+        alone, since correlations there are of the order of 1/d.
+        """
+        if frequencies.size > _MOST_CORRELATED:
+            deviation = np.sqrt(self.variance(frequencies, n))
+            independent: Floats = frequencies + deviation * rng.standard_normal(frequencies.size)
+            return independent
+        covariance = self.covariance(frequencies, n)
+        drawn: Floats = rng.multivariate_normal(frequencies, covariance, method="eigh")
+        return drawn
 
     def tiny(self) -> Self:
         return replace(self, domain=Domain(min(self.domain.size, TINY)))
@@ -379,7 +418,20 @@ class PureMechanism(LinearMechanism):
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        return {"unbiased": Method("Wang et al. 2017, section 3", biased=False)}
+        return {
+            "unbiased": Method("Wang et al. 2017, section 3", biased=False),
+            "mle": Method(
+                "maximum of the support counts' likelihood, bits taken apart", biased=True
+            ),
+        }
+
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        return fit_support(counts.astype(float), n, float(self.p), float(self.q))
+
+    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
+        share = float(self.q) + float(self.p - self.q) * self.replicate(n, frequencies, rng)
+        counts = np.rint(n * np.clip(share, 0, 1)).astype(np.int64)
+        return self.maximise(counts, n).values
 
     @property
     def cells(self) -> int:

@@ -66,7 +66,7 @@ def _bars(what: Estimate, ax: Axes, true: Any, confidence: float) -> None:
 
     low, high = what.interval(confidence)
     where = np.arange(what.values.size)
-    middle = what.values if what.raw is None else what.raw.values
+    middle = what.values
     ax.barh(where, what.values, color=BLUE, alpha=0.75, height=0.62, label="estimate")
     ax.errorbar(
         middle,

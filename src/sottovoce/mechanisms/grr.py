@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..domain import Codes
 from ..errors import WireError
-from ..mechanism import Channel, PureMechanism
+from ..likelihood import Fit, fit_outcomes
+from ..mechanism import Channel, Method, PureMechanism
 from ..randomness import Draws, Probability, Source, divide, exp
 from ..report import Column, Reports
 from .registry import register
@@ -93,6 +94,13 @@ class GRR(PureMechanism):
         if counts.size == 0:
             self.check(reports.columns)
         return counts
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        return {**super().methods, "mle": Method("maximum likelihood, in closed form", biased=True)}
+
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        return fit_outcomes(counts.astype(float), n, float(self.p), float(self.q))
 
     def every_report(self) -> Reports:
         self.refuse_large(self.domain.size)

@@ -29,6 +29,7 @@ from .. import kernels
 from ..domain import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
 from ..estimate import Floats
+from ..likelihood import Fit, em
 from ..mechanism import Channel, LinearMechanism, Method
 from ..randomness import Probability, Source, divide, exp
 from ..report import Column, Reports
@@ -95,7 +96,10 @@ class HadamardResponse(LinearMechanism):
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        return {"unbiased": Method("Acharya, Sun, Zhang 2019, section 5", biased=False)}
+        return {
+            "unbiased": Method("Acharya, Sun, Zhang 2019, section 5", biased=False),
+            "mle": Method("maximum likelihood by EM, each step two fast transforms", biased=True),
+        }
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -137,6 +141,42 @@ class HadamardResponse(LinearMechanism):
         kernels.walsh_hadamard(table)
         values: Floats = self._of_values(table) / (n * float(self._gap))
         return values
+
+    def _law(self, frequencies: Floats) -> Floats:
+        """Probability of every output: Σ_x f_x P(y|x), by one transform."""
+        s, outside = self.block_size // 2, self._outside
+        table = np.zeros((self.blocks, self.block_size))
+        table[self._block, self._column] = frequencies
+        share = table.sum(axis=1, keepdims=True)
+        kernels.walsh_hadamard(table)
+        extra = float(self.inside.fraction / s) - outside
+        law: Floats = (outside * share.sum() + extra * (share + table) / 2).reshape(-1)
+        return law
+
+    def _back(self, weights: Floats) -> Floats:
+        """Σ_y w_y P(y|x) for every value, by one transform."""
+        s, outside = self.block_size // 2, self._outside
+        table = weights.reshape(self.blocks, self.block_size).copy()
+        block = table.sum(axis=1, keepdims=True)
+        kernels.walsh_hadamard(table)
+        extra = float(self.inside.fraction / s) - outside
+        back: Floats = self._of_values(outside * weights.sum() + extra * (block + table) / 2)
+        return back
+
+    @property
+    def _outside(self) -> float:
+        """Probability of one output outside the set."""
+        return float((1 - self.inside.fraction) / (self.cells - self.block_size // 2))
+
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        return em(counts, self._law, self._back, np.ones(self.domain.size))
+
+    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
+        law = self._law(frequencies)
+        counts = rng.multinomial(n, law / law.sum())
+        # Beginning near the end: the maximum cannot be far from where the data were drawn.
+        start = frequencies + 1 / (n + self.domain.size)
+        return em(counts, self._law, self._back, start, slack=0.1).values
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)

@@ -85,6 +85,10 @@ class Reports:
             )
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Read-only views of columns cannot be pickled; other processes get plain ones.
+        return type(self), (self.mechanism, self.digest, dict(self.columns), self.seeded)
+
     def __len__(self) -> int:
         return int(next(iter(self.columns.values())).shape[0])
 

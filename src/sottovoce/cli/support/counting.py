@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...errors import DigestError, MergeError
+from ...errors import MergeError
 from ...files import opened
 from .screen import progress
 
@@ -53,10 +53,7 @@ def _parts(
     with opened(path) as stream:
         start = stream.read(4)
     if start == _COUNTS:
-        try:
-            counts = Aggregate.load(path, expect=mechanism)
-        except DigestError as error:
-            raise DigestError(f"{str(path)!r}: {error}") from error
+        counts = Aggregate.load(path, expect=mechanism)
         mechanism.accept(counts, Aggregate)
         digest(counts.to_bytes())
         yield counts, 0

@@ -82,10 +82,8 @@ def show_table(out: Console, table: Table) -> None:
 def show_guarantee(out: Console, guarantee: Guarantee, title: str = "What is promised") -> None:
     """The guarantee in plain words."""
     out.print(heading(title))
-    whole = str(guarantee).replace("\n  ", " ")  # it comes wrapped for 80 columns
-    for part in whole.splitlines():
-        lines = textwrap.fill(part, out.width - 1, initial_indent="  ", subsequent_indent="    ")
-        out.print(lines, soft_wrap=True)
+    words = textwrap.indent(guarantee.words(out.width - 3), "  ")
+    out.print(words, soft_wrap=True)
 
 
 def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
