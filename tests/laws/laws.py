@@ -236,6 +236,14 @@ def estimate_plugs_its_values_in(mechanism: Mechanism) -> None:
     require(estimate.guarantee == mechanism.guarantee, "the estimate carries another guarantee")
 
 
+def errors_are_never_negative(mechanism: Mechanism) -> None:
+    """Whatever the reports were, the plug-in variance has a root."""
+    reports = each_report(mechanism)
+    for some in (*reports, Reports.concatenate([reports[0], reports[-1], reports[-1]])):
+        variance = mechanism.estimate(mechanism.aggregate(some)).variance
+        require(bool((variance >= 0).all()), f"a variance of {variance.min()}")
+
+
 def close(given: Any, expected: Any, scale: float, message: str) -> None:
     gap = float(np.abs(np.asarray(given) - np.asarray(expected)).max())
     require(gap <= ROUNDING * scale, f"{message}: off by {gap} at a size of {scale}")
@@ -256,5 +264,6 @@ LAWS: dict[str, Law] = {
         estimate_is_unbiased,
         covariance_is_exact,
         estimate_plugs_its_values_in,
+        errors_are_never_negative,
     )
 }

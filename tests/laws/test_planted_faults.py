@@ -158,6 +158,11 @@ class OUEHasNoPlugIn(OUE):
         return replace(true, _covariance=lambda: self.covariance(uniform, aggregate.n))
 
 
+class GRRHasNegativeVariance(GRR):
+    def variance(self, frequencies: Any, n: int) -> Any:
+        return super().variance(frequencies, n) - 1e6 * (np.asarray(frequencies) < 0)
+
+
 FAULTS: list[tuple[type, laws.Law]] = [
     (GRRNamesOthersTooRarely, laws.epsilon_is_kept_and_tight),
     (OUESetsOthersTooRarely, laws.epsilon_is_kept_and_tight),
@@ -180,6 +185,7 @@ FAULTS: list[tuple[type, laws.Law]] = [
     (GRRSharesAVarianceForAll, laws.covariance_is_exact),
     (GRRForgetsAValueInTotal, laws.covariance_is_exact),
     (OUEHasNoPlugIn, laws.estimate_plugs_its_values_in),
+    (GRRHasNegativeVariance, laws.errors_are_never_negative),
 ]
 
 

@@ -1,0 +1,1 @@
+"""The rest of the library: domains, guarantees, estimates, files, studies."""

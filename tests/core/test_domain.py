@@ -1,0 +1,159 @@
+"""Domains, attributes and schemas."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sottovoce import GRR, Attribute, Domain, Schema
+from sottovoce.errors import ParameterError
+
+LABELS = st.lists(st.one_of(st.text(), st.integers()), min_size=2, max_size=8, unique=True)
+
+
+def test_a_number_means_that_many_values() -> None:
+    domain = Domain(3)
+    assert list(domain.labels) == [0, 1, 2]
+    assert domain.size == 3
+    assert domain == Domain([0, 1, 2]) == Domain(range(3)) == Domain(np.int64(3))
+    assert domain.canonical() == Domain([0, 1, 2]).canonical()
+
+
+def test_order_matters() -> None:
+    assert Domain([1, 0]) != Domain([0, 1])
+    assert Domain(["a", "b"]) != Domain(["b", "a"])
+
+
+def test_numpy_labels_become_plain_ones() -> None:
+    labels = Domain(np.array(["x", "y"])).labels
+    assert labels == ("x", "y")
+    assert all(type(label) is str for label in labels)
+    assert all(type(label) is int for label in Domain(np.array([5, 7])).labels)
+
+
+def test_text_and_numbers_are_different_values() -> None:
+    domain = Domain(["1", 1])
+    assert domain.encode([1, "1"]).tolist() == [1, 0]
+
+
+def test_no_answer_is_the_last_value() -> None:
+    domain = Domain(["a", "b"], missing="value")
+    assert domain.labels == ("a", "b", "no answer")
+    assert domain.size == 3
+    with pytest.raises(ParameterError, match="no answer"):
+        Domain(["a", "no answer"], missing="value")
+    assert Domain(["a", "no answer"]).size == 2
+
+
+def test_one_value_and_no_answer_are_two() -> None:
+    assert Domain(["yes"], missing="value").size == 2
+
+
+def test_a_huge_domain_costs_nothing() -> None:
+    domain = Domain(1 << 31)
+    assert domain.size == 1 << 31
+    assert domain.labels[-1] == (1 << 31) - 1
+    with pytest.raises(ParameterError, match="2147483649"):
+        Domain((1 << 31) + 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["a", "a"], "'a'"),
+        ([1, 2, 1, 2], "1, 2"),
+        ([1, True], "True"),
+        ([0.5, 1.5], "0.5"),
+        ([None, "a"], "None"),
+        ("yes", "'yes'"),
+        (1, "1 value"),
+        (0, "0 value"),
+        (["one"], "1 value"),
+        ({"b", "a"}, "list"),
+        (None, "None"),
+    ],
+)
+def test_errors_say_what_was_given(given: object, says: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Domain(given)
+    assert says in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 3, b"x"])
+def test_an_attribute_needs_a_name(name: object) -> None:
+    with pytest.raises(ParameterError, match="name"):
+        Attribute(name, 3)
+
+
+def test_a_name_is_part_of_the_contract() -> None:
+    digests = {
+        GRR(d, epsilon=1.0).digest for d in (Domain(3), Attribute("a", 3), Attribute("b", 3))
+    }
+    assert len(digests) == 3
+
+
+def test_domains_cannot_be_changed() -> None:
+    domain = Domain(["a", "b"])
+    with pytest.raises(AttributeError):
+        domain.missing = "value"
+
+
+@given(LABELS, st.sampled_from(["refuse", "public"]))
+def test_any_labels_can_be_stored_and_compared(labels: list, missing: str) -> None:
+    domain = Domain(labels, missing=missing)
+    for other in (pickle.loads(pickle.dumps(domain)), copy.deepcopy(domain)):
+        assert other == domain
+        assert hash(other) == hash(domain)
+        assert other.canonical() == domain.canonical()
+    assert domain.decode(domain.encode(labels)) == labels
+
+
+@given(LABELS, LABELS)
+def test_digests_differ_exactly_when_domains_do(a: list, b: list) -> None:
+    first, second = GRR(Domain(a), epsilon=1.0), GRR(Domain(b), epsilon=1.0)
+    assert (first.digest == second.digest) == (first.domain == second.domain)
+
+
+def test_half_a_character_is_refused_before_it_reaches_a_file() -> None:
+    with pytest.raises(ParameterError, match="half a character"):
+        _ = GRR(["\ud800", "b"], epsilon=1.0).digest
+
+
+class TestSchema:
+    schema = Schema([Attribute("a", 2), Attribute("b", ["x", "y"])])
+
+    def test_attributes_are_found_by_name(self) -> None:
+        assert len(self.schema) == 2
+        assert [attribute.name for attribute in self.schema] == ["a", "b"]
+        assert self.schema["b"].labels == ("x", "y")
+
+    def test_an_unknown_name_is_refused_with_the_known_ones(self) -> None:
+        with pytest.raises(ParameterError, match="'c'.*'a', 'b'"):
+            self.schema["c"]
+
+    def test_names_differ(self) -> None:
+        with pytest.raises(ParameterError, match="'a'"):
+            Schema([Attribute("a", 2), Attribute("a", 3)])
+
+    def test_at_least_one(self) -> None:
+        with pytest.raises(ParameterError, match="at least one"):
+            Schema([])
+
+
+class TestInfer:
+    def test_values_are_sorted_numbers_first(self) -> None:
+        found = Domain.infer([3, "b", 1, "a", None, 3], public_data=True)
+        assert found.labels == (1, 3, "a", "b")
+
+    def test_measurements_are_refused(self) -> None:
+        with pytest.raises(ParameterError, match="bins"):
+            Domain.infer([0.5, 1.5], public_data=True)
+
+    def test_one_value_is_too_few(self) -> None:
+        with pytest.raises(ParameterError, match="1 value"):
+            Domain.infer(["a", "a"], public_data=True)
