@@ -133,7 +133,7 @@ class TestSchema:
         assert self.schema["b"].labels == ("x", "y")
 
     def test_an_unknown_name_is_refused_with_the_known_ones(self) -> None:
-        with pytest.raises(ParameterError, match="'c'.*'a', 'b'"):
+        with pytest.raises(ParameterError, match=r"'c'.*'a', 'b'"):
             self.schema["c"]
 
     def test_names_differ(self) -> None:
