@@ -22,7 +22,18 @@ if TYPE_CHECKING:
     from .estimate import Estimate
     from .guarantee import Guarantee, Promise
     from .mechanism import Channel, Mechanism
-    from .mechanisms import GRR, OLH, OUE, SUE, HadamardResponse, SubsetSelection
+    from .mechanisms import (
+        GRR,
+        OLH,
+        OUE,
+        SUE,
+        Duchi,
+        HadamardResponse,
+        Hybrid,
+        Piecewise,
+        SubsetSelection,
+    )
+    from .ranges import Range
     from .report import Reports
     from .study import Study
 
@@ -31,14 +42,18 @@ _HOME = {
     "Attribute": "domain",
     "Channel": "mechanism",
     "Domain": "domain",
+    "Duchi": "mechanisms",
     "Estimate": "estimate",
     "GRR": "mechanisms",
     "Guarantee": "guarantee",
     "HadamardResponse": "mechanisms",
+    "Hybrid": "mechanisms",
     "Mechanism": "mechanism",
     "OLH": "mechanisms",
     "OUE": "mechanisms",
+    "Piecewise": "mechanisms",
     "Promise": "guarantee",
+    "Range": "ranges",
     "Reports": "report",
     "SUE": "mechanisms",
     "Schema": "domain",
@@ -57,11 +72,15 @@ __all__ = [
     "Attribute",
     "Channel",
     "Domain",
+    "Duchi",
     "Estimate",
     "Guarantee",
     "HadamardResponse",
+    "Hybrid",
     "Mechanism",
+    "Piecewise",
     "Promise",
+    "Range",
     "Reports",
     "Schema",
     "SottovoceError",

@@ -203,17 +203,21 @@ class Domain:
         absent = codes == -1
         if absent.any():
             if self.missing == "refuse":
-                raise AnswerError(
-                    f"{int(absent.sum())} of {codes.size} answers are missing (the first at row "
-                    f"{int(np.flatnonzero(absent)[0])}), and dropping people by their answer would "
-                    "leak it; declare missing='value' to make \"no answer\" one of the values, or "
-                    "missing='public' if who did not answer is public knowledge"
-                )
+                raise self.refuse_missing(absent)
             if self.missing == "public":
                 codes = codes[~absent]
             else:
                 codes[absent] = len(self.values)
         return codes.astype(self.dtype)
+
+    def refuse_missing(self, absent: NDArray[np.bool_]) -> AnswerError:
+        """The error for missing answers that are not declared."""
+        also = "" if len(self.values) == 1 else "missing='value' to make \"no answer\" a value, or "
+        return AnswerError(
+            f"{int(absent.sum())} of {absent.size} answers are missing (the first at row "
+            f"{int(np.flatnonzero(absent)[0])}), and dropping people by their answer would leak "
+            f"it; declare {also}missing='public' if who did not answer is public knowledge"
+        )
 
     def _encode_bins(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         edges = np.asarray(self.edges, float)

@@ -260,6 +260,20 @@ class LinearMechanism(Mechanism):
     the variance and covariance of those are when the data are fixed.
     """
 
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label],
+        *,
+        epsilon: float,
+        study: bytes | None = None,
+    ) -> None:
+        super().__init__(domain, epsilon=epsilon, study=study)
+        if self.domain.size < 2:
+            raise ParameterError(
+                f"{self.id!r} is for a set of values, not for {self.domain!r}; for numbers use "
+                "Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
+            )
+
     #: What the aggregate's table of counts is called; stored, so it never changes.
     table: ClassVar[str] = "outputs"
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .bits import bernoulli, column_counts, place_truth, settle
     from .categorical import below, grr, histogram, narrow
+    from .grid import window_response
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
     from .subset import resize_subsets
@@ -30,6 +31,7 @@ _HOME = {
     "hash_codes": "hashing",
     "hash_support": "hashing",
     "resize_subsets": "subset",
+    "window_response": "grid",
 }
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
     "resize_subsets",
     "settle",
     "walsh_hadamard",
+    "window_response",
 ]
 
 

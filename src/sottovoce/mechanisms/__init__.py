@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from .duchi import Duchi
 from .grr import GRR
 from .hadamard import HadamardResponse
+from .hybrid import Hybrid
 from .olh import OLH
 from .oue import OUE
+from .piecewise import Piecewise
 from .registry import REGISTRY, by_id, register
 from .subset import SubsetSelection
 from .sue import SUE
@@ -16,7 +19,10 @@ __all__ = [
     "OUE",
     "REGISTRY",
     "SUE",
+    "Duchi",
     "HadamardResponse",
+    "Hybrid",
+    "Piecewise",
     "SubsetSelection",
     "by_id",
     "register",

@@ -7,13 +7,19 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..mechanism import Mechanism
 from . import REGISTRY
+from .numeric import NumericMechanism
 
 
 def warm() -> None:
     """Run every mechanism once for each width of code."""
-    for size in (4, 1 << 10, 1 << 17):
-        for mechanism in (kind(size, epsilon=1.0) for kind in REGISTRY.values()):
+    for kind in REGISTRY.values():
+        if issubclass(kind, NumericMechanism):
+            mechanisms: list[Mechanism] = [kind((0, 1), epsilon=1.0)]
+        else:
+            mechanisms = [kind(size, epsilon=1.0) for size in (4, 1 << 10, 1 << 17)]
+        for mechanism in mechanisms:
             mechanism.aggregate(mechanism.randomise(np.zeros(16, np.int64)))
 
 

@@ -1,0 +1,52 @@
+"""Numbers on a grid: round without bias, then answer from a window around the grid point."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+_LOW = np.uint64(0xFFFFFFFF)
+_HALF = np.uint64(32)
+_UNIT = 2.0**-53
+
+
+@njit(cache=True, nogil=True)
+def window_response(words, roundings, positions, steps, window, upper, lower, out, extra, used):
+    """Draw cells; (done, extra words used).
+
+    A position in [0, 1] is rounded to i in 0..steps without bias by `roundings`. With probability
+    T/2^128 the cell is uniform on i..i+window-1, else on the other `steps` cells. A word's high
+    half is the coin, its low half the pick.
+    """
+    top = upper >> _HALF
+    rest = (upper << _HALF) | (lower >> _HALF)
+    last = lower << _HALF
+    for k in range(out.size):
+        scaled = positions[k] * steps
+        i = np.int64(scaled)
+        if np.float64(roundings[k] >> np.uint64(11)) * _UNIT < scaled - i:
+            i += 1
+        word = words[k]
+        coin = word >> _HALF
+        inside = coin < top
+        at = used
+        if coin == top:
+            if at + 2 > extra.size:
+                return k, used
+            inside = extra[at] < rest or (extra[at] == rest and extra[at + 1] < last)
+            at += 2
+        bound = np.uint64(window if inside else steps)
+        product = (word & _LOW) * bound
+        limit = np.uint64(2**32) % bound
+        while (product & _LOW) < limit:
+            if at >= extra.size:
+                return k, used
+            product = (extra[at] & _LOW) * bound
+            at += 1
+        used = at
+        pick = np.int64(product >> _HALF)
+        if inside:
+            out[k] = i + pick
+        else:
+            out[k] = pick if pick < i else pick + window
+    return out.size, used

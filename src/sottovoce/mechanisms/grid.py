@@ -1,0 +1,154 @@
+"""What the mechanisms for numbers share: a grid, and a window of likely cells.
+
+A number is rescaled to u in [0, M], rounded to i in {0..M} without bias, and reported as a cell j
+of {0..M+w−1}:
+
+Channel     P(j|i) = p / w for i ≤ j < i + w, else (1 − p) / M,   p = w e^ε / (w e^ε + M)
+Score       E[j|i] = a i + b with a = p − (1 − p) w / M, so (j − b) / a is unbiased for i, and so
+            for u; E[j²|i] = a i² + b₁ i + b₂ gives one for i² in the same way
+Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
+
+M = w = 1 is Duchi's mechanism, M large with w = M e^{−ε/2} the piecewise one (maths: local
+mechanisms in exact integer form). Everything is an integer, so the law is a finite table.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..domain import code_dtype
+from ..randomness import Draws, Probability, Source, divide, exp
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A grid of M steps with a window of w cells at privacy epsilon."""
+
+    epsilon: float
+    steps: int
+    window: int
+
+    @property
+    def cells(self) -> int:
+        """How many different reports there are."""
+        return self.steps + self.window
+
+    @property
+    def inside(self) -> Probability:
+        """Probability that the cell lies in the window, as drawn."""
+        return _inside(self.epsilon, self.steps, self.window)
+
+    @property
+    def slope(self) -> Fraction:
+        """a: how much a report moves with the answer, in cells per step."""
+        p = self.inside.fraction
+        return p - (1 - p) * Fraction(self.window, self.steps)
+
+    @cached_property
+    def scores(self) -> Floats:
+        """Per cell, an unbiased estimate of the position, from 0 to 1."""
+        m, w, p = self.steps, self.window, self.inside.fraction
+        total = Fraction((m + w) * (m + w - 1), 2)
+        inner = Fraction(w * (w - 1), 2)
+        base = p * Fraction(w - 1, 2) + (1 - p) * (total - inner) / m
+        a, b = float(self.slope), float(base)
+        result: Floats = (np.arange(self.cells, dtype=np.float64) - b) / (a * m)
+        return result
+
+    @cached_property
+    def squares(self) -> Floats:
+        """Per cell, an unbiased estimate of the squared rounded position."""
+        m, w, p = self.steps, self.window, self.inside.fraction
+        every = sum(Fraction(j * j) for j in range(m + w))
+        inner = Fraction((w - 1) * w * (2 * w - 1), 6)
+        linear = self.slope * (w - 1)
+        constant = p * inner / w + (1 - p) * (every - inner) / m
+        j = np.arange(self.cells, dtype=float)
+        i = self.scores * m
+        result: Floats = (j * j - float(linear) * i - float(constant)) / (float(self.slope) * m * m)
+        return result
+
+    def variance_at(self, position: Floats) -> Floats:
+        """Exact variance of one report's score for an answer at this position, from 0 to 1."""
+        at = np.asarray(position, float)
+        scaled = at * self.steps
+        below = np.minimum(np.floor(scaled), self.steps - 1).astype(np.int64)
+        share = scaled - below
+        second = self._mean_square
+        result: Floats = (1 - share) * second[below] + share * second[below + 1] - at**2
+        return result
+
+    @cached_property
+    def _mean_square(self) -> Floats:
+        """Mean of the squared score at every grid point, by sums over the window."""
+        p = float(self.inside.fraction)
+        square = self.scores**2
+        run = np.concatenate([[0.0], np.cumsum(square)])
+        inner = run[self.window :] - run[: self.steps + 1]
+        result: Floats = p * inner / self.window + (1 - p) * (run[-1] - inner) / self.steps
+        return result
+
+    def law(self, i: int) -> list[Fraction]:
+        """Exact probabilities of all cells at grid point i."""
+        p = self.inside.fraction
+        inner, outer = p / self.window, (1 - p) / self.steps
+        return [inner if i <= j < i + self.window else outer for j in range(self.cells)]
+
+    def bin_laws(self, bins: int) -> Floats:
+        """Probabilities of all cells given each of `bins` equal bins, answers spread evenly."""
+        p = float(self.inside.fraction)
+        fine = np.linspace(0, self.steps, bins * 16 + 1)
+        middles = ((fine[1:] + fine[:-1]) / 2).reshape(bins, 16)
+        weights = np.zeros((bins, self.steps + 1))
+        for b, row in enumerate(middles):
+            below = np.minimum(np.floor(row).astype(int), self.steps - 1)
+            np.add.at(weights[b], below, (1 - (row - below)) / row.size)
+            np.add.at(weights[b], below + 1, (row - below) / row.size)
+        run = np.concatenate([np.zeros((bins, 1)), np.cumsum(weights, axis=1)], axis=1)
+        j = np.arange(self.cells)
+        upper = np.minimum(j + 1, self.steps + 1)
+        lower = np.clip(j - self.window + 1, 0, self.steps + 1)
+        near = run[:, upper] - run[:, lower]
+        result: Floats = near * p / self.window + (1 - near) * (1 - p) / self.steps
+        return result
+
+    def draw(self, source: Source, draws: Draws, positions: Floats) -> NDArray[np.unsignedinteger]:
+        """Cells for positions from 0 to 1."""
+        out = np.empty(positions.size, code_dtype(self.cells))
+        roundings = np.empty(positions.size, np.uint64)
+        source.fill(roundings)
+        upper, lower = self.inside.words
+
+        def step(
+            words: NDArray[np.uint64], part: slice, extra: NDArray[np.uint64], used: int
+        ) -> tuple[int, int]:
+            done: tuple[int, int] = kernels.window_response(
+                words,
+                roundings[part],
+                positions[part],
+                self.steps,
+                self.window,
+                upper,
+                lower,
+                out[part],
+                extra,
+                used,
+            )
+            return done
+
+        draws.each(positions.size, np.uint64, step)
+        return out
+
+
+@lru_cache(maxsize=256)
+def _inside(epsilon: float, steps: int, window: int) -> Probability:
+    power = window * exp(epsilon)
+    return Probability.at_most(divide(power, power + steps))

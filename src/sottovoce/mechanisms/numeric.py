@@ -1,0 +1,265 @@
+"""Mechanisms for numbers: one or two grids, and what is estimated from their cells."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..aggregate import Aggregate
+from ..domain import Domain, Label, code_dtype
+from ..errors import EstimateError, ParameterError, WireError
+from ..estimate import Estimate, bootstrap
+from ..guarantee import Guarantee
+from ..likelihood import em
+from ..mechanism import SEEDED, Channel, Mechanism, Method
+from ..randomness import Probability, Source
+from ..ranges import Range
+from ..report import Column, Reports
+from .grid import Floats, Grid
+
+BINS = 16
+
+
+class NumericMechanism(Mechanism):
+    """Numbers between public bounds; a report is a cell of one of its grids.
+
+    Which grid a person uses is drawn publicly and does not depend on the answer.
+    """
+
+    domain: Range
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label] | Sequence[float],
+        *,
+        epsilon: float,
+        study: bytes | None = None,
+    ) -> None:
+        super().__init__(Range.of(domain), epsilon=epsilon, study=study)
+        if any(grid.slope <= 0 for grid in self.grids.values()):
+            raise ParameterError(
+                f"epsilon is {self.epsilon!r}, so small that reports would say nothing; "
+                "use at least 1e-9"
+            )
+
+    @property
+    @abstractmethod
+    def grids(self) -> Mapping[str, Grid]:
+        """The grids by name, the finest last."""
+
+    @property
+    def finest_share(self) -> Probability | None:
+        """Probability that the last of two grids is used; None where there is one grid."""
+        return None
+
+    @property
+    def _finest(self) -> Grid:
+        return list(self.grids.values())[-1]
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        mean = {"unbiased": Method("mean of the unbiased scores", biased=False)}
+        if self._finest.steps == 1:
+            return mean  # one bit says nothing of the spread
+        return {
+            **mean,
+            "variance": Method("unbiased second moment less the squared mean", biased=True),
+            "distribution": Method(f"maximum likelihood over {BINS} equal bins by EM", biased=True),
+        }
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        cell = Column("cell", code_dtype(max(g.cells for g in self.grids.values())).str)
+        return (Column("grid", "u1"), cell) if len(self.grids) > 1 else (cell,)
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        which = columns.get("grid", np.zeros(columns["cell"].size, np.uint8))
+        if which.size and int(which.max()) >= len(self.grids):
+            raise WireError(f"a report names grid {int(which.max())}; there are {len(self.grids)}")
+        most = np.array([grid.cells for grid in self.grids.values()])
+        if (columns["cell"] >= most[which]).any():
+            raise WireError(
+                f"a report names a cell beyond the last; the grids have {most.tolist()}"
+            )
+
+    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
+        """Each participant's side: round to the grid, then answer from the window or outside it."""
+        source = self.source(source)
+        n, blocks = self.domain.position_blocks(values)
+        grids = list(self.grids.values())
+        cell = np.empty(n, self.layout[-1].dtype)
+        which = np.zeros(n, np.uint8)
+        draws = source.draws()
+        for where, positions in blocks:
+            if self.finest_share is not None:
+                coins = source.bernoulli(self.finest_share, positions.size)
+                bits = np.unpackbits(coins, count=positions.size, bitorder="little")
+                which[where] = bits
+            for k, grid in enumerate(grids):
+                mine = which[where] == k
+                cell[where][mine] = grid.draw(source, draws, positions[mine])
+        columns = {"cell": cell} if len(grids) == 1 else {"grid": which, "cell": cell}
+        return self.reports(source, **columns)
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: how often each cell was reported."""
+        self.accept(reports, Reports)
+        self.check(reports.columns)
+        cell = np.ascontiguousarray(reports.columns["cell"])
+        tables: dict[str, NDArray[np.int64]] = {}
+        for k, (name, grid) in enumerate(self.grids.items()):
+            mine = cell if len(self.grids) == 1 else cell[reports.columns["grid"] == k]
+            tables[name] = kernels.histogram(mine, grid.cells)
+        return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
+
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        shapes = {name: table.shape for name, table in aggregate.tables.items()}
+        wanted = {name: (grid.cells,) for name, grid in self.grids.items()}
+        if shapes != wanted:
+            raise WireError(f"the tables are {shapes}; {self.id!r} has {wanted}")
+        total = sum(int(table.sum()) for table in aggregate.tables.values())
+        least = min(int(table.min()) for table in aggregate.tables.values())
+        if least < 0 or total != aggregate.n:
+            raise WireError(f"the cells hold {total} reports, not n = {aggregate.n}")
+
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        """The analyst's side: the mean, the variance, or the distribution over equal bins."""
+        self.accept(aggregate, Aggregate)
+        name = self.chosen(method)
+        if aggregate.n == 0:
+            raise EstimateError("there are no reports, so there is nothing to estimate")
+        made = {"unbiased": self._mean, "variance": self._variance, "distribution": self._bins}
+        estimate = made[name](aggregate)
+        guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
+        return replace(estimate, guarantee=guarantee)
+
+    def _one(self, label: str, value: float, variance: float, n: int, method: str) -> Estimate:
+        return Estimate(
+            values=np.array([value]),
+            spread=np.array([variance]),
+            n=n,
+            labels=(label,),
+            name=self.domain.name,
+            guarantee=self.guarantee,
+            method=method,
+            biased=self.methods[method].biased,
+            _covariance=partial(np.diag, [variance]),
+        )
+
+    def _means(self, aggregate: Aggregate, per_cell: Mapping[str, Floats]) -> float:
+        total = sum(float(aggregate.tables[name] @ per_cell[name]) for name in self.grids)
+        return total / aggregate.n
+
+    def _mean(self, aggregate: Aggregate) -> Estimate:
+        """Mean, with the exact variance for fixed data at the estimated second moment."""
+        n = aggregate.n
+        scores = {name: grid.scores for name, grid in self.grids.items()}
+        mean = self._means(aggregate, scores)
+        square = self._means(aggregate, {name: s**2 for name, s in scores.items()})
+        # The mean squared answer: estimated on a fine grid; from one bit at least the mean squared.
+        answers = mean**2 if self._finest.steps == 1 else self._second_moment(aggregate)
+        least = min(float(self.variance_at(np.linspace(0, 1, 65)).min()), square)
+        noise = max(square - max(answers, 0.0), least)
+        span = self.domain.high - self.domain.low
+        return self._one("mean", self.domain.low + span * mean, span**2 * noise / n, n, "unbiased")
+
+    def _second_moment(self, aggregate: Aggregate) -> float:
+        finest = list(self.grids)[-1]
+        table = aggregate.tables[finest]
+        return float(table @ self._finest.squares) / max(int(table.sum()), 1)
+
+    def variance_at(self, position: Floats) -> Floats:
+        """Exact variance of one report's score for an answer at this position, from 0 to 1."""
+        grids = list(self.grids.values())
+        if self.finest_share is None:
+            return grids[0].variance_at(position)
+        share = float(self.finest_share.fraction)
+        return share * grids[1].variance_at(position) + (1 - share) * grids[0].variance_at(position)
+
+    def _variance(self, aggregate: Aggregate) -> Estimate:
+        """Population variance; its error by the delta method on the scores of the finest grid."""
+        table = aggregate.tables[list(self.grids)[-1]]
+        n = int(table.sum())
+        if n < 2:
+            raise EstimateError(f"a variance needs two reports on the fine grid; there are {n}")
+        scores, squares = self._finest.scores, self._finest.squares
+        mean = float(table @ scores) / n
+        noise = (float(table @ scores**2) / n - mean**2) / (n - 1)
+        value = float(table @ squares) / n - mean**2 + noise
+        pull = squares - 2 * mean * scores
+        spread = (float(table @ pull**2) / n - (float(table @ pull) / n) ** 2) / (n - 1)
+        span = self.domain.high - self.domain.low
+        estimate = self._one("variance", span**2 * value, span**4 * spread, aggregate.n, "variance")
+        # Not a share: an interval must not be cut at one.
+        return replace(estimate, biased=False, method="variance")
+
+    def _bins(self, aggregate: Aggregate) -> Estimate:
+        """Distribution over equal bins by maximum likelihood."""
+        counts = np.concatenate([aggregate.tables[name] for name in self.grids])
+        laws = self._bin_laws()
+        fit = em(counts, lambda f: f @ laws, lambda w: laws @ w, np.ones(BINS))
+
+        def again(values: Floats, rng: np.random.Generator) -> Floats:
+            law = values @ laws
+            drawn = rng.multinomial(aggregate.n, law / law.sum())
+            start = values + 1 / (aggregate.n + BINS)
+            return em(drawn, lambda f: f @ laws, lambda w: laws @ w, start, slack=0.1).values
+
+        edges = np.linspace(self.domain.low, self.domain.high, BINS + 1)
+        labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
+        labels[-1] = labels[-1][:-1] + "]"
+        return Estimate(
+            values=fit.values,
+            spread=partial(bootstrap, fit.values, again, 50),
+            n=aggregate.n,
+            labels=tuple(labels),
+            name=self.domain.name,
+            guarantee=self.guarantee,
+            method="distribution",
+            biased=True,
+            error_from="bootstrap",
+            converged=fit.converged,
+        )
+
+    def _bin_laws(self) -> Floats:
+        laws = [grid.bin_laws(BINS) for grid in self.grids.values()]
+        if self.finest_share is None:
+            return laws[0]
+        share = float(self.finest_share.fraction)
+        return np.concatenate([(1 - share) * laws[0], share * laws[1]], axis=1)
+
+    def every_report(self) -> Reports:
+        which = np.concatenate(
+            [np.full(grid.cells, k, np.uint8) for k, grid in enumerate(self.grids.values())]
+        )
+        cell = np.concatenate([np.arange(grid.cells) for grid in self.grids.values()])
+        columns = {"cell": cell.astype(self.layout[-1].dtype)}
+        if len(self.grids) > 1:
+            columns = {"grid": which, **columns}
+        return Reports(self.id, self.digest, columns)
+
+    def channel(self) -> Channel:
+        """The law at the points of the finest grid; coarser grids round them without bias."""
+        steps = self._finest.steps
+        share = Fraction(1) if self.finest_share is None else self.finest_share.fraction
+        rows = []
+        for i in range(steps + 1):
+            row = [share * cell for cell in self._finest.law(i)]
+            for grid in list(self.grids.values())[:-1]:
+                low, high = grid.law(0), grid.law(1)
+                mixed = zip(low, high, strict=True)
+                up = Fraction(i, steps)
+                row = [(1 - share) * ((1 - up) * a + up * b) for a, b in mixed] + row
+            rows.append(tuple(row))
+        span = self.domain.high - self.domain.low
+        inputs = [f"{self.domain.low + span * i / steps:g}" for i in range(steps + 1)]
+        return Channel(inputs, [str(k) for k in range(len(rows[0]))], tuple(rows))
