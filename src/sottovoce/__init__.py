@@ -9,14 +9,18 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from . import plot
     from .aggregate import Aggregate
     from .ask import ask
+    from .choose import choose
     from .domain import Attribute, Domain, Schema
     from .errors import SottovoceError
     from .estimate import Estimate
@@ -61,6 +65,7 @@ _HOME = {
     "Study": "study",
     "SubsetSelection": "mechanisms",
     "ask": "ask",
+    "choose": "choose",
 }
 
 __all__ = [
@@ -88,10 +93,14 @@ __all__ = [
     "SubsetSelection",
     "__version__",
     "ask",
+    "choose",
+    "plot",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "plot":
+        return import_module(".plot", __name__)
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)
@@ -101,3 +110,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """Importing a room binds its name here; where a function has that name, the function wins."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, ModuleType) and _HOME.get(name) == name:
+            value = getattr(value, name)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

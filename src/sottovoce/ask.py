@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
+from .choose import choose
 from .domain import Attribute, Domain, Label, Missing
 from .estimate import Estimate
-from .guarantee import checked_epsilon
-from .mechanisms import GRR, OUE
 
 
 def ask(
@@ -44,7 +42,7 @@ def ask(
     Returns
     -------
     Estimate
-        By GRR or OUE, whichever has the smaller error (GRR iff d < 3 e^ε + 2).
+        By the mechanism with the least error, as `choose` finds it.
 
     Examples
     --------
@@ -52,7 +50,6 @@ def ask(
     >>> sv.ask(["yes", "no", "yes"] * 1000, values=["yes", "no"], epsilon=1.0).n
     3000
     """
-    epsilon = checked_epsilon(epsilon)
     title = getattr(answers, "name", None) if name is None else name
     if values is None:
         values = list(Domain.infer(answers, public_data=public_data).values)
@@ -61,6 +58,5 @@ def ask(
         if isinstance(title, str) and title
         else Domain(values, missing=missing)
     )
-    best = GRR if attribute.size < 3 * math.exp(epsilon) + 2 else OUE
-    mechanism = best(attribute, epsilon=epsilon)
+    mechanism = choose(attribute, epsilon).mechanism
     return mechanism.estimate(mechanism.aggregate(mechanism.randomise(answers)))

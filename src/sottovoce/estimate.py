@@ -78,6 +78,9 @@ class Estimate:
         estimated again.
     converged : bool
         False when an iteration stopped early.
+    shares : bool
+        Whether the values are shares of people, which sum to one; False for means and variances,
+        which are in the units of the question.
     raw : Estimate, optional
         The unbiased estimate that this one was projected from.
     guarantee : Guarantee
@@ -94,6 +97,7 @@ class Estimate:
     biased: bool = False
     error_from: ErrorFrom = "plug-in"
     converged: bool = True
+    shares: bool = True
     raw: Estimate | None = None
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _replicate: Replicate | None = field(default=None, repr=False)
@@ -128,7 +132,7 @@ class Estimate:
     def interval(self, confidence: float = 0.95) -> Interval:
         """An interval around each value, by the normal approximation.
 
-        For a biased estimate it is clipped to [0, 1].
+        For biased shares it is clipped to [0, 1].
 
         Parameters
         ----------

@@ -207,6 +207,11 @@ class Mechanism(ABC):
     def channel(self) -> Channel:
         """The exact law, where it is small enough to write down."""
 
+    @property
+    def report_bytes(self) -> int:
+        """Size of one report, without the envelope that many share."""
+        return sum(column.nbytes for column in self.layout)
+
     # --- shared ---------------------------------------------------------------------------------
 
     def bind(self, study: bytes) -> Self:
@@ -297,6 +302,14 @@ class LinearMechanism(Mechanism):
     @abstractmethod
     def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
         """The likelihood's maximum for n made-up reports of such a population, for bootstraps."""
+
+    @abstractmethod
+    def decode_steps(self, n: int) -> float:
+        """Elementary steps from n reports to the estimate, to compare mechanisms by."""
+
+    @abstractmethod
+    def total_variance(self, n: int = 1) -> float:
+        """Sum of the variances over all values."""
 
     @abstractmethod
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:

@@ -7,7 +7,7 @@
 
     [[question]]
     name = "commute"
-    values = ["car", "bike", "train", "foot"]    # or: edges = [0, 18, 65, inf]
+    values = ["car", "bike", "train", "foot"]    # or edges = [0, 18, 65, inf] or range = [0, 120]
     missing = "value"                            # or "refuse" (the default), or "public"
     mechanism = "oue"
     epsilon = 1.0
@@ -33,11 +33,13 @@ from .files import read_file, whole_file
 from .guarantee import Guarantee, composed
 from .mechanism import Mechanism, canonical_digest
 from .mechanisms import by_id
+from .ranges import Range
 
 FORMAT = 1
 ALL_ANSWERS = "all answers of one person to the study"
 _STUDY_KEYS = {"format", "title", "question"}
-_QUESTION_KEYS = {"name", "values", "edges", "missing", "mechanism", "epsilon"}
+_ANSWERS = {"values", "edges", "range"}
+_QUESTION_KEYS = {"name", *_ANSWERS, "clip", "missing", "mechanism", "epsilon"}
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,10 @@ class Study:
         parts = [f"format = {FORMAT}\ntitle = {_toml(self.title)}\n"]
         for mechanism in self.unbound:
             about: dict[str, Any] = {"name": getattr(mechanism.domain, "name", "")}
-            if mechanism.domain.edges is not None:
+            if isinstance(mechanism.domain, Range):
+                about |= {"range": [mechanism.domain.low, mechanism.domain.high]}
+                about |= {"clip": mechanism.domain.clip}
+            elif mechanism.domain.edges is not None:
                 about["edges"] = list(mechanism.domain.edges)
             elif isinstance(mechanism.domain.values, range):
                 about["values"] = len(mechanism.domain.values)
@@ -196,25 +201,28 @@ def _question(number: int, about: Any) -> Mechanism:
         where += f" ({about['name']!r})"
     _refuse_unknown(about, _QUESTION_KEYS, where)
     absent = sorted({"name", "mechanism", "epsilon"} - about.keys())
-    if absent or ("values" in about) == ("edges" in about):
-        needed = ", ".join(
-            [*absent, *([] if "values" in about or "edges" in about else ["values"])]
-        )
-        raise StudyError(
-            f"{where} lacks {needed}" if needed else f"{where} has both values and edges; give one"
-        )
-    if not isinstance(about["mechanism"], str):
-        raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
+    answers = sorted(_ANSWERS & about.keys())
+    if absent or len(answers) != 1:
+        needed = ", ".join(absent + ([] if answers else ["values (or edges, or range)"]))
+        both = " and ".join(answers)
+        raise StudyError(f"{where} lacks {needed}" if needed else f"{where} has {both}; give one")
+    if "clip" in about and "range" not in about:
+        raise StudyError(f"{where} has clip, which goes with range; leave it out")
     try:
-        attribute = Attribute(
-            about["name"],
-            about.get("values", ()),
-            edges=about.get("edges"),
-            missing=about.get("missing", "refuse"),
-        )
-        return by_id(about["mechanism"])(attribute, epsilon=about["epsilon"])
+        return by_id(about["mechanism"])(_attribute(about), epsilon=about["epsilon"])
     except SottovoceError as error:
         raise StudyError(f"{where}: {error}") from error
+
+
+def _attribute(about: Mapping[str, Any]) -> Attribute:
+    missing = about.get("missing", "refuse")
+    if "range" not in about:
+        values, edges = about.get("values", ()), about.get("edges")
+        return Attribute(about["name"], values, edges=edges, missing=missing)
+    bounds = about["range"]
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")
+    return Range(about["name"], *bounds, clip=about.get("clip", False), missing=missing)
 
 
 def _refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None:
@@ -230,6 +238,8 @@ def _toml(value: Any) -> str:
     """TOML of text, numbers and lists of them; JSON's text is also TOML's."""
     if isinstance(value, list):
         return f"[{', '.join(map(_toml, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)  # inf, -inf, 1.0 and 3 are written the same way in TOML

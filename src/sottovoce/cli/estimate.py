@@ -26,6 +26,10 @@ from .support.tables import MOST_ROWS, check_picture, estimate_table, save_pictu
 @study_option
 @question_option
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--method",
+    help="unbiased (default) or mle; for numbers unbiased (the mean), variance or distribution.",
+)
 @click.option("--project", is_flag=True, help="Nearest valid shares: none negative, sum 1; biased.")
 @click.option(
     "--plot", "picture", type=PATH, metavar="FILE", help="Save a picture: .png, .svg, .pdf."
@@ -38,6 +42,7 @@ def estimate(
     study_path: Path,
     question: str | None,
     confidence: float,
+    method: str | None,
     project: bool,
     picture: Path | None,
     allow_equal: bool,
@@ -60,9 +65,11 @@ def estimate(
     if picture is not None:
         check_picture(picture)
         check_output(picture, study_path, *files, force=force)
-    found = mechanism.estimate(counted(files, mechanism, allow_equal=allow_equal))
+    found = mechanism.estimate(counted(files, mechanism, allow_equal=allow_equal), method=method)
     if project:
         found = found.project()
+    if not found.converged:
+        click.echo("warning: the maximum of the likelihood was not reached", err=True)
     found.interval(confidence)  # refuses a wrong confidence before anything is shown
     if picture is not None:
         save_picture(found, picture, confidence=confidence)
@@ -88,7 +95,7 @@ def estimate(
     screen.print(heading(f"{study.title}: {found.name}"))
     screen.print(
         f"{plural(found.n, 'report')}, {mechanism.id}, {found.method}"
-        + (", biased (intervals are those of the unbiased shares)" if found.biased else "")
+        + (", biased (its error comes from a bootstrap)" if found.biased else "")
     )
     screen.print()
     show_table(screen, estimate_table(screen, found, confidence))

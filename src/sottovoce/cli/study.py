@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ..mechanism import Mechanism
     from ..study import Study
 
-_SIMPLE = ("grr", "oue")
 _MOST_SHOWN = 12
 
 
@@ -52,8 +51,19 @@ def study() -> None:
 @click.option("--question", required=True, metavar="NAME", help="Name of the question.")
 @click.option("--values", metavar="A,B,…", help="Possible answers, or a number d for 0 to d-1.")
 @click.option("--edges", metavar="A,B,…", help="Or bin edges for numbers, such as 0,18,65,inf.")
+@click.option(
+    "--range",
+    "bounds",
+    nargs=2,
+    type=float,
+    metavar="LOW HIGH",
+    help="Or public bounds of a number, for its mean and distribution.",
+)
+@click.option(
+    "--clip", is_flag=True, help="With --range: move numbers outside to the nearest bound."
+)
 @click.option("--epsilon", type=float, required=True, help="Privacy: above 0, at most 20.")
-@click.option("--mechanism", help="By default grr or oue, the one with the smaller error.")
+@click.option("--mechanism", help="By default the one with the least error; hybrid for numbers.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "value", "public"]),
@@ -69,6 +79,8 @@ def new(
     question: str,
     values: str | None,
     edges: str | None,
+    bounds: tuple[float, float] | None,
+    clip: bool,
     epsilon: float,
     mechanism: str | None,
     missing: Any,
@@ -86,20 +98,29 @@ def new(
           --question commute --values car,bicycle,train --epsilon 1 --missing value
       sottovoce study new ages.toml --title "Ages" \\
           --question age --edges 0,18,65,inf --epsilon 2
+      sottovoce study new mean.toml --title "Mean age" \\
+          --question age --range 0 120 --epsilon 1
 
     Next: sottovoce study show study.toml --people 10000
     """  # noqa: D301
     from ..domain import Attribute
+    from ..ranges import Range
     from ..study import Study
 
-    if (values is None) == (edges is None):
-        raise click.UsageError("give either --values or --edges")
+    if (values, edges, bounds).count(None) != 2:
+        raise click.UsageError("give one of --values, --edges and --range")
+    if clip and bounds is None:
+        raise click.UsageError("--clip goes with --range")
     check_output(path, force=force)
-    attribute = Attribute(
-        question,
-        () if values is None else _values(values),
-        edges=None if edges is None else _edges(edges),
-        missing=missing,
+    attribute = (
+        Range(question, *bounds, clip=clip, missing=missing)
+        if bounds is not None
+        else Attribute(
+            question,
+            () if values is None else _values(values),
+            edges=None if edges is None else _edges(edges),
+            missing=missing,
+        )
     )
     made = Study(title, (_mechanism(attribute, epsilon, mechanism),))
     made.save(path, replace=force)
@@ -205,29 +226,34 @@ def _edges(text: str) -> list[float]:
 
 
 def _mechanism(attribute: Attribute, epsilon: float, name: str | None) -> Mechanism:
-    from ..mechanisms import by_id
+    from ..choose import choose
+    from ..mechanisms import Hybrid, by_id
+    from ..ranges import Range
 
     if name is not None:
         return by_id(name)(attribute, epsilon=epsilon)
-    return min((by_id(each)(attribute, epsilon=epsilon) for each in _SIMPLE), key=_total_variance)
-
-
-def _total_variance(mechanism: Mechanism) -> float:
-    from ..mechanism import PureMechanism
-
-    return mechanism.total_variance() if isinstance(mechanism, PureMechanism) else math.inf
+    if isinstance(attribute, Range):
+        return Hybrid(attribute, epsilon=epsilon)
+    return choose(attribute, epsilon).mechanism
 
 
 # --- what they get to see ---------------------------------------------------------------------
 
 
-def _std_error(mechanism: Mechanism, people: int) -> float | None:
-    """Predicted standard error of an answer that one in d people gives."""
-    from ..mechanism import PureMechanism
+def _error(mechanism: Mechanism, people: int) -> tuple[float, str]:
+    """Predicted standard error, and of what: an average share, or the mean of numbers."""
+    from ..mechanism import LinearMechanism
+    from ..mechanisms.numeric import NumericMechanism
 
-    if not isinstance(mechanism, PureMechanism):
-        return None
-    return math.sqrt(float(mechanism.variance([1 / mechanism.domain.size], people)[0]))
+    if isinstance(mechanism, LinearMechanism):
+        share = math.sqrt(mechanism.total_variance(people) / mechanism.domain.size)
+        return share, f"{percent(share, 2)} of each share"
+    if isinstance(mechanism, NumericMechanism):
+        span = mechanism.domain.high - mechanism.domain.low
+        worst = float(mechanism.variance_at([0.0, 0.5, 1.0]).max())
+        mean = span * math.sqrt(worst / people)
+        return mean, f"at most {mean:.3g} of the mean"
+    raise ParameterError(f"no error can be predicted for {mechanism.id!r}")
 
 
 def _about(found: Study, people: int | None) -> dict[str, Any]:
@@ -243,7 +269,7 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
             "digest": mechanism.digest.hex(),
         }
         if people is not None:
-            about["std_error"] = _std_error(mechanism, people)
+            about["std_error"] = _error(mechanism, people)[0]
         questions.append(about)
     return {
         "title": found.title,
@@ -271,17 +297,9 @@ def _show(screen: Any, found: Study, people: int | None) -> None:
             ("mechanism", f"{mechanism.id}, epsilon = {mechanism.epsilon:g}"),
         ]
         if people is not None:
-            error = _std_error(mechanism, people)
-            rows.append(
-                (
-                    "error",
-                    "not known beforehand"
-                    if error is None
-                    else f"standard error {percent(error, 2)} of each share, predicted for "
-                    f"{plural(people, 'person', 'people')}; 95 % intervals of ± "
-                    f"{percent(1.96 * error, 2)}",
-                )
-            )
+            _, words = _error(mechanism, people)
+            who = plural(people, "person", "people")
+            rows.append(("error", f"standard error {words}, predicted for {who}"))
         screen.print()
         show_table(screen, facts(rows))
     screen.print()
@@ -289,12 +307,12 @@ def _show(screen: Any, found: Study, people: int | None) -> None:
 
 
 def _advice(found: Study) -> list[str]:
-    """Questions for which the other mechanism would give a clearly smaller error."""
+    """Questions for which another mechanism would give a clearly smaller error."""
     lines = []
     for mechanism in found:
         best = _mechanism(mechanism.domain, mechanism.epsilon, None)  # type: ignore[arg-type]
-        ratio = math.sqrt(_total_variance(mechanism) / _total_variance(best))
-        if math.isfinite(ratio) and ratio > 1.1:
+        ratio = _error(mechanism, 1)[0] / _error(best, 1)[0]
+        if ratio > 1.1:
             lines.append(
                 f"{getattr(mechanism.domain, 'name', '')!r}: {best.id} promises the same with "
                 f"{1 - 1 / ratio:.0%} less error than {mechanism.id}"

@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..domain import code_dtype
@@ -76,7 +76,7 @@ class Grid:
         result: Floats = (j * j - float(linear) * i - float(constant)) / (float(self.slope) * m * m)
         return result
 
-    def variance_at(self, position: Floats) -> Floats:
+    def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""
         at = np.asarray(position, float)
         scaled = at * self.steps

@@ -102,6 +102,9 @@ class GRR(PureMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return fit_outcomes(counts.astype(float), n, float(self.p), float(self.q))
 
+    def decode_steps(self, n: int) -> float:
+        return n + self.domain.size
+
     def every_report(self) -> Reports:
         self.refuse_large(self.domain.size)
         return Reports(

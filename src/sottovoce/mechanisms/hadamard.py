@@ -17,6 +17,7 @@ supported depends on whether it shares the block.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -215,6 +216,9 @@ class HadamardResponse(LinearMechanism):
         """Sum of the variances over all values when they are equally common."""
         d = self.domain.size
         return float(self.variance(np.full(d, 1 / d), n).sum())
+
+    def decode_steps(self, n: int) -> float:
+        return n + self.cells * math.log2(self.block_size)
 
     def every_report(self) -> Reports:
         self.refuse_large(self.cells)

@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..aggregate import Aggregate
@@ -152,6 +152,7 @@ class NumericMechanism(Mechanism):
             guarantee=self.guarantee,
             method=method,
             biased=self.methods[method].biased,
+            shares=False,
             _covariance=partial(np.diag, [variance]),
         )
 
@@ -177,7 +178,7 @@ class NumericMechanism(Mechanism):
         table = aggregate.tables[finest]
         return float(table @ self._finest.squares) / max(int(table.sum()), 1)
 
-    def variance_at(self, position: Floats) -> Floats:
+    def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""
         grids = list(self.grids.values())
         if self.finest_share is None:
@@ -198,9 +199,7 @@ class NumericMechanism(Mechanism):
         pull = squares - 2 * mean * scores
         spread = (float(table @ pull**2) / n - (float(table @ pull) / n) ** 2) / (n - 1)
         span = self.domain.high - self.domain.low
-        estimate = self._one("variance", span**2 * value, span**4 * spread, aggregate.n, "variance")
-        # Not a share: an interval must not be cut at one.
-        return replace(estimate, biased=False, method="variance")
+        return self._one("variance", span**2 * value, span**4 * spread, aggregate.n, "variance")
 
     def _bins(self, aggregate: Aggregate) -> Estimate:
         """Distribution over equal bins by maximum likelihood."""

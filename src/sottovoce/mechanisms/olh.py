@@ -173,6 +173,9 @@ class OLH(PureMechanism):
         over_ranges(some, codes.size, work=a.size * codes.size)
         return counts
 
+    def decode_steps(self, n: int) -> float:
+        return n * self.domain.size + self.domain.size
+
     def tiny(self) -> Self:
         return replace(self, domain=Domain(min(self.domain.size, TINY)), word_bits=4)
 

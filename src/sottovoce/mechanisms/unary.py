@@ -51,6 +51,9 @@ class BitVectorMechanism(PureMechanism):
         counts: NDArray[np.int64] = kernels.column_counts(rows)[: self.domain.size]
         return counts
 
+    def decode_steps(self, n: int) -> float:
+        return n * self.domain.size / 64 + self.domain.size  # 64 bits are counted together
+
     def packed(self, sets: NDArray[Any]) -> Reports:
         """Reports from rows of zeros and ones."""
         packed = np.packbits(sets.astype(np.uint8), axis=1, bitorder="little")

@@ -85,7 +85,9 @@ class Answers:
             numbers = column.numbers()
             absent = np.isnan(numbers)
             outside = (numbers < domain.edges[0]) | (numbers > domain.edges[-1])
-            allowed = f"the bins, which go from {domain.edges[0]:g} to {domain.edges[-1]:g}"
+            outside &= not getattr(domain, "clip", False)
+            what = "bins, which go" if len(domain.edges) > 2 else "numbers"
+            allowed = f"the {what} from {domain.edges[0]:g} to {domain.edges[-1]:g}"
         else:
             codes, _ = column.positions(domain.values)
             absent, outside = codes == -1, codes == -2

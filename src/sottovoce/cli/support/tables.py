@@ -31,6 +31,8 @@ def estimate_table(
     """Value, share, interval and a bar; with the truth, whether the interval covers it."""
     from rich.text import Text
 
+    if not estimate.shares:
+        return _quantities(out, estimate, confidence)
     rows = estimate.rows(confidence)
     if len(rows) > MOST_ROWS:
         largest = sorted(rows, key=lambda row: -row["estimate"])[:MOST_ROWS]
@@ -67,6 +69,16 @@ def estimate_table(
             ends = (row["estimate"], row["low"], row["high"], most)
             texts.append(bar(*ends, width, blocks=shows_blocks(out)))
         table.add_row(*texts)
+    return table
+
+
+def _quantities(out: Console, estimate: Estimate, confidence: float) -> Table:
+    """Means and variances, in the units of the question."""
+    titles = [("", "left"), ("estimate", "right"), (f"{100 * confidence:g} % interval", "right")]
+    table = table_of(out, titles)
+    for row in estimate.rows(confidence):
+        interval = f"{row['low']:.6g} to {row['high']:.6g}"
+        table.add_row(str(row["value"]), f"{row['estimate']:.6g}", interval)
     return table
 
 

@@ -1,0 +1,223 @@
+"""Several estimates of the same values, side by side.
+
+Few values: a dot with its interval for each estimate and value. Many: one row per estimate that
+sums up all values, their errors where the truth is known and their intervals where it is not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..estimate import Estimate, Floats
+from . import paint
+from .paint import BLACK, BLUE, CLAIM, GREY, MARKERS, SERIES, Truth
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+_MOST_VALUES, _MOST_DOTS = 40, 160
+_AROUND = 1.5  # inches
+_GOLDEN = 0.618033988749895  # multiples of it spread evenly over [0, 1)
+
+
+def compare(
+    estimates: Mapping[str, Estimate] | Iterable[Estimate],
+    *,
+    ax: Axes | None = None,
+    truth: Truth | None = None,
+    confidence: float = 0.95,
+) -> Axes:
+    """Several estimates of the same values in one picture.
+
+    For few values, each estimate's dot and interval. For many (more than forty, or more than 160
+    dots), one row per estimate: a dot per value at its difference from the truth, or from the
+    first estimate where no truth is given, over a bar as wide as a typical interval allows. Beside
+    it stands how many values lie within their own interval. Estimates are taken as independent
+    when they are compared with each other; of two made from the same reports, more will agree.
+
+    Parameters
+    ----------
+    estimates : mapping or iterable of Estimate
+        With their names; without, they are named by method and epsilon.
+    ax : matplotlib Axes, optional
+        Where; a new figure of fitting size by default.
+    truth : array-like or mapping, optional
+        True fractions, where they are known.
+    confidence : float
+        Of the intervals, each on its own.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> answers = ["yes", "no"] * 999
+    >>> ax = sv.plot.compare(
+    ...     [sv.ask(answers, values=["yes", "no"], epsilon=epsilon) for epsilon in (1.0, 4.0)]
+    ... )
+    >>> [text.get_text() for text in ax.get_legend().get_texts()]
+    ['unbiased, ε = 1', 'unbiased, ε = 4']
+    """
+    paint.need_matplotlib()
+    named = _named(estimates)
+    first = next(iter(named.values()))
+    true = paint.truth_of(first, truth)
+    first.interval(confidence)  # refuses what is no confidence
+    size = first.values.size
+    if size <= _MOST_VALUES and size * len(named) <= _MOST_DOTS:
+        ax = _dots(ax, named, true, confidence)
+    else:
+        ax = _summary(ax, named, true, confidence)
+    return ax
+
+
+def _named(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str, Estimate]:
+    """The estimates by name, if they can be compared."""
+    if isinstance(estimates, Estimate) or not isinstance(estimates, Mapping | Iterable):
+        raise ParameterError(
+            "compare takes several estimates, as a list or as a mapping from names; "
+            f"{type(estimates).__name__} was given"
+        )
+    given = list(estimates.values() if isinstance(estimates, Mapping) else estimates)
+    if not given:
+        raise ParameterError("there is nothing to compare: no estimate was given")
+    for each in given:
+        if not isinstance(each, Estimate):
+            raise ParameterError(f"estimates are compared; {type(each).__name__} is among them")
+    names = list(map(str, estimates)) if isinstance(estimates, Mapping) else _own_names(given)
+    first = given[0]
+    for name, each in zip(names[1:], given[1:], strict=True):
+        if tuple(each.labels) != tuple(first.labels):
+            raise ParameterError(
+                f"{name!r} is over other values than {names[0]!r} "
+                f"({_differ(each, first)}); compare estimates of the same values in the same order"
+            )
+        if paint.is_shares(each) != paint.is_shares(first):
+            raise ParameterError(
+                f"of {name!r} and {names[0]!r} one holds shares and the other means; "
+                "compare like with like"
+            )
+    return dict(zip(names, given, strict=True))
+
+
+def _own_names(given: list[Estimate]) -> list[str]:
+    """Method and epsilon; where that is not enough, numbered."""
+    names = [
+        ", ".join(filter(None, (each.method, paint.promised(each.guarantee)))) for each in given
+    ]
+    often, seen = Counter(names), Counter[str]()
+    for k, name in enumerate(names):
+        seen[name] += 1
+        if often[name] > 1:
+            names[k] = f"{name} ({seen[name]})"
+    return names
+
+
+def _differ(a: Estimate, b: Estimate) -> str:
+    only = [label for label in (*a.labels, *b.labels) if (label in a.labels) != (label in b.labels)]
+    return f"only one has {only[0]!r}" if only else "in another order"
+
+
+def _common(values: Iterable[str]) -> str:
+    every = set(values)
+    return every.pop() if len(every) == 1 else ""
+
+
+def _title(ax: Axes, named: Mapping[str, Estimate]) -> None:
+    every = named.values()
+    paint.title(
+        ax,
+        _common(each.name for each in every) or "Comparison",
+        _common(f"{each.n:,} reports" for each in every) or f"{len(named)} estimates",
+        _common(paint.promised(each.guarantee) for each in every),
+    )
+
+
+def _dots(
+    ax: Axes | None, named: Mapping[str, Estimate], true: Floats | None, confidence: float
+) -> Axes:
+    first = next(iter(named.values()))
+    size, count = first.values.size, len(named)
+    ax = paint.axes(ax, size * (0.16 + 0.14 * count) + _AROUND)
+    where = np.arange(size)
+    step = 0.72 / count
+    entries: dict[str, Artist] = {}
+    for k, (name, each) in enumerate(named.items()):
+        low, high = each.interval(confidence)
+        entries[paint.plain(name, 40)] = ax.errorbar(  # type: ignore[assignment]
+            each.values,
+            where + step * (k - (count - 1) / 2),
+            xerr=[each.values - low, high - each.values],
+            fmt=MARKERS[k % len(MARKERS)],
+            color=SERIES[k % len(SERIES)],
+            markersize=5.5,
+            elinewidth=1.4,
+            zorder=3,
+        )
+    if true is not None:
+        entries["truth"] = ax.vlines(true, where - 0.42, where + 0.42, color=BLACK, linewidth=1.6)
+    for row in where[1:]:
+        ax.axhline(row - 0.5, color="#E6E6E6", linewidth=0.7, zorder=0)
+    paint.value_labels(ax, [paint.row_label(label) for label in first.labels], size)
+    ax.set_ylim(size - 0.5, -0.5)
+    paint.value_axis(ax, first)
+    share = f"{confidence * 100:g}% intervals"
+    ax.set_xlabel(f"{ax.get_xlabel()}, {share}")
+    _title(ax, named)
+    paint.legend(ax, list(entries.values()), list(entries))
+    return ax
+
+
+def _summary(
+    ax: Axes | None, named: Mapping[str, Estimate], true: Floats | None, confidence: float
+) -> Axes:
+    """One row per estimate: a bar for what intervals claim, a dot for what each value shows."""
+    reference, first = next(iter(named.items()))
+    ax = paint.axes(ax, 0.66 * len(named) + _AROUND)
+    scale, unit = (100.0, " pp") if paint.is_shares(first) else (1.0, "")
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    labels = []
+    entries: dict[str, Artist] = {}
+    for row, (name, each) in enumerate(named.items()):
+        own = true is not None or row == 0  # else two estimates' errors meet in the difference
+        gap = each.values - (first.values if true is None else true)
+        half = z * np.sqrt(each.variance if own else each.variance + first.variance)
+        claim = float(np.median(half)) * scale
+        bar = ax.barh(row, 2 * claim, left=-claim, height=0.84, color=CLAIM, zorder=1)
+        entries["what a typical interval allows"] = bar  # type: ignore[assignment]
+        within = f"{np.mean(np.abs(gap) <= half):.0%}"
+        if true is not None:
+            rmse = np.sqrt(np.mean(gap**2)) * scale
+            note = f"RMSE {rmse:.2g}{unit}, {within} in interval"
+        else:
+            typical = z * float(np.median(each.std_error)) * scale
+            note = f"±{typical:.2g}{unit}" + (f", {within} agree" if row else "")
+        labels.append(f"{paint.plain(name, 40)}\n{note}")
+        if true is not None or row:
+            entries["one value"] = _strip(ax, row, gap * scale)
+    ax.axvline(0, color=GREY, linewidth=0.9)
+    paint.value_labels(ax, labels, len(named))
+    ax.set_ylim(len(named) - 0.5, -0.5)
+    from_what = "truth" if true is not None else paint.plain(reference, 40)
+    ax.set_xlabel(
+        f"difference from {from_what}" + (", in percentage points (pp)" if unit else "")
+    )
+    _title(ax, named)
+    paint.legend(ax, list(entries.values()), list(entries))
+    return ax
+
+
+def _strip(ax: Axes, row: int, gaps: Floats) -> Artist:
+    """A dot per value, spread over the row's height; of very many, evenly chosen ones."""
+    shown = np.sort(gaps)[paint.evenly(gaps.size)]
+    height = row + 0.64 * (np.arange(shown.size) * _GOLDEN % 1 - 0.5)
+    return ax.scatter(shown, height, s=6, color=BLUE, alpha=0.5, linewidths=0, zorder=2)

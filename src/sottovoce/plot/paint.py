@@ -1,0 +1,163 @@
+"""What all pictures share: colours, axes, titles, legends and labels."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import MissingExtraError, ParameterError
+from ..estimate import Estimate, Floats
+from ..guarantee import Guarantee, _up
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+
+Truth: TypeAlias = ArrayLike | Mapping[Any, float]
+
+# Okabe and Ito's palette: told apart with every common kind of colour blindness.
+BLACK, GREY = "#000000", "#666666"
+BLUE, SKY, VERMILLION = "#0072B2", "#56B4E9", "#D55E00"
+GREEN, ORANGE, PURPLE = "#009E73", "#E69F00", "#CC79A7"
+# Markers differ as well, so that a grey print keeps them apart; the lengths have no common factor.
+SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY)
+MARKERS = ("o", "s", "^", "v", "P", "X", "h")
+CLAIM = "#DDDDDD"
+TRUTH = {"marker": "D", "s": 34, "color": VERMILLION, "edgecolors": "white", "linewidths": 0.8}
+
+_LABEL_WIDTH, _LABEL_LINES = 30, 2
+_MOST_DRAWN = 2000
+
+
+def axes(ax: Axes | None, height: float) -> Axes:
+    """The axes given, or those of a new figure so many inches high."""
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(7.5, height), layout="constrained")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    ax.set_axisbelow(True)
+    ax.grid(axis="x", color="#E6E6E6", linewidth=0.7)
+    return ax
+
+
+def need_matplotlib() -> None:
+    """Say how to install matplotlib where it is missing."""
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("matplotlib", "plot", "a plot") from error
+
+
+def is_shares(what: Estimate) -> bool:
+    """Whether the values are shares of people, rather than means in units of their own."""
+    return what._replicate is not None
+
+
+def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
+    """The truth in the order of the labels; shares must sum to one, means need not."""
+    if truth is None:
+        return None
+    if is_shares(what):
+        return what._as_fractions(truth)
+    if isinstance(truth, Mapping):
+        if set(truth) != set(what.labels):
+            raise ParameterError(
+                f"the truth must name every value once: {', '.join(map(str, what.labels[:6]))}"
+            )
+        truth = [truth[label] for label in what.labels]
+    true = np.atleast_1d(np.asarray(truth, float))
+    if true.shape != what.values.shape:
+        raise ParameterError(
+            f"the truth must be {what.values.size} number(s); {true.size} were given"
+        )
+    return true
+
+
+def value_axis(ax: Axes, what: Estimate) -> None:
+    """Percent for shares; plain numbers and the question's name for means."""
+    if is_shares(what):
+        from matplotlib.ticker import PercentFormatter
+
+        ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+        ax.set_xlabel("share of people")
+        ax.axvline(0, color=GREY, linewidth=0.9)
+    else:
+        ax.set_xlabel(plain(what.name, 60) or "value")
+
+
+def title(ax: Axes, name: str, *facts: str) -> None:
+    """The name, and below it what is known of the estimate."""
+    known = ", ".join(fact for fact in facts if fact)
+    ax.set_title(f"{plain(name, 60) or 'Estimate'}\n{known}", loc="left", fontsize="medium")
+
+
+def promised(guarantee: Guarantee) -> str:
+    """Epsilon of the only promise, never rounded down; nothing where there is not exactly one."""
+    if len(guarantee.promises) != 1:
+        return ""
+    promise = guarantee.promises[0]
+    delta = f", δ = {_up(promise.delta, 3)}" if promise.delta else ""
+    return f"ε = {_up(promise.epsilon, 6)}{delta}"
+
+
+def legend(ax: Axes, handles: Sequence[Artist], names: Sequence[str]) -> None:
+    """A legend between title and data, in as many columns as fit."""
+    for columns in range(len(handles), 0, -1):
+        box = ax.legend(
+            handles,
+            names,
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=columns,
+            frameon=False,
+            fontsize="small",
+            borderaxespad=0,
+            borderpad=0.3,
+            handletextpad=0.5,
+            columnspacing=1.4,
+        )
+        extent = box.get_window_extent()
+        if extent.width <= ax.bbox.width:
+            break
+    ax.set_title(ax.get_title("left"), loc="left", pad=6 + extent.height * 72 / ax.figure.dpi)
+
+
+def value_labels(ax: Axes, labels: Sequence[str], rows: float) -> None:
+    """Names of the rows 0, 1, …, small enough for the height there is."""
+    ax.set_yticks(np.arange(len(labels)), labels)
+    fit_labels(ax, rows, max((label.count("\n") for label in labels), default=0) + 1)
+
+
+def fit_labels(ax: Axes, rows: float, lines: int) -> None:
+    """Shrink the rows' names where the axes are low."""
+    from matplotlib import rcParams
+    from matplotlib.font_manager import FontProperties
+
+    usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
+    room = 72 * ax.bbox.height / ax.figure.dpi / rows / lines
+    ax.tick_params(axis="y", labelsize=float(np.clip(0.8 * room, 4.5, usual)))
+
+
+def row_label(label: Any) -> str:
+    """A value's name in at most two lines; a longer one loses its middle."""
+    most = _LABEL_WIDTH * _LABEL_LINES - 4
+    return "\n".join(textwrap.wrap(plain(label, most), _LABEL_WIDTH))
+
+
+def plain(text: Any, most: int) -> str:
+    """Text on one line without a meaning in mathematics; a long one loses its middle."""
+    line = " ".join(str(text).split())
+    if len(line) > most:
+        line = f"{line[: most - most // 3 - 1].rstrip()}…{line[-(most // 3) :].lstrip()}"
+    return line.replace("$", r"\$")
+
+
+def evenly(size: int) -> NDArray[np.intp]:
+    """Positions in a sorted column to draw: all of them, or as many as an eye can use."""
+    return np.unique(np.linspace(0, size - 1, min(size, _MOST_DRAWN)).astype(np.intp))
