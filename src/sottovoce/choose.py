@@ -18,6 +18,7 @@ from .mechanisms import REGISTRY
 
 Prefer = Literal["error", "size", "decode"]
 _TYPICAL_PEOPLE = 10_000
+_CLOSE = 1.25
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,8 @@ def choose(
     n : int, optional
         How many people; 10,000 by default. It scales errors and decode steps.
     prefer : {"error", "size", "decode"}
-        What to rank by; ties go to the smaller error, then to the shorter report.
+        What to rank by. By size or decoding, mechanisms whose error is within a quarter of the
+        least come first: a short report that says nothing is no bargain.
 
     Returns
     -------
@@ -98,7 +100,7 @@ def choose(
     >>> choose(4, epsilon=2.0).mechanism.id, choose(1000, epsilon=1.0).mechanism.id
     ('grr', 'subset')
     >>> choose(100_000, epsilon=1.0, prefer="decode").mechanism.id
-    'grr'
+    'hadamard'
     """
     if prefer not in get_args(Prefer):
         raise ParameterError(f"prefer is {prefer!r}; allowed are 'error', 'size' and 'decode'")
@@ -111,12 +113,15 @@ def choose(
         for kind in REGISTRY.values()
         if issubclass(kind, LinearMechanism)
     ]
-    ranks = {
-        "error": lambda c: (c.std_error, c.report_bytes, c.decode_steps),
-        "size": lambda c: (c.report_bytes, c.std_error, c.decode_steps),
-        "decode": lambda c: (c.decode_steps, c.std_error, c.report_bytes),
-    }
-    return Choice(tuple(sorted(found, key=ranks[prefer])), people, prefer)
+    enough = _CLOSE * min(candidate.std_error for candidate in found)
+
+    def rank(c: Candidate) -> tuple[float, ...]:
+        if prefer == "error":
+            return (c.std_error, c.report_bytes, c.decode_steps)
+        cost = c.report_bytes if prefer == "size" else c.decode_steps
+        return (c.std_error > enough, cost, c.std_error)
+
+    return Choice(tuple(sorted(found, key=rank)), people, prefer)
 
 
 def _candidate(mechanism: LinearMechanism, n: int) -> Candidate:

@@ -26,8 +26,8 @@ ANY_CHANGE = "any two answers"
 ONE_ANSWER = "one answer of one person"
 WHOEVER_SEES = "whoever sees the report"
 OWN_DEVICE = (
-    "the participant's own side randomises, with the system's randomness, and sends nothing else "
-    "about the answer"
+    "the participant's own side randomises, with the system's randomness, and sends each report "
+    "counted here once and nothing else about the answer"
 )
 
 WHO_ANSWERED = "who gave no answer is public knowledge, as the study declares"

@@ -73,12 +73,14 @@ class Range(Attribute):
         """A range from what people naturally write: itself, or (low, high)."""
         if isinstance(given, Range):
             return given
-        if isinstance(given, (Domain, int, str)) or len(given) != 2:
+        pair = isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2
+        if not pair or isinstance(given, Domain):
             raise ParameterError(
                 f"a mechanism for numbers needs bounds, as Range('age', 0, 120) or (0, 120); "
                 f"{given!r} was given"
             )
-        return cls("number", *(float(bound) for bound in given))
+        low, high = given
+        return cls("number", low, high)  # type: ignore[arg-type]
 
     @property
     def low(self) -> float:

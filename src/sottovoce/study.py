@@ -38,7 +38,7 @@ from .ranges import Range
 FORMAT = 1
 ALL_ANSWERS = "all answers of one person to the study"
 _STUDY_KEYS = {"format", "title", "question"}
-_ANSWERS = {"values", "edges", "range"}
+_ANSWERS = ("values", "edges", "range")
 _QUESTION_KEYS = {"name", *_ANSWERS, "clip", "missing", "mechanism", "epsilon"}
 
 
@@ -201,11 +201,15 @@ def _question(number: int, about: Any) -> Mechanism:
         where += f" ({about['name']!r})"
     _refuse_unknown(about, _QUESTION_KEYS, where)
     absent = sorted({"name", "mechanism", "epsilon"} - about.keys())
-    answers = sorted(_ANSWERS & about.keys())
+    answers = [key for key in _ANSWERS if key in about]
     if absent or len(answers) != 1:
         needed = ", ".join(absent + ([] if answers else ["values (or edges, or range)"]))
         both = " and ".join(answers)
-        raise StudyError(f"{where} lacks {needed}" if needed else f"{where} has {both}; give one")
+        raise StudyError(
+            f"{where} lacks {needed}" if needed else f"{where} has both {both}; give one"
+        )
+    if not isinstance(about["mechanism"], str):
+        raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
     if "clip" in about and "range" not in about:
         raise StudyError(f"{where} has clip, which goes with range; leave it out")
     try:

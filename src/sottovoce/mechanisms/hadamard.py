@@ -52,9 +52,9 @@ class HadamardResponse(LinearMechanism):
 
     Examples
     --------
-    >>> m = HadamardResponse(1000, epsilon=1.0)
+    >>> m = HadamardResponse(1000, epsilon=2.0)
     >>> m.blocks, m.block_size
-    (2, 512)
+    (4, 256)
     """
 
     def __init__(

@@ -19,7 +19,7 @@ from ..domain import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate import Estimate, bootstrap
 from ..guarantee import Guarantee
-from ..likelihood import em
+from ..likelihood import SLACK, Fit, em
 from ..mechanism import SEEDED, Channel, Mechanism, Method
 from ..randomness import Probability, Source
 from ..ranges import Range
@@ -204,15 +204,8 @@ class NumericMechanism(Mechanism):
     def _bins(self, aggregate: Aggregate) -> Estimate:
         """Distribution over equal bins by maximum likelihood."""
         counts = np.concatenate([aggregate.tables[name] for name in self.grids])
-        laws = self._bin_laws()
-        fit = em(counts, lambda f: f @ laws, lambda w: laws @ w, np.ones(BINS))
-
-        def again(values: Floats, rng: np.random.Generator) -> Floats:
-            law = values @ laws
-            drawn = rng.multinomial(aggregate.n, law / law.sum())
-            start = values + 1 / (aggregate.n + BINS)
-            return em(drawn, lambda f: f @ laws, lambda w: laws @ w, start, slack=0.1).values
-
+        fit = self._fit_bins(counts, np.ones(BINS))
+        again = partial(self._fit_bins_again, aggregate.n)
         edges = np.linspace(self.domain.low, self.domain.high, BINS + 1)
         labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
         labels[-1] = labels[-1][:-1] + "]"
@@ -228,6 +221,15 @@ class NumericMechanism(Mechanism):
             error_from="bootstrap",
             converged=fit.converged,
         )
+
+    def _fit_bins(self, counts: NDArray[np.int64], start: Floats, slack: float = SLACK) -> Fit:
+        laws = self._bin_laws()
+        return em(counts, lambda f: f @ laws, lambda w: laws @ w, start, slack=slack)
+
+    def _fit_bins_again(self, n: int, values: Floats, rng: np.random.Generator) -> Floats:
+        law = values @ self._bin_laws()
+        start = values + 1 / (n + BINS)
+        return self._fit_bins(rng.multinomial(n, law / law.sum()), start, slack=0.1).values
 
     def _bin_laws(self) -> Floats:
         laws = [grid.bin_laws(BINS) for grid in self.grids.values()]

@@ -9,6 +9,7 @@ Bit order: `sottovoce.report.batch`.
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
@@ -52,7 +53,7 @@ class BitVectorMechanism(PureMechanism):
         return counts
 
     def decode_steps(self, n: int) -> float:
-        return n * self.domain.size / 64 + self.domain.size  # 64 bits are counted together
+        return n * math.ceil(self.domain.size / 64) + self.domain.size  # 64 bits at a time
 
     def packed(self, sets: NDArray[Any]) -> Reports:
         """Reports from rows of zeros and ones."""
