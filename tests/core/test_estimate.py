@@ -16,6 +16,7 @@ from scipy import optimize, stats
 from sottovoce import GRR, OUE, Aggregate, Attribute, Estimate
 from sottovoce.errors import EstimateError, ParameterError
 from sottovoce.mechanisms import REGISTRY
+from tests.laws.entries import CATEGORICAL, answers, example
 
 M = OUE(Attribute("colour", ["red", "green", "blue"]), epsilon=1.0)
 
@@ -226,22 +227,32 @@ def test_a_covariance_too_large_for_memory_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
 def test_estimates_and_mechanisms_can_be_pickled(kind) -> None:
-    mechanism = kind(["a", "b", "c"], epsilon=1.0)
+    mechanism = example(kind)
     other = pickle.loads(pickle.dumps(mechanism))
     assert other == mechanism
     assert other.digest == mechanism.digest
-    estimate = mechanism.estimate(mechanism.aggregate(mechanism.randomise(["a", "b", "c"] * 500)))
-    for original in (estimate, estimate.project()):
+    counts = mechanism.aggregate(mechanism.randomise(answers(mechanism, 2000)))
+    for method in mechanism.methods:
+        original = mechanism.estimate(counts, method=method)
         back = pickle.loads(pickle.dumps(original))
         assert np.array_equal(back.values, original.values)
         assert np.array_equal(back.variance, original.variance)
         assert back.guarantee == original.guarantee
 
 
+@pytest.mark.parametrize("kind", CATEGORICAL.values(), ids=CATEGORICAL)
+def test_projected_estimates_can_be_pickled(kind) -> None:
+    mechanism = example(kind)
+    original = mechanism.estimate(mechanism.aggregate(mechanism.randomise([0, 1, 2, 3] * 500)))
+    back = pickle.loads(pickle.dumps(original.project()))
+    assert np.array_equal(back.values, original.project().values)
+    assert np.array_equal(back.variance, original.project().variance)
+
+
 @pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
 def test_every_method_is_listed_and_unknown_ones_refused(kind) -> None:
-    mechanism = kind(4, epsilon=1.0)
-    counts = mechanism.aggregate(mechanism.randomise(np.arange(2000) % 4))
+    mechanism = example(kind)
+    counts = mechanism.aggregate(mechanism.randomise(answers(mechanism, 2000)))
     assert next(iter(mechanism.methods)) == "unbiased"
     for name, method in mechanism.methods.items():
         estimate = mechanism.estimate(counts, method=name)

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from sottovoce import GRR, OLH, OUE, SUE, HadamardResponse, Mechanism, SubsetSelection
+import numpy as np
 
-SIZES = (2, 3, 4, 100)
+from sottovoce import GRR, OLH, OUE, SUE, HadamardResponse, Mechanism, SubsetSelection
+from sottovoce.mechanisms import Duchi, Hybrid, Piecewise
+from sottovoce.mechanisms.numeric import NumericMechanism
+
 EPSILONS = (1e-6, 0.1, 1.0, 4.0, 20.0)
+SIZES = (2, 3, 4, 100)
+RANGES = ((0, 1), (-5.0, 10.0))
 
 
 def kept(p: Fraction, others: int, inside: int = 1) -> Fraction:
@@ -23,6 +28,12 @@ def bits(p: Fraction, q: Fraction) -> Fraction:
     return p * (1 - q) / (q * (1 - p))
 
 
+def windows(mechanism: Any) -> Fraction:
+    """Ratio of the worst grid of a mechanism for numbers."""
+    grids = mechanism.grids.values()
+    return max(kept(grid.inside.fraction, grid.steps, grid.window) for grid in grids)
+
+
 @dataclass(frozen=True)
 class Entry:
     """A mechanism, and how to read its realised privacy ratio off its probabilities at any size.
@@ -33,13 +44,17 @@ class Entry:
 
     kind: type[Mechanism]
     ratio: Callable[[Any], Fraction]
+    domains: tuple[Any, ...] = SIZES
     exact_pairs: bool = True
-    sizes: tuple[int, ...] = SIZES
-    epsilons: tuple[float, ...] = EPSILONS
+
+    @property
+    def numeric(self) -> bool:
+        """Whether answers are numbers between bounds rather than values of a list."""
+        return issubclass(self.kind, NumericMechanism)
 
     def mechanisms(self) -> list[Mechanism]:
         """Several versions, as people would make them."""
-        return [self.kind(d, epsilon=e) for d in self.sizes for e in self.epsilons]
+        return [self.kind(d, epsilon=e) for d in self.domains for e in EPSILONS]
 
 
 ENTRIES = [
@@ -49,14 +64,34 @@ ENTRIES = [
     Entry(OUE, lambda m: bits(m.p, m.q)),
     Entry(SubsetSelection, lambda m: kept(m.p, m.domain.size - m.omega, m.omega)),
     Entry(SUE, lambda m: bits(m.p, m.q)),
+    Entry(Duchi, windows, RANGES),
+    Entry(Hybrid, windows, RANGES),
+    Entry(Piecewise, windows, RANGES),
 ]
 
+#: Mechanisms over a list of values, and those for numbers, by their wire names.
+CATEGORICAL = {entry.kind.id: entry.kind for entry in ENTRIES if not entry.numeric}
+NUMERIC = {entry.kind.id: entry.kind for entry in ENTRIES if entry.numeric}
 IDEALISED_PAIRS = frozenset(entry.kind.id for entry in ENTRIES if not entry.exact_pairs)
 
 
 def name(mechanism: Mechanism) -> str:
     """For the test's id."""
-    return f"{mechanism.id}-{mechanism.domain.size}-{mechanism.epsilon:g}"
+    domain = mechanism.domain
+    about = domain.labels[0] if isinstance(mechanism, NumericMechanism) else domain.size
+    return f"{mechanism.id}-{about}-{mechanism.epsilon:g}"
+
+
+def example(kind: type[Mechanism], epsilon: float = 1.0, size: int = 4) -> Mechanism:
+    """One of any registered kind."""
+    return kind((0, 1) if kind.id in NUMERIC else size, epsilon=epsilon)
+
+
+def answers(mechanism: Mechanism, n: int) -> np.ndarray:
+    """n answers that go through all values, or from one bound to the other."""
+    if isinstance(mechanism, NumericMechanism):
+        return np.linspace(mechanism.domain.low, mechanism.domain.high, n)
+    return np.arange(n) % mechanism.domain.size
 
 
 MECHANISMS = [mechanism for entry in ENTRIES for mechanism in entry.mechanisms()]

@@ -18,9 +18,10 @@ import numpy as np
 
 from sottovoce import Aggregate, Mechanism, Reports
 from sottovoce.mechanism import PureMechanism
+from sottovoce.mechanisms.numeric import NumericMechanism
 from sottovoce.report import encode
 
-from .entries import IDEALISED_PAIRS
+from .entries import IDEALISED_PAIRS, answers
 
 TIGHT = 1e-9
 ROUNDING = 1e-12
@@ -53,6 +54,15 @@ def score(mechanism: Mechanism, report: Reports) -> list[Fraction]:
     return [Fraction(float(value)) for value in values]
 
 
+def truth(mechanism: Mechanism) -> list[list[Fraction]]:
+    """For each row of the channel, what the estimate should be if all people answer it."""
+    rows = len(mechanism.channel().exact)
+    if isinstance(mechanism, NumericMechanism):
+        low, high = Fraction(mechanism.domain.low), Fraction(mechanism.domain.high)
+        return [[low + (high - low) * Fraction(i, rows - 1)] for i in range(rows)]
+    return [[Fraction(x == v) for v in range(rows)] for x in range(rows)]
+
+
 def frequencies(d: int) -> list[np.ndarray]:
     """A few sets of fixed data: everyone alike, uniform, skewed, with an empty value."""
     corner = np.eye(d)[0]
@@ -66,7 +76,9 @@ def frequencies(d: int) -> list[np.ndarray]:
 
 def rows_sum_to_one(mechanism: Mechanism) -> None:
     channel = mechanism.channel()
-    require(len(channel.exact) == mechanism.domain.size, "a row for every answer")
+    require(len(channel.exact) == len(channel.inputs), "a row for every answer")
+    if not isinstance(mechanism, NumericMechanism):
+        require(list(channel.inputs) == list(mechanism.domain.labels), "rows are the values")
     for row in channel.exact:
         require(len(row) == len(channel.outputs), "a cell for every report")
         require(all(isinstance(cell, Fraction) and cell >= 0 for cell in row), "probabilities")
@@ -119,7 +131,7 @@ def support_has_p_and_q(mechanism: Mechanism) -> None:
 
 def decoding_inverts_encoding(mechanism: Mechanism, sizes: Sequence[int]) -> None:
     for n in sizes:
-        reports = mechanism.randomise(np.arange(n) % mechanism.domain.size)
+        reports = mechanism.randomise(answers(mechanism, n))
         require(len(reports) == n, f"{n} answers gave {len(reports)} reports")
         same(reports, Reports.from_bytes(reports.to_bytes(), expect=mechanism))
         parts = [reports[: n // 3], reports[n // 3 : n // 2], reports[n // 2 :]]
@@ -129,7 +141,7 @@ def decoding_inverts_encoding(mechanism: Mechanism, sizes: Sequence[int]) -> Non
 
 def parquet_inverts_too(mechanism: Mechanism, sizes: Sequence[int], folder: Path) -> None:
     for n in sizes:
-        reports = mechanism.randomise(np.arange(n) % mechanism.domain.size)
+        reports = mechanism.randomise(answers(mechanism, n))
         path = folder / f"{n}.parquet"
         reports.to_parquet(path)
         same(reports, Reports.from_parquet(path, expect=mechanism))
@@ -184,17 +196,17 @@ def estimate_is_linear(mechanism: Mechanism) -> None:
 def estimate_is_unbiased(mechanism: Mechanism) -> None:
     scores = [score(mechanism, report) for report in each_report(mechanism)]
     scale = max(abs(value) for values in scores for value in values)
-    for x, row in enumerate(mechanism.channel().exact):
-        for v in range(mechanism.domain.size):
+    for row, true in zip(mechanism.channel().exact, truth(mechanism), strict=True):
+        for v, value in enumerate(true):
             mean = sum(cell * values[v] for cell, values in zip(row, scores, strict=True))
-            gap = abs(float(mean - (x == v)))
-            require(gap <= ROUNDING * float(scale), f"E[f_{v} | {x}] is off by {gap}")
+            gap = abs(float(mean - value))
+            require(gap <= ROUNDING * float(scale), f"E[f_{v}] is off by {gap}")
 
 
 def covariance_given(mechanism: Mechanism) -> list[np.ndarray]:
     """Covariance matrix of one report's score for each answer, from the channel alone."""
-    d = mechanism.domain.size
     scores = [score(mechanism, report) for report in each_report(mechanism)]
+    d = len(scores[0])
     matrices = []
     for row in mechanism.channel().exact:
         weighted = list(zip(row, scores, strict=True))
@@ -209,8 +221,14 @@ def covariance_given(mechanism: Mechanism) -> list[np.ndarray]:
 
 
 def covariance_is_exact(mechanism: Mechanism) -> None:
-    n, d = 1000, mechanism.domain.size
     given = covariance_given(mechanism)
+    if isinstance(mechanism, NumericMechanism):
+        span = mechanism.domain.high - mechanism.domain.low
+        got = span**2 * mechanism.variance_at(np.linspace(0, 1, len(given)))
+        expected = [float(matrix[0, 0]) for matrix in given]
+        close(got, expected, max(*expected, 1e-3 * span**2), "variance differs from the channel's")
+        return
+    n, d = 1000, mechanism.domain.size
     for f in frequencies(d):
         expected = sum(share * matrix for share, matrix in zip(f, given, strict=True)) / n
         # Fractions are of size one, so a variance far below that may lose digits to subtraction.
@@ -227,13 +245,14 @@ def covariance_is_exact(mechanism: Mechanism) -> None:
 def estimate_plugs_its_values_in(mechanism: Mechanism) -> None:
     aggregate = mechanism.aggregate(mechanism.every_report())
     estimate = mechanism.estimate(aggregate)
-    expected = mechanism.covariance(estimate.values, aggregate.n)
-    scale = np.abs(expected).max()
     require(estimate.error_from == "plug-in" and not estimate.biased, "labels of the estimate")
-    require(estimate.covariance is not None, "an unbiased estimate has a covariance")
-    close(estimate.covariance, expected, scale, "covariance is not that of the plug-in values")
-    close(estimate.variance, np.diag(expected), scale, "variance is not the diagonal")
     require(estimate.guarantee == mechanism.guarantee, "the estimate carries another guarantee")
+    require(estimate.covariance is not None, "an unbiased estimate has a covariance")
+    scale = np.abs(estimate.covariance).max()
+    close(estimate.variance, np.diag(estimate.covariance), scale, "variance is not the diagonal")
+    if not isinstance(mechanism, NumericMechanism):
+        expected = mechanism.covariance(estimate.values, aggregate.n)
+        close(estimate.covariance, expected, scale, "covariance is not that of the plug-in values")
 
 
 def errors_are_never_negative(mechanism: Mechanism) -> None:

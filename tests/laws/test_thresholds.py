@@ -41,7 +41,7 @@ def keeps_the_promise(ratio: Fraction, epsilon: float) -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.id)
 def test_rounding_keeps_the_promise(entry: Entry) -> None:
-    for d, epsilon in GRID:
+    for d, epsilon in [((0, 1), e) for e in EPSILONS] if entry.numeric else GRID:
         keeps_the_promise(entry.ratio(entry.kind(d, epsilon=epsilon)), epsilon)
 
 

@@ -18,6 +18,7 @@ from sottovoce import GRR, Aggregate, Reports, randomness, testing
 from sottovoce.errors import GuaranteeError, SeededError
 from sottovoce.mechanisms import REGISTRY
 from sottovoce.report import ReportWriter, read_batches
+from tests.laws.entries import answers, example
 
 SOURCE = Path(sottovoce.__file__).parent
 each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
@@ -25,12 +26,12 @@ each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
 
 def seeded_reports(mechanism, seed: int = 1) -> Reports:
     with testing.seeded(seed) as source:
-        return mechanism.randomise(np.arange(100) % mechanism.domain.size, source=source)
+        return mechanism.randomise(answers(mechanism, 100), source=source)
 
 
 @each
 def test_seeded_reports_are_marked_and_refused(kind) -> None:
-    mechanism = kind(4, epsilon=1.0)
+    mechanism = example(kind)
     reports = seeded_reports(mechanism)
     assert reports.seeded
     with pytest.raises(SeededError, match="no privacy"):
@@ -39,7 +40,7 @@ def test_seeded_reports_are_marked_and_refused(kind) -> None:
 
 @each
 def test_a_seeded_aggregate_is_refused(kind) -> None:
-    mechanism = kind(4, epsilon=1.0)
+    mechanism = example(kind)
     with testing.seeded(1):
         aggregate = mechanism.aggregate(seeded_reports(mechanism))
     assert aggregate.seeded
@@ -49,7 +50,7 @@ def test_a_seeded_aggregate_is_refused(kind) -> None:
 
 @each
 def test_a_seeded_estimate_promises_nothing(kind) -> None:
-    mechanism = kind(4, epsilon=1.0)
+    mechanism = example(kind)
     with testing.seeded(1):
         estimate = mechanism.estimate(mechanism.aggregate(seeded_reports(mechanism)))
     assert estimate.guarantee.promises == ()
@@ -132,13 +133,12 @@ def test_seeding_everything_else_changes_nothing(kind) -> None:
     # Neither Python's nor numpy's generator is what participants draw from.
     import random
 
-    mechanism = kind(1000, epsilon=0.1)
-    answers = np.zeros(500, np.int64)
+    mechanism = example(kind, 0.1, 1000)
     drawn = set()
     for _ in range(3):
         random.seed(1)
         np.random.seed(1)  # noqa: NPY002, the very thing to rule out
-        drawn.add(mechanism.randomise(answers).to_bytes())
+        drawn.add(mechanism.randomise(answers(mechanism, 500)).to_bytes())
     assert len(drawn) == 3
 
 
@@ -154,8 +154,8 @@ def test_randomising_touches_no_other_generator(kind, monkeypatch) -> None:
         monkeypatch.setattr(np.random, name, refuse)
     for name in ("Random", "random", "getrandbits", "randrange", "randbytes"):
         monkeypatch.setattr(random, name, refuse)
-    mechanism = kind(300, epsilon=1.0)
-    assert mechanism.aggregate(mechanism.randomise(np.arange(300))).n == 300
+    mechanism = example(kind, 1.0, 300)
+    assert mechanism.aggregate(mechanism.randomise(answers(mechanism, 300))).n == 300
 
 
 def imports(path: Path) -> set[str]:

@@ -13,7 +13,7 @@ from sottovoce import Attribute, Domain, Study, ask
 from sottovoce.domain import NO_ANSWER
 from sottovoce.errors import AnswerError, ParameterError
 from sottovoce.guarantee import WHO_ANSWERED
-from sottovoce.mechanisms import REGISTRY
+from tests.laws.entries import CATEGORICAL
 
 GAPS = {
     "list": ["a", None, "b"],
@@ -29,7 +29,7 @@ NUMBERS = {
     "Int64": pd.Series([0, None, 1], dtype="Int64"),
     "polars": pl.Series([0, None, 1]),
 }
-each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
+each = pytest.mark.parametrize("kind", CATEGORICAL.values(), ids=CATEGORICAL)
 gaps = pytest.mark.parametrize("answers", GAPS.values(), ids=GAPS.keys())
 numbers = pytest.mark.parametrize("answers", NUMBERS.values(), ids=NUMBERS.keys())
 
@@ -84,14 +84,14 @@ def test_there_is_no_other_way(missing) -> None:
 
 def test_a_guarantee_says_nothing_of_missing_answers_unless_declared() -> None:
     for missing in ("refuse", "value"):
-        mechanism = REGISTRY["grr"](Domain(2, missing=missing), epsilon=1.0)
+        mechanism = CATEGORICAL["grr"](Domain(2, missing=missing), epsilon=1.0)
         assert WHO_ANSWERED not in mechanism.guarantee.promises[0].assuming
 
 
 def test_the_declaration_is_part_of_the_study() -> None:
     digests = set()
     for missing in ("refuse", "value", "public"):
-        question = REGISTRY["grr"](Attribute("q", ["a", "b"], missing=missing), epsilon=1.0)
+        question = CATEGORICAL["grr"](Attribute("q", ["a", "b"], missing=missing), epsilon=1.0)
         digests.add(Study("s", (question,)).digest)
         digests.add(question.digest)
     assert len(digests) == 6

@@ -4,19 +4,19 @@ a retry resends the same bytes.
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from sottovoce import GRR, OUE, Attribute, Guarantee, Reports, Study
 from sottovoce.guarantee import OWN_DEVICE, composed
 from sottovoce.mechanisms import REGISTRY
+from tests.laws.entries import answers, example
 
 each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
 
 
 @each
 def test_two_releases_cost_twice(kind) -> None:
-    once = kind(4, epsilon=0.5).guarantee
+    once = example(kind, 0.5).guarantee
     assert (once + once).epsilon == 1.0
     assert once.times(3).epsilon == 1.5
     assert composed([once, once, once]).epsilon == 1.5
@@ -25,23 +25,23 @@ def test_two_releases_cost_twice(kind) -> None:
 @each
 def test_randomising_again_draws_again(kind) -> None:
     # So it really is a second release: the library keeps no memory that would make it free.
-    mechanism = kind(1000, epsilon=0.5)
-    answers = np.zeros(200, np.int64)
-    assert mechanism.randomise(answers).to_bytes() != mechanism.randomise(answers).to_bytes()
+    mechanism = example(kind, 0.5, 1000)
+    first, second = (mechanism.randomise(answers(mechanism, 200)).to_bytes() for _ in range(2))
+    assert first != second
 
 
 @each
 def test_a_retry_resends_the_same_bytes(kind) -> None:
-    mechanism = kind(100, epsilon=0.5)
-    reports = mechanism.randomise(np.arange(100))
+    mechanism = example(kind, 0.5, 100)
+    reports = mechanism.randomise(answers(mechanism, 100))
     first = reports.to_bytes()
     assert reports.to_bytes() == first
     assert Reports.from_bytes(first, expect=mechanism).to_bytes() == first
 
 
 @each
-def test_the_promise_says_that_it_is_for_once(kind) -> None:
-    promise = kind(4, epsilon=0.5).guarantee.promises[0]
+def test_the_promise_assumes_that_each_report_is_sent_once(kind) -> None:
+    promise = example(kind, 0.5).guarantee.promises[0]
     assert OWN_DEVICE in promise.assuming
     assert "once" in OWN_DEVICE
 

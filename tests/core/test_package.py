@@ -1,0 +1,113 @@
+"""The package as a whole: what importing it loads, and that every public name is there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import sottovoce
+
+HEAVY = ("numba", "scipy", "pyarrow", "matplotlib", "pandas", "polars", "narwhals", "cryptography")
+SAME_NAME = [
+    name
+    for name in sottovoce.__all__
+    if callable(getattr(sottovoce, name)) and not isinstance(getattr(sottovoce, name), type)
+]
+
+
+def run(code: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+def loaded(code: str) -> list[str]:
+    heavy = ", ".join(map(repr, HEAVY))
+    return run(f"{code}; import sys; print(*[m for m in ({heavy}) if m in sys.modules])").split()
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    assert loaded("import sottovoce") == []
+
+
+def test_looking_up_every_name_loads_nothing_heavy() -> None:
+    code = "import sottovoce as sv; [getattr(sv, name) for name in sv.__all__]"
+    assert loaded(code) == []
+
+
+def test_making_a_study_loads_nothing_heavy() -> None:
+    code = (
+        "import sottovoce as sv;"
+        "s = sv.Study('t', (sv.OUE(sv.Attribute('q', ['a', 'b']), epsilon=1.0),));"
+        "sv.Study.from_toml(s.to_toml()).digest; str(s.guarantee)"
+    )
+    assert loaded(code) == []
+
+
+def test_randomising_loads_only_what_it_needs() -> None:
+    code = "import sottovoce as sv; sv.GRR(2, epsilon=1.0).randomise([0, 1])"
+    assert set(loaded(code)) <= {"numba", "scipy", "cryptography"}  # numba looks for scipy
+
+
+def test_every_public_name_is_there() -> None:
+    for name in sottovoce.__all__:
+        assert getattr(sottovoce, name) is not None
+        assert name in dir(sottovoce)
+    assert len(sottovoce.__all__) == len(set(sottovoce.__all__))
+
+
+def test_public_names_are_documented() -> None:
+    for name in sottovoce.__all__:
+        value = getattr(sottovoce, name)
+        if not name.startswith("__"):
+            assert value.__doc__, name
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = sottovoce.nothing_of_the_kind
+    from sottovoce import kernels
+
+    with pytest.raises(AttributeError, match="nothing_of_the_kind"):
+        _ = kernels.nothing_of_the_kind
+
+
+@pytest.mark.parametrize("name", SAME_NAME)
+def test_a_function_wins_over_the_room_of_its_name(name: str) -> None:
+    # Importing a submodule puts the module where the function was.
+    code = (
+        f"import sottovoce.{name}; import sottovoce as sv; assert callable(sv.{name}), sv.{name};"
+        f"from sottovoce import {name} as again; assert callable(again);"
+        f"import sottovoce.{name}; assert callable(sv.{name})"
+    )
+    run(code)
+    run(f"import sottovoce as sv; sv.{name}; {code}")
+
+
+def test_every_kernel_is_found() -> None:
+    kernels = import_module("sottovoce.kernels")
+    for name in kernels.__all__:
+        assert callable(getattr(kernels, name))
+        assert kernels._HOME[name]
+
+
+def test_errors_have_one_root_and_the_builtin_they_stand_for() -> None:
+    from sottovoce import errors
+
+    kinds = [v for v in vars(errors).values() if isinstance(v, type) and issubclass(v, Exception)]
+    assert len(kinds) > 8
+    for kind in kinds:
+        assert issubclass(kind, errors.SottovoceError)
+        assert kind.__name__ in (errors.__doc__ or "")
+        assert kind is errors.SottovoceError or issubclass(kind, (ValueError, OSError, ImportError))
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    from importlib.metadata import version
+
+    assert sottovoce.__version__ == version("sottovoce")

@@ -1,0 +1,1 @@
+"""Agreement with other libraries where they compute the same thing."""
