@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from . import plot
     from .aggregate import Aggregate
     from .ask import ask
+    from .audit import audit
     from .choose import choose
     from .domain import Attribute, Domain, Schema
     from .errors import SottovoceError
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
         Piecewise,
         SubsetSelection,
     )
+    from .plan import plan
     from .ranges import Range
     from .report import Reports
     from .study import Study
@@ -65,7 +67,9 @@ _HOME = {
     "Study": "study",
     "SubsetSelection": "mechanisms",
     "ask": "ask",
+    "audit": "audit",
     "choose": "choose",
+    "plan": "plan",
 }
 
 __all__ = [
@@ -93,7 +97,9 @@ __all__ = [
     "SubsetSelection",
     "__version__",
     "ask",
+    "audit",
     "choose",
+    "plan",
     "plot",
 ]
 

@@ -54,8 +54,10 @@ class Range(Attribute):
             edges = (float(low), float(high))
         except (TypeError, ValueError) as error:
             raise ParameterError(f"bounds are numbers; {low!r} and {high!r} were given") from error
-        if not (math.isfinite(edges[0]) and math.isfinite(edges[1]) and edges[0] < edges[1]):
+        if not (edges[0] < edges[1] and math.isfinite(edges[1] - edges[0])):
             raise ParameterError(f"bounds {edges} were given; they must be finite and increase")
+        if not isinstance(clip, bool):
+            raise ParameterError(f"clip is {clip!r}; it must be True or False")
         if not isinstance(name, str) or not name.strip():
             raise ParameterError(f"a range needs a name, a non-empty text; {name!r} was given")
         if missing not in ("refuse", "public"):
@@ -73,14 +75,13 @@ class Range(Attribute):
         """A range from what people naturally write: itself, or (low, high)."""
         if isinstance(given, Range):
             return given
-        pair = isinstance(given, (tuple, list, np.ndarray)) and len(given) == 2
-        if not pair or isinstance(given, Domain):
+        if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 2:
             raise ParameterError(
                 f"a mechanism for numbers needs bounds, as Range('age', 0, 120) or (0, 120); "
                 f"{given!r} was given"
             )
         low, high = given
-        return cls("number", low, high)  # type: ignore[arg-type]
+        return cls("number", low, high)
 
     @property
     def low(self) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..domain import Codes
+from ..domain import Codes, Label
 from ..errors import WireError
 from ..likelihood import Fit, fit_outcomes
 from ..mechanism import Channel, Method, PureMechanism
@@ -101,6 +101,9 @@ class GRR(PureMechanism):
 
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return fit_outcomes(counts.astype(float), n, float(self.p), float(self.q))
+
+    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+        return reports.columns["value"]
 
     def decode_steps(self, n: int) -> float:
         return n + self.domain.size

@@ -217,6 +217,14 @@ class HadamardResponse(LinearMechanism):
         d = self.domain.size
         return float(self.variance(np.full(d, 1 / d), n).sum())
 
+    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+        block, r = np.divmod(reports.columns["y"].astype(np.int64), self.block_size)
+        inside = [
+            (block == self._block[code]) & (np.bitwise_count(r & self._column[code]) % 2 == 0)
+            for code in self.domain.encode([x, y])
+        ]
+        return np.stack(inside, axis=1)
+
     def decode_steps(self, n: int) -> float:
         return n + self.cells * math.log2(self.block_size)
 

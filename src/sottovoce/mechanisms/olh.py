@@ -173,6 +173,15 @@ class OLH(PureMechanism):
         over_ranges(some, codes.size, work=a.size * codes.size)
         return counts
 
+    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+        a, b = reports.columns["a"], reports.columns["b"]
+        shift = np.uint32(self.word_bits - self.bucket_bits)
+        hashed = [
+            ((a * self.codes[code] + b) & self._mask) >> shift == reports.columns["y"]
+            for code in self.domain.encode([x, y])
+        ]
+        return np.stack(hashed, axis=1)
+
     def decode_steps(self, n: int) -> float:
         return n * self.domain.size + self.domain.size
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..domain import Label
 from ..errors import WireError
 from ..mechanism import Channel, PureMechanism, product_row
 from ..randomness import Probability, Source
@@ -51,6 +52,10 @@ class BitVectorMechanism(PureMechanism):
             rows = _aligned(rows)
         counts: NDArray[np.int64] = kernels.column_counts(rows)[: self.domain.size]
         return counts
+
+    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+        bits, codes = reports.columns["bits"], self.domain.encode([x, y])
+        return np.stack([(bits[:, code >> 3] >> (code & 7)) & 1 for code in codes.tolist()], axis=1)
 
     def decode_steps(self, n: int) -> float:
         return n * math.ceil(self.domain.size / 64) + self.domain.size  # 64 bits at a time
