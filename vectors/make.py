@@ -31,6 +31,8 @@ STUDY = sv.Study(
     'Commuting in "Zürich"\n2026', (sv.OUE(COMMUTE, epsilon=1.0), sv.GRR(AGE, epsilon=0.5))
 )
 
+NUMBERS = sv.Study("Numbers", (sv.Hybrid(sv.Range("income", -1e3, 1e5), epsilon=1.0),))
+
 
 def about(mechanism: sv.Mechanism) -> Vector:
     """Everything that a reader needs to make the mechanism."""
@@ -120,6 +122,9 @@ def good() -> Iterator[tuple[str, Vector]]:
     hadamard = sv.HadamardResponse(1000, epsilon=1.0)
     yield "hadamard", of_reports(hadamard, [reports_of(hadamard, y=[0, 1023, 512])])
 
+    for name, mechanism, columns in numbers():
+        yield name, of_reports(mechanism, [reports_of(mechanism, **columns)])
+
     yield "aggregate_grr", of_aggregate(grr, grr.aggregate(values))
     yield "aggregate_nobody", of_aggregate(grr, grr.aggregate(values[:0]))
     yield "aggregate_oue", of_aggregate(oue, oue.aggregate(bits))
@@ -129,17 +134,36 @@ def good() -> Iterator[tuple[str, Vector]]:
     cells = tens.aggregate(tens.every_report())
     yield "aggregate_hadamard", of_aggregate(tens, cells)
 
+    small = sv.Hybrid((0, 100), epsilon=1.0, steps=4)
+    yield "aggregate_hybrid", of_aggregate(small, small.aggregate(small.every_report()[::3]))
+
     yield "study", of_study(STUDY)
+    yield "study_numbers", of_study(NUMBERS)
+
+
+def numbers() -> Iterator[tuple[str, sv.Mechanism, dict[str, list[int]]]]:
+    """Chosen reports of the mechanisms for numbers."""
+    yield "duchi", sv.Duchi((0, 100), epsilon=1.0), {"cell": [0, 1, 1]}
+    piecewise = sv.Piecewise(sv.Range("height", 0.5, 2.5, clip=True), epsilon=2.0)
+    yield "piecewise", piecewise, {"cell": [0, 1024, 1400]}
+    yield "hybrid", NUMBERS.mechanism("income"), {"grid": [0, 1, 0, 1], "cell": [1, 1, 0, 1023]}
 
 
 def seeded() -> Iterator[tuple[str, Vector]]:
     """What seed 2026 draws for each mechanism: the same on every machine."""
     for kind in (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH, sv.HadamardResponse):
         mechanism = kind(10, epsilon=1.0)
-        answers = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9]
-        with testing.seeded(2026) as source:
-            reports = mechanism.randomise(answers, source=source)
-        yield mechanism.id, {"answers": answers, "seed": 2026, **of_reports(mechanism, [reports])}
+        yield mechanism.id, drawn(mechanism, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9])
+    for kind in (sv.Duchi, sv.Piecewise, sv.Hybrid):
+        mechanism = kind((0, 10), epsilon=1.0)
+        yield mechanism.id, drawn(mechanism, [0, 1.5, 2.25, 3, 4, 5, 6, 7, 8, 9, 9.999, 10])
+
+
+def drawn(mechanism: sv.Mechanism, answers: list[Any]) -> Vector:
+    """Reports that a seed draws."""
+    with testing.seeded(2026) as source:
+        reports = mechanism.randomise(answers, source=source)
+    return {"answers": answers, "seed": 2026, **of_reports(mechanism, [reports])}
 
 
 def changed(data: bytes, at: int, new: bytes) -> bytes:
@@ -196,6 +220,11 @@ def bad() -> Iterator[tuple[str, Vector]]:
     yield "olh_bucket", of("olh", changed(raw("olh"), 90, b"\4"), "WireError", "bucket 4")
     output = changed(raw("hadamard"), 64, struct.pack("<H", 1024))
     yield "hadamard_output", of("hadamard", output, "WireError", "1024")
+    cell = changed(raw("piecewise"), 64, struct.pack("<H", 1401))
+    yield "piecewise_cell", of("piecewise", cell, "WireError", "cell")
+    yield "hybrid_grid", of("hybrid", changed(raw("hybrid"), 64, b"\2"), "WireError", "grid 2")
+    coarse = changed(raw("hybrid"), 68, struct.pack("<H", 2))
+    yield "hybrid_cell", of("hybrid", coarse, "WireError", "cell")
     count = struct.unpack_from("<Q", grr, 8)[0]
     for name, wrong in (("one_more", count + 1), ("huge", count + (1 << 60)), ("all", 2**64 - 1)):
         data = changed(grr, 8, struct.pack("<Q", wrong))
@@ -253,6 +282,8 @@ def bad() -> Iterator[tuple[str, Vector]]:
     yield "aggregate_above_n", of_counts(changed(counts, cells, above), "WireError", "outside")
     huge = changed(counts, 8, struct.pack("<Q", 1 << 62))
     yield "aggregate_n_huge", of_counts(huge, "WireError", "2^62")
+    cells_off = changed(raw("aggregate_hybrid"), 8, struct.pack("<Q", 9))
+    yield "aggregate_hybrid_n", of("aggregate_hybrid", cells_off, "WireError", "not n = 9")
     yield "aggregate_truncated", of_counts(counts[:-1], "WireError", "too early")
     yield "aggregate_trailing", of_counts(counts + b"\0", "WireError", "follow")
 

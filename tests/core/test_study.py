@@ -10,9 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sottovoce import GRR, OUE, Aggregate, Attribute, Reports, Study
+from sottovoce import (
+    GRR,
+    OUE,
+    Aggregate,
+    Attribute,
+    Duchi,
+    Piecewise,
+    Range,
+    Reports,
+    Study,
+)
 from sottovoce.errors import DigestError, FileError, ParameterError, StudyError
-from tests.laws.entries import CATEGORICAL
+from tests.laws.entries import CATEGORICAL, NUMERIC
 
 TITLE = st.text(min_size=1).filter(str.strip)
 LABEL = st.one_of(st.text(), st.integers())
@@ -154,6 +164,18 @@ BAD = {
     "values of floats": (HEAD + QUESTION.replace("= 2", "= [0.5, 1.5]"), "0.5"),
     "edges as number": (HEAD + QUESTION.replace("values = 2", "edges = 3"), "edges"),
     "edges falling": (HEAD + QUESTION.replace("values = 2", "edges = [3, 2, 1]"), "increase"),
+    "range of one": (HEAD + QUESTION.replace("values = 2", "range = [1]"), "range"),
+    "range as text": (HEAD + QUESTION.replace("values = 2", 'range = "ab"'), "range"),
+    "range falling": (HEAD + QUESTION.replace("values = 2", "range = [2, 1]"), "increase"),
+    "range of text": (HEAD + QUESTION.replace("values = 2", 'range = ["a", "b"]'), "bounds"),
+    "range for values": (HEAD + QUESTION.replace("values = 2", "range = [0, 1]"), r"question 1"),
+    "values for numbers": (HEAD + QUESTION.replace("grr", "duchi"), "bounds"),
+    "clip without range": (HEAD + QUESTION + "clip = true", "clip"),
+    "clip as text": (
+        HEAD
+        + QUESTION.replace("grr", "duchi").replace("values = 2", 'range = [0, 1]\nclip = "no"'),
+        "clip",
+    ),
     "missing otherwise": (HEAD + QUESTION + 'missing = "drop"', "'drop'"),
     "missing as list": (HEAD + QUESTION + 'missing = ["value"]', "missing="),
     "name as number": (HEAD + QUESTION.replace('"q"', "7"), "name"),
@@ -252,6 +274,34 @@ def test_what_is_no_question_is_refused() -> None:
             Study("t", (wrong,))
     with pytest.raises(StudyError, match="at least one"):
         Study("t", ())
+
+
+@pytest.mark.parametrize("kind", NUMERIC.values(), ids=NUMERIC)
+@pytest.mark.parametrize("clip", [False, True])
+@pytest.mark.parametrize("missing", ["refuse", "public"])
+def test_questions_about_numbers(kind, clip: bool, missing: str) -> None:
+    question = kind(Range("q", -0.1, 1e300, clip=clip, missing=missing), epsilon=0.7)
+    study = Study("t", (question,))
+    back = Study.from_toml(study.to_toml())
+    assert back == study
+    assert back.digest == study.digest
+
+
+def test_every_part_of_a_range_is_in_the_digest() -> None:
+    ranges = [
+        Range("q", 0, 1),
+        Range("r", 0, 1),
+        Range("q", 0, 2),
+        Range("q", -1, 1),
+        Range("q", 0, 1, clip=True),
+        Range("q", 0, 1, missing="public"),
+    ]
+    assert len({Study("t", (Duchi(r, epsilon=1.0),)).digest for r in ranges}) == len(ranges)
+
+
+def test_a_study_keeps_every_parameter() -> None:
+    study = Study("t", (Piecewise(Range("q", 0, 1), epsilon=1.0, steps=64),))
+    assert Study.from_toml(study.to_toml()) == study
 
 
 @pytest.mark.parametrize("kind", CATEGORICAL.values(), ids=CATEGORICAL)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sottovoce import Aggregate, Attribute, Domain, Mechanism, Reports, Study
+from sottovoce import Aggregate, Attribute, Domain, Mechanism, Range, Reports, Study
 from sottovoce.mechanisms import by_id
 
 ROOT = Path(__file__).parents[2] / "vectors"
@@ -27,6 +27,9 @@ def some(*starts: str, kind: str | None = None) -> dict[str, dict[str, Any]]:
 
 
 def domain(about: dict[str, Any]) -> Domain:
+    if "range" in about:
+        low, high = map(float, about["range"])
+        return Range(about["name"], low, high, clip=about["clip"], missing=about["missing"])
     edges = about["edges"] and [float(edge) for edge in about["edges"]]
     values = () if edges else about["values"]
     if "name" in about:
