@@ -1,12 +1,13 @@
-"""Pictures of estimates, with matplotlib.
+"""Pictures of estimates and plans, with matplotlib.
 
-`estimate` shows one, `compare` several of the same values. Both draw on the axes they are given,
-or on a new figure of fitting size, and return the axes; neither opens a window.
+`estimate` shows one, `compare` several of the same values, `plan` predicted errors. All draw on
+the axes they are given, or on a new figure of fitting size, and return them; none opens a window.
 """
 
 from __future__ import annotations
 
 from .compare import compare
 from .estimate import estimate
+from .plan import plan
 
-__all__ = ["compare", "estimate"]
+__all__ = ["compare", "estimate", "plan"]

@@ -15,8 +15,9 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..estimate import Estimate, Floats
+from ..guarantee import Guarantee
 from . import paint
-from .paint import BLACK, BLUE, CLAIM, GREY, MARKERS, SERIES, Truth
+from .paint import BLACK, BLUE, CLAIM, GREY, MARKERS, SERIES, Legend, Truth
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -132,13 +133,23 @@ def _common(values: Iterable[str]) -> str:
     return every.pop() if len(every) == 1 else ""
 
 
+def _promised(guarantees: list[Guarantee]) -> str:
+    """Epsilon, or the least and the largest where there are several."""
+    words = [paint.promised(guarantee) for guarantee in guarantees]
+    if not all(words) or any(guarantee.delta for guarantee in guarantees):
+        return _common(words)
+    _, least = min((g.epsilon, word) for g, word in zip(guarantees, words, strict=True))
+    _, most = max((g.epsilon, word) for g, word in zip(guarantees, words, strict=True))
+    return least if least == most else f"{least} to {most.removeprefix('ε = ')}"
+
+
 def _title(ax: Axes, named: Mapping[str, Estimate]) -> None:
     every = named.values()
     paint.title(
         ax,
         _common(each.name for each in every) or "Comparison",
         _common(f"{each.n:,} reports" for each in every) or f"{len(named)} estimates",
-        _common(paint.promised(each.guarantee) for each in every),
+        _promised([each.guarantee for each in every]),
     )
 
 
@@ -150,10 +161,10 @@ def _dots(
     ax = paint.axes(ax, size * (0.16 + 0.14 * count) + _AROUND)
     where = np.arange(size)
     step = 0.72 / count
-    entries: dict[str, Artist] = {}
+    entries: Legend = {}
     for k, (name, each) in enumerate(named.items()):
         low, high = each.interval(confidence)
-        entries[paint.plain(name, 40)] = ax.errorbar(  # type: ignore[assignment]
+        entries[paint.one_line(name)] = ax.errorbar(
             each.values,
             where + step * (k - (count - 1) / 2),
             xerr=[each.values - low, high - each.values],
@@ -167,13 +178,13 @@ def _dots(
         entries["truth"] = ax.vlines(true, where - 0.42, where + 0.42, color=BLACK, linewidth=1.6)
     for row in where[1:]:
         ax.axhline(row - 0.5, color="#E6E6E6", linewidth=0.7, zorder=0)
-    paint.value_labels(ax, [paint.row_label(label) for label in first.labels], size)
+    paint.value_labels(ax, [paint.two_lines(label) for label in first.labels], size)
     ax.set_ylim(size - 0.5, -0.5)
     paint.value_axis(ax, first)
     share = f"{confidence * 100:g}% intervals"
     ax.set_xlabel(f"{ax.get_xlabel()}, {share}")
     _title(ax, named)
-    paint.legend(ax, list(entries.values()), list(entries))
+    paint.legend(ax, entries)
     return ax
 
 
@@ -183,37 +194,40 @@ def _summary(
     """One row per estimate: a bar for what intervals claim, a dot for what each value shows."""
     reference, first = next(iter(named.items()))
     ax = paint.axes(ax, 0.66 * len(named) + _AROUND)
+    level = f"{confidence * 100:g}% interval"
     scale, unit = (100.0, " pp") if paint.is_shares(first) else (1.0, "")
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     labels = []
-    entries: dict[str, Artist] = {}
+    entries: Legend = {}
     for row, (name, each) in enumerate(named.items()):
         own = true is not None or row == 0  # else two estimates' errors meet in the difference
         gap = each.values - (first.values if true is None else true)
         half = z * np.sqrt(each.variance if own else each.variance + first.variance)
         claim = float(np.median(half)) * scale
         bar = ax.barh(row, 2 * claim, left=-claim, height=0.84, color=CLAIM, zorder=1)
-        entries["what a typical interval allows"] = bar  # type: ignore[assignment]
+        entries[f"what a typical {level} allows"] = bar
         within = f"{np.mean(np.abs(gap) <= half):.0%}"
         if true is not None:
             rmse = np.sqrt(np.mean(gap**2)) * scale
-            note = f"RMSE {rmse:.2g}{unit}, {within} in interval"
+            note = f"RMSE {_short(rmse)}{unit}, {within} within interval"
         else:
             typical = z * float(np.median(each.std_error)) * scale
-            note = f"±{typical:.2g}{unit}" + (f", {within} agree" if row else "")
-        labels.append(f"{paint.plain(name, 40)}\n{note}")
+            note = f"±{_short(typical)}{unit}" + (f", {within} agree" if row else "")
+        labels.append(f"{paint.one_line(name)}\n{note}")
         if true is not None or row:
             entries["one value"] = _strip(ax, row, gap * scale)
     ax.axvline(0, color=GREY, linewidth=0.9)
     paint.value_labels(ax, labels, len(named))
     ax.set_ylim(len(named) - 0.5, -0.5)
-    from_what = "truth" if true is not None else paint.plain(reference, 40)
-    ax.set_xlabel(
-        f"difference from {from_what}" + (", in percentage points (pp)" if unit else "")
-    )
+    from_what = "truth" if true is not None else paint.one_line(reference)
+    ax.set_xlabel(f"difference from {from_what}" + (", in percentage points (pp)" if unit else ""))
     _title(ax, named)
-    paint.legend(ax, list(entries.values()), list(entries))
+    paint.legend(ax, entries)
     return ax
+
+
+def _short(number: float) -> str:
+    return f"{number:#.2g}".rstrip(".")
 
 
 def _strip(ax: Axes, row: int, gaps: Floats) -> Artist:

@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..estimate import Estimate, Floats
 from . import paint
-from .paint import BLACK, BLUE, CLAIM, GREY, SKY, TRUTH, VERMILLION, Truth
+from .paint import BLACK, BLUE, CLAIM, FILL, GREY, TRUTH, VERMILLION, Legend, Truth
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-
-Legend = dict[str, "Artist"]
+    from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.container import ErrorbarContainer
 
 _MOST_ROWS = 40
 _TAIL_ROWS, _GAP = 9.0, 0.4
@@ -85,10 +84,12 @@ def estimate(
 
     shown = order[:top] if many else order
     entries = _bars(ax, what, shown, clear, true, confidence)
-    labels = [paint.row_label(what.labels[k]) for k in shown.tolist()]
+    labels = [paint.two_lines(what.labels[k]) for k in shown.tolist()]
     paint.value_labels(ax, labels, rows)
     if many:
-        _tail(ax, what, order[top:], top, clear, true, confidence)
+        band = _tail(ax, what, order[top:], top, clear, true, confidence)
+        interval = [name for name in entries if name.endswith("interval")][-1]
+        entries[interval] = (entries[interval], band)
     ax.set_ylim(rows - 0.5 + (2 * _GAP if many else 0), -0.6)
     paint.value_axis(ax, what)
     paint.title(
@@ -99,7 +100,7 @@ def estimate(
         what.method if what.biased else "",
         "" if what.converged else "stopped before it converged",
     )
-    paint.legend(ax, list(entries.values()), list(entries))
+    paint.legend(ax, entries)
     return ax
 
 
@@ -109,7 +110,7 @@ def _clear_of_zero(what: Estimate, confidence: float, at_once: int) -> NDArray[n
     unbiased.interval(confidence)  # refuses what is no confidence
     if not paint.is_shares(what):
         return np.ones(what.values.size, bool)
-    return unbiased.interval(1 - (1 - confidence) / at_once).low > 0
+    return unbiased.interval(min(1 - (1 - confidence) / at_once, 1 - 1e-15)).low > 0
 
 
 def _ranked(what: Estimate) -> NDArray[np.intp]:
@@ -133,13 +134,13 @@ def _bars(
     entries: Legend = {}
     look: dict[str, Any] = {"edgecolor": BLUE, "linewidth": 1.0}
     if paint.is_shares(what):
-        fill = [SKY if yes else "white" for yes in clear[shown]]
+        fill = [FILL if yes else "white" for yes in clear[shown]]
         ax.barh(where, what.values[shown], height=0.7, color=fill, **look)
         among = "" if clear.size <= _MOST_ROWS else f" ({np.sum(~clear):,} of {clear.size:,})"
         if clear.any():
-            entries["estimate"] = Patch(facecolor=SKY, **look)
+            entries["estimate"] = Patch(facecolor=FILL, **look)
         if not clear.all():
-            entries[f"may be noise{among}"] = Patch(facecolor="white", **look)
+            entries[f"not clearly above 0{among}"] = Patch(facecolor="white", **look)
         entries[level] = _whiskers(ax, what, shown, where - aside, confidence, fmt="none")
     else:
         entries[f"estimate, {level}"] = _whiskers(
@@ -158,20 +159,18 @@ def _whiskers(
     ax: Axes,
     what: Estimate,
     shown: NDArray[np.intp],
-    where: Floats,
+    where: NDArray[np.floating[Any]],
     confidence: float,
     *,
     color: str = BLACK,
     **look: Any,
-) -> Artist:
+) -> ErrorbarContainer:
     middle = what.values[shown]
     low, high = (end[shown] for end in what.interval(confidence))
     reach = [middle - low, high - middle]
-    drawn = ax.errorbar(
+    return ax.errorbar(
         middle, where, xerr=reach, color=color, elinewidth=1.2, capsize=2.5, zorder=3, **look
     )
-    artist: Artist = drawn  # type: ignore[assignment]  # a container, which legends take too
-    return artist
 
 
 def _tail(
@@ -182,7 +181,7 @@ def _tail(
     clear: NDArray[np.bool_],
     true: Floats | None,
     confidence: float,
-) -> None:
+) -> FillBetweenPolyCollection:
     """All other values in order of rank, on the same scale as the bars."""
     from matplotlib.ticker import MaxNLocator
 
@@ -195,15 +194,22 @@ def _tail(
     drawn = paint.evenly(rest.size)
     where, chosen = place(ranks[drawn]), rest[drawn]
     low, high = (end[chosen] for end in (what.raw or what).interval(confidence))
-    ax.fill_betweenx(where, low, high, color=CLAIM, linewidth=0, zorder=1)
-    ax.plot(what.values[chosen], where, color=BLUE, linewidth=1.2, zorder=2)
+    band = ax.fill_betweenx(where, low, high, color=CLAIM, linewidth=0, zorder=1)
     if true is not None:
-        ax.scatter(true[chosen], where, s=5, marker="D", color=VERMILLION, linewidths=0, zorder=3)
+        ax.scatter(true[chosen], where, s=6, marker="D", color=VERMILLION, linewidths=0, alpha=0.5)
+    ax.plot(what.values[chosen], where, color=BLUE, linewidth=1.3, zorder=3)
+    if paint.is_shares(what):
+        marked = clear[chosen]
+        ax.scatter(
+            what.values[chosen][marked], where[marked], s=14, color=FILL, edgecolors=BLUE, zorder=3
+        )
     ax.axhline(top - 0.5 + _GAP, color=GREY, linewidth=0.8, linestyle=(0, (4, 4)))
-    ticks = [int(t) for t in MaxNLocator(4, integer=True).tick_values(top, top + rest.size)]
-    ticks = [t for t in ticks if top + 0.1 * rest.size < t < top + 0.9 * rest.size]
-    ticks = [top + 1, *ticks, top + rest.size]
+    last = top + rest.size
+    between = MaxNLocator(4, integer=True).tick_values(top, last)
+    ticks = [t for t in map(int, between) if 0.1 < (t - top) / rest.size < 0.9]
+    ticks = [top + 1, *ticks, last] if rest.size > 1 else [last]
     labels = [text.get_text() for text in ax.get_yticklabels()]
     ax.set_yticks(
         [*range(top), *(place(t - 1) for t in ticks)], labels + [f"rank {t:,}" for t in ticks]
     )
+    return band

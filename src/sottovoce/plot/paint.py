@@ -14,10 +14,10 @@ from ..estimate import Estimate, Floats
 from ..guarantee import Guarantee, _up
 
 if TYPE_CHECKING:
-    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
 
 Truth: TypeAlias = ArrayLike | Mapping[Any, float]
+Legend: TypeAlias = dict[str, Any]  # names and the artists, containers or tuples they stand for
 
 # Okabe and Ito's palette: told apart with every common kind of colour blindness.
 BLACK, GREY = "#000000", "#666666"
@@ -26,10 +26,15 @@ GREEN, ORANGE, PURPLE = "#009E73", "#E69F00", "#CC79A7"
 # Markers differ as well, so that a grey print keeps them apart; the lengths have no common factor.
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 MARKERS = ("o", "s", "^", "v", "P", "X", "h")
-CLAIM = "#DDDDDD"
-TRUTH = {"marker": "D", "s": 34, "color": VERMILLION, "edgecolors": "white", "linewidths": 0.8}
+FILL, CLAIM = "#8CCBF0", "#DDDDDD"  # a tint of SKY on which marks stand out in grey, too
+TRUTH: dict[str, Any] = {
+    "marker": "D",
+    "s": 34,
+    "color": VERMILLION,
+    "edgecolors": "white",
+    "linewidths": 0.8,
+}
 
-_LABEL_WIDTH, _LABEL_LINES = 30, 2
 _MOST_DRAWN = 2000
 
 
@@ -72,9 +77,9 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
             )
         truth = [truth[label] for label in what.labels]
     true = np.atleast_1d(np.asarray(truth, float))
-    if true.shape != what.values.shape:
+    if true.shape != what.values.shape or not np.isfinite(true).all():
         raise ParameterError(
-            f"the truth must be {what.values.size} number(s); {true.size} were given"
+            f"the truth must be {what.values.size} finite number(s); given was {truth!r}"
         )
     return true
 
@@ -82,19 +87,25 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
 def value_axis(ax: Axes, what: Estimate) -> None:
     """Percent for shares; plain numbers and the question's name for means."""
     if is_shares(what):
-        from matplotlib.ticker import PercentFormatter
-
-        ax.xaxis.set_major_formatter(PercentFormatter(1.0))
+        ax.xaxis.set_major_formatter(percent)
         ax.set_xlabel("share of people")
         ax.axvline(0, color=GREY, linewidth=0.9)
     else:
-        ax.set_xlabel(plain(what.name, 60) or "value")
+        ax.set_xlabel(one_line(what.name) or "value")
+
+
+def percent(share: float, _position: float = 0) -> str:
+    """A tick's name, with as many digits as it needs."""
+    return f"{round(100 * share, 10):g}%".replace("-", "\N{MINUS SIGN}")
 
 
 def title(ax: Axes, name: str, *facts: str) -> None:
     """The name, and below it what is known of the estimate."""
-    known = ", ".join(fact for fact in facts if fact)
-    ax.set_title(f"{plain(name, 60) or 'Estimate'}\n{known}", loc="left", fontsize="medium")
+    width = max(16, min(50, int(0.15 * 72 * ax.bbox.width / ax.figure.dpi)))
+    known = textwrap.wrap(", ".join(filter(None, facts)), width)
+    ax.set_title(
+        "\n".join([two_lines(name, width) or "Estimate", *known]), loc="left", fontsize="medium"
+    )
 
 
 def promised(guarantee: Guarantee) -> str:
@@ -106,15 +117,18 @@ def promised(guarantee: Guarantee) -> str:
     return f"ε = {_up(promise.epsilon, 6)}{delta}"
 
 
-def legend(ax: Axes, handles: Sequence[Artist], names: Sequence[str]) -> None:
-    """A legend between title and data, in as many columns as fit."""
-    for columns in range(len(handles), 0, -1):
+def legend(ax: Axes, entries: Legend) -> None:
+    """A legend between title and data, in as few rows as fit; then the axes are complete."""
+    from matplotlib.legend_handler import HandlerTuple
+
+    for rows in range(1, len(entries) + 1):
         box = ax.legend(
-            handles,
-            names,
+            list(entries.values()),
+            list(entries),
+            handler_map={tuple: HandlerTuple(ndivide=None)},
             loc="lower left",
             bbox_to_anchor=(0, 1),
-            ncols=columns,
+            ncols=-(-len(entries) // rows),
             frameon=False,
             fontsize="small",
             borderaxespad=0,
@@ -126,6 +140,23 @@ def legend(ax: Axes, handles: Sequence[Artist], names: Sequence[str]) -> None:
         if extent.width <= ax.bbox.width:
             break
     ax.set_title(ax.get_title("left"), loc="left", pad=6 + extent.height * 72 / ax.figure.dpi)
+    if ax.figure.get_layout_engine() is None:
+        _keep_inside(ax)
+
+
+def _keep_inside(ax: Axes) -> None:
+    """Shrink the axes where their title or labels would be cut off by the figure's edge."""
+    figure, outer = ax.figure.bbox, ax.get_tightbbox()
+    if outer is None:
+        return
+    figure = figure.padded(-0.05 * ax.figure.dpi)
+    x0, y0, x1, y1 = ax.get_position().extents
+    x0 += max(0.0, figure.x0 - outer.x0) / figure.width
+    x1 -= max(0.0, outer.x1 - figure.x1) / figure.width
+    y0 += max(0.0, figure.y0 - outer.y0) / figure.height
+    y1 -= max(0.0, outer.y1 - figure.y1) / figure.height
+    if x1 - x0 > 0.1 and y1 - y0 > 0.1:
+        ax.set_position((x0, y0, x1 - x0, y1 - y0))
 
 
 def value_labels(ax: Axes, labels: Sequence[str], rows: float) -> None:
@@ -144,18 +175,28 @@ def fit_labels(ax: Axes, rows: float, lines: int) -> None:
     ax.tick_params(axis="y", labelsize=float(np.clip(0.8 * room, 4.5, usual)))
 
 
-def row_label(label: Any) -> str:
-    """A value's name in at most two lines; a longer one loses its middle."""
-    most = _LABEL_WIDTH * _LABEL_LINES - 4
-    return "\n".join(textwrap.wrap(plain(label, most), _LABEL_WIDTH))
+def two_lines(text: Any, width: int = 30) -> str:
+    """A name in at most two lines; a longer one loses its middle."""
+    line = " ".join(str(text).split())
+    lines = textwrap.wrap(line, width)
+    if len(lines) > 2:
+        end = line[1 - width :]
+        space = end.find(" ", 0, width // 2)
+        lines = [lines[0], "…" + end[space + 1 :]]
+    return plain("\n".join(lines))
 
 
-def plain(text: Any, most: int) -> str:
-    """Text on one line without a meaning in mathematics; a long one loses its middle."""
+def one_line(text: Any, most: int = 40) -> str:
+    """A name in one line; a longer one loses its middle."""
     line = " ".join(str(text).split())
     if len(line) > most:
         line = f"{line[: most - most // 3 - 1].rstrip()}…{line[-(most // 3) :].lstrip()}"
-    return line.replace("$", r"\$")
+    return plain(line)
+
+
+def plain(text: str) -> str:
+    """The text as it is: dollar signs begin no formula."""
+    return text.replace("$", r"\$")
 
 
 def evenly(size: int) -> NDArray[np.intp]:
