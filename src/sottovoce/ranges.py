@@ -81,7 +81,7 @@ class Range(Attribute):
                 f"{given!r} was given"
             )
         low, high = given
-        return cls("number", low, high)
+        return cls("number", low, high)  # type: ignore[arg-type]
 
     @property
     def low(self) -> float:

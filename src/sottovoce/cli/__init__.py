@@ -9,9 +9,11 @@ import click
 
 from .. import __version__
 from .aggregate import aggregate
+from .audit import audit
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
+from .plan import plan
 from .randomise import randomise
 from .study import study
 from .support.group import Commands
@@ -47,5 +49,5 @@ def main() -> None:
     """  # noqa: D301
 
 
-for command in (demo, study, randomise, aggregate, estimate, guarantee):
+for command in (demo, plan, study, randomise, aggregate, estimate, guarantee, audit):
     main.add_command(command)

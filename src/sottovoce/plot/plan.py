@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -48,7 +48,10 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         make(d=asked.d, bounds=asked.bounds, n=int(n), levels=best.levels) for n in people
     ]
     for k, design in enumerate(what):
-        style = {"color": SERIES[k % len(SERIES)], "marker": MARKERS[k % len(MARKERS)]}
+        style: dict[str, Any] = {
+            "color": SERIES[k % len(SERIES)],
+            "marker": MARKERS[k % len(MARKERS)],
+        }
         for ax, xs, plans in (
             (by_epsilon, epsilons, along_epsilon),
             (by_people, people, along_people),

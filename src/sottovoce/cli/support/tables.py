@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,11 @@ def check_picture(path: Path) -> None:
 
 def save_picture(estimate: Estimate, path: Path, **options: Any) -> None:
     """Draw the estimate to a file, whole or not at all."""
+    save_figure(lambda: estimate.plot(**options), path)
+
+
+def save_figure(draw: Callable[[], Any], path: Path) -> None:
+    """Save the figure of the axes (one, or several) that `draw` returns."""
     try:
         import matplotlib as mpl
     except ImportError as error:
@@ -104,13 +109,12 @@ def save_picture(estimate: Estimate, path: Path, **options: Any) -> None:
     import warnings
 
     mpl.use("Agg")  # no window: the command line may run where there is no display
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a label in a script the font lacks
-        figure = estimate.plot(**options).get_figure()
-        if figure is None:
-            raise ParameterError("the picture came without a figure")
-        with whole_file(path) as stream:
-            figure.savefig(stream, format=path.suffix[1:].lower(), dpi=160)  # type: ignore[union-attr]
     from matplotlib import pyplot
 
-    pyplot.close(figure)  # type: ignore[arg-type]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a label in a script the font lacks
+        drawn = draw()
+        figure = (drawn if hasattr(drawn, "get_figure") else drawn[0]).get_figure()
+        with whole_file(path) as stream:
+            figure.savefig(stream, format=path.suffix[1:].lower(), dpi=160)
+    pyplot.close(figure)
