@@ -21,6 +21,7 @@ DECLARED = {
     "large": 11,
     "bernoulli": 8,
     "below": 7,
+    "numbers": 5,
     "coverage": 2,
 }
 

@@ -13,6 +13,7 @@ from . import (
     test_coverage,
     test_grr,
     test_large,
+    test_numbers,
     test_oue,
     test_tiny,
 )
@@ -25,6 +26,7 @@ MODULES = {
     "large": test_large,
     "bernoulli": test_bernoulli,
     "below": test_below,
+    "numbers": test_numbers,
     "coverage": test_coverage,
 }
 
