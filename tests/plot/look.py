@@ -63,5 +63,5 @@ def legend_is_clear(ax: Axes) -> bool:
     box, data = ax.get_legend().get_window_extent(), ax.get_window_extent()
     head = ax._left_title.get_window_extent()
     page = ax.figure.bbox
-    within = head.y1 <= page.y1 + 1 and box.x0 >= page.x0 and box.x1 <= page.x1
+    within = head.y1 <= page.y1 and box.x0 >= page.x0 and max(box.x1, head.x1) <= page.x1
     return bool(box.y0 >= data.y1 - 1 and head.y0 >= box.y1 - 1 and within)

@@ -80,6 +80,9 @@ class TestRawAndProjected:
 
     def test_filled_is_what_the_unbiased_interval_says(self) -> None:
         assert look.filled(self.est.project().plot()) == [True, True, False, False]
+        projected = shares((0.5, 0.3, 0.035)).project()
+        assert projected.interval().low[2] > 0  # what the projection added is no evidence
+        assert look.filled(projected.plot()) == [True, True, False]
 
     def test_mle_is_shown_with_the_unbiased_one(self) -> None:
         m = sv.GRR(["a", "b", "c"], epsilon=1.0)
@@ -148,6 +151,12 @@ class TestManyValues:
         own, raw = look.whiskers(ax)
         assert own == pytest.approx(np.stack(projected.interval(), axis=1)[self.order[:15]])
         assert raw == pytest.approx(np.stack(self.est.interval(), axis=1)[self.order[:15]])
+
+    def test_what_a_projection_made_zero_keeps_its_rank(self) -> None:
+        est = shares([*np.linspace(-0.05, -0.01, 48), 0.5, 0.6], 0.001).project()
+        assert np.sum(est.values > 0) == 2
+        expected = [f"value {k}" for k in (49, 48, *range(47, 34, -1))]
+        assert look.rows(est.plot())[:15] == expected
 
     def test_a_hundred_thousand_values_are_drawn_thinned(self) -> None:
         ax = noisy(100_000, 1e-5).plot()
@@ -255,6 +264,11 @@ class TestPlace:
     def test_the_legend_covers_nothing_and_nothing_is_cut(self, size: int, own: bool) -> None:
         ax = None if own else plt.subplots()[1]
         assert look.legend_is_clear(noisy(size).project().plot(ax, truth=zipf(size)))
+
+    def test_long_names_leave_room_for_title_and_legend(self) -> None:
+        long = "a long answer that says a lot"
+        est = shares((0.6, 0.41, -0.01), labels=("a", "b", long), name=f"{long}, {long}")
+        assert look.legend_is_clear(est.project().plot(plt.subplots()[1], truth=(0.6, 0.4, 0)))
 
     def test_names_shrink_to_fit_low_axes(self) -> None:
         _, ax = plt.subplots(figsize=(6.4, 4.8))

@@ -101,6 +101,7 @@ def percent(share: float, _position: float = 0) -> str:
 
 def title(ax: Axes, name: str, *facts: str) -> None:
     """The name, and below it what is known of the estimate."""
+    _keep_inside(ax)  # first, so that title and legend know the width there is
     width = max(16, min(50, int(0.15 * 72 * ax.bbox.width / ax.figure.dpi)))
     known = textwrap.wrap(", ".join(filter(None, facts)), width)
     ax.set_title(
@@ -140,16 +141,15 @@ def legend(ax: Axes, entries: Legend) -> None:
         if extent.width <= ax.bbox.width:
             break
     ax.set_title(ax.get_title("left"), loc="left", pad=6 + extent.height * 72 / ax.figure.dpi)
-    if ax.figure.get_layout_engine() is None:
-        _keep_inside(ax)
+    _keep_inside(ax)
 
 
 def _keep_inside(ax: Axes) -> None:
-    """Shrink the axes where their title or labels would be cut off by the figure's edge."""
-    figure, outer = ax.figure.bbox, ax.get_tightbbox()
-    if outer is None:
+    """Shrink axes whose title or labels the figure would cut off, where no layout engine does."""
+    outer = ax.get_tightbbox()
+    if outer is None or ax.figure.get_layout_engine() is not None:
         return
-    figure = figure.padded(-0.05 * ax.figure.dpi)
+    figure = ax.figure.bbox.padded(-0.05 * ax.figure.dpi)
     x0, y0, x1, y1 = ax.get_position().extents
     x0 += max(0.0, figure.x0 - outer.x0) / figure.width
     x1 -= max(0.0, outer.x1 - figure.x1) / figure.width

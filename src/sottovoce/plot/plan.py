@@ -9,12 +9,13 @@ import numpy as np
 
 from ..plan import Plan
 from ..plan import plan as make
-from .paint import BLACK, MARKERS, SERIES, need_matplotlib
+from .paint import BLACK, GREY, MARKERS, SERIES, VERMILLION, need_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _POINTS = 13
+_COLOURS = (*SERIES, VERMILLION, BLACK)
 
 
 def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
@@ -64,7 +65,7 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         ax.grid(which="major", color="#E6E6E6", linewidth=0.7)
         ax.spines[["top", "right"]].set_visible(False)
         if asked.error is not None:
-            ax.axhline(asked.error, color=BLACK, linewidth=1, linestyle="--")
+            ax.axhline(asked.error, color=GREY, linewidth=1, linestyle="--")
             ax.annotate(
                 "wanted", (0.02, asked.error), xycoords=("axes fraction", "data"), va="bottom"
             )
