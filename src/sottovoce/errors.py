@@ -15,7 +15,8 @@
     ├── FileError (OSError)            a file that cannot be read or written whole
     └── MissingExtraError (ImportError)  an optional package is needed
 
-A message says what was given, what is allowed and what to do.
+A message says what was given, what is allowed and what to do. One warning stands beside the tree:
+`UselessEstimateWarning`, for estimates that say nothing because too few people reported.
 """
 
 from __future__ import annotations
@@ -63,6 +64,10 @@ class SeededError(GuaranteeError):
 
 class FileError(SottovoceError, OSError):
     """A file cannot be read or written."""
+
+
+class UselessEstimateWarning(UserWarning):
+    """Intervals are wider than all that could be estimated; the message says what helps."""
 
 
 class MissingExtraError(SottovoceError, ImportError):

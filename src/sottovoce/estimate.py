@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from html import escape
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -28,6 +29,7 @@ Floats = NDArray[np.float64]
 ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
+_MOST_HTML_ROWS = 50
 
 
 class Interval(NamedTuple):
@@ -267,6 +269,26 @@ class Estimate:
         if self.values.size > shown:
             lines.append(f"… and {self.values.size - shown:,} more values")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: a table with bars, and the guarantee beneath."""
+        rows = self.rows()
+        most = max((abs(row["high"]) for row in rows), default=1.0) or 1.0
+        body = "".join(
+            f"<tr><td style='text-align:left'>{escape(str(row['value']))}</td>"
+            f"<td>{row['estimate']:.4g}</td><td>{row['low']:.4g} to {row['high']:.4g}</td>"
+            "<td style='text-align:left'><div style='background:#0072B2;height:0.7em;"
+            f"width:{max(0.0, row['estimate']) / most * 12:.2f}em'></div></td></tr>"
+            for row in rows[:_MOST_HTML_ROWS]
+        )
+        more = len(rows) - _MOST_HTML_ROWS
+        rest = f"<p>… and {more:,} more values</p>" if more > 0 else ""
+        title = escape(f"{self.name or 'estimate'}: {self.n:,} reports, {self.method}")
+        head = "<tr><th>value</th><th>estimate</th><th>95 % interval</th><th></th></tr>"
+        return (
+            f"<div><b>{title}</b><table>{head}{body}</table>{rest}"
+            f"{self.guarantee._repr_html_()}</div>"
+        )
 
     def _as_fractions(self, truth: ArrayLike | Mapping[Any, float]) -> Floats:
         if isinstance(truth, Mapping):

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
+from html import escape
 from numbers import Real
 from typing import Any
 
@@ -212,6 +213,14 @@ class Guarantee:
 
     def __str__(self) -> str:
         return self.words()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the same words, one paragraph per promise."""
+        paragraphs = [
+            "<br>".join(escape(line) for line in words.words(10_000).splitlines())
+            for words in self.promises
+        ] or [escape(self.words())]
+        return "".join(f"<p style='text-align:left'>{text}</p>" for text in paragraphs)
 
 
 def composed(guarantees: Iterable[Guarantee]) -> Guarantee:

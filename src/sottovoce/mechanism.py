@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,7 +26,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .aggregate import Aggregate
 from .domain import Domain, Label
-from .errors import DigestError, EstimateError, ParameterError, WireError
+from .errors import (
+    DigestError,
+    EstimateError,
+    ParameterError,
+    UselessEstimateWarning,
+    WireError,
+)
 from .estimate import Estimate, Floats, bootstrap
 from .guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, checked_epsilon
 from .likelihood import Fit, fit_support
@@ -35,6 +42,7 @@ from .report import Column, Reports
 MOST_OUTPUTS = 4096
 TINY = 4
 _MOST_CORRELATED = 512
+_FAIR = 0.05  # half an interval, as a part of the range, that most people would call useful
 
 SEEDED = "the reports were drawn from a seed, which undoes them"
 
@@ -441,6 +449,7 @@ class LinearMechanism(Mechanism):
             _covariance=partial(self.covariance, values, n),
             _replicate=partial(self.replicate, n),
         )
+        warn_if_useless(raw, 1.0)
         if name == "unbiased":
             return raw
         fit = self.maximise(counts, n)
@@ -581,6 +590,26 @@ class PureMechanism(LinearMechanism):
         """Sum of the variances over all values; it does not depend on the data."""
         p, q, d = self.p, self.q, self.domain.size
         return float(d * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)) / n
+
+
+def warn_if_useless(estimate: Estimate, span: float) -> None:
+    """Warn when the widest 95 % interval is wider than all that could be estimated.
+
+    Parameters
+    ----------
+    span : float
+        The width of the range of possible values: 1 for shares.
+    """
+    half = 1.96 * float(estimate.std_error.max())
+    if 2 * half > span:
+        enough = math.ceil(estimate.n * (half / (_FAIR * span)) ** 2)
+        warnings.warn(
+            f"{estimate.n:,} reports are too few: an interval of ± {half:.3g} is wider than the "
+            f"whole range of {span:g}. About {enough:,} people would give ± {_FAIR * span:.3g}; "
+            "ask more people or choose a larger epsilon (sottovoce.plan works it out)",
+            UselessEstimateWarning,
+            stacklevel=3,
+        )
 
 
 def product_row(bits: Iterable[tuple[int, Fraction]]) -> Fraction:

@@ -68,8 +68,6 @@ def estimate(
     found = mechanism.estimate(counted(files, mechanism, allow_equal=allow_equal), method=method)
     if project:
         found = found.project()
-    if not found.converged:
-        click.echo("warning: the maximum of the likelihood was not reached", err=True)
     found.interval(confidence)  # refuses a wrong confidence before anything is shown
     if picture is not None:
         save_picture(found, picture, confidence=confidence)

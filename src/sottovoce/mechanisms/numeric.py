@@ -20,7 +20,7 @@ from ..errors import EstimateError, ParameterError, WireError
 from ..estimate import Estimate, bootstrap
 from ..guarantee import Guarantee
 from ..likelihood import SLACK, Fit, em
-from ..mechanism import SEEDED, Channel, Mechanism, Method
+from ..mechanism import SEEDED, Channel, Mechanism, Method, warn_if_useless
 from ..randomness import Probability, Source
 from ..ranges import Range
 from ..report import Column, Reports
@@ -139,6 +139,8 @@ class NumericMechanism(Mechanism):
             raise EstimateError("there are no reports, so there is nothing to estimate")
         made = {"unbiased": self._mean, "variance": self._variance, "distribution": self._bins}
         estimate = made[name](aggregate)
+        if name == "unbiased":
+            warn_if_useless(estimate, self.domain.high - self.domain.low)
         guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
         return replace(estimate, guarantee=guarantee)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from io import TextIOWrapper
 from typing import IO, Any
 
@@ -37,7 +38,9 @@ class Commands(click.Group):
         """Run the command."""
         _never_fail_to_print()
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                return super().invoke(ctx)
         except BrokenPipeError:
             raise  # whoever read our output has gone: click ends quietly
         except SottovoceError as error:
@@ -50,6 +53,11 @@ class Commands(click.Group):
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """One line on stderr, without the place in the code that only developers want."""
+    click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {message}", err=True)
 
 
 def _never_fail_to_print() -> None:

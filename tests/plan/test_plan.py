@@ -1,0 +1,156 @@
+"""Plans and choices: the predictions are the mechanisms' own, and the inverse questions invert."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import ParameterError, UselessEstimateWarning
+
+
+@pytest.mark.parametrize("d", [2, 4, 20, 1000])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_the_best_design_has_the_least_error(d, epsilon):
+    plan = sv.plan(d=d, n=10_000, epsilon=epsilon)
+    errors = [design.std_error for design in plan]
+    assert errors == sorted(errors)
+    assert {design.name for design in plan} == {"grr", "oue", "sue", "olh", "subset", "hadamard"}
+    kinds = {"grr": sv.GRR, "oue": sv.OUE, "subset": sv.SubsetSelection}
+    for design in plan:
+        if design.name in kinds:
+            m = kinds[design.name](d, epsilon=epsilon)
+            assert design.std_error == pytest.approx(math.sqrt(m.total_variance(10_000) / d))
+            assert design.guarantee == m.guarantee
+
+
+def test_predicted_errors_are_met():
+    """Root mean squared error of 200 estimates against the prediction, within five errors of it."""
+    m = sv.plan(d=6, n=5_000, epsilon=1.0).best
+    assert m.name == "subset"
+    answers = np.repeat(np.arange(6), [2500, 1000, 700, 500, 200, 100])
+    truth = np.bincount(answers) / answers.size
+    mechanism = sv.SubsetSelection(6, epsilon=1.0)
+    squares = np.array(
+        [
+            mechanism.estimate(mechanism.aggregate(mechanism.randomise(answers))).error(truth).mse
+            for _ in range(200)
+        ]
+    )
+    gap = squares.mean() - m.std_error**2
+    assert abs(gap) < 5 * squares.std() / math.sqrt(squares.size)
+
+
+@pytest.mark.parametrize("question", [{"d": 4}, {"d": 300}, {"bounds": (0, 50)}])
+def test_how_many_people_and_which_epsilon_invert_the_error(question):
+    error = sv.plan(**question, n=5_000, epsilon=1.0).best.std_error
+    people = sv.plan(**question, epsilon=1.0, error=error).best
+    assert people.n in (5_000, 5_001)
+    epsilon = sv.plan(**question, n=5_000, error=error).best
+    assert epsilon.epsilon == pytest.approx(1.0, abs=1e-3)
+    assert epsilon.std_error <= error * (1 + 1e-9)
+
+
+def test_levels_are_equal_groups_weighted_by_size():
+    plan = sv.plan(d=10, n=1_000, levels={"strong": 0.5, "weak": 2.0})
+    design = next(x for x in plan if x.name == "oue")
+    variance = sum(sv.OUE(10, epsilon=e).total_variance(500) / 10 for e in (0.5, 2.0)) / 4
+    assert design.std_error == pytest.approx(math.sqrt(variance))
+    assert [p.epsilon for p in design.guarantee.promises] == [0.5, 2.0]
+    with pytest.raises(ParameterError, match="no single epsilon"):
+        _ = design.epsilon
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n": 10, "epsilon": 1.0}, "d, the number of values, or bounds"),
+        ({"d": 4, "bounds": (0, 1), "n": 10, "epsilon": 1.0}, "one of them"),
+        ({"d": 4, "epsilon": 1.0}, "two of"),
+        ({"d": 4, "n": 10, "epsilon": 1.0, "levels": {"a": 1.0}}, "not both"),
+        ({"d": 1, "n": 10, "epsilon": 1.0}, "two values"),
+        ({"d": 4, "n": 0, "epsilon": 1.0}, "from 1 on"),
+        ({"d": 4, "n": 10, "epsilon": -1.0}, "above 0"),
+        ({"d": 4, "n": 10, "error": math.nan}, "positive"),
+        ({"d": 4, "n": 10, "epsilon": 1.0, "delta": 1.0}, "below 1"),
+        ({"d": 4, "n": 10, "levels": {}}, "empty"),
+        ({"d": 4, "n": 10, "epsilon": 1.0, "error": 0.001}, "no design reaches"),
+        ({"d": 4, "n": 10, "error": 1e-9}, "no design reaches"),
+    ],
+)
+def test_bad_requirements_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        sv.plan(**options)
+
+
+def test_a_useless_estimate_says_how_many_people_are_enough():
+    m = sv.GRR(4, epsilon=0.2)
+    few = m.aggregate(m.randomise([0, 1, 2, 3] * 5))
+    with pytest.warns(UselessEstimateWarning, match="About ([0-9,]+) people") as caught:
+        m.estimate(few)
+    enough = int(str(caught[0].message).split("About ")[1].split(" people")[0].replace(",", ""))
+    half = 1.96 * math.sqrt(m.variance(np.full(4, 0.25), enough).max())
+    assert half == pytest.approx(0.05, rel=0.2)  # from the noisy estimate's own error
+
+
+def test_a_useless_mean_warns_in_its_own_units():
+    m = sv.Duchi((0, 100), epsilon=0.2)
+    with pytest.warns(UselessEstimateWarning, match="range of 100"):
+        m.estimate(m.aggregate(m.randomise([50, 60])))
+
+
+@pytest.mark.filterwarnings("error::sottovoce.errors.UselessEstimateWarning")
+def test_a_useful_estimate_does_not_warn():
+    m = sv.GRR(4, epsilon=1.0)
+    m.estimate(m.aggregate(m.randomise([0, 1, 2, 3] * 1000)))
+
+
+def test_choose_ranks_by_what_is_preferred():
+    by_error = sv.choose(1000, 1.0)
+    assert by_error.mechanism.id == "subset"
+    assert [c.std_error for c in by_error] == sorted(c.std_error for c in by_error)
+    assert sv.choose(1000, 1.0, prefer="size").mechanism.id == "hadamard"
+    assert sv.choose(100_000, 1.0, prefer="decode").mechanism.id == "hadamard"
+    assert sv.choose(3, 3.0).mechanism.id == "grr"
+
+
+@pytest.mark.parametrize("d", [2, 5, 9, 10, 50, 1000])
+@pytest.mark.parametrize("epsilon", [0.25, 1.0, 2.0, 5.0])
+def test_nothing_beats_subset_selection(d, epsilon):
+    subset = sv.SubsetSelection(d, epsilon=epsilon).total_variance()
+    for candidate in sv.choose(d, epsilon):
+        assert candidate.mechanism.total_variance() >= subset * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [({"prefer": "speed"}, "'decode'"), ({"n": 0}, "from 1 on"), ({"epsilon": 0.0}, "above 0")],
+)
+def test_bad_choices_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        sv.choose(4, **{"epsilon": 1.0, **options})
+
+
+def test_the_picture_has_a_line_per_design():
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plan = sv.plan(d=6, n=1_000, epsilon=1.0)
+    by_epsilon, by_people = plan.plot()
+    assert len(by_epsilon.get_lines()) == len(by_people.get_lines()) == len(plan.designs)
+    x, y = by_people.get_lines()[0].get_data()
+    assert np.allclose(np.diff(np.log(y)) / np.diff(np.log(x)), -0.5)
+    plt.close("all")
+
+
+def test_functions_win_over_their_rooms():
+    import sottovoce.choose
+    import sottovoce.plan  # noqa: F401
+
+    for _ in range(2):
+        assert sv.plan(d=4, n=100, epsilon=1.0).designs
+        assert sv.choose(4, 1.0).candidates
