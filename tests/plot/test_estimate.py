@@ -266,8 +266,8 @@ class TestPlace:
         assert look.legend_is_clear(noisy(size).project().plot(ax, truth=zipf(size)))
 
     def test_long_names_leave_room_for_title_and_legend(self) -> None:
-        long = "a long answer that says a lot"
-        est = shares((0.6, 0.41, -0.01), labels=("a", "b", long), name=f"{long}, {long}")
+        long = "WIDE ANSWERS THAT SAY A LOT OF"
+        est = shares((0.6, 0.41, -0.01), labels=("a", "b", long), name=f"{long} {long}")
         assert look.legend_is_clear(est.project().plot(plt.subplots()[1], truth=(0.6, 0.4, 0)))
 
     def test_names_shrink_to_fit_low_axes(self) -> None:
