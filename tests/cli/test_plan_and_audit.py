@@ -1,0 +1,133 @@
+"""`plan` and `audit` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from sottovoce.cli import main
+
+
+def run(line: str, *words: str):
+    return CliRunner().invoke(main, [*line.split(), *words])
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ("--values 6 --people 10000 --epsilon 1", "subset"),
+        ("--values 6 --epsilon 1 --error 0.01", "24,793"),
+        ("--values 6 --people 10000 --error 0.01", "epsilon"),
+        ("--range 0 120 --people 1000 --epsilon 1", "hybrid"),
+        ("--values 6 --people 1000 --levels strong=0.5,normal=2", "0.5–2"),
+    ],
+)
+def test_plans_are_ranked(words, shown):
+    result = run("plan", *words.split())
+    assert result.exit_code == 0, result.output
+    assert shown in result.output
+
+
+def test_a_plan_as_json_with_a_picture():
+    words = "plan --values 6 --people 1000 --epsilon 1 --plot p.png --json"
+    result = run(words)
+    about = json.loads(result.stdout)
+    assert about["designs"][0]["name"] == "subset"
+    assert about["designs"][0]["guarantee"]["promises"][0]["epsilon"] == 1
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+    again = run(words)
+    assert again.exit_code == 1
+    assert "exists already" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--values 6 --people 1000", "two of"),
+        ("--people 1000 --epsilon 1", "number of values"),
+        ("--values 6 --people 1000 --levels strong", "strong=0.5,normal=2"),
+        ("--values 6 --people 1000 --epsilon 99", "at most 20"),
+        ("--values 6 --people 10 --epsilon 1 --error 0.001", "no design reaches"),
+        ("--values 6 --people 10 --epsilon 1 --plot p.exe", "must end in"),
+    ],
+)
+def test_bad_plans_say_what_to_do(words, message):
+    result = run("plan", *words.split())
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert "Traceback" not in result.output
+
+
+def make_study(*words: str) -> None:
+    done = run("study new s.toml --title T --question q --epsilon 1", *words)
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("answers", [["--values", "a,b,c"], ["--range", "0", "9"]])
+def test_an_honest_study_passes(answers):
+    make_study(*answers)
+    words = "audit --study s.toml --trials 20000 --confidence 0.9999999"
+    result = run(words)
+    assert result.exit_code == 0, result.output
+    assert "proves nothing" in result.output
+    about = json.loads(run(words, "--json").stdout)
+    assert about["broken"] is False
+    assert about["findings"][0]["question"] == "q"
+
+
+def test_a_broken_promise_is_an_error(monkeypatch):
+    from sottovoce import GRR
+    from sottovoce.randomness import Probability
+
+    make_study("--values", "a,b,c", "--mechanism", "grr")
+    monkeypatch.setattr(GRR, "keep", property(lambda self: Probability(11 << 124)))
+    result = run("audit --study s.toml --trials 100000")
+    assert result.exit_code == 1
+    assert "BROKEN" in result.output
+
+
+def test_too_few_people_are_warned_about(tmp_path, monkeypatch):
+    make_study("--values", "a,b,c")
+    monkeypatch.setenv("SOTTOVOCE_RECEIPTS", str(tmp_path / "receipts"))
+    Path("a.csv").write_text("q\na\nb\nc\n")
+    assert run("randomise a.csv --study s.toml --out r.svr").exit_code == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONWARNINGS", "default")
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("always")
+            result = run("estimate r.svr --study s.toml")
+    assert result.exit_code == 0
+    assert "warning: 3 reports are too few" in result.stderr
+    assert "people would give" in result.stderr
+
+
+def test_numbers_go_from_file_to_mean(tmp_path, monkeypatch):
+    make_study("--range", "0", "10", "--clip")
+    monkeypatch.setenv("SOTTOVOCE_RECEIPTS", str(tmp_path / "receipts"))
+    Path("a.csv").write_text("q\n" + "2.5\n7.5\n99\n" * 20_000)
+    assert run("randomise a.csv --study s.toml --out r.svr").exit_code == 0
+    mean = json.loads(run("estimate r.svr --study s.toml --json").stdout)["values"][0]
+    truth = (2.5 + 7.5 + 10) / 3
+    assert abs(mean["estimate"] - truth) < 6 * mean["std_error"]
+    bins = run("estimate r.svr --study s.toml --method distribution --json")
+    assert len(json.loads(bins.stdout)["values"]) == 16
+
+
+def test_numbers_outside_their_range_are_refused(tmp_path, monkeypatch):
+    make_study("--range", "0", "10")
+    monkeypatch.setenv("SOTTOVOCE_RECEIPTS", str(tmp_path / "receipts"))
+    Path("a.csv").write_text("q\n5\n11\n")
+    result = run("randomise a.csv --study s.toml --out r.svr")
+    assert result.exit_code == 1
+    assert "11.0 is not among the numbers from 0 to 10" in result.stderr
+    assert not Path("r.svr").exists()
