@@ -96,12 +96,12 @@ class Promise:
         """The promise in plain words, in lines of at most `width` characters."""
         ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
         belief = math.ceil(100 / (1 + 1 / ratio))
-        delta = f", delta = {_up(self.delta, 6)}" if self.delta else ""
-        unless = f", except with probability {_up(self.delta, 6)}" if self.delta else ""
+        delta = f", delta = {rounded_up(self.delta, 6)}" if self.delta else ""
+        unless = f", except with probability {rounded_up(self.delta, 6)}" if self.delta else ""
         parts = [
-            f"epsilon = {_up(self.epsilon, 6)}{delta}: {self.notion}",
+            f"epsilon = {rounded_up(self.epsilon, 6)}{delta}: {self.notion}",
             f"Protected: {self.unit}, against {self.against}.",
-            f"Meaning: for {self.neighbours}, anything seen is at most {_up(ratio, 3)} times as "
+            f"Meaning: for {self.neighbours}, anything seen is at most {rounded_up(ratio, 3)} times as "
             "likely under one as under the other. Someone who held both for equally likely ends "
             f"at most {belief}% sure of one{unless}.",
             *(f"Assuming: {assumption}." for assumption in self.assuming),
@@ -244,7 +244,7 @@ def _added(a: Promise, b: Promise) -> Promise:
     )
 
 
-def _up(value: float, digits: int) -> str:
+def rounded_up(value: float, digits: int) -> str:
     """The number in that many digits, rounded up: words never promise more than the number."""
     short = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
     return f"{float(short):.{digits}g}"

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import MissingExtraError, ParameterError
 from ..estimate import Estimate, Floats
-from ..guarantee import Guarantee, _up
+from ..guarantee import Guarantee, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,7 +61,7 @@ def need_matplotlib() -> None:
 
 def is_shares(what: Estimate) -> bool:
     """Whether the values are shares of people, rather than means in units of their own."""
-    return what._replicate is not None
+    return what.shares
 
 
 def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
@@ -114,8 +114,8 @@ def promised(guarantee: Guarantee) -> str:
     if len(guarantee.promises) != 1:
         return ""
     promise = guarantee.promises[0]
-    delta = f", δ = {_up(promise.delta, 3)}" if promise.delta else ""
-    return f"ε = {_up(promise.epsilon, 6)}{delta}"
+    delta = f", δ = {rounded_up(promise.delta, 3)}" if promise.delta else ""
+    return f"ε = {rounded_up(promise.epsilon, 6)}{delta}"
 
 
 def legend(ax: Axes, entries: Legend) -> None:
