@@ -101,9 +101,9 @@ class Promise:
         parts = [
             f"epsilon = {rounded_up(self.epsilon, 6)}{delta}: {self.notion}",
             f"Protected: {self.unit}, against {self.against}.",
-            f"Meaning: for {self.neighbours}, anything seen is at most {rounded_up(ratio, 3)} times as "
-            "likely under one as under the other. Someone who held both for equally likely ends "
-            f"at most {belief}% sure of one{unless}.",
+            f"Meaning: for {self.neighbours}, anything seen is at most "
+            f"{rounded_up(ratio, 3)} times as likely under one as under the other. Someone who "
+            f"held both for equally likely ends at most {belief}% sure of one{unless}.",
             *(f"Assuming: {assumption}." for assumption in self.assuming),
         ]
         return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
@@ -187,10 +187,19 @@ class Guarantee:
         """What is promised to someone whose answer is released that often with fresh noise."""
         if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
             raise ParameterError(f"releases is {releases!r}; it must be a whole number from 1 on")
-        total = self
-        for _ in range(releases - 1):
-            total = total + self
-        return total
+        if releases == 1 or not self.promises:
+            return self
+        twice = self + self  # refuses what does not add up
+        return Guarantee(
+            tuple(
+                replace(
+                    both,
+                    epsilon=_times_up(once.epsilon, releases),
+                    delta=min(1.0, _times_up(once.delta, releases)),
+                )
+                for once, both in zip(self.promises, twice.promises, strict=True)
+            )
+        )
 
     def about(self, unit: str, neighbours: str) -> Guarantee:
         """The same promises about a larger unit, for example all answers of one person."""
@@ -252,7 +261,20 @@ def rounded_up(value: float, digits: int) -> str:
 
 def _sum_up(a: float, b: float) -> float:
     """a + b, rounded up where it is not exact: a promise never rounds in its own favour."""
-    total = a + b
-    if math.isinf(total):
-        return total
-    return math.nextafter(total, math.inf) if Fraction(total) < Fraction(a) + Fraction(b) else total
+    if math.isinf(a) or math.isinf(b):
+        return math.inf
+    return _rounded_up(Fraction(a) + Fraction(b))
+
+
+def _times_up(a: float, times: int) -> float:
+    """a * times, rounded up where it is not exact."""
+    return math.inf if math.isinf(a) else _rounded_up(Fraction(a) * times)
+
+
+def _rounded_up(exact: Fraction) -> float:
+    """The smallest float that is not below an exact number."""
+    try:
+        near = float(exact)
+    except OverflowError:
+        return math.inf
+    return math.nextafter(near, math.inf) if Fraction(near) < exact else near

@@ -214,6 +214,9 @@ class Mechanism(ABC):
     #: Wire name, set by `register`; frozen with version 1.
     id: ClassVar[str] = ""
 
+    #: Names of parameters beside epsilon that a study may set.
+    extras: ClassVar[tuple[str, ...]] = ()
+
     def __init__(
         self,
         domain: Domain | int | Sequence[Label],
@@ -396,6 +399,11 @@ class LinearMechanism(Mechanism):
     def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
         """The likelihood's maximum for n made-up reports of such a population, for bootstraps."""
 
+    @property
+    def marks_per_report(self) -> int | None:
+        """How many counts each report raises by one; None where that varies."""
+        return None
+
     @abstractmethod
     def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         """Per report, all that it says about whether the answer was x or y; for audits."""
@@ -430,6 +438,11 @@ class LinearMechanism(Mechanism):
             raise WireError(f"counts of shape {counts.shape}; {self.cells} are expected")
         if not (counts.min() >= 0 and counts.max() <= aggregate.n):
             raise WireError(f"a count lies outside 0 to n = {aggregate.n}")
+        marks = self.marks_per_report
+        if marks is not None and counts.sum() != marks * aggregate.n:
+            raise WireError(
+                f"the counts sum to {counts.sum()}; {aggregate.n} reports give {marks} each"
+            )
 
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: fractions with their error."""

@@ -10,6 +10,7 @@ several times slower because the system has to map and clear their pages.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -29,7 +30,8 @@ from . import kernels
 from .errors import ParameterError, SeededError
 
 BITS = 128
-_DIGITS = 80  # decimal digits of intermediate results: 2^-128 is about 3e-39
+_DIGITS = 80  # decimal digits of e^x: 2^-128 is about 3e-39
+_SLACK = Fraction(1, 10**70)
 _BLOCK_BYTES = 1 << 19
 _ZEROS = memoryview(bytes(_BLOCK_BYTES))
 _REKEY_BYTES = 1 << 36
@@ -52,14 +54,14 @@ class Probability:
             )
 
     @classmethod
-    def at_most(cls, value: Decimal) -> Probability:
-        """The largest drawable probability that is surely not above `value`."""
-        return cls(int(_scaled(value, -1).to_integral_value(ROUND_FLOOR)))
+    def at_most(cls, value: Fraction) -> Probability:
+        """A drawable probability surely not above the number that `value` was computed for."""
+        return cls(math.floor(value * (1 - _SLACK) * (1 << BITS)))
 
     @classmethod
-    def at_least(cls, value: Decimal) -> Probability:
-        """The smallest drawable probability that is surely not below `value`."""
-        return cls(int(_scaled(value, +1).to_integral_value(ROUND_CEILING)))
+    def at_least(cls, value: Fraction) -> Probability:
+        """A drawable probability surely not below the number that `value` was computed for."""
+        return cls(math.ceil(value * (1 + _SLACK) * (1 << BITS)))
 
     @property
     def fraction(self) -> Fraction:
@@ -72,25 +74,17 @@ class Probability:
         return np.uint64(self.numerator >> 64), np.uint64(self.numerator & 0xFFFFFFFFFFFFFFFF)
 
 
-def _scaled(value: Decimal, direction: int) -> Decimal:
-    """value * 2^128, moved by more than the rounding error of the 80-digit computation."""
-    context = Context(prec=_DIGITS)
-    scaled = context.multiply(value, Decimal(1 << BITS))
-    slack = context.multiply(scaled, Decimal(10) ** (10 - _DIGITS))
-    return context.add(scaled, slack * direction)
-
-
 @lru_cache(maxsize=256)
-def exp(x: float | Fraction) -> Decimal:
-    """e^x to 80 digits, for an exact x (a float is taken at its exact value)."""
+def exp(x: float | Fraction) -> Fraction:
+    """e^x to 80 digits, for an exact x (a float is taken at its exact value).
+
+    A fraction, because arithmetic on it is exact whatever the decimal context of the caller: the
+    only error is that of the 80 digits, and `Probability` rounds away more than that.
+    """
     context = Context(prec=_DIGITS)
     exact = Fraction(x)
-    return context.exp(context.divide(Decimal(exact.numerator), Decimal(exact.denominator)))
-
-
-def divide(a: Decimal | int, b: Decimal | int) -> Decimal:
-    """a / b to 80 digits."""
-    return Context(prec=_DIGITS).divide(Decimal(a), Decimal(b))
+    quotient = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
+    return Fraction(context.exp(quotient))
 
 
 class Keystream:

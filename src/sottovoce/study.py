@@ -32,7 +32,7 @@ from .errors import DigestError, FileError, ParameterError, SottovoceError, Stud
 from .files import read_file, whole_file
 from .guarantee import Guarantee, composed
 from .mechanism import Mechanism, canonical_digest
-from .mechanisms import by_id
+from .mechanisms import REGISTRY, by_id
 from .ranges import Range
 
 FORMAT = 1
@@ -40,6 +40,7 @@ ALL_ANSWERS = "all answers of one person to the study"
 _STUDY_KEYS = {"format", "title", "question"}
 _ANSWERS = ("values", "edges", "range")
 _QUESTION_KEYS = {"name", *_ANSWERS, "clip", "missing", "mechanism", "epsilon"}
+_EXTRAS = {name for kind in REGISTRY.values() for name in kind.extras}
 
 
 @dataclass(frozen=True)
@@ -199,7 +200,7 @@ def _question(number: int, about: Any) -> Mechanism:
         raise StudyError(f"{where} is {about!r}; it must be a [[question]] table")
     if isinstance(about.get("name"), str):
         where += f" ({about['name']!r})"
-    _refuse_unknown(about, _QUESTION_KEYS, where)
+    _refuse_unknown(about, _QUESTION_KEYS | _EXTRAS, where)
     absent = sorted({"name", "mechanism", "epsilon"} - about.keys())
     answers = [key for key in _ANSWERS if key in about]
     if absent or len(answers) != 1:
@@ -213,7 +214,10 @@ def _question(number: int, about: Any) -> Mechanism:
     if "clip" in about and "range" not in about:
         raise StudyError(f"{where} has clip, which goes with range; leave it out")
     try:
-        return by_id(about["mechanism"])(_attribute(about), epsilon=about["epsilon"])
+        kind = by_id(about["mechanism"])
+        extras = {key: about[key] for key in _EXTRAS if key in about}
+        _refuse_unknown(extras, set(kind.extras), f"{where}, mechanism {kind.id!r}")
+        return kind(_attribute(about), epsilon=about["epsilon"], **extras)
     except SottovoceError as error:
         raise StudyError(f"{where}: {error}") from error
 

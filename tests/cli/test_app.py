@@ -166,7 +166,7 @@ def test_a_terminal_without_unicode_is_served(folder):
         'format = 1\ntitle = "Gruß"\n[[question]]\nname = "größe"\nvalues = ["klein", "groß"]\n'
         'mechanism = "oue"\nepsilon = 1.0\n'
     )
-    Path("a.csv").write_text("größe\nklein\ngroß\n")
+    Path("a.csv").write_text("größe\n" + "klein\ngroß\n" * 1000)
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     usual = ["--study", "study.toml"]
     for arguments in (

@@ -36,9 +36,13 @@ def test_a_tenth_three_times_is_more_than_three_tenths() -> None:
 
 
 @given(EPSILONS, st.integers(1, 30))
-def test_times_is_repeated_addition(epsilon: float, releases: int) -> None:
+def test_times_is_the_product_rounded_up_and_no_more_than_repeated_addition(
+    epsilon: float, releases: int
+) -> None:
     total = one(epsilon).times(releases)
-    assert total == composed([one(epsilon)] * releases)
+    exact = Fraction(epsilon) * releases
+    assert Fraction(math.nextafter(total.epsilon, -1)) < exact <= Fraction(total.epsilon)
+    assert total.epsilon <= composed([one(epsilon)] * releases).epsilon
 
 
 @pytest.mark.parametrize("releases", [0, -1, 1.0, True, "2", None])

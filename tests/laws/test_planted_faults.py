@@ -97,7 +97,10 @@ class GRRStoresWrongly(GRR):
 
 class StoredWrongly(Aggregate):
     def to_bytes(self) -> bytes:
-        return replace(self, n=self.n + 1).true_bytes()
+        # One report more, of value 0: a wrong number alone would be refused by the decoder.
+        counts = self.tables["support"].copy()
+        counts[0] += 1
+        return replace(self, n=self.n + 1, tables={"support": counts}).true_bytes()
 
     def true_bytes(self) -> bytes:
         return super().to_bytes()

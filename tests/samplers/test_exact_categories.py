@@ -242,7 +242,7 @@ def test_running_out_of_words_does_not_change_the_odds_of_numbers(reserve: int) 
     taken = 0x5555_5556  # a low half that is not rejected
     inside = total = 0
     for first in product((taken, ALL - 7), repeat=reserve):
-        for second in product((taken, ALL - 7), repeat=3):
+        for second in product((taken, ALL - 7), repeat=4):
             total += 1
             out = np.zeros(1, np.uint8)
             for extra in (first, second):

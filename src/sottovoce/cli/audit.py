@@ -37,6 +37,7 @@ def audit(
       sottovoce audit --study study.toml --trials 1000000
 
     The exit code is 1 when a promise is broken. Every question is audited unless one is named.
+    Next: sottovoce guarantee --study study.toml says what was promised.
     """  # noqa: D301
     from ..audit import AuditError
     from ..audit import audit as examine

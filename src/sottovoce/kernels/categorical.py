@@ -49,6 +49,8 @@ def _grr_lane(code, high, size, half, upper, lower, extra, used):
     """Redo one lane exactly: (report, extra words used), `used` beyond extra.size if they ran out.
 
     `high` are the `half` bits already drawn for the keep coin; the pick among others is fresh.
+    How many words are used must not depend on how the coin falls: a lane that runs out of words
+    starts again, and outcomes that need fewer of them would be favoured.
     """
     top = upper >> (_WORD - half)
     keep = high < top
@@ -58,10 +60,10 @@ def _grr_lane(code, high, size, half, upper, lower, extra, used):
         rest = (upper << half) | (lower >> (_WORD - half))
         keep = extra[used] < rest or (extra[used] == rest and extra[used + 1] < (lower << half))
         used += 2
-    if keep:
-        return code, used
     others = np.uint64(size - 1)
     other, used = _below(others, np.uint64(2**32) % others, extra, used)
+    if keep:
+        return code, used
     return other + (_YES if other >= code else _NO), used
 
 

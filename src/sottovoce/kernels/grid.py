@@ -30,19 +30,35 @@ def window_response(words, roundings, positions, steps, window, upper, lower, ou
         coin = word >> _HALF
         inside = coin < top
         at = used
-        if coin == top:
-            if at + 2 > extra.size:
-                return k, used
-            inside = extra[at] < rest or (extra[at] == rest and extra[at + 1] < last)
-            at += 2
         bound = np.uint64(window if inside else steps)
         product = (word & _LOW) * bound
         limit = np.uint64(2**32) % bound
-        while (product & _LOW) < limit:
-            if at >= extra.size:
+        if coin == top:
+            # Tied: more bits decide. Both picks are drawn whatever they say, because a lane that
+            # runs out of words starts again, and outcomes that need fewer would be favoured.
+            if at + 3 > extra.size:
                 return k, used
-            product = (extra[at] & _LOW) * bound
-            at += 1
+            inside = extra[at] < rest or (extra[at] == rest and extra[at + 1] < last)
+            outer = (extra[at + 2] & _LOW) * np.uint64(steps)  # a power of two: never rejected
+            at += 3
+            bound = np.uint64(window)
+            limit = np.uint64(2**32) % bound
+            product = np.uint64(0)
+            accepted = False
+            while not accepted:
+                if at >= extra.size:
+                    return k, used
+                product = (extra[at] & _LOW) * bound
+                accepted = (product & _LOW) >= limit
+                at += 1
+            if not inside:
+                product = outer
+        else:
+            while (product & _LOW) < limit:
+                if at >= extra.size:
+                    return k, used
+                product = (extra[at] & _LOW) * bound
+                at += 1
         used = at
         pick = np.int64(product >> _HALF)
         if inside:

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..domain import code_dtype
-from ..randomness import Draws, Probability, Source, divide, exp
+from ..randomness import Draws, Probability, Source, exp
 
 Floats = NDArray[np.float64]
 
@@ -151,4 +151,4 @@ class Grid:
 @lru_cache(maxsize=256)
 def _inside(epsilon: float, steps: int, window: int) -> Probability:
     power = window * exp(epsilon)
-    return Probability.at_most(divide(power, power + steps))
+    return Probability.at_most(power / (power + steps))

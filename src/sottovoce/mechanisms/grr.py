@@ -23,7 +23,7 @@ from ..domain import Codes, Label
 from ..errors import WireError
 from ..likelihood import Fit, fit_outcomes
 from ..mechanism import Channel, Method, PureMechanism
-from ..randomness import Draws, Probability, Source, divide, exp
+from ..randomness import Draws, Probability, Source, exp
 from ..report import Column, Reports
 from .registry import register
 
@@ -108,6 +108,10 @@ class GRR(PureMechanism):
     def decode_steps(self, n: int) -> float:
         return n + self.domain.size
 
+    @property
+    def marks_per_report(self) -> int:
+        return 1
+
     def every_report(self) -> Reports:
         self.refuse_large(self.domain.size)
         return Reports(
@@ -125,7 +129,7 @@ class GRR(PureMechanism):
 def keep_probability(epsilon: float, size: int) -> Probability:
     """The drawn probability of keeping one of `size` values."""
     power = exp(epsilon)
-    return Probability.at_most(divide(power, power + size - 1))
+    return Probability.at_most(power / (power + size - 1))
 
 
 def draw_grr(draws: Draws, codes: Codes, size: int, keep: Probability, out: Codes) -> None:

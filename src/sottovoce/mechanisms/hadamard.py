@@ -32,7 +32,7 @@ from ..errors import ParameterError, WireError
 from ..estimate import Floats
 from ..likelihood import Fit, em
 from ..mechanism import Channel, LinearMechanism, Method
-from ..randomness import Probability, Source, divide, exp
+from ..randomness import Probability, Source, exp
 from ..report import Column, Reports
 from .registry import register
 
@@ -181,11 +181,13 @@ class HadamardResponse(LinearMechanism):
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
-        p, s, outputs = self.inside.fraction, self.block_size // 2, self.cells
-        outside = (1 - p) / (outputs - s)
-        own, other = float(p + s * outside), float(2 * s * outside)
-        block = np.bincount(self._block, f, minlength=self.blocks)[self._block]
-        result: Floats = ((block * own + (f.sum() - block) * other) / float(self._gap) ** 2 - f) / n
+        p, s = float(self.inside.fraction), self.block_size // 2
+        own, other = p + s * self._outside, 2 * s * self._outside
+        # A noisy estimate need not be a distribution; what it cannot be is taken off, so that
+        # the plug-in variance is that of some distribution and never negative.
+        block = np.clip(np.bincount(self._block, f, minlength=self.blocks), 0, 1)[self._block]
+        second = (block * own + (1 - block) * other) / float(self._gap) ** 2
+        result: Floats = (second - np.clip(f, 0, block)) / n
         return result
 
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
@@ -228,6 +230,10 @@ class HadamardResponse(LinearMechanism):
     def decode_steps(self, n: int) -> float:
         return n + self.cells * math.log2(self.block_size)
 
+    @property
+    def marks_per_report(self) -> int:
+        return 1
+
     def every_report(self) -> Reports:
         self.refuse_large(self.cells)
         outputs = np.arange(self.cells, dtype=code_dtype(self.cells))
@@ -260,7 +266,7 @@ def _block_size(size: int, blocks: int) -> int:
 def _inside(epsilon: float, blocks: int, block_size: int) -> Probability:
     s = block_size // 2
     power = s * exp(epsilon)
-    return Probability.at_most(divide(power, power + blocks * block_size - s))
+    return Probability.at_most(power / (power + blocks * block_size - s))
 
 
 def _gap(p: Fraction, blocks: int, block_size: int) -> Fraction:

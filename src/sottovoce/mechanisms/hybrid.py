@@ -13,7 +13,6 @@ Wang, Xiao, Yang, et al. 2019, section III.C.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
@@ -58,4 +57,4 @@ class Hybrid(SteppedMechanism):
 
 @lru_cache(maxsize=64)
 def _alpha(epsilon: float) -> Probability:
-    return Probability.at_most(1 - Decimal(1) / exp(Fraction(epsilon) / 2))
+    return Probability.at_most(1 - 1 / exp(Fraction(epsilon) / 2))

@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..domain import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
-from ..mechanism import TINY, Channel, PureMechanism
+from ..mechanism import TINY, Channel, Method, PureMechanism
 from ..parallel import over_ranges
 from ..randomness import Keystream, Source
 from ..report import Column, Reports
@@ -65,6 +65,7 @@ class OLH(PureMechanism):
     """
 
     word_bits: int = 32
+    extras: ClassVar[tuple[str, ...]] = ("word_bits",)
 
     def __init__(
         self,
@@ -109,6 +110,14 @@ class OLH(PureMechanism):
     @property
     def pair(self) -> tuple[Fraction, Fraction]:
         return self.p * self.q, self.q * self.q  # an ideal hash; see the module's docstring
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        ideal = Method(
+            "Wang et al. 2017, section 3; covariances between values are those of an ideal hash",
+            biased=False,
+        )
+        return {**super().methods, "unbiased": ideal}
 
     @property
     def layout(self) -> tuple[Column, ...]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..randomness import BITS, Probability, divide, exp
+from ..randomness import BITS, Probability, exp
 from .registry import register
 from .unary import UnaryMechanism
 
@@ -51,4 +51,4 @@ class OUE(UnaryMechanism):
 
 @lru_cache(maxsize=256)
 def _other(epsilon: float) -> Probability:
-    return Probability.at_least(divide(1, exp(epsilon) + 1))
+    return Probability.at_least(1 / (exp(epsilon) + 1))

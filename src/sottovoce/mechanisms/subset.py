@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import WireError
 from ..mechanism import Channel
-from ..randomness import BITS, Probability, Source, divide, exp
+from ..randomness import BITS, Probability, Source, exp
 from ..report import Reports
 from .registry import register
 from .unary import BLOCK_BYTES, BitVectorMechanism
@@ -113,6 +113,10 @@ class SubsetSelection(BitVectorMechanism):
             draws.until_done(codes.size, resize)
         return self.reports(source, bits=rows)
 
+    @property
+    def marks_per_report(self) -> int:
+        return self.omega
+
     def _every_set(self) -> list[tuple[int, ...]]:
         self.refuse_large(comb(self.domain.size, self.omega))
         return list(combinations(range(self.domain.size), self.omega))
@@ -135,7 +139,7 @@ class SubsetSelection(BitVectorMechanism):
 @lru_cache(maxsize=256)
 def _holds(epsilon: float, size: int, omega: int) -> Probability:
     power = omega * exp(epsilon)
-    return Probability.at_most(divide(power, power + size - omega))
+    return Probability.at_most(power / (power + size - omega))
 
 
 def _other(p: Fraction, size: int, omega: int) -> Fraction:
@@ -144,7 +148,7 @@ def _other(p: Fraction, size: int, omega: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _omega(epsilon: float, size: int) -> int:
-    middle = int(divide(size, exp(epsilon) + 1))
+    middle = int(size / (exp(epsilon) + 1))
 
     def total(omega: int) -> Fraction:
         p = _holds(epsilon, size, omega).fraction

@@ -13,7 +13,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
-from ..randomness import BITS, Probability, divide, exp
+from ..randomness import BITS, Probability, exp
 from .registry import register
 from .unary import UnaryMechanism
 
@@ -49,4 +49,4 @@ class SUE(UnaryMechanism):
 @lru_cache(maxsize=256)
 def _keep(epsilon: float) -> Probability:
     root = exp(Fraction(epsilon) / 2)
-    return Probability.at_most(divide(root, root + 1))
+    return Probability.at_most(root / (root + 1))

@@ -57,7 +57,8 @@ class Commands(click.Group):
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     """One line on stderr, without the place in the code that only developers want."""
-    click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {message}", err=True)
+    start = click.style("warning:", fg="yellow", bold=True) if sys.stderr.isatty() else "warning:"
+    print(start, message, file=sys.stderr)  # not click.echo: it overrides a terminal's encoding
 
 
 def _never_fail_to_print() -> None:
