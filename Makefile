@@ -4,14 +4,15 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint types imports unit bench clean
+.PHONY: demo test lint types imports unit docs bench peers clean
 
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
 
-test: lint types imports unit
+test: lint types imports unit docs
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
@@ -26,8 +27,24 @@ imports: $(VENV)/ready-dev
 unit: $(VENV)/ready-dev
 	$(BIN)/pytest
 
-bench: $(VENV)/ready-dev
-	$(BIN)/python -m benchmarks.spine
+docs: $(VENV)/ready-dev
+	$(BIN)/sphinx-build -W --keep-going -E -q -b html docs build/docs
+	@echo "The documentation is in build/docs/index.html"
+
+# Other libraries live in an environment of their own: the race, and agreement with them.
+bench: $(PEERS)/ready
+	$(PEERS)/bin/python -m benchmarks
+
+peers: $(PEERS)/ready
+	$(PEERS)/bin/python -m pytest tests/peers
+
+$(PEERS)/ready: pyproject.toml requirements.lock benchmarks/peers.lock
+	@echo "Installing the peers into $(PEERS) …"
+	@$(PYTHON) -m venv $(PEERS) && echo '*' > $(PEERS)/.gitignore
+	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile \
+	  --constraint requirements.lock --requirement benchmarks/peers.lock \
+	  --editable '.[plot]' pytest hypothesis
+	@touch $@
 
 $(VENV)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

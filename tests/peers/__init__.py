@@ -1,1 +1,1 @@
-"""Agreement with other libraries where they compute the same thing."""
+"""Agreement with other libraries: p, q, estimates and laws."""
