@@ -1,0 +1,62 @@
+"""Measure everything in one run and write the page: ``python -m benchmarks``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from . import accuracy, ours, peers, scaling
+from .machine import FULL, QUICK, Effort, cores, describe
+
+HEADER = """# Benchmarks
+
+Written by `make bench`; every figure comes from one run of it. Sottovoce draws from the system's
+cryptographic randomness and samples exactly, throughout.
+"""
+PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
+
+
+def page(effort: Effort, picture: Path) -> str:
+    """Measure, and return the page; the plot goes to `picture`."""
+    start = time.perf_counter()
+    machine = describe()
+    with cores(1):
+        figures, beside = ours.measure(effort)
+        rivals = peers.installed()
+        results = peers.race(rivals, effort)
+        lines = scaling.measure(effort)
+        known = any(peer.name == "multi-freq-ldpy" for peer in rivals)
+        clipping = accuracy.against_clipping(effort) if known else None
+        likely = accuracy.likelihood(effort)
+    heavy = ours.decode(effort)
+    with cores(1):
+        guesses = peers.guesses(rivals, heavy.n, effort)
+    scaling.plot(lines, picture)
+    parts = [
+        HEADER,
+        ours.section(figures, beside, heavy),
+        peers.section(rivals, results, heavy, guesses),
+        accuracy.section(clipping, likely),
+        scaling.section(lines, f"{picture.parent.name}/{picture.name}"),
+        f"Machine: {machine}. The run took {time.perf_counter() - start:.0f} s.\n",
+    ]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    """Measure and write."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that it runs")
+    parser.add_argument("--write", type=Path, default=PAGE, help="the page to write")
+    given = parser.parse_args()
+    if given.quick and given.write == PAGE:
+        parser.error("--quick measures nothing worth keeping; say where with --write")
+    picture = given.write.parent / "img" / "bench-scaling.png"
+    text = page(QUICK if given.quick else FULL, picture)
+    given.write.write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""The machine: how things are timed on it, and what it could do at best."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numba
+import numpy as np
+
+from sottovoce.randomness import SYSTEM
+
+EPSILON = 1.0
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much to measure: everything, or just enough to see that it runs."""
+
+    scale: float  # of the numbers of people
+    repeat: int  # the best of so many runs
+    seconds: float  # a contestant of the race runs at least this long
+    runs: int  # of an accuracy experiment
+
+    def people(self, n: int) -> int:
+        """n, or fewer."""
+        return max(1_000, int(n * self.scale))
+
+
+FULL = Effort(scale=1.0, repeat=7, seconds=0.3, runs=100)
+QUICK = Effort(scale=0.002, repeat=1, seconds=0.001, runs=3)
+
+
+def best(action: Callable[[], object], repeat: int) -> float:
+    """Seconds of the fastest of several runs, after one that warms up."""
+    action()
+    return min(once(action) for _ in range(repeat))
+
+
+def once(action: Callable[[], object]) -> float:
+    """Seconds of one run."""
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+@contextmanager
+def cores(count: int) -> Iterator[None]:
+    """Use exactly so many cores (fewer where there are not as many)."""
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, sorted(allowed)[:count])
+    before = os.environ.get("SOTTOVOCE_THREADS")
+    os.environ["SOTTOVOCE_THREADS"] = str(count)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+        if before is None:
+            del os.environ["SOTTOVOCE_THREADS"]
+        else:
+            os.environ["SOTTOVOCE_THREADS"] = before
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one core does at best, per second."""
+
+    keystream: float  # bytes of AES-CTR into a buffer that stays in the cache
+    read: float  # bytes of a large array summed
+    multiply: float  # 32-bit products in a small array
+
+
+def limits(effort: Effort) -> Limits:
+    """Measure the limits of one core."""
+    buffer = np.empty(1 << 18, np.uint8)
+    rounds = max(1, int(1_000 * effort.scale))
+    array = np.ones(1 << 24 if effort.scale == 1 else 1 << 20, np.int64)
+
+    def draw() -> None:
+        for _ in range(rounds):
+            SYSTEM.fill(buffer)
+
+    return Limits(
+        keystream=rounds * buffer.size / best(draw, effort.repeat),
+        read=array.nbytes / best(array.sum, effort.repeat),
+        multiply=products(1, effort),
+    )
+
+
+def products(threads: int, effort: Effort) -> float:
+    """32-bit products per second, so many threads side by side."""
+    words = [np.arange(1, 4097, dtype=np.uint32) for _ in range(threads)]
+    passes = max(1, int(100_000 * effort.scale))
+    with ThreadPoolExecutor(threads) as pool:
+        seconds = best(lambda: list(pool.map(_multiply, words, [passes] * threads)), effort.repeat)
+    return threads * passes * words[0].size / seconds
+
+
+@numba.njit(nogil=True)
+def _multiply(words, passes):
+    for _ in range(passes):
+        for k in range(words.size):
+            words[k] *= np.uint32(2654435761)
+
+
+def describe() -> str:
+    """Processor, cores and Python, in words."""
+    info = Path("/proc/cpuinfo")
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in (info.read_text().splitlines() if info.exists() else [])
+        if line.startswith("model name")
+    ]
+    processor = names[0] if names else platform.processor() or platform.machine()
+    available = len(os.sched_getaffinity(0))
+    return (
+        f"{processor}, {available} core{'s' * (available > 1)}, Python {platform.python_version()}"
+    )
+
+
+def table(head: list[str], rows: list[list[str]], text: int = 1) -> str:
+    """A Markdown table; the first `text` columns are text, the others are numbers."""
+    lines = [head, ["---"] * text + ["---:"] * (len(head) - text), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def number(value: float) -> str:
+    """Three significant digits, with thousands separated."""
+    if value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"

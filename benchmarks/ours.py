@@ -1,0 +1,190 @@
+"""How fast every mechanism is, beside what the machine can do at the same moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import sottovoce as sv
+from sottovoce.randomness import SYSTEM, Source
+
+from .machine import EPSILON, Effort, Limits, best, cores, limits, number, products, table
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured operation."""
+
+    operation: str
+    n: int
+    seconds: float
+    random_bytes: float | None
+    report_bytes: float
+    least_seconds: float  # what the machine needs for the part that cannot be avoided
+    wanted: float | None  # reports per second
+
+    @property
+    def per_second(self) -> float:
+        """Reports per second."""
+        return self.n / self.seconds
+
+    @property
+    def met(self) -> bool:
+        """Whether it is as fast as wanted."""
+        return self.wanted is None or self.per_second >= self.wanted
+
+
+class Counted(Source):
+    """The system's randomness, with a count of the bytes drawn."""
+
+    drawn = 0
+
+    def _fill(self, target: memoryview) -> None:
+        self.drawn += len(target)
+        SYSTEM.fill(np.frombuffer(target, np.uint8))
+
+
+def title(mechanism: Any) -> str:
+    """Name and size, as the tables write them."""
+    name = type(mechanism).__name__
+    return name if mechanism.domain.edges else f"{name} d={mechanism.domain.size:,}"
+
+
+def answers(mechanism: Any, n: int) -> np.ndarray:
+    """Made-up answers: values, or numbers between the bounds."""
+    if mechanism.domain.edges:
+        return SYSTEM.below(1 << 20, n) / float(1 << 20)
+    return SYSTEM.below(mechanism.domain.size, n).astype(np.int64)
+
+
+def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
+    """Every mechanism's two sides on one core, and the machine's limits before each."""
+    figures: list[Figure] = []
+    beside: list[Limits] = []
+
+    def both(
+        mechanism: Any,
+        n: int,
+        randomise: float | None = None,
+        collect: float | None = None,
+        *,
+        decode: bool = False,
+    ) -> None:
+        n = effort.people(n)
+        limit = limits(effort)
+        beside.append(limit)
+        values = answers(mechanism, n)
+        counted = Counted()
+        reports = mechanism.randomise(values, source=counted)
+        drawn, size = counted.drawn / n, reports.nbytes / n
+        seconds = best(lambda: mechanism.randomise(values), effort.repeat)
+        least = n * (drawn / limit.keystream + values.itemsize / limit.read)
+        name = title(mechanism)
+        figures.append(Figure(f"{name} randomise", n, seconds, drawn, size, least, randomise))
+        side: Callable[[], object] = lambda: mechanism.aggregate(reports)  # noqa: E731
+        if decode:
+            side = lambda: mechanism.estimate(mechanism.aggregate(reports))  # noqa: E731
+        least = n * size / limit.read
+        if mechanism.id == "olh":
+            least = n * mechanism.domain.size / limit.multiply
+        step = "aggregate + estimate" if decode else "aggregate"
+        seconds = best(side, effort.repeat)
+        figures.append(Figure(f"{name} {step}", n, seconds, None, size, least, collect))
+
+    both(sv.GRR(1024, epsilon=EPSILON), 20_000_000, 300e6, 1_000e6)
+    both(sv.OUE(128, epsilon=EPSILON), 5_000_000, 15e6)
+    both(sv.OUE(1024, epsilon=EPSILON), 1_000_000, 2e6, 60e6)
+    both(sv.SUE(1024, epsilon=EPSILON), 1_000_000)
+    both(sv.SubsetSelection(1024, epsilon=EPSILON), 1_000_000, 2e6)
+    both(sv.HadamardResponse(1 << 17, epsilon=EPSILON), 20_000_000, 150e6, 300e6, decode=True)
+    both(sv.OLH(1024, epsilon=EPSILON), 2_000_000)
+    for kind in (sv.Duchi, sv.Piecewise, sv.Hybrid):
+        both(kind((0, 1), epsilon=EPSILON), 5_000_000)
+    return figures, beside
+
+
+@dataclass(frozen=True)
+class Decode:
+    """OLH at n = d: the heaviest decoder."""
+
+    n: int
+    seconds: tuple[float, float]  # on one core and on two
+    least: tuple[float, float]  # what n d products take there
+
+    @property
+    def one_core(self) -> float:
+        """Seconds on one core."""
+        return self.seconds[0]
+
+
+def decode(effort: Effort) -> Decode:
+    """Time the decoder on one core and on two."""
+    n = max(2_000, int(100_000 * effort.scale**0.5))
+    mechanism = sv.OLH(n, epsilon=EPSILON)
+    reports = mechanism.randomise(answers(mechanism, n))
+    seconds, least = [], []
+    for count in (1, 2):
+        with cores(count):
+            least.append(n * n / products(count, effort))
+            seconds.append(best(lambda: mechanism.aggregate(reports), effort.repeat))
+    return Decode(n, (seconds[0], seconds[1]), (least[0], least[1]))
+
+
+def section(figures: list[Figure], beside: list[Limits], heavy: Decode) -> str:
+    """The page's first part."""
+    spread = [
+        [name, *(f"{end(getattr(one, key) for one in beside) / 1e9:.1f}" for end in (min, max))]
+        for name, key in (
+            ("AES keystream, GB/s", "keystream"),
+            ("memory read, GB/s", "read"),
+            ("32-bit products, billion/s", "multiply"),
+        )
+    ]
+    rows = [
+        [
+            figure.operation,
+            f"{figure.n:,}",
+            number(figure.per_second / 1e6),
+            "–" if figure.wanted is None else f"≥ {figure.wanted / 1e6:,.0f}",
+            "–" if figure.random_bytes is None else number(figure.random_bytes),
+            number(figure.report_bytes),
+            number(figure.n / figure.least_seconds / 1e6),
+            f"{figure.least_seconds / figure.seconds:.0%}",
+        ]
+        for figure in figures
+    ]
+    head = ["operation", "n", "million/s", "wanted", "random bytes", "report bytes"]
+    columns = ["cores", "seconds", "wanted", "limit, seconds", "share of limit"]
+    cores_rows = [
+        [name, f"{seconds:.2f}", wanted, f"{least:.2f}", f"{least / seconds:.0%}"]
+        for name, seconds, wanted, least in zip(
+            ("one", "two"), heavy.seconds, ("≤ 1", "near half"), heavy.least, strict=True
+        )
+    ]
+    slow = [figure.operation for figure in figures if not figure.met]
+    if heavy.one_core > 1:
+        slow.append("OLH decode")
+    missed = (
+        "Slower than wanted: " + ", ".join(slow) + "." if slow else "Every wanted figure is met."
+    )
+    return f"""## Against the machine
+
+One core, ε = {EPSILON:g}, integer answers in, the best of several runs. Random and report bytes are
+per person. The limit is what the machine cannot avoid, measured again before each mechanism: for
+randomising, drawing the random bytes as AES keystream and reading the answers; for aggregating,
+reading the reports, and for OLH one 32-bit product per report and value. How these speeds varied
+over the run says how quiet the machine was.
+
+{table(["limit, one core", "least", "most"], spread)}
+
+{table([*head, "limit, million/s", "share of limit"], rows)}
+
+OLH decode with n = d = {heavy.n:,}, and what as many products take at the same moment:
+
+{table(columns, cores_rows)}
+
+{missed}
+"""
