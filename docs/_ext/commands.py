@@ -53,8 +53,8 @@ def _section(path: tuple[str, ...], command: click.Command) -> str:
         parent = click.Context(main, info_name=word, parent=parent, **main.context_settings)
     context = click.Context(command, info_name=path[-1], parent=parent, **command.context_settings)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    parts = [f"\n## `{' '.join(path)}`\n", *_prose(inspect.cleandoc(command.help or ""))]
-    parts.append(f"```text\n{usage}\n```\n")
+    first, *rest = _prose(inspect.cleandoc(command.help or ""))
+    parts = [f"\n## `{' '.join(path)}`\n", first, f"```text\n{usage}\n```\n", *rest]
     options = [p for p in command.get_params(context) if isinstance(p, click.Option)]
     rows = [row for row in (_row(option, context) for option in options) if row]
     parts.append("\n".join(["| option | meaning |", "|---|---|", *rows]) + "\n")
@@ -75,7 +75,7 @@ def _prose(text: str) -> Iterator[str]:
             title, *lines = paragraph.removeprefix(_UNWRAPPED).strip("\n").splitlines()
             least = min(len(line) - len(line.lstrip()) for line in lines)
             code = "\n".join(line[least:] for line in lines)
-            yield f"{title}\n\n```console\n{code}\n```\n"
+            yield f"{title}\n\n```bash\n{code}\n```\n"
         else:
             words = " ".join(paragraph.split())
             yield _marked(words) + "\n"

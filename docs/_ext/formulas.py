@@ -54,8 +54,8 @@ def converted(lines: list[str]) -> Iterator[str]:
         elif literal or line.lstrip().startswith((">>>", "...", ".. ", ":")):
             yield line
         else:
-            literal = line.rstrip().endswith("::")
             yield marked(line)
+        literal = literal or line.rstrip().endswith("::")
         k += 1
 
 
@@ -65,6 +65,6 @@ def process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Register with Sphinx; after numpydoc, which turns sections into fields."""
-    app.connect("autodoc-process-docstring", process, priority=900)
+    """Register with Sphinx; before numpydoc, whose own markup must stay as it is."""
+    app.connect("autodoc-process-docstring", process, priority=400)
     return {"parallel_read_safe": True}

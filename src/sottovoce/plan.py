@@ -71,6 +71,9 @@ def plan(
 ) -> Plan:
     """Rank designs, or answer how many people or which epsilon is needed.
 
+    Two of people, privacy and error must be given; the third is worked out. All three ask which
+    designs are good enough.
+
     Parameters
     ----------
     d : int, optional
@@ -88,9 +91,6 @@ def plan(
         Wanted standard error: of an average share, or of the mean in its own units.
     delta : float
         Probability with which a promise may fail; the local designs promise with 0 in any case.
-
-    Two of people, privacy and error must be given; the third is worked out. All three ask which
-    designs are good enough.
 
     Returns
     -------
