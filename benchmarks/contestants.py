@@ -129,7 +129,7 @@ class PureLDP:
         elif mechanism.id == "olh":
             reports = hashes
         elif mechanism.id == "hadamard":
-            limits = {"least": 10 * d}
+            limits = {"least": 40 * d}
 
         def run(people: Any) -> object:
             server = self._made(mechanism, "Server")

@@ -10,35 +10,26 @@ _HALF = np.uint64(32)
 
 
 @njit(cache=True, nogil=True)
-def _popcount(byte):
-    byte = byte - ((byte >> 1) & 0x55)
-    byte = (byte & 0x33) + ((byte >> 2) & 0x33)
-    return (byte + (byte >> 4)) & 0x0F
-
-
-@njit(cache=True, nogil=True)
-def resize_subsets(rows, codes, truth, d, omega, last_mask, start, extra, used):
+def resize_subsets(rows, sizes, codes, truth, d, omega, start, extra, used):
     """Make every row a set of exactly `omega` values that holds the truth iff its coin says so.
 
-    The rows come as independent bits of one probability. Without the truth's bit such a set is,
-    given its size, uniform among sets of that size; adding or removing uniform others keeps it
-    so, until the size is right. Returns (rows done, extra words used): a row that ran out of
-    words keeps its changes, and goes on with the next call, `start` being the rows done.
+    The rows come as independent bits of one probability, `sizes` as their numbers of set bits.
+    Without the truth's bit such a set is, given its size, uniform among sets of that size; adding
+    or removing uniform others keeps it so, until the size is right. Returns (rows done, extra
+    words used): a row that ran out of words keeps its changes, and goes on with the next call,
+    `start` being the rows done.
     """
     limit = np.uint64(2**32) % np.uint64(d)
     bound = np.uint64(d)
-    width = rows.shape[1]
     for i in range(start, rows.shape[0]):
         code = np.int64(codes[i])
+        size = sizes[i] - ((rows[i, code >> 3] >> (code & 7)) & 1)
         rows[i, code >> 3] &= ~(1 << (code & 7))
-        rows[i, width - 1] &= last_mask
-        size = 0
-        for j in range(width):
-            size += _popcount(np.int64(rows[i, j]))
         holds = (truth[i >> 3] >> (i & 7)) & 1
         wanted = omega - holds
         while size != wanted:
             if used >= extra.size:
+                sizes[i] = size
                 return i, used
             product = (extra[used] & _LOW) * bound
             used += 1

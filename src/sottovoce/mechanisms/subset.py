@@ -101,14 +101,13 @@ class SubsetSelection(BitVectorMechanism):
             draws.bernoulli(about, lanes[where.start * width // 8 : -(-where.stop * width // 8)])
             coins = truth[: (codes.size + 63) // 64]
             draws.bernoulli(self.holds, coins)
+            target = rows[where]
+            target[:, -1] &= mask
+            wide = target.view(np.uint64) if width % 8 == 0 else target
+            sizes = np.bitwise_count(wide).sum(axis=1, dtype=np.int64)
+            bits = coins.view(np.uint8)
             resize = partial(
-                kernels.resize_subsets,
-                rows[where],
-                codes,
-                coins.view(np.uint8),
-                self.domain.size,
-                self.omega,
-                mask,
+                kernels.resize_subsets, target, sizes, codes, bits, self.domain.size, self.omega
             )
             draws.until_done(codes.size, resize)
         return self.reports(source, bits=rows)
