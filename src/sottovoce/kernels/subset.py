@@ -23,26 +23,34 @@ def resize_subsets(rows, sizes, codes, truth, d, omega, start, extra, used):
     bound = np.uint64(d)
     for i in range(start, rows.shape[0]):
         code = np.int64(codes[i])
-        size = sizes[i] - ((rows[i, code >> 3] >> (code & 7)) & 1)
-        rows[i, code >> 3] &= ~(1 << (code & 7))
+        own_byte, own_bit = code >> 3, np.uint8(1 << (code & 7))
+        size = sizes[i] - (rows[i, own_byte] >> (code & 7) & 1)
         holds = (truth[i >> 3] >> (i & 7)) & 1
         wanted = omega - holds
-        while size != wanted:
-            if used >= extra.size:
-                sizes[i] = size
-                return i, used
+        # No branch on whether a picked bit is set: it could not be predicted. While values are
+        # added the truth's bit is set, and while they are removed it is clear, so that picking
+        # the truth changes nothing.
+        rows[i, own_byte] |= own_bit
+        while size < wanted and used < extra.size:
             product = (extra[used] & _LOW) * bound
             used += 1
-            if (product & _LOW) < limit:
-                continue
-            v = np.int64(product >> _HALF)
-            is_set = (rows[i, v >> 3] >> (v & 7)) & 1
-            if size < wanted and not is_set and v != code:
-                rows[i, v >> 3] |= 1 << (v & 7)
-                size += 1
-            elif size > wanted and is_set:
-                rows[i, v >> 3] &= ~(1 << (v & 7))
-                size -= 1
+            if (product & _LOW) >= limit:
+                v = np.int64(product >> _HALF)
+                byte = rows[i, v >> 3]
+                rows[i, v >> 3] = byte | np.uint8(1 << (v & 7))
+                size += 1 - ((byte >> (v & 7)) & 1)
+        rows[i, own_byte] &= ~own_bit
+        while size > wanted and used < extra.size:
+            product = (extra[used] & _LOW) * bound
+            used += 1
+            if (product & _LOW) >= limit:
+                v = np.int64(product >> _HALF)
+                byte = rows[i, v >> 3]
+                rows[i, v >> 3] = byte & ~np.uint8(1 << (v & 7))
+                size -= (byte >> (v & 7)) & 1
+        if size != wanted:
+            sizes[i] = size
+            return i, used
         if holds:
-            rows[i, code >> 3] |= 1 << (code & 7)
+            rows[i, own_byte] |= own_bit
     return rows.shape[0], used
