@@ -97,9 +97,12 @@ def place_truth(rows, codes, truth, last_mask):
 
 @njit(cache=True, nogil=True, inline="always")
 def _add3(a, b, c):
-    """Carry-save adder: (sum, carry) of three bit vectors."""
-    half = a ^ b
-    return half ^ c, (a & b) | (half & c)
+    """Carry-save adder: (sum, carry) of three bit vectors.
+
+    Written without a shared a ^ b: three-input instructions then take the sum in one step and the
+    carry in two.
+    """
+    return a ^ b ^ c, (a & b) | (c & (a | b))
 
 
 @njit(cache=True, nogil=True)
