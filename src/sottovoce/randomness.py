@@ -125,9 +125,7 @@ class Source(ABC):
 
         The array is padded to whole 64-bit words; bits from n on are random as well.
         """
-        lanes = np.empty((n + 63) // 64, np.uint64)
-        self.draws().bernoulli(probability, lanes)
-        return lanes.view(np.uint8)
+        return self.draws().coins(probability, n)
 
     def below(self, bound: int, n: int) -> NDArray[np.uint32]:
         """n independent integers, exactly uniform on 0..bound-1."""
@@ -176,6 +174,12 @@ class Draws:
                 done, self._used = kernels.settle(
                     out, ties, planes, upper, lower, done, self._extra, 0
                 )
+
+    def coins(self, probability: Probability, n: int) -> NDArray[np.uint8]:
+        """At least n such bits in bytes, least significant first; the rest is random, too."""
+        lanes = np.empty((n + 63) // 64, np.uint64)
+        self.bernoulli(probability, lanes)
+        return lanes.view(np.uint8)
 
     def each(
         self,

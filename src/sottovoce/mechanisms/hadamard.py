@@ -18,7 +18,7 @@ supported depends on whether it shares the block.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -27,11 +27,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..domain import Domain, Label, code_dtype
+from ..domain import Label, code_dtype
 from ..errors import ParameterError, WireError
 from ..estimate import Floats
 from ..likelihood import Fit, em
-from ..mechanism import Channel, LinearMechanism, Method
+from ..mechanism import TOO_SMALL, Channel, LinearMechanism, Method
 from ..randomness import Probability, Source, exp
 from ..report import Column, Reports
 from .registry import register
@@ -57,19 +57,10 @@ class HadamardResponse(LinearMechanism):
     (4, 256)
     """
 
-    def __init__(
-        self,
-        domain: Domain | int | Sequence[Label],
-        *,
-        epsilon: float,
-        study: bytes | None = None,
-    ) -> None:
-        super().__init__(domain, epsilon=epsilon, study=study)
+    def validate(self) -> None:
+        super().validate()
         if self._gap <= 0:
-            raise ParameterError(
-                f"epsilon is {self.epsilon!r}, so small that reports would say nothing; "
-                "use at least 1e-9"
-            )
+            raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
     @property
     def blocks(self) -> int:

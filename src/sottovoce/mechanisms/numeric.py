@@ -20,7 +20,7 @@ from ..errors import EstimateError, ParameterError, WireError
 from ..estimate import Estimate, bootstrap
 from ..guarantee import Guarantee
 from ..likelihood import SLACK, Fit, em
-from ..mechanism import SEEDED, Channel, Mechanism, Method, warn_if_useless
+from ..mechanism import SEEDED, TOO_SMALL, Channel, Mechanism, Method, warn_if_useless
 from ..randomness import Probability, Source
 from ..ranges import Range
 from ..report import Column, Reports
@@ -45,11 +45,11 @@ class NumericMechanism(Mechanism):
         study: bytes | None = None,
     ) -> None:
         super().__init__(Range.of(domain), epsilon=epsilon, study=study)
+
+    def validate(self) -> None:
+        super().validate()
         if any(grid.slope <= 0 for grid in self.grids.values()):
-            raise ParameterError(
-                f"epsilon is {self.epsilon!r}, so small that reports would say nothing; "
-                "use at least 1e-9"
-            )
+            raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
     @property
     @abstractmethod

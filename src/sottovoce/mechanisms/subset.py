@@ -29,7 +29,7 @@ from ..mechanism import Channel
 from ..randomness import BITS, Probability, Source, exp
 from ..report import Reports
 from .registry import register
-from .unary import BLOCK_BYTES, BitVectorMechanism
+from .unary import BitVectorMechanism
 
 
 @register("subset")
@@ -89,25 +89,17 @@ class SubsetSelection(BitVectorMechanism):
     def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
         """Each participant's side: a random set of about the right size, made exact."""
         source = self.source(source)
-        width = self.layout[0].width
-        n, blocks = self.domain.blocks(values, most=max(8, BLOCK_BYTES // width // 8 * 8))
-        lanes = np.empty((n * width + 7) // 8, np.uint64)
-        rows = lanes.view(np.uint8)[: n * width].reshape(n, width)
-        truth = np.empty(BLOCK_BYTES // 64 + 1, np.uint64)
         draws = source.draws()
+        rows, blocks = self.row_blocks(values)
         about = _about(self.omega, self.domain.size)
-        mask = np.uint8(self.last_mask)
-        for where, codes in blocks:  # a block starts at a multiple of 8 rows: at a whole word
-            draws.bernoulli(about, lanes[where.start * width // 8 : -(-where.stop * width // 8)])
-            coins = truth[: (codes.size + 63) // 64]
-            draws.bernoulli(self.holds, coins)
-            target = rows[where]
-            target[:, -1] &= mask
-            wide = target.view(np.uint64) if width % 8 == 0 else target
+        for codes, lanes, some in blocks:
+            draws.bernoulli(about, lanes)
+            some[:, -1] &= np.uint8(self.last_mask)
+            wide = some.view(np.uint64) if some.shape[1] % 8 == 0 else some
             sizes = np.bitwise_count(wide).sum(axis=1, dtype=np.int64)
-            bits = coins.view(np.uint8)
+            holds = draws.coins(self.holds, codes.size)
             resize = partial(
-                kernels.resize_subsets, target, sizes, codes, bits, self.domain.size, self.omega
+                kernels.resize_subsets, some, sizes, codes, holds, self.domain.size, self.omega
             )
             draws.until_done(codes.size, resize)
         return self.reports(source, bits=rows)

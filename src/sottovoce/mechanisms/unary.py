@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..domain import Label
+from ..domain import Codes, Label
 from ..errors import WireError
 from ..mechanism import Channel, PureMechanism, product_row
 from ..randomness import Probability, Source
 from ..report import Column, Reports
 
-BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
+_BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
 
 
 class BitVectorMechanism(PureMechanism):
@@ -45,6 +45,26 @@ class BitVectorMechanism(PureMechanism):
             raise WireError(
                 f"a report sets bits beyond its {self.domain.size} values; these must be zero"
             )
+
+    def row_blocks(
+        self, values: Any
+    ) -> tuple[NDArray[np.uint8], Iterator[tuple[Codes, NDArray[np.uint64], NDArray[np.uint8]]]]:
+        """Room for everyone's bits, and an iterator over blocks of it that stay in the cache.
+
+        A block is (codes, the words that its bits begin in, the same bits as rows). It starts at a
+        multiple of eight rows, so at a whole word.
+        """
+        width = self.layout[0].width
+        n, blocks = self.domain.blocks(values, most=max(8, _BLOCK_BYTES // width // 8 * 8))
+        lanes = np.empty((n * width + 7) // 8, np.uint64)
+        rows = lanes.view(np.uint8)[: n * width].reshape(n, width)
+
+        def walk() -> Iterator[tuple[Codes, NDArray[np.uint64], NDArray[np.uint8]]]:
+            for where, codes in blocks:
+                words = slice(where.start * width // 8, -(-where.stop * width // 8))
+                yield codes, lanes[words], rows[where]
+
+        return rows, walk()
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
         rows = np.require(reports.columns["bits"], requirements=["C"])
@@ -94,18 +114,12 @@ class UnaryMechanism(BitVectorMechanism):
     def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
         """Each participant's side: draw every bit, then the true one anew."""
         source = self.source(source)
-        width = self.layout[0].width
-        n, blocks = self.domain.blocks(values, most=max(8, BLOCK_BYTES // width // 8 * 8))
-        lanes = np.empty((n * width + 7) // 8, np.uint64)
-        rows = lanes.view(np.uint8)[: n * width].reshape(n, width)
-        truth = np.empty(BLOCK_BYTES // 64 + 1, np.uint64)
         draws = source.draws()
-        for where, codes in blocks:  # a block starts at a multiple of 8 rows: at a whole word
-            words = slice(where.start * width // 8, -(-where.stop * width // 8))
-            draws.bernoulli(self.other_bit, lanes[words])
-            coins = truth[: (codes.size + 63) // 64]
-            draws.bernoulli(self.true_bit, coins)
-            kernels.place_truth(rows[where], codes, coins.view(np.uint8), np.uint8(self.last_mask))
+        rows, blocks = self.row_blocks(values)
+        for codes, lanes, some in blocks:
+            draws.bernoulli(self.other_bit, lanes)
+            truth = draws.coins(self.true_bit, codes.size)
+            kernels.place_truth(some, codes, truth, np.uint8(self.last_mask))
         return self.reports(source, bits=rows)
 
     def every_report(self) -> Reports:
