@@ -129,10 +129,10 @@ def section(peers: list[Any], results: list[Result], heavy: Decode, guess: list[
     return f"""## Against other libraries
 
 One core, ε = {EPSILON:g}, reports per second. Every library runs at its own n: as many people as it
-handles in {FULL.seconds:g} s, or as fit in memory. The peers take reports one by one, so more people
-would hardly change their rate; pure-ldp's Hadamard decode, which ends in one transform, is given
-millions to spread it over. Only what is marked as such is extrapolated. "Times faster" is our speed
-over theirs.
+handles in {FULL.seconds:g} s, or as fit in memory. The peers take reports one by one, so that more
+people would hardly change their rate; pure-ldp's Hadamard decode, which ends in one transform, is
+given millions to spread it over. Only what is marked as such is extrapolated. "Times faster" is our
+speed over theirs.
 Numbers: ours is the piecewise mechanism, theirs Laplace noise; diffprivlib has randomised response
 for two values only; multi-freq-ldpy's aggregators also clip and rescale.
 

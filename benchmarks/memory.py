@@ -1,0 +1,97 @@
+"""How much memory a large file takes: the command line in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from .machine import Effort
+
+PEOPLE = 50_000_000
+VALUES = ("car", "train", "bike", "foot", "work from home", "other")
+WANTED_MB = 500
+
+
+@dataclass(frozen=True)
+class Run:
+    """One command on one file."""
+
+    name: str
+    people: int
+    seconds: float
+    megabytes: float
+
+
+def measure(effort: Effort) -> list[Run]:
+    """Randomise and aggregate a file of made-up answers."""
+    people = effort.people(PEOPLE)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        answers = folder / "answers.csv"
+        _write(answers, people)
+        size = answers.stat().st_size / 1e6
+        question = ["--title", "Commute", "--question", "commute", "--epsilon", "1"]
+        _command(folder, ["study", "new", "s.toml", *question, "--values", ",".join(VALUES)])
+        usual = ["--study", "s.toml"]
+        commands = {
+            f"randomise, CSV of {size:,.0f} MB": [
+                "randomise", "answers.csv", *usual, "--out", "r.svr"
+            ],
+            "aggregate": ["aggregate", "r.svr", *usual, "--out", "c.sva"],
+            "estimate": ["estimate", "c.sva", *usual],
+        }  # fmt: skip
+        return [Run(key, people, *_command(folder, words)) for key, words in commands.items()]
+
+
+def section(runs: list[Run]) -> str:
+    """The part of the page."""
+    lines = [
+        "## Large files",
+        "",
+        "The command line on a file of made-up answers, six values; the most memory that the process",
+        f"held at any time (wanted: below {WANTED_MB} MB).",
+        "",
+        "| command | people | seconds | memory, MB |",
+        "| --- | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {run.name} | {run.people:,} | {run.seconds:.1f} | {run.megabytes:,.0f} |"
+        for run in runs
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _write(path: Path, people: int) -> None:
+    block = "\n".join(VALUES[k * k % len(VALUES)] for k in range(100_000)) + "\n"
+    with path.open("w") as stream:
+        stream.write("commute\n")
+        for _ in range(people // 100_000):
+            stream.write(block)
+        stream.write("car\n" * (people % 100_000))
+
+
+def _command(folder: Path, words: list[str]) -> tuple[float, float]:
+    """Seconds and megabytes of one command."""
+    environment = {**os.environ, "SOTTOVOCE_RECEIPTS": str(folder / "receipts")}
+    code = "import sys; from sottovoce.cli import main; main(sys.argv[1:])"
+    watcher = (
+        "import resource, subprocess, sys, time; start = time.perf_counter();"
+        "subprocess.run([sys.executable, '-c', *sys.argv[1:]], check=True, stdout=2);"
+        "print(time.perf_counter() - start,"
+        "resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", watcher, code, *words],
+        cwd=folder,
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    seconds, kilobytes = done.stdout.split()[-2:]
+    return float(seconds), float(kilobytes) / 1e3
