@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import Any
 
 FIELD = re.compile(r"^([A-Z][a-z]+) {2,}(\S.*)$")
-LITERAL = re.compile(r"(``.+?``|`[^`]+`)")
+LITERAL = re.compile(r"(``.+?``|`[^`]+`|(?<!\w)\*[^\s*][^*]*\*(?!\w))")  # and emphasis
 RAISED = re.compile(r"\^(?:\{([^}]+)\}|\(([^)]+)\)|([−-]?\w+))")
 LOWERED = re.compile(r"(?<=\w)_(\w)(?!\w)|(?<=\u0302)_(\w)(?!\w)")
 

@@ -124,6 +124,8 @@ def folder(keep: Path | None = None) -> Iterator[Path]:
             yield place
         finally:
             os.chdir(here)
+            if "matplotlib.pyplot" in sys.modules:  # a page leaves its figures open
+                sys.modules["matplotlib.pyplot"].close("all")
             del os.environ["SOTTOVOCE_RECEIPTS"]
             if receipts is not None:
                 os.environ["SOTTOVOCE_RECEIPTS"] = receipts
@@ -149,7 +151,7 @@ def renew(page: Path) -> bool:
                 changed.append((block.shown, printed.rstrip().splitlines()))
         for picture in place.glob("*.png"):
             target = DOCS / "img" / picture.name
-            if not target.exists():
+            if f"img/{picture.name}" in "\n".join(lines) and not target.exists():
                 target.write_bytes(picture.read_bytes())
     for shown, real in reversed(changed):
         lines[shown.start : shown.end] = [line.rstrip() for line in real]
