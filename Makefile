@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
 
-test: lint types imports unit docs
+test: lint types imports unit docs peers
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
@@ -43,7 +43,7 @@ $(PEERS)/ready: pyproject.toml requirements.lock benchmarks/peers.lock
 	@$(PYTHON) -m venv $(PEERS) && echo '*' > $(PEERS)/.gitignore
 	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile \
 	  --constraint requirements.lock --requirement benchmarks/peers.lock \
-	  --editable '.[plot]' pytest hypothesis
+	  --editable '.[plot,files]' pytest hypothesis
 	@touch $@
 
 $(VENV)/python:
@@ -65,4 +65,4 @@ $(VENV)/ready-dev: $(VENV)/ready
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(PEERS) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from . import accuracy, ours, peers, scaling
+from . import accuracy, audits, memory, ours, peers, scaling
 from .machine import FULL, QUICK, Effort, cores, describe
 
 HEADER = """# Benchmarks
@@ -32,6 +32,8 @@ def page(effort: Effort, picture: Path) -> str:
     heavy = ours.decode(effort)
     with cores(1):
         guesses = peers.guesses(rivals, heavy.n, effort)
+    examined = audits.measure(effort)
+    files = memory.measure(effort)
     scaling.plot(lines, picture)
     parts = [
         HEADER,
@@ -39,6 +41,8 @@ def page(effort: Effort, picture: Path) -> str:
         peers.section(rivals, results, heavy, guesses),
         accuracy.section(clipping, likely),
         scaling.section(lines, f"{picture.parent.name}/{picture.name}"),
+        memory.section(files),
+        audits.section(examined),
         f"Machine: {machine}. The run took {time.perf_counter() - start:.0f} s.\n",
     ]
     return "\n".join(parts)

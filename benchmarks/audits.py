@@ -15,7 +15,7 @@ from sottovoce.guarantee import LDP, Promise
 from .machine import EPSILON, Effort
 
 D = 4
-CONFIDENCE = 0.95
+CONFIDENCE = 0.999
 
 
 @dataclass(frozen=True)
@@ -102,10 +102,10 @@ def section(found: list[Audited]) -> str:
     lines = [
         "## Audits",
         "",
-        f"`sv.audit` on {D} values at a claimed ε = {EPSILON:g}: {first.trials:,} reports each, half to",
-        f"choose what to look at and half to test it, confidence {first.confidence:g}. A bound above",
-        "the claim would refute it; one below proves nothing, and a non-cryptographic generator, as",
-        "the peers use, is a fault that no such test can see. One false alarm in twenty is expected.",
+        f"`sv.audit` on {D} values at a claimed ε = {EPSILON:g}: {first.trials:,} reports each,",
+        f"half to choose what to look at and half to test it, confidence {first.confidence:g}. A",
+        "bound above the claim would refute it. One below proves nothing; and a generator that is",
+        "not cryptographic, as the peers use, is a fault that no such test can see.",
         "",
         "| library | mechanism | ε is at least | claim |",
         "| --- | --- | ---: | --- |",

@@ -52,8 +52,8 @@ def section(runs: list[Run]) -> str:
     lines = [
         "## Large files",
         "",
-        "The command line on a file of made-up answers, six values; the most memory that the process",
-        f"held at any time (wanted: below {WANTED_MB} MB).",
+        "The command line on a file of made-up answers, six values; the most memory that the",
+        f"process held at any time (wanted: below {WANTED_MB} MB).",
         "",
         "| command | people | seconds | memory, MB |",
         "| --- | ---: | ---: | ---: |",

@@ -21,6 +21,9 @@ def window_response(words, roundings, positions, steps, window, upper, lower, ou
     top = upper >> _HALF
     rest = (upper << _HALF) | (lower >> _HALF)
     last = lower << _HALF
+    within, beyond = np.uint64(window), np.uint64(steps)
+    least_within = np.uint64(2**32) % within  # a division: not once per person
+    least_beyond = np.uint64(2**32) % beyond
     for k in range(out.size):
         scaled = positions[k] * steps
         i = np.int64(scaled)
@@ -30,26 +33,24 @@ def window_response(words, roundings, positions, steps, window, upper, lower, ou
         coin = word >> _HALF
         inside = coin < top
         at = used
-        bound = np.uint64(window if inside else steps)
+        bound = within if inside else beyond
+        limit = least_within if inside else least_beyond
         product = (word & _LOW) * bound
-        limit = np.uint64(2**32) % bound
         if coin == top:
             # Tied: more bits decide. Both picks are drawn whatever they say, because a lane that
             # runs out of words starts again, and outcomes that need fewer would be favoured.
             if at + 3 > extra.size:
                 return k, used
             inside = extra[at] < rest or (extra[at] == rest and extra[at + 1] < last)
-            outer = (extra[at + 2] & _LOW) * np.uint64(steps)  # a power of two: never rejected
+            outer = (extra[at + 2] & _LOW) * beyond  # a power of two: never rejected
             at += 3
-            bound = np.uint64(window)
-            limit = np.uint64(2**32) % bound
             product = np.uint64(0)
             accepted = False
             while not accepted:
                 if at >= extra.size:
                     return k, used
-                product = (extra[at] & _LOW) * bound
-                accepted = (product & _LOW) >= limit
+                product = (extra[at] & _LOW) * within
+                accepted = (product & _LOW) >= least_within
                 at += 1
             if not inside:
                 product = outer
