@@ -147,11 +147,9 @@ class Estimate:
             )
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * self.std_error
         low, high = self.values - half, self.values + half
-        return (
-            Interval(np.maximum(low, 0), np.minimum(high, 1))
-            if self.biased
-            else Interval(low, high)
-        )
+        if self.biased and self.shares:
+            low, high = np.maximum(low, 0), np.minimum(high, 1)
+        return Interval(low, high)
 
     def project(self, method: str = "norm-sub") -> Estimate:
         """A valid distribution near this one: no negative value, sum one. Biased, and marked so.
