@@ -84,40 +84,47 @@ def run_grr(given, codes, size, numerator, extra, used=0):
     return out, done, used
 
 
-def grr_reference(word: int, code: int, size: int, numerator: int, half: int, fresh) -> int:
-    """One report: the high half is the coin, the low half the pick; ties and rejections redraw."""
-    high, low = word >> half, word & ((1 << half) - 1)
-    top = numerator >> (128 - half)
-    redrawn = high == top or low * (size - 1) % (1 << half) < (1 << half) % (size - 1)
+def bits_of(size: int) -> tuple[int, int]:
+    """How many bits of a word are the coin, and how many the pick."""
+    return (12, 20) if size <= 4096 else (32, 32)
+
+
+def grr_reference(word: int, code: int, size: int, numerator: int, fresh) -> int:
+    """One report: the high bits are the coin, the low ones the pick; ties and rejections redraw."""
+    coin, pick = bits_of(size)
+    high, low = word >> pick, word & ((1 << pick) - 1)
+    top = numerator >> (128 - coin)
+    redrawn = high == top or low * (size - 1) % (1 << pick) < (1 << pick) % (size - 1)
     coins = [next(fresh), next(fresh)] if high == top else []
-    if below_threshold(format(high, f"0{half}b"), numerator, iter(coins)):
+    if below_threshold(format(high, f"0{coin}b"), numerator, iter(coins)):
         return code
     if redrawn:
         other = multiply_shift(size - 1, next(fresh), 32, fresh)
     else:
-        other = low * (size - 1) >> half
+        other = low * (size - 1) >> pick
     return other + (other >= code)
 
 
-def special_words(size: int, numerator: int, half: int, rng) -> list[int]:
-    """Ties with low halves of every kind, and rejections with high halves on both sides."""
-    top = numerator >> (128 - half)
-    lows = [0, 1, (1 << half) - 1, *rejected(size - 1, half)[:20]]
-    highs = [top, top - 1, top + 1, 0, (1 << half) - 1]
-    return [high << half | low for high, low in product(highs, lows)]
+def special_words(size: int, numerator: int) -> list[int]:
+    """Ties with low bits of every kind, and rejections with high bits on both sides."""
+    coin, pick = bits_of(size)
+    top = numerator >> (128 - coin)
+    lows = [0, 1, (1 << pick) - 1, *rejected(size - 1, pick)[:20]]
+    highs = [top, top - 1, top + 1, 0, (1 << coin) - 1]
+    return [high << pick | low for high, low in product(highs, lows)]
 
 
 @pytest.mark.parametrize("size", [2, 3, 4, 100, 1000, 4096, 4097, 70_000])
 def test_each_report_alone_is_the_reference(size: int) -> None:
-    half = 16 if size <= 4096 else 32
-    word_type = np.uint32 if half == 16 else np.uint64
+    coin, pick = bits_of(size)
+    word_type = np.uint32 if coin + pick == 32 else np.uint64
     code_type = np.uint8 if size <= 256 else np.uint16 if size <= 65_536 else np.uint32
     rng = np.random.default_rng(size)
-    rest = (T << half) % (1 << 128)
+    rest = (T << coin) % (1 << 128)
     near = [rest >> 64, (rest >> 64) - 1, (rest >> 64) + 1, rest & ALL, (rest & ALL) - 1]
     for word in [
-        *special_words(size, T, half, rng),
-        *as_ints(words(rng, 50) >> np.uint64(64 - 2 * half)),
+        *special_words(size, T),
+        *as_ints(words(rng, 50) >> np.uint64(64 - coin - pick)),
     ]:
         for code in {0, 1, size // 2, size - 1}:
             extra = seldom(rng, 64, near + rejected(size - 1), 0.6)
@@ -125,29 +132,29 @@ def test_each_report_alone_is_the_reference(size: int) -> None:
                 np.array([word], word_type), np.array([code], code_type), size, T, extra
             )
             assert done == 1
-            expected = grr_reference(word, code, size, T, half, iter(as_ints(extra)))
+            expected = grr_reference(word, code, size, T, iter(as_ints(extra)))
             assert int(out[0]) == expected
 
 
 @pytest.mark.parametrize("size", [2, 5, 4096, 4097, 70_000])
 def test_a_whole_block_is_the_reference(size: int) -> None:
     # Every reserve word is the same, so that it does not matter which lane takes which.
-    half = 16 if size <= 4096 else 32
-    word_type = np.uint32 if half == 16 else np.uint64
+    coin, pick = bits_of(size)
+    word_type = np.uint32 if coin + pick == 32 else np.uint64
     rng = np.random.default_rng(size)
-    rest = (T << half) % (1 << 128)
+    rest = (T << coin) % (1 << 128)
     for same in (0, ALL, rest >> 64, (rest >> 64) - 1, 1 << 31, 0xFFFF_FFFF_7FFF_FFFF):
         if same & 0xFFFF_FFFF in [w & 0xFFFF_FFFF for w in rejected(size - 1)[:-2]]:
             continue  # would be rejected for ever
         n = 1000
-        given = seldom(rng, n, special_words(size, T, half, rng), 0.3)
-        given = (given & np.uint64((1 << 2 * half) - 1)).astype(word_type)
+        given = seldom(rng, n, special_words(size, T), 0.3)
+        given = (given & np.uint64((1 << coin + pick) - 1)).astype(word_type)
         codes = rng.integers(0, size, n).astype(np.uint32)
         extra = np.full(4 * n, same, np.uint64)
         out, done, _ = run_grr(given, codes, size, T, extra)
         assert done == n
         expected = [
-            grr_reference(w, c, size, T, half, iter([same] * 8))
+            grr_reference(w, c, size, T, iter([same] * 8))
             for w, c in zip(as_ints(given), as_ints(codes), strict=True)
         ]
         assert as_ints(out) == expected
@@ -155,12 +162,12 @@ def test_a_whole_block_is_the_reference(size: int) -> None:
 
 def test_a_block_that_ran_out_of_words_is_done_by_the_next_call() -> None:
     # Ties everywhere and a small reserve: through refills, no report is left undone.
-    top = T >> 112
+    top = T >> 116
     n, size = 1000, 5
 
     def script(call: int, count: int) -> np.ndarray:
         if call == 0:
-            return np.full(count, (top << 16) * 0x1_0000_0001, np.uint64)
+            return np.full(count, (top << 20) * 0x1_0000_0001, np.uint64)
         return np.zeros(count, np.uint64)  # below the threshold: everyone keeps the answer
 
     codes = np.arange(n, dtype=np.uint8) % size
@@ -182,9 +189,9 @@ def test_running_out_of_words_does_not_change_the_odds(reserve: int) -> None:
     # of a reserve that may run out, and of the next one, are equally likely; so must the four
     # outcomes be. A reserve that runs out more often after some outcome than after another, and
     # then starts the block again, would favour the outcomes that use few words.
-    top = 0x8123
-    numerator = top << 112 | 1 << 111
-    given = np.full(2, top << 16, np.uint32)
+    top = 0x812
+    numerator = top << 116 | 1 << 115
+    given = np.full(2, top << 20, np.uint32)
     codes = np.zeros(2, np.uint8)
     outcomes: Counter[tuple[int, ...]] = Counter()
     for first in product((0, ALL), repeat=reserve):
@@ -204,13 +211,13 @@ def test_running_out_of_words_does_not_change_the_odds(reserve: int) -> None:
 
 def test_the_plain_sampler_uses_the_reserve_only_where_it_must() -> None:
     # A lane that neither ties nor is rejected takes nothing, whatever the reserve holds.
-    size, half = 5, 16
-    top = T >> 112
-    clear = np.array([(top - 5) << 16 | 3, (top + 5) << 16 | 0x8001] * 64, np.uint32)
+    size = 5
+    top = T >> 116
+    clear = np.array([(top - 5) << 20 | 3, (top + 5) << 20 | 0x80001] * 64, np.uint32)
     codes = np.zeros(128, np.uint8)
     out, done, used = run_grr(clear, codes, size, T, np.zeros(0, np.uint64))
     assert (done, used) == (128, 0)
-    expected = [grr_reference(w, 0, size, T, half, iter(())) for w in as_ints(clear)]
+    expected = [grr_reference(w, 0, size, T, iter(())) for w in as_ints(clear)]
     assert as_ints(out) == expected
 
 

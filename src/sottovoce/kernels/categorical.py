@@ -10,7 +10,7 @@ _HALF = np.uint64(32)
 _WORD = np.uint64(64)
 _NO = np.uint64(0)
 _YES = np.uint64(1)
-_BLOCK = 128
+_BLOCK = 1024
 
 
 @njit(cache=True, nogil=True)
@@ -69,31 +69,33 @@ def _grr_lane(code, high, size, half, upper, lower, extra, used):
 
 # The two block loops are the same in 32-bit and in 64-bit arithmetic, without comparisons:
 # x >> 31 (or 63) is -1 for a negative x. That, and casts that keep numba from widening, is what
-# the compiler turns into full vectors; the result is negative when some lane must be done again.
+# the compiler turns into full vectors. A lane that must be done again is flagged.
 
 
 @njit(cache=True, nogil=True)
-def _grr_block32(words, codes, others, top, limit, out):
-    """Halves of 16 bits; others < 2^15."""
+def _grr_block32(words, codes, others, top, limit, out, again):
+    """A coin of 12 bits and a pick of 20; others < 2^12."""
     i32, u32 = np.int32, np.uint32
-    redo = i32(0)
+    some = i32(0)
     for i in range(out.size):
         code = i32(codes[i])
-        high = i32(words[i] >> u32(16))
-        product = u32(i32(words[i] & u32(0xFFFF)) * i32(others))
-        other = i32(product >> u32(16))
+        high = i32(words[i] >> u32(20))
+        product = u32(u32(words[i] & u32(0xFFFFF)) * u32(others))
+        other = i32(product >> u32(20))
         other = i32(other + i32(1) + i32(i32(other - code) >> i32(31)))
         keep = i32(i32(high - i32(top)) >> i32(31))
         out[i] = i32(other ^ i32(i32(other ^ code) & keep))
         tied = i32(i32(high ^ i32(top)) - i32(1))
-        redo = i32(redo | tied | i32(i32(product & u32(0xFFFF)) - i32(limit)))
-    return redo < 0
+        redo = i32(tied | i32(i32(product & u32(0xFFFFF)) - i32(limit)))
+        again[i] = u32(redo) >> u32(31)
+        some = i32(some | redo)
+    return some < 0
 
 
 @njit(cache=True, nogil=True)
-def _grr_block64(words, codes, others, top, limit, out):
-    """Halves of 32 bits; others < 2^31."""
-    redo = np.int64(0)
+def _grr_block64(words, codes, others, top, limit, out, again):
+    """A coin of 32 bits and a pick of 32; others < 2^31."""
+    some = np.int64(0)
     for i in range(out.size):
         code = np.int64(codes[i])
         high = np.int64(words[i] >> _HALF)
@@ -101,43 +103,50 @@ def _grr_block64(words, codes, others, top, limit, out):
         other = product >> 32
         other += 1 + ((other - code) >> 63)
         out[i] = other ^ ((other ^ code) & ((high - top) >> 63))
-        redo |= ((high ^ top) - 1) | ((product & 0xFFFFFFFF) - limit)
-    return redo < 0
+        redo = ((high ^ top) - 1) | ((product & 0xFFFFFFFF) - limit)
+        again[i] = np.uint64(redo) >> np.uint64(63)
+        some |= redo
+    return some < 0
 
 
 @njit(cache=True, nogil=True)
 def grr(words, codes, size, upper, lower, out, extra, used):
     """Keep codes[i] with probability T/2^128, else one of the others; (done, extra words used).
 
-    One word of 32 or 64 bits per report: its high half is compared with the threshold, its low
-    half picks among the others. A block runs without branches; lanes that tied or were rejected
-    are done again exactly. When `extra` runs out, the block is left for the next call.
+    One word of 32 or 64 bits per report: its high bits are compared with the threshold, its low
+    bits pick among the others. A block runs without branches; lanes that tied or were rejected
+    are done again exactly. When `extra` runs out, the lane is left for the next call.
     """
-    half = np.uint64(words.itemsize * 4)
-    low = (_YES << half) - _YES
+    coin = np.uint64(12 if words.itemsize == 4 else 32)
+    low = (_YES << (np.uint64(words.itemsize * 8) - coin)) - _YES
     others = np.int64(size - 1)
     limit = np.int64((low + _YES) % np.uint64(others))
-    top = np.int64(upper >> (_WORD - half))
+    top = np.int64(upper >> (_WORD - coin))
+    flags = np.zeros(_BLOCK, np.uint8)
+    eights = flags.view(np.uint64)
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
         some_words, some_codes, some_out = words[start:stop], codes[start:stop], out[start:stop]
+        again = flags[: stop - start]
         if words.itemsize == 4:
-            redo = _grr_block32(some_words, some_codes, others, top, limit, some_out)
+            redo = _grr_block32(some_words, some_codes, others, top, limit, some_out, again)
         else:
-            redo = _grr_block64(some_words, some_codes, others, top, limit, some_out)
+            redo = _grr_block64(some_words, some_codes, others, top, limit, some_out, again)
         if not redo:
             continue
-        for i in range(start, stop):
-            word = np.uint64(words[i])
-            high = np.int64(word >> half)
-            if high == top or np.int64(((word & low) * np.uint64(others)) & low) < limit:
-                report, after = _grr_lane(
-                    np.uint64(codes[i]), np.uint64(high), size, half, upper, lower, extra, used
-                )
-                if after > extra.size:
-                    return start, used
-                used = after
-                out[i] = report
+        for eight in range((stop - start + 7) // 8):
+            if eights[eight] == 0:
+                continue
+            for i in range(start + 8 * eight, min(start + 8 * eight + 8, stop)):
+                if flags[i - start]:
+                    high = np.uint64(words[i]) >> (np.uint64(words.itemsize * 8) - coin)
+                    report, after = _grr_lane(
+                        np.uint64(codes[i]), high, size, coin, upper, lower, extra, used
+                    )
+                    if after > extra.size:
+                        return i, used
+                    used = after
+                    out[i] = report
     return out.size, used
 
 

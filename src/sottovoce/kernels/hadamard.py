@@ -91,13 +91,13 @@ def hadamard_response(words, codes, block_bits, size_bits, upper, lower, out, ex
             at = used
             if coin == top:
                 if at + 2 > extra.size:
-                    return start, used
+                    return i, used
                 less = extra[at] < rest or (extra[at] == rest and extra[at + 1] < last)
                 inside = np.int64(-1 if less else 0)
                 at += 2
             while (product & 0xFFFF) < limit:
                 if at >= extra.size:
-                    return start, used
+                    return i, used
                 product = np.int64(extra[at] & _LOW) * halves
                 at += 1
             used = at
