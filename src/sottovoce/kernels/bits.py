@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .vectors import wide_vectors
+
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _WIDE = 64  # words of a row that are counted together
@@ -24,6 +26,7 @@ def bernoulli(words, planes, upper, lower, out, undecided, extra, used):
 
     `words` holds `planes` bit planes of `out.size` words each, plane-major, `planes` <= 64.
     """
+    wide_vectors()
     size = out.size
     for start in range(0, size, _STRIP):
         stop = min(start + _STRIP, size)
@@ -114,6 +117,7 @@ def _sixteen(words, at, stride, size, planes, carry, to):
     distance between planes: with a view for each, or an offset, the compiler cannot prove that
     they do not overlap, and gives up on vector instructions.
     """
+    wide_vectors()
     for j in range(size):
         i = at + j
         ones, a = _add3(planes[j], words[i], words[i + stride])
@@ -141,6 +145,7 @@ def _sixteen(words, at, stride, size, planes, carry, to):
 @njit(cache=True, nogil=True)
 def _strip(words, at, stride, size, groups, planes, scratch):
     """Bit-sliced counts of `groups` <= 256 groups of 16 rows: planes 0..12 of weight 2^k."""
+    wide_vectors()
     planes[:] = np.uint64(0)
     scratch[:] = np.uint64(0)
     low, middle = planes[: 4 * _WIDE], planes[4 * _WIDE : 8 * _WIDE]
@@ -178,6 +183,7 @@ def column_counts(rows):
     strips, so that one pass works on at most 512 bytes of 16 rows. `rows` is C-contiguous and
     8-byte aligned.
     """
+    wide_vectors()
     n, width = rows.shape
     side = 1  # the fewest rows that fill whole words
     while side * width % 8:

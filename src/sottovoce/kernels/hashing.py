@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from .vectors import wide_vectors
+
 _BLOCK = 4096  # reports whose a and b stay in the first-level cache
 
 
@@ -26,6 +28,7 @@ def hash_support(a, b, codes, mask, width, counts):
 
     Four values per pass over a block of reports, so that a and b are loaded once for four.
     """
+    wide_vectors()
     u32 = np.uint32
     one, zero = u32(1), u32(0)
     fours = codes.size // 4 * 4
