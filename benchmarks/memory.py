@@ -33,12 +33,11 @@ def measure(effort: Effort) -> list[Run]:
         folder = Path(name)
         answers = folder / "answers.csv"
         _write(answers, people)
-        size = answers.stat().st_size / 1e6
         question = ["--title", "Commute", "--question", "commute", "--epsilon", "1"]
         _command(folder, ["study", "new", "s.toml", *question, "--values", ",".join(VALUES)])
         usual = ["--study", "s.toml"]
         commands = {
-            f"randomise, CSV of {size:,.0f} MB": [
+            "randomise a CSV file": [
                 "randomise", "answers.csv", *usual, "--out", "r.svr"
             ],
             "aggregate": ["aggregate", "r.svr", *usual, "--out", "c.sva"],
