@@ -16,7 +16,7 @@ from .vectors import wide_vectors
 
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_WIDE = 64  # words of a row that are counted together
+_WIDE = 512  # words of a row that are counted together: 4 KB, long enough for the prefetcher
 _STRIP = 512  # words of output that stay in the first-level cache together with their planes
 
 
@@ -180,7 +180,7 @@ def column_counts(rows):
     """How many rows have each bit set: int64 array of 8 * rows.shape[1].
 
     Short rows are laid side by side until they fill whole words, and long ones are cut into
-    strips, so that one pass works on at most 512 bytes of 16 rows. `rows` is C-contiguous and
+    strips, so that one pass works on at most 4 KB of 16 rows. `rows` is C-contiguous and
     8-byte aligned.
     """
     wide_vectors()
