@@ -9,8 +9,9 @@ Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
 
 The c_v are public codes: distinct integers below 2^(W−ℓ), in an order that the digest fixes.
 Then two values collide with probability exactly 1/g for every pair, so that means and variances
-are exact. A power of two costs at most 5.4 % of variance for ε in .25 to 4 against the g = e^ε + 1
-of the literature. W is 32 on the wire; `tiny()` has W = 4, where the whole law can be written down.
+are exact. For ε in .25 to 4 a power of two costs at most 7.2 % of variance against the
+g = round(e^ε) + 1 of the literature, at ε = .55. W is 32 on the wire; `tiny()` has W = 4, where the
+whole law can be written down.
 
 Wang, Blocki, Li, Jha 2017, section 4.4.
 """
