@@ -61,12 +61,19 @@ def test_the_bound_comes_near_the_truth(mechanism):
 
 @pytest.mark.parametrize("kind", [LeakyOUE, LeakyGRR])
 def test_five_per_cent_too_little_noise_is_caught(kind):
-    with pytest.raises(AuditError, match="BROKEN") as caught:
-        sv.audit(kind(4, epsilon=1.0), trials=200_000, confidence=0.95)
-    finding = caught.value.finding
-    assert finding.broken
-    assert finding.epsilon > 1.0
-    assert finding.as_dict()["broken"] is True
+    """One audit misses once in 285 (bound: mean 1.035, sd .013), three of five with 4e-7."""
+    caught = []
+    for _ in range(5):
+        try:
+            sv.audit(kind(4, epsilon=1.0), trials=200_000, confidence=0.95)
+        except AuditError as error:
+            caught.append(error)
+    assert len(caught) >= 3
+    for error in caught:
+        assert "BROKEN" in str(error)
+        assert error.finding.broken
+        assert error.finding.epsilon > 1.0
+        assert error.finding.as_dict()["broken"] is True
 
 
 def test_a_confidence_interval_covers_as_often_as_it_says():
