@@ -245,7 +245,7 @@ def bad() -> Iterator[tuple[str, Vector]]:
     )
 
     counts = raw("aggregate_grr")
-    table = 48 + 3 + 2  # head, id, lengths of the table's name and shape
+    table = 48 + 4 + 2  # head, id and its length, lengths of the table's name and shape
     cells = table + len("support") + 8
 
     def of_counts(data: bytes, error: str, says: str) -> Vector:
@@ -255,10 +255,10 @@ def bad() -> Iterator[tuple[str, Vector]]:
     yield "aggregate_version", of_counts(changed(counts, 4, b"\2"), "WireError", "version 2")
     yield "aggregate_flag", of_counts(changed(counts, 5, b"\2"), "WireError", "flags")
     yield "aggregate_digest", of_counts(changed(counts, 16, bytes(32)), "DigestError", "0000")
-    yield "aggregate_id", of_counts(changed(counts, 48, b"xyz"), "DigestError", "'xyz'")
-    yield "aggregate_no_table", of_counts(changed(counts, 7, b"\0"), "WireError", "follow")
-    yield "aggregate_two_tables", of_counts(changed(counts, 7, b"\2"), "WireError", "too early")
-    again = changed(counts, 7, b"\2") + counts[51:]
+    yield "aggregate_id", of_counts(changed(counts, 49, b"xyz"), "DigestError", "'xyz'")
+    yield "aggregate_no_table", of_counts(changed(counts, 6, b"\0"), "WireError", "follow")
+    yield "aggregate_two_tables", of_counts(changed(counts, 6, b"\2"), "WireError", "too early")
+    again = changed(counts, 6, b"\2") + counts[52:]
     yield "aggregate_table_twice", of_counts(again, "WireError", "twice")
     yield "aggregate_other_table", of_counts(changed(counts, table, b"S"), "WireError", "Support")
     yield (
@@ -276,7 +276,7 @@ def bad() -> Iterator[tuple[str, Vector]]:
     empty = changed(counts, cells - 8, struct.pack("<Q", 0))[:cells]
     yield "aggregate_empty_table", of_counts(empty, "WireError", "shape")
     flat = struct.pack("<BB7sQQ", 7, 2, b"support", 1 << 63, 0)
-    yield "aggregate_flat_table", of_counts(counts[:51] + flat, "WireError", "shape")
+    yield "aggregate_flat_table", of_counts(counts[:52] + flat, "WireError", "shape")
     below, above = struct.pack("<q", -1), struct.pack("<q", 5)
     yield "aggregate_negative", of_counts(changed(counts, cells, below), "WireError", "outside")
     yield "aggregate_above_n", of_counts(changed(counts, cells, above), "WireError", "outside")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .ask import ask
     from .audit import audit
     from .choose import choose
+    from .combine import combine
     from .domain import Attribute, Domain, Schema
     from .errors import SottovoceError
     from .estimate import Estimate
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         Piecewise,
         SubsetSelection,
     )
+    from .personal import Levels, Sampled
     from .plan import plan
     from .ranges import Range
     from .report import Reports
@@ -54,6 +56,7 @@ _HOME = {
     "Guarantee": "guarantee",
     "HadamardResponse": "mechanisms",
     "Hybrid": "mechanisms",
+    "Levels": "personal",
     "Mechanism": "mechanism",
     "OLH": "mechanisms",
     "OUE": "mechanisms",
@@ -62,6 +65,7 @@ _HOME = {
     "Range": "ranges",
     "Reports": "report",
     "SUE": "mechanisms",
+    "Sampled": "personal",
     "Schema": "domain",
     "SottovoceError": "errors",
     "Study": "study",
@@ -69,6 +73,7 @@ _HOME = {
     "ask": "ask",
     "audit": "audit",
     "choose": "choose",
+    "combine": "combine",
     "plan": "plan",
 }
 
@@ -86,11 +91,13 @@ __all__ = [
     "Guarantee",
     "HadamardResponse",
     "Hybrid",
+    "Levels",
     "Mechanism",
     "Piecewise",
     "Promise",
     "Range",
     "Reports",
+    "Sampled",
     "Schema",
     "SottovoceError",
     "Study",
@@ -99,6 +106,7 @@ __all__ = [
     "ask",
     "audit",
     "choose",
+    "combine",
     "plan",
     "plot",
 ]

@@ -2,8 +2,8 @@
 
 The stored form, version 1, little-endian::
 
-    "SVAG"  version  flags (bit 0 seeded)  length of id  number of tables
-    n (8 bytes)  digest (32)  id
+    "SVAG"  version  flags (bit 0 seeded)  number of tables (2 bytes)
+    n (8 bytes)  digest (32)  length of id  id
     for each table: length of its name (1), dimensions (1), name, shape (8 each), int64 cells
 """
 
@@ -24,7 +24,7 @@ from .files import read_file, whole_file
 
 MAGIC = b"SVAG"
 VERSION = 1
-_HEAD = struct.Struct("<4sBBBBQ32s")
+_HEAD = struct.Struct("<4sBBHQ32s")
 _MOST = 1 << 62
 _MOST_DIMENSIONS = 4
 
@@ -95,8 +95,8 @@ class Aggregate:
     def to_bytes(self) -> bytes:
         """The stored form."""
         name = self.mechanism.encode("ascii")
-        head = (MAGIC, VERSION, int(self.seeded), len(name), len(self.tables), self.n, self.digest)
-        parts = [_HEAD.pack(*head), name]
+        head = (MAGIC, VERSION, int(self.seeded), len(self.tables), self.n, self.digest)
+        parts = [_HEAD.pack(*head), bytes([len(name)]), name]
         for key, table in self.tables.items():
             label = key.encode("ascii")
             parts.append(struct.pack("<BB", len(label), table.ndim) + label)
@@ -108,9 +108,7 @@ class Aggregate:
     def from_bytes(cls, data: bytes, *, expect: Any) -> Aggregate:
         """Read the stored form, refusing what does not belong to `expect` (mechanism or study)."""
         reader = _Reader(data)
-        magic, version, flags, id_length, n_tables, n, digest = _HEAD.unpack(
-            reader.take(_HEAD.size)
-        )
+        magic, version, flags, n_tables, n, digest = _HEAD.unpack(reader.take(_HEAD.size))
         if magic != MAGIC:
             raise WireError(f"this is not an aggregate: it begins with {magic!r}, not {MAGIC!r}")
         if version != VERSION or flags & ~1:
@@ -120,7 +118,7 @@ class Aggregate:
             )
         if n >= _MOST:
             raise WireError(f"an aggregate of {n} reports; allowed are 0 to 2^62")
-        mechanism = reader.text(id_length)
+        mechanism = reader.text(reader.take(1)[0])
         expected = expect.match(mechanism, digest)
         tables: dict[str, NDArray[np.int64]] = {}
         for _ in range(n_tables):

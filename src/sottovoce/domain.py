@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .encoding import as_column, first_few
+from .encoding import Coded, as_column, first_few
 from .errors import AnswerError, ParameterError
 
 Label: TypeAlias = str | int
@@ -135,12 +135,19 @@ class Domain:
         AnswerError
             For an answer outside the domain, or a missing one where missing is not a value.
         """
+        codes: Codes = self.coded(answers).codes
+        return codes
+
+    def coded(self, answers: Any) -> Coded:
+        """The same, for those who need to know who did not answer, or to pass answers on."""
+        if isinstance(answers, Coded):
+            return answers
         plain = self._plain_integers(answers)
         if plain is None:
             return self._encode_any(answers)
         out = np.empty(plain.size, self.dtype)
         self._narrow(plain, out, 0)
-        return out
+        return Coded(out)
 
     def blocks(
         self, answers: Any, *, most: int = _BLOCK
@@ -150,9 +157,9 @@ class Domain:
         Returns how many there are in all, and an iterator of (where, codes). The codes are only
         valid until the next step.
         """
-        plain = self._plain_integers(answers)
+        plain = None if isinstance(answers, Coded) else self._plain_integers(answers)
         if plain is None:
-            codes = self._encode_any(answers)
+            codes = self.encode(answers)
             return codes.size, ((part, codes[part]) for part in _parts(codes.size, most))
         buffer = np.empty(min(plain.size, most), self.dtype)
 
@@ -191,7 +198,7 @@ class Domain:
         if bad >= 0:
             raise self._outside(plain[bad].item(), offset + bad)
 
-    def _encode_any(self, answers: Any) -> Codes:
+    def _encode_any(self, answers: Any) -> Coded:
         column = as_column(answers)
         if self.edges is not None:
             codes = self._encode_bins(column.numbers())
@@ -201,14 +208,16 @@ class Domain:
                 row = int(np.flatnonzero(codes == -2)[0])
                 raise self._outside(column.at(row), row, different=len(unknown))
         absent = codes == -1
+        present = None
         if absent.any():
             if self.missing == "refuse":
                 raise self.refuse_missing(absent)
             if self.missing == "public":
-                codes = codes[~absent]
+                present = ~absent
+                codes = codes[present]
             else:
                 codes[absent] = len(self.values)
-        return codes.astype(self.dtype)
+        return Coded(codes.astype(self.dtype), present)
 
     def refuse_missing(self, absent: NDArray[np.bool_]) -> AnswerError:
         """The error for missing answers that are not declared."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,29 @@ from numpy.typing import NDArray
 from .errors import AnswerError
 
 _MISSING, _UNKNOWN = -1, -2
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Answers that a domain has checked already: codes of values, or positions of numbers.
+
+    Attributes
+    ----------
+    codes : ndarray
+        One entry per person who answered.
+    present : ndarray of bool, optional
+        Who answered, where those who did not were dropped.
+    """
+
+    codes: NDArray[Any]
+    present: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    def take(self, where: Any) -> Coded:
+        """The answers of some people."""
+        return Coded(self.codes[where])
 
 
 class Column(ABC):

@@ -15,8 +15,9 @@
     ├── FileError (OSError)            a file that cannot be read or written whole
     └── MissingExtraError (ImportError)  an optional package is needed
 
-A message says what was given, what is allowed and what to do. One warning stands beside the tree:
-`UselessEstimateWarning`, for estimates that say nothing because too few people reported.
+A message says what was given, what is allowed and what to do. Two warnings stand beside the tree:
+`UselessEstimateWarning`, for estimates that say nothing because too few people reported, and
+`AlikeWarning`, for weighted estimates that take groups of people to be alike.
 """
 
 from __future__ import annotations
@@ -68,6 +69,10 @@ class FileError(SottovoceError, OSError):
 
 class UselessEstimateWarning(UserWarning):
     """Intervals are wider than all that could be estimated; the message says what helps."""
+
+
+class AlikeWarning(UserWarning):
+    """A weighted estimate is right only if all groups of people answer alike."""
 
 
 class MissingExtraError(SottovoceError, ImportError):

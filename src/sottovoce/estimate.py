@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from html import escape
 from statistics import NormalDist
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -65,7 +66,9 @@ class Estimate:
     spread : ndarray or callable
         Variance of each value, or a function that works it out when it is asked for.
     n : int
-        How many reports it rests on.
+        How many people it speaks of; all of them reported unless `reports` says otherwise.
+    reports : int, optional
+        How many of them reported, where people were sampled.
     labels : sequence
         The values' names in order.
     name : str
@@ -85,6 +88,10 @@ class Estimate:
         which are in the units of the question.
     raw : Estimate, optional
         The unbiased estimate that this one was projected from.
+    assuming : str
+        What must be true of people for the estimate to be right, beside what is promised to them.
+    answer_variance : float, optional
+        For a mean: how much people's answers vary, as estimated; shares tell it themselves.
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
@@ -101,6 +108,9 @@ class Estimate:
     converged: bool = True
     shares: bool = True
     raw: Estimate | None = None
+    assuming: str = ""
+    reports: int | None = None
+    answer_variance: float | None = None
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _replicate: Replicate | None = field(default=None, repr=False)
 
@@ -258,7 +268,7 @@ class Estimate:
         shown = min(self.values.size, 20)
         labels = [str(label) for label in self.labels[:shown]]
         width = max(5, *map(len, labels))
-        lines = [f"{self.name or 'estimate'}: {self.n:,} reports, {self.method}"]
+        lines = [self._title()]
         lines.append(f"{'value':<{width}}  estimate     95 % interval")
         lines += [
             f"{label:<{width}}  {self.values[k]:8.4f}  {low[k]:8.4f} to {high[k]:7.4f}"
@@ -266,7 +276,14 @@ class Estimate:
         ]
         if self.values.size > shown:
             lines.append(f"… and {self.values.size - shown:,} more values")
+        if self.assuming:
+            lines += wrap(f"Assuming: {self.assuming}.", 79, subsequent_indent="  ")
         return "\n".join(lines)
+
+    def _title(self) -> str:
+        of = "" if self.reports is None else f" from {self.n:,} people"
+        sent = self.n if self.reports is None else self.reports
+        return f"{self.name or 'estimate'}: {sent:,} reports{of}, {self.method}"
 
     def _repr_html_(self) -> str:
         """For notebooks: a table with bars, and the guarantee beneath."""
@@ -281,10 +298,11 @@ class Estimate:
         )
         more = len(rows) - _MOST_HTML_ROWS
         rest = f"<p>… and {more:,} more values</p>" if more > 0 else ""
-        title = escape(f"{self.name or 'estimate'}: {self.n:,} reports, {self.method}")
+        title = escape(self._title())
+        claim = f"<p>Assuming: {escape(self.assuming)}.</p>" if self.assuming else ""
         head = "<tr><th>value</th><th>estimate</th><th>95 % interval</th><th></th></tr>"
         return (
-            f"<div><b>{title}</b><table>{head}{body}</table>{rest}"
+            f"<div><b>{title}</b><table>{head}{body}</table>{rest}{claim}"
             f"{self.guarantee._repr_html_()}</div>"
         )
 

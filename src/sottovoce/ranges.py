@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .domain import Attribute, Codes, Domain, Label, Missing
-from .encoding import as_column
+from .encoding import Coded, as_column
 from .errors import AnswerError, ParameterError
 
 _BLOCK = 1 << 16
@@ -103,12 +103,21 @@ class Range(Attribute):
 
     def positions(self, answers: Any) -> NDArray[np.float64]:
         """Where the answers lie between the bounds, from 0 to 1. The one place that checks them."""
+        positions: NDArray[np.float64] = self.coded(answers).codes
+        return positions
+
+    def coded(self, answers: Any) -> Coded:
+        """The same, for those who need to know who did not answer, or to pass answers on."""
+        if isinstance(answers, Coded):
+            return answers
         numbers = as_column(answers).numbers()
         absent = np.isnan(numbers)
+        present = None
         if absent.any():
             if self.missing == "refuse":
                 raise self.refuse_missing(absent)
-            numbers = numbers[~absent]
+            present = ~absent
+            numbers = numbers[present]
         if self.clip:
             numbers = np.clip(numbers, self.low, self.high)
         outside = (numbers < self.low) | (numbers > self.high)
@@ -119,7 +128,7 @@ class Range(Attribute):
                 f"{numbers[first]!r}, at row {first}); allowed are {self.low!r} to {self.high!r}; "
                 "declare wider bounds, or clip=True to move numbers to the nearest bound"
             )
-        return np.clip((numbers - self.low) / (self.high - self.low), 0.0, 1.0)
+        return Coded(np.clip((numbers - self.low) / (self.high - self.low), 0.0, 1.0), present)
 
     def position_blocks(
         self, answers: Any

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .bits import bernoulli, column_counts, place_truth, settle
-    from .categorical import below, grr, histogram, narrow
+    from .categorical import below, grr, histogram, histogram_by, narrow
     from .grid import window_response
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
@@ -25,6 +25,7 @@ _HOME = {
     "grr": "categorical",
     "below": "categorical",
     "histogram": "categorical",
+    "histogram_by": "categorical",
     "narrow": "categorical",
     "hadamard_response": "hadamard",
     "walsh_hadamard": "hadamard",
@@ -43,6 +44,7 @@ __all__ = [
     "hash_codes",
     "hash_support",
     "histogram",
+    "histogram_by",
     "narrow",
     "place_truth",
     "resize_subsets",

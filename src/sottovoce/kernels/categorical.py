@@ -190,6 +190,18 @@ def histogram(values, size):
 
 
 @njit(cache=True, nogil=True)
+def histogram_by(group, values, groups, size):
+    """One row of counts per group, or an empty array when a value or group is out of range."""
+    for i in range(values.size):
+        if np.int64(values[i]) >= size or np.int64(group[i]) >= groups:
+            return np.zeros((0, 0), np.int64)
+    counts = np.zeros((groups, size), np.int64)
+    for i in range(values.size):
+        counts[group[i], values[i]] += 1
+    return counts
+
+
+@njit(cache=True, nogil=True)
 def narrow(values, size, out):
     """Copy integers into `out`; the first index whose value is outside 0..size-1, or -1."""
     last = np.int64(size - 1)

@@ -12,7 +12,13 @@ from __future__ import annotations
 from .channel import Channel, product_row
 from .contract import SEEDED, TOO_SMALL, Mechanism, Method, canonical_digest
 from .design import Design, Requirement
-from .linear import TINY, LinearMechanism, warn_if_useless
+from .linear import (
+    TINY,
+    LinearMechanism,
+    parts_may_be_useless,
+    parts_of,
+    warn_if_useless,
+)
 from .pure import PureMechanism
 
 __all__ = [
@@ -27,6 +33,8 @@ __all__ = [
     "PureMechanism",
     "Requirement",
     "canonical_digest",
+    "parts_may_be_useless",
+    "parts_of",
     "product_row",
     "warn_if_useless",
 ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -13,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..aggregate import Aggregate
-from ..domain import Domain, Label
+from ..domain import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning, WireError
 from ..estimate import Estimate, Floats, bootstrap
 from ..guarantee import Guarantee
@@ -53,6 +55,13 @@ class LinearMechanism(Mechanism):
     @abstractmethod
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """The counts of some reports."""
+
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        """The counts of the reports of each group, one row per group."""
+        counts = np.zeros((groups, self.cells), np.int64)
+        for k, part in parts_of(reports, group, groups):
+            counts[k] = self.tally(part)
+        return counts
 
     @abstractmethod
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
@@ -171,6 +180,28 @@ class LinearMechanism(Mechanism):
             )
 
 
+def parts_of(reports: Reports, group: NDArray[Any], groups: int) -> Iterator[tuple[int, Reports]]:
+    """The reports of each group that has some, in the order of the groups."""
+    # Sorting small integers takes linear time, which is why they are made small.
+    order = np.argsort(group.astype(code_dtype(groups), copy=False), kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=groups)).tolist()
+    columns = {name: column[order] for name, column in reports.columns.items()}
+    start = 0
+    for k, end in enumerate(ends):
+        if end > start:
+            part = {name: column[start:end] for name, column in columns.items()}
+            yield k, Reports(reports.mechanism, reports.digest, part, reports.seeded)
+        start = end
+
+
+@contextmanager
+def parts_may_be_useless() -> Iterator[None]:
+    """Estimates of parts are put together: only the whole is worth a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UselessEstimateWarning)
+        yield
+
+
 def warn_if_useless(estimate: Estimate, span: float) -> None:
     """Warn when the widest 95 % interval is wider than all that could be estimated.
 
@@ -182,8 +213,9 @@ def warn_if_useless(estimate: Estimate, span: float) -> None:
     half = 1.96 * float(estimate.std_error.max())
     if 2 * half > span:
         enough = math.ceil(estimate.n * (half / (_FAIR * span)) ** 2)
+        sent = estimate.n if estimate.reports is None else estimate.reports
         warnings.warn(
-            f"{estimate.n:,} reports are too few: an interval of ± {half:.3g} is wider than the "
+            f"{sent:,} reports are too few: an interval of ± {half:.3g} is wider than the "
             f"whole range of {span:g}. About {enough:,} people would give ± {_FAIR * span:.3g}; "
             "ask more people or choose a larger epsilon (sottovoce.plan works it out)",
             UselessEstimateWarning,

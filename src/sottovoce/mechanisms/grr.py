@@ -95,6 +95,13 @@ class GRR(PureMechanism):
             self.check(reports.columns)
         return counts
 
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        values = reports.columns["value"]
+        counts: NDArray[np.int64] = kernels.histogram_by(group, values, groups, self.domain.size)
+        if counts.size == 0:
+            self.check(reports.columns)
+        return counts
+
     @property
     def methods(self) -> Mapping[str, Method]:
         return {**super().methods, "mle": Method("maximum likelihood, in closed form", biased=True)}

@@ -177,7 +177,10 @@ class NumericMechanism(Mechanism):
         least = min(float(self.variance_at(np.linspace(0, 1, 65)).min()), square)
         noise = max(square - max(answers, 0.0), least)
         span = self.domain.high - self.domain.low
-        return self._one("mean", self.domain.low + span * mean, span**2 * noise / n, n, "unbiased")
+        found = self._one("mean", self.domain.low + span * mean, span**2 * noise / n, n, "unbiased")
+        most = max(mean * (1 - mean), 0.0)  # no numbers between the bounds vary more
+        varies = most if self._finest.steps == 1 else min(max(answers - mean**2, 0.0), most)
+        return replace(found, answer_variance=span**2 * varies)
 
     def _second_moment(self, aggregate: Aggregate) -> float:
         finest = list(self.grids)[-1]

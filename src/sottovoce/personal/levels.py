@@ -1,0 +1,353 @@
+"""A menu of privacy levels: everyone chooses how loudly they speak.
+
+Report      the level, and a report of that level's mechanism
+Estimate    each level on its own, then `combine`: by default the random-effects hybrid
+Guarantee   one promise per level; which level someone chose is public and not protected
+
+Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aggregate import Aggregate
+from ..combine import ALIASES, METHODS, combine
+from ..domain import Domain, Label, code_dtype
+from ..encoding import Coded, as_column, first_few
+from ..errors import EstimateError, ParameterError, WireError
+from ..estimate import Estimate
+from ..guarantee import Guarantee
+from ..mechanism import (
+    SEEDED,
+    Channel,
+    Mechanism,
+    Method,
+    parts_may_be_useless,
+    parts_of,
+    warn_if_useless,
+)
+from ..randomness import Source
+from ..report import Column, Reports
+from .wrapper import (
+    MOST_CHOICES,
+    Wrapper,
+    answered,
+    blank,
+    check_blank,
+    described,
+    of_people,
+    put,
+    span_of,
+    taken,
+    united,
+)
+
+LEVEL_IS_PUBLIC = (
+    "which level someone chose is public; it was chosen without regard to the answer, and what "
+    "the choice itself says is not protected"
+)
+
+
+class Levels(Wrapper):
+    """Mechanisms by level; each person's report is made by that of the level they chose.
+
+    Parameters
+    ----------
+    menu : mapping of str to Mechanism
+        Level names and their mechanisms, all over the same domain.
+    study : bytes, optional
+        Digest of the study that the reports belong to.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> menu = sv.Levels.of(sv.OUE, ["yes", "no"], {"strong": 0.5, "weak": 4})
+    >>> reports = menu.randomise(["yes", "no", "yes"], level=["strong", "weak", "weak"])
+    >>> menu.aggregate(reports).tables["people"].tolist()
+    [1, 2]
+    """
+
+    menu: Mapping[str, Mechanism]
+
+    id = "levels"
+
+    def __init__(self, menu: Mapping[str, Mechanism], *, study: bytes | None = None) -> None:
+        _check_menu(menu)
+        mechanisms = list(menu.values())
+        for key, value in {
+            "domain": mechanisms[0].domain,
+            "epsilon": max(mechanism.epsilon for mechanism in mechanisms),
+            "study": study,
+            "menu": dict(menu),
+        }.items():
+            object.__setattr__(self, key, value)
+        self.validate()
+
+    @classmethod
+    def of(
+        cls,
+        kind: type[Mechanism],
+        domain: Domain | int | Sequence[Label],
+        epsilons: Mapping[str, float],
+        **extras: Any,
+    ) -> Levels:
+        """One kind of mechanism at several epsilons."""
+        if not isinstance(epsilons, Mapping):
+            raise ParameterError(
+                f"levels are {epsilons!r}; give names and epsilons, such as "
+                "{'strong': 0.5, 'weak': 4}"
+            )
+        return cls({name: kind(domain, epsilon=e, **extras) for name, e in epsilons.items()})
+
+    def __repr__(self) -> str:
+        return f"Levels({self.menu!r})"
+
+    def strictest(self) -> Mechanism:
+        """The mechanism of the level with the least epsilon, to be run by everyone instead."""
+        return min(self.menu.values(), key=lambda mechanism: mechanism.epsilon)
+
+    # --- what it is -----------------------------------------------------------------------------
+
+    @cached_property
+    def _bound(self) -> tuple[Mechanism, ...]:
+        return tuple(mechanism.bind(self.digest) for mechanism in self.menu.values())
+
+    def bind(self, study: bytes) -> Self:
+        return type(self)(self.menu, study=study)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return {"levels": [[name, described(m)] for name, m in self.menu.items()]}
+
+    @property
+    def guarantee(self) -> Guarantee:
+        promises = []
+        for name, mechanism in self.menu.items():
+            for promise in mechanism.guarantee.promises:
+                unit = f"{promise.unit} who chose the level {name!r}"
+                assuming = (*promise.assuming, LEVEL_IS_PUBLIC)
+                promises.append(replace(promise, unit=unit, assuming=assuming))
+        return Guarantee(tuple(promises))
+
+    @cached_property
+    def _inner_layout(self) -> tuple[Column, ...]:
+        return united(mechanism.layout for mechanism in self.menu.values())
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column("level", code_dtype(len(self.menu)).str), *self._inner_layout)
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        known = {name: Method(source, biased=biased) for name, (source, biased) in METHODS.items()}
+        return {**known, **{alias: known[name] for alias, name in ALIASES.items()}}
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        level = columns["level"]
+        if level.size and int(level.max()) >= len(self.menu):
+            raise WireError(
+                f"a report names level {int(level.max())}; there are {len(self.menu)} levels, "
+                "counted from 0"
+            )
+        for k, mechanism in enumerate(self._bound):
+            rows = np.flatnonzero(level == k)
+            check_blank(columns, rows, mechanism.layout, self._inner_layout)
+            mechanism.check(taken(columns, rows, mechanism, seeded=False).columns)
+
+    # --- what the roles do ----------------------------------------------------------------------
+
+    def randomise(
+        self,
+        values: Any,
+        *,
+        level: Any = None,
+        rate: Any = None,
+        source: Source | None = None,
+    ) -> Reports:
+        """Each participant's side: randomise as the chosen level says.
+
+        Parameters
+        ----------
+        level : str or array-like of str
+            Everyone's level, or one per person; may be left out where there is only one.
+        rate : float or array-like, optional
+            Passed on to levels that sample; see `Sampled`.
+        """
+        source = self.source(source)
+        coded = self.domain.coded(values)
+        chosen = self._chosen_levels(level, coded)
+        made = []
+        for k, mechanism in enumerate(self._bound):
+            rows = np.flatnonzero(chosen == k)
+            more = {} if rate is None else {"rate": of_people(rate, coded, rows)}
+            made.append((rows, mechanism.randomise(coded.take(rows), source=source, **more)))
+        # One report per person keeps people's order; where some stay silent there is none.
+        ordered = all(len(reports) == rows.size for rows, reports in made)
+        columns = blank(self.layout, sum(len(reports) for _, reports in made))
+        start = 0
+        for k, (rows, reports) in enumerate(made):
+            where = rows if ordered else slice(start, start + len(reports))
+            columns["level"][where] = k
+            put(columns, where, reports)
+            start += len(reports)
+        return self.reports(source, **columns)
+
+    def _chosen_levels(self, level: Any, coded: Coded) -> NDArray[Any]:
+        """Each answering person's level as a position in the menu."""
+        names = list(self.menu)
+        if level is None and len(names) == 1:
+            level = names[0]
+        if level is None:
+            raise ParameterError(f"no levels were given; say level=…, one of {names} per person")
+        if isinstance(level, str):
+            level = [level] * (len(coded) if coded.present is None else coded.present.size)
+        codes, unknown = as_column(level).positions(names)
+        if unknown:
+            raise ParameterError(
+                f"there is no level {unknown[0]!r}; the menu has {first_few(names, 12)}"
+            )
+        if (codes < 0).any():
+            raise ParameterError(
+                f"{int((codes < 0).sum())} people chose no level; everyone needs one of "
+                f"{first_few(names, 12)}"
+            )
+        return answered(codes.astype(code_dtype(len(names))), "level", coded)
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: each level's counts, side by side."""
+        self.accept(reports, Reports)
+        self._refuse_unknown(reports)
+        parts: dict[int, Aggregate] = {}
+        inner = {name: c for name, c in reports.columns.items() if name != "level"}
+        whole = Reports(self.id, self.digest, inner, reports.seeded)
+        for k, part in parts_of(whole, reports.columns["level"], len(self.menu)):
+            mechanism = self._bound[k]
+            rows = taken(part.columns, slice(None), mechanism, reports.seeded)
+            parts[k] = mechanism.aggregate(rows)
+        for k, mechanism in enumerate(self._bound):
+            if k not in parts:
+                parts[k] = mechanism.aggregate(taken(inner, slice(0), mechanism, reports.seeded))
+        people = np.array([parts[k].n for k in range(len(parts))], np.int64)
+        tables = {
+            f"{k}/{name}": table for k in sorted(parts) for name, table in parts[k].tables.items()
+        }
+        n = int(people.sum())
+        return Aggregate(self.id, self.digest, n, {"people": people, **tables}, reports.seeded)
+
+    def _refuse_unknown(self, reports: Reports) -> None:
+        level = reports.columns["level"]
+        if level.size and int(level.max()) >= len(self.menu):
+            self.check(reports.columns)
+
+    def part(self, aggregate: Aggregate, level: str) -> Aggregate:
+        """The counts of one level, as its own mechanism has them."""
+        if level not in self.menu:
+            raise ParameterError(f"there is no level {level!r}; there are {list(self.menu)}")
+        k = list(self.menu).index(level)
+        start = f"{k}/"
+        tables = {
+            name.removeprefix(start): table
+            for name, table in aggregate.tables.items()
+            if name.startswith(start)
+        }
+        n = int(aggregate.tables["people"][k])
+        mechanism = self._bound[k]
+        return Aggregate(mechanism.id, mechanism.digest, n, tables, aggregate.seeded)
+
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        people = aggregate.tables.get("people")
+        if people is None or people.shape != (len(self.menu),):
+            raise WireError(f"no count of people for each of the {len(self.menu)} levels")
+        if people.min() < 0 or int(people.sum()) != aggregate.n:
+            raise WireError(f"the levels' people do not sum to n = {aggregate.n}")
+        known = {"people"}
+        for k, (name, mechanism) in enumerate(zip(self.menu, self._bound, strict=True)):
+            part = self.part(aggregate, name)
+            mechanism.check_aggregate(part)
+            known |= {f"{k}/{table}" for table in part.tables}
+        strange = sorted(set(aggregate.tables) - known)
+        if strange:
+            raise WireError(f"the aggregate has tables {strange} of no level")
+
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        """The analyst's side: the levels' estimates, combined."""
+        self.accept(aggregate, Aggregate)
+        name = self.chosen(method)
+        parts = self.estimates(aggregate)
+        if not parts:
+            raise EstimateError("there are no reports, so there is nothing to estimate")
+        found = combine(parts, method=ALIASES.get(name, name))
+        guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
+        found = replace(found, guarantee=guarantee)
+        warn_if_useless(found, span_of(self.domain))
+        return found
+
+    def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
+        """One unbiased estimate per level that somebody chose."""
+        self.accept(aggregate, Aggregate)
+        found = {}
+        for name, mechanism in zip(self.menu, self._bound, strict=True):
+            part = self.part(aggregate, name)
+            if part.n == 0:
+                continue
+            try:
+                with parts_may_be_useless():
+                    found[name] = mechanism.estimate(part)
+            except EstimateError as error:
+                raise EstimateError(f"level {name!r}: {error}") from error
+        return found
+
+    # --- what the laws need ---------------------------------------------------------------------
+
+    def tiny(self) -> Self:
+        return type(self)({name: m.tiny() for name, m in list(self.menu.items())[:3]})
+
+    def every_report(self, *, level: str | None = None) -> Reports:
+        """All reports of one level, by default the first."""
+        k, mechanism = self._at(level)
+        reports = mechanism.every_report()
+        columns = blank(self.layout, len(reports))
+        columns["level"][:] = k
+        put(columns, slice(None), reports)
+        return Reports(self.id, self.digest, columns)
+
+    def channel(self, *, level: str | None = None) -> Channel:
+        """The law of a report given the answer and the public level, by default the first."""
+        return self._at(level)[1].channel()
+
+    def _at(self, level: str | None) -> tuple[int, Mechanism]:
+        names = list(self.menu)
+        if level is not None and level not in names:
+            raise ParameterError(f"there is no level {level!r}; there are {names}")
+        k = 0 if level is None else names.index(level)
+        return k, self._bound[k]
+
+
+def _check_menu(menu: Mapping[str, Mechanism]) -> None:
+    if not isinstance(menu, Mapping) or not 1 <= len(menu) <= MOST_CHOICES:
+        raise ParameterError(
+            f"levels are {menu!r:.80}; give a mapping of 1 to {MOST_CHOICES} names to mechanisms"
+        )
+    first = next(iter(menu.values()))
+    for name, mechanism in menu.items():
+        if not isinstance(name, str) or not name.strip():
+            raise ParameterError(f"{name!r} is no level's name; use a non-empty text")
+        if not isinstance(mechanism, Mechanism):
+            raise ParameterError(
+                f"level {name!r} is {mechanism!r}; give a mechanism, or names and epsilons to "
+                "Levels.of(kind, domain, {…})"
+            )
+        if isinstance(mechanism, Levels):
+            raise ParameterError(f"level {name!r} is a menu itself; put all levels in one menu")
+        if mechanism.domain != first.domain:
+            raise ParameterError(
+                f"level {name!r} is over {mechanism.domain!r}, the first one over "
+                f"{first.domain!r}; all levels answer the same question"
+            )

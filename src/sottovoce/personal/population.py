@@ -1,0 +1,154 @@
+"""The strata of `personal.strata` from reports, from known shares, or from answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..aggregate import Aggregate
+from ..domain import Domain
+from ..encoding import Coded
+from ..errors import ParameterError
+from ..estimate import Estimate, Floats
+from ..mechanism import LinearMechanism, Mechanism, PureMechanism, parts_may_be_useless
+from ..mechanisms.numeric import NumericMechanism
+from ..ranges import Range
+from .strata import Strata, expected_inverse
+
+
+def of_reports(
+    inner: Mechanism, parts: Mapping[float, Aggregate], asked: NDArray[np.int64], method: str | None
+) -> tuple[Strata, Estimate]:
+    """The strata as estimated, and an estimate that has labels, name and kind of the values."""
+    rates = np.array(list(parts))
+    reported = np.array([part.n for part in parts.values()])
+    spoken = np.flatnonzero(reported)
+    first = list(parts.values())[int(spoken[0])]
+    template = _estimated(inner, first, method)
+    seen = np.where(reported > 1, 1 / np.maximum(reported - 1, 1), 1.0)
+    common: dict[str, Any] = {"rates": rates, "people": asked.astype(float), "inverse": seen}
+    if isinstance(inner, LinearMechanism):
+        counts = np.stack([part.tables[inner.table] for part in parts.values()])
+        means = np.zeros((rates.size, inner.domain.size))
+        if isinstance(inner, PureMechanism):
+            means[spoken] = inner.debias(counts[spoken], reported[spoken, None])  # type: ignore[arg-type]
+            noise = inner.variance(means, 1)
+        else:
+            for h in spoken.tolist():
+                means[h] = inner.debias(counts[h], int(reported[h]))
+            noise = np.stack([inner.variance(row, 1) for row in means])
+        strata = Strata(
+            means=means,
+            second=means,
+            noise=noise,
+            matrix=lambda h: inner.covariance(means[h], 1),
+            **common,
+        )
+        return strata, template
+    found = {h: _estimated(inner, list(parts.values())[h], method) for h in spoken.tolist()}
+    return _of_estimates(
+        found, reported, template, lowest(inner.domain, template.shares), common
+    ), template
+
+
+def _estimated(inner: Mechanism, part: Aggregate, method: str | None) -> Estimate:
+    with parts_may_be_useless():
+        return inner.estimate(part, method=method)
+
+
+def _of_estimates(
+    found: Mapping[int, Estimate],
+    reported: NDArray[np.int64],
+    template: Estimate,
+    low: float,
+    common: Mapping[str, Any],
+) -> Strata:
+    shape = (reported.size, template.values.size)
+    means, second, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for h, estimate in found.items():
+        means[h] = estimate.values - low
+        varies = estimate.answer_variance
+        second[h] = means[h] if varies is None else varies + means[h] ** 2
+        noise[h] = estimate.variance * reported[h]
+
+    def matrix(h: int) -> Floats:
+        known = found[h].covariance
+        return np.diag(noise[h]) if known is None else known * reported[h]
+
+    return Strata(
+        means=means, second=second, noise=noise, matrix=matrix, shares=template.shares, **common
+    )
+
+
+def of_frequencies(
+    inner: Mechanism, rates: Sequence[float], frequencies: ArrayLike, n: Any
+) -> Strata:
+    """The strata where true shares and numbers of people are known."""
+    if not isinstance(inner, LinearMechanism):
+        raise ParameterError(
+            f"shares say nothing of {inner.id!r}; use variance_of(answers), or for a menu of "
+            "levels wrap each level: Levels({name: Sampled(…)})"
+        )
+    f = np.asarray(frequencies, float)
+    f = np.broadcast_to(f, (len(rates), inner.domain.size)) if f.ndim == 1 else f
+    people = np.atleast_1d(np.asarray(n, float))
+    if f.shape != (len(rates), inner.domain.size) or people.shape != (len(rates),):
+        raise ParameterError(
+            f"shares of shape {f.shape} and people {n!r}; there are {len(rates)} rates and "
+            f"{inner.domain.size} values, so give a row of shares and a number of people per rate"
+        )
+    return Strata(
+        rates=np.array(rates),
+        people=people,
+        means=f,
+        second=f,
+        noise=np.stack([inner.variance(row, 1) for row in f]),
+        matrix=lambda h: inner.covariance(f[h], 1),
+        inverse=_inverses(people, rates),
+    )
+
+
+def of_answers(
+    inner: Mechanism, rates: Sequence[float], coded: Coded, group: NDArray[Any]
+) -> Strata:
+    """The strata of people whose answers are known."""
+    people = np.bincount(group, minlength=len(rates)).astype(float)
+    if isinstance(inner, LinearMechanism):
+        size = inner.domain.size
+        where = group.astype(np.int64) * size + coded.codes
+        counts = np.bincount(where, minlength=len(rates) * size).reshape(len(rates), size)
+        shares = counts / np.maximum(people, 1)[:, None]
+        return of_frequencies(inner, rates, shares, people)
+    if not isinstance(inner, NumericMechanism):
+        raise ParameterError(f"the variance of {inner.id!r} for fixed answers is not known")
+    span = inner.domain.high - inner.domain.low
+    noise = inner.variance_at(coded.codes)
+
+    def mean(values: Floats) -> Floats:
+        total = np.bincount(group, weights=values, minlength=len(rates))
+        return np.asarray(total / np.maximum(people, 1))[:, None]
+
+    each = span**2 * mean(noise)
+    return Strata(
+        rates=np.array(rates),
+        people=people,
+        means=span * mean(coded.codes),
+        second=span**2 * mean(coded.codes**2),
+        noise=each,
+        matrix=lambda h: np.diag(each[h]),
+        inverse=_inverses(people, rates),
+        shares=False,
+    )
+
+
+def _inverses(people: Floats, rates: Sequence[float]) -> Floats:
+    pairs = zip(people.tolist(), rates, strict=True)
+    return np.array([expected_inverse(round(n), float(rate)) for n, rate in pairs])
+
+
+def lowest(domain: Domain, shares: bool) -> float:
+    """Means are sampled as distances from the lower bound, so that its place does not matter."""
+    return domain.low if isinstance(domain, Range) and not shares else 0.0
