@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sottovoce import Duchi, Hybrid, Piecewise, Range
+from sottovoce import Duchi, Hybrid, Piecewise, Range, testing
 from sottovoce.errors import AnswerError, EstimateError, ParameterError
 from tests.laws.entries import NUMERIC
 
@@ -108,10 +108,14 @@ def test_variance_and_distribution(kind) -> None:
     mechanism = kind((0, 10), epsilon=4.0)
     rng = np.random.default_rng(1)
     answers = np.clip(rng.normal(4, 1, 50_000), 0, 10)
-    counts = mechanism.aggregate(mechanism.randomise(answers))
-    variance = mechanism.estimate(counts, method="variance")
+    # From a seed: of fresh counts the iteration does not converge within its most steps, and
+    # says so, for 1.3 % of the hybrid's and 0.1 % of the piecewise ones.
+    with testing.seeded(2) as source:
+        counts = mechanism.aggregate(mechanism.randomise(answers, source=source))
+        variance = mechanism.estimate(counts, method="variance")
+        shape = mechanism.estimate(counts, method="distribution")
     assert abs(variance.values[0] - answers.var()) < 12 * variance.std_error[0]
-    shape = mechanism.estimate(counts, method="distribution")
+    assert shape.converged
     true = np.histogram(answers, np.linspace(0, 10, 17))[0] / answers.size
     assert shape.values.sum() == pytest.approx(1)
     assert np.abs(shape.values - true).sum() / 2 < 0.15

@@ -27,7 +27,7 @@ def test_the_best_design_has_the_least_error(d, epsilon):
 
 
 def test_predicted_errors_are_met():
-    """Root mean squared error of 200 estimates against the prediction, within five errors of it."""
+    """Mean squared error of 1000 estimates against the prediction, within six errors of it."""
     m = sv.plan(d=6, n=5_000, epsilon=1.0).best
     assert m.name == "subset"
     answers = np.repeat(np.arange(6), [2500, 1000, 700, 500, 200, 100])
@@ -36,11 +36,14 @@ def test_predicted_errors_are_met():
     squares = np.array(
         [
             mechanism.estimate(mechanism.aggregate(mechanism.randomise(answers))).error(truth).mse
-            for _ in range(200)
+            for _ in range(1000)
         ]
     )
     gap = squares.mean() - m.std_error**2
-    assert abs(gap) < 5 * squares.std() / math.sqrt(squares.size)
+    # The exact deviation of one mean of squares, because the sample's own is small whenever the
+    # errors happen to be. Six of them, with the skewness that is left: a false alarm of 5e-9.
+    deviation = math.sqrt(2 * np.sum(mechanism.covariance(truth, answers.size) ** 2)) / 6
+    assert abs(gap) < 6 * deviation / math.sqrt(squares.size)
 
 
 @pytest.mark.parametrize("question", [{"d": 4}, {"d": 300}, {"bounds": (0, 50)}])
@@ -87,12 +90,14 @@ def test_bad_requirements_are_refused(options, message):
 
 def test_a_useless_estimate_says_how_many_people_are_enough():
     m = sv.GRR(4, epsilon=0.2)
-    few = m.aggregate(m.randomise([0, 1, 2, 3] * 5))
+    # Not drawn: of 20 reports, 10 or more name the same value in 5 % of all runs, and the advice,
+    # which rests on the noisy estimate's own error, is then far too careful.
+    few = sv.Aggregate(m.id, m.digest, 20, {"support": np.full(4, 5)})
     with pytest.warns(UselessEstimateWarning, match="About ([0-9,]+) people") as caught:
         m.estimate(few)
     enough = int(str(caught[0].message).split("About ")[1].split(" people")[0].replace(",", ""))
     half = 1.96 * math.sqrt(m.variance(np.full(4, 0.25), enough).max())
-    assert half == pytest.approx(0.05, rel=0.2)  # from the noisy estimate's own error
+    assert half == pytest.approx(0.05, rel=1e-3)
 
 
 def test_a_useless_mean_warns_in_its_own_units():
