@@ -21,7 +21,8 @@ from .errors import GuaranteeError, ParameterError
 MOST_EPSILON = 20.0
 
 LDP = "local differential privacy"
-_ADDS_UP = frozenset({LDP})
+DP = "differential privacy"
+ADDS_UP = frozenset({LDP, DP})
 
 ANY_CHANGE = "any two answers"
 ONE_ANSWER = "one answer of one person"
@@ -92,10 +93,19 @@ class Promise:
         """What the promise speaks of; only promises with the same subject add up."""
         return (self.notion, self.neighbours, self.unit, self.against)
 
+    @property
+    def ratio(self) -> float:
+        """How many times as likely anything seen may be under one input as under another."""
+        return math.exp(self.epsilon) if self.epsilon < 700 else math.inf
+
+    @property
+    def belief(self) -> int:
+        """Who held both for equally likely ends at most so many per cent sure; rounded up."""
+        return math.ceil(100 / (1 + 1 / self.ratio))
+
     def words(self, width: int = 79) -> str:
         """The promise in plain words, in lines of at most `width` characters."""
-        ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
-        belief = math.ceil(100 / (1 + 1 / ratio))
+        ratio, belief = self.ratio, self.belief
         delta = f", delta = {rounded_up(self.delta, 6)}" if self.delta else ""
         unless = f", except with probability {rounded_up(self.delta, 6)}" if self.delta else ""
         parts = [
@@ -243,7 +253,7 @@ def composed(guarantees: Iterable[Guarantee]) -> Guarantee:
 
 
 def _added(a: Promise, b: Promise) -> Promise:
-    if a.notion not in _ADDS_UP:
+    if a.notion not in ADDS_UP:
         raise GuaranteeError(f"promises of {a.notion} do not add up; state them side by side")
     return replace(
         a,
@@ -263,15 +273,15 @@ def _sum_up(a: float, b: float) -> float:
     """a + b, rounded up where it is not exact: a promise never rounds in its own favour."""
     if math.isinf(a) or math.isinf(b):
         return math.inf
-    return _rounded_up(Fraction(a) + Fraction(b))
+    return float_above(Fraction(a) + Fraction(b))
 
 
 def _times_up(a: float, times: int) -> float:
     """a * times, rounded up where it is not exact."""
-    return math.inf if math.isinf(a) else _rounded_up(Fraction(a) * times)
+    return math.inf if math.isinf(a) else float_above(Fraction(a) * times)
 
 
-def _rounded_up(exact: Fraction) -> float:
+def float_above(exact: Fraction) -> float:
     """The smallest float that is not below an exact number."""
     try:
         near = float(exact)

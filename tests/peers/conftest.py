@@ -46,6 +46,20 @@ def diffprivlib():
     return library("diffprivlib", "diffprivlib.mechanisms").mechanisms
 
 
+@pytest.fixture(scope="session")
+def google():
+    """Google's accounting: privacy loss distributions, by their names."""
+    pld = "dp_accounting.pld"
+    names = [f"{pld}.{name}" for name in ("common", "privacy_loss_distribution",
+                                          "privacy_loss_mechanism")]  # fmt: skip
+    return library("dp-accounting", *names)
+
+
+@pytest.fixture(scope="session")
+def mpmath():
+    return library("dp-accounting, which brings mpmath,", "mpmath").mpmath
+
+
 @pytest.fixture
 def inside(multi, monkeypatch):
     """What multi-freq-ldpy's aggregators hand to their estimator: counts, n, p and q.

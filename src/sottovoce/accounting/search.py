@@ -1,0 +1,48 @@
+"""The smallest epsilon, or noise, that keeps a delta: always the upper end of a bracket."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+MARGIN = 1 + 1e-6  # far above the round-off of any delta here
+_CLOSE = 1e-8
+_STEP = 4.0
+_FAR = 40.0  # a delta of 0 has no logarithm; this far below the wanted one is far enough
+
+
+def upper_end(delta_at: Callable[[float], float], delta: float, most: float) -> float:
+    """The smallest x from 0 to `most` with delta_at(x) ≤ delta, where delta_at falls; rounded up.
+
+    The bracket shrinks by steps until it has the right size. Then the secant through the logarithms
+    is followed (with Illinois' remedy), because each delta may take a while; every fourth step
+    halves the bracket, so that it always closes.
+    """
+
+    def excess(x: float) -> float:
+        found = delta_at(x) * MARGIN
+        return max(-_FAR, math.log(found) - math.log(delta)) if found > 0 else -_FAR
+
+    if excess(0.0) <= 0:
+        return 0.0
+    high, below = most, excess(most)
+    if below > 0:
+        return most
+    low, above = high, below
+    while above <= 0:
+        high, below = low, above
+        low = high / _STEP
+        above = excess(low)
+    step, moved = 0, 0
+    while high - low > _CLOSE * high:
+        step += 1
+        secant = high - below * (high - low) / (below - above)
+        guess = secant if step % 4 and low < secant < high else (low + high) / 2
+        found = excess(guess)
+        if found <= 0:
+            high, below = guess, found
+            above, moved = (above / 2 if moved > 0 else above), 1
+        else:
+            low, above = guess, found
+            below, moved = (below / 2 if moved < 0 else below), -1
+    return high

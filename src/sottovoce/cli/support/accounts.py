@@ -1,0 +1,115 @@
+"""What the commands of `account` share: options, words and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ...errors import ParameterError
+from .screen import console, heading, print_json, show_guarantee, show_table, table_of
+
+if TYPE_CHECKING:
+    from ...accounting import Comparison
+    from ...guarantee import Promise
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def epsilon_option(command: F) -> F:
+    """--epsilon E."""
+    return click.option(
+        "--epsilon", type=float, required=True, help="Before the account: above 0, at most 20."
+    )(command)
+
+
+def delta_option(command: F) -> F:
+    """--delta D."""
+    return click.option(
+        "--delta", type=float, default=0.0, show_default=True, help="Before the account."
+    )(command)
+
+
+def sample_option(command: F) -> F:
+    """--sample secret, seen or picked."""
+    return click.option(
+        "--sample",
+        type=click.Choice(["secret", "seen", "picked"]),
+        default="secret",
+        show_default=True,
+        help="Who knows the sample: only someone trusted; the server sees it; the server picks it. "
+        "The last two gain nothing and are refused.",
+    )(command)
+
+
+def show_comparison(rows: list[Comparison], picture: Path | None) -> None:
+    """The table of a comparison."""
+    from ...guarantee import rounded_up
+
+    first = rows[0]
+    screen = console()
+    screen.print(
+        heading(f"{first.values:,} values, {first.people:,} people, delta = {first.delta:g}")
+    )
+    titles = ("local epsilon", "epsilon", "shuffled", "trusted server", "ratio", "nobody trusted")
+    table = table_of(screen, [(title, "right") for title in titles])
+    for row in rows:
+        table.add_row(
+            f"{row.local_epsilon:g}",
+            rounded_up(row.epsilon, 3),
+            f"{row.shuffled_error:.3g}",
+            f"{row.gaussian_error:.3g}",
+            f"{row.ratio:.2f}",
+            f"{row.local_error:.3g}",
+        )
+    show_table(screen, table)
+    for line in (
+        "",
+        "Standard errors of an average share; all keep the epsilon of the second column.",
+        "shuffled: GRR with the local epsilon, mixed by a trusted shuffler",
+        "trusted server: sees every answer and adds Gaussian noise",
+        "nobody trusted: GRR with the epsilon of the second column",
+    ):
+        screen.print(line, style="dim")
+    if picture is not None:
+        screen.print(f"The picture is in {picture}.")
+
+
+def say(name: str, promise: Promise, as_json: bool, **given: Any) -> None:
+    """A promise in plain words, or with what was given as JSON."""
+    from ...guarantee import Guarantee
+
+    promised = Guarantee((promise,))
+    if as_json:
+        print_json({"account": name, "given": given, "guarantee": promised.as_dict()})
+        return
+    show_guarantee(console(), promised)
+
+
+def central_promise(promise: Promise) -> Promise:
+    """The same numbers against those who see a result; its assumptions are not known here."""
+    from dataclasses import replace
+
+    from ...accounting.sampling import ONE_CONTRIBUTION, RESULT
+    from ...guarantee import DP
+
+    return replace(
+        promise,
+        notion=DP,
+        neighbours="any two neighbouring sets of data, as in one round",
+        unit=ONE_CONTRIBUTION,
+        against=RESULT,
+        assuming=("what the promise of one round assumes, in every round",),
+    )
+
+
+def numbers(text: str, option: str) -> list[float]:
+    """Numbers with commas between."""
+    try:
+        return [float(item) for item in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(
+            f"{option} is {text!r}; give a number, or several with commas between, such as 0.5,1,2"
+        ) from error

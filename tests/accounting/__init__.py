@@ -1,0 +1,1 @@
+"""Accounts against enumeration, exact fractions and the numbers of the papers."""
