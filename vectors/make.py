@@ -31,6 +31,13 @@ STUDY = sv.Study(
     'Commuting in "Zürich"\n2026', (sv.OUE(COMMUTE, epsilon=1.0), sv.GRR(AGE, epsilon=0.5))
 )
 
+MENU = sv.Levels.of(sv.GRR, COMMUTE, {"strong": 0.5, "weak": 4.0})
+KINDS = sv.Levels(
+    {"olh": sv.OLH(1000, epsilon=1.0), "hadamard": sv.HadamardResponse(1000, epsilon=1.0)}
+)
+SAMPLED = sv.Sampled(sv.GRR(3, epsilon=1.0), rate=0.5)
+RATES = sv.Sampled(sv.GRR(3, epsilon=1.0), rate=[0, 0.25, 1])
+
 NUMBERS = sv.Study("Numbers", (sv.Hybrid(sv.Range("income", -1e3, 1e5), epsilon=1.0),))
 
 
@@ -83,13 +90,19 @@ def of_study(study: sv.Study) -> Vector:
 
 def reports_of(mechanism: sv.Mechanism, **columns: list[Any]) -> sv.Reports:
     """Chosen reports, in the mechanism's own types."""
+    reports = forged(mechanism, **columns)
+    mechanism.check(reports.columns)
+    return reports
+
+
+def forged(mechanism: sv.Mechanism, **columns: list[Any]) -> sv.Reports:
+    """The same, unchecked."""
     arrays = {
         column.name: np.array(columns[column.name], column.dtype).reshape(
             column.shape(len(columns[column.name]))
         )
         for column in mechanism.layout
     }
-    mechanism.check(arrays)
     return sv.Reports(mechanism.id, mechanism.digest, arrays)
 
 
@@ -134,6 +147,12 @@ def good() -> Iterator[tuple[str, Vector]]:
     cells = tens.aggregate(tens.every_report())
     yield "aggregate_hadamard", of_aggregate(tens, cells)
 
+    for name, mechanism, columns in wrapped():
+        reports = reports_of(mechanism, **columns)
+        yield name, of_reports(mechanism, [reports])
+        if mechanism != KINDS:  # whose thousands of counts are those of other vectors
+            yield f"aggregate_{name}", of_aggregate(mechanism, mechanism.aggregate(reports))
+
     small = sv.Hybrid((0, 100), epsilon=1.0, steps=4)
     yield "aggregate_hybrid", of_aggregate(small, small.aggregate(small.every_report()[::3]))
 
@@ -149,6 +168,33 @@ def numbers() -> Iterator[tuple[str, sv.Mechanism, dict[str, list[int]]]]:
     yield "hybrid", NUMBERS.mechanism("income"), {"grid": [0, 1, 0, 1], "cell": [1, 1, 0, 1023]}
 
 
+def wrapped() -> Iterator[tuple[str, sv.Mechanism, dict[str, list[Any]]]]:
+    """Chosen reports of people at several levels and rates, and silent ones."""
+    yield "levels", MENU, {"level": [0, 1, 1], "value": [3, 0, 2]}
+    yield (
+        "levels_kinds",
+        KINDS,
+        {"level": [0, 1, 1], "a": [7, 0, 0], "b": [5, 0, 0], "y": [3, 1023, 0]},
+    )
+    yield "sampled", SAMPLED, {"silent": [0, 0, 258], "value": [2, 0, 0]}
+    yield (
+        "sampled_rates",
+        RATES,
+        {"rate": [1, 2, 0, 1], "silent": [0, 0, 7, 1], "value": [2, 1, 0, 0]},
+    )
+    both = sv.Sampled(MENU, rate=[0.5, 0.25])
+    yield (
+        "sampled_levels",
+        both,
+        {"rate": [0, 1, 1], "silent": [0, 0, 65_535], "level": [1, 0, 0], "value": [3, 1, 0]},
+    )
+    some = {"some": sv.Sampled(sv.OUE(10, epsilon=0.5), rate=0.5), "all": sv.OUE(10, epsilon=4.0)}
+    rows = [[1, 2], [0, 0], [255, 3]]
+    yield "levels_sampled", sv.Levels(some), {"level": [0, 0, 1], "silent": [0, 9, 0], "bits": rows}
+    numbers = sv.Levels.of(sv.Hybrid, (0, 100), {"strong": 0.5, "weak": 4.0}, steps=4)
+    yield "levels_numbers", numbers, {"level": [0, 1], "grid": [0, 1], "cell": [1, 2]}
+
+
 def seeded() -> Iterator[tuple[str, Vector]]:
     """What seed 2026 draws for each mechanism: the same on every machine."""
     for kind in (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH, sv.HadamardResponse):
@@ -157,13 +203,19 @@ def seeded() -> Iterator[tuple[str, Vector]]:
     for kind in (sv.Duchi, sv.Piecewise, sv.Hybrid):
         mechanism = kind((0, 10), epsilon=1.0)
         yield mechanism.id, drawn(mechanism, [0, 1.5, 2.25, 3, 4, 5, 6, 7, 8, 9, 9.999, 10])
+    answers = [COMMUTE.values[k % 4] for k in range(12)]
+    levels, rates = ["strong", "weak", "weak"] * 4, [0.5, 0.25, 0.5, 0.5] * 3
+    yield "levels", drawn(MENU, answers, level=levels)
+    both = sv.Sampled(MENU, rate=[0.5, 0.25])
+    yield "sampled", drawn(both, answers, level=levels, rate=rates)
 
 
-def drawn(mechanism: sv.Mechanism, answers: list[Any]) -> Vector:
+def drawn(mechanism: sv.Mechanism, answers: list[Any], **choice: Any) -> Vector:
     """Reports that a seed draws."""
     with testing.seeded(2026) as source:
-        reports = mechanism.randomise(answers, source=source)
-    return {"answers": answers, "seed": 2026, **of_reports(mechanism, [reports])}
+        reports = mechanism.randomise(answers, source=source, **choice)
+    asked = {"answers": answers, "seed": 2026, **({"choice": choice} if choice else {})}
+    return {**asked, **of_reports(mechanism, [reports])}
 
 
 def changed(data: bytes, at: int, new: bytes) -> bytes:
@@ -244,6 +296,15 @@ def bad() -> Iterator[tuple[str, Vector]]:
         of("grr_envelopes", envelopes[:65] + oue, "DigestError", "'oue'"),
     )
 
+    for name, (good_one, mechanism, columns, says) in bad_wrapped().items():
+        yield name, of(good_one, encode(forged(mechanism, **columns)), "WireError", says)
+    for name, (good_one, tables, n, says) in bad_wrapped_counts().items():
+        whole = {key: np.array(t) for key, t in made[good_one]["tables"].items()}
+        digest = bytes.fromhex(made[good_one]["digest"])
+        tables = {key: t for key, t in (whole | tables).items() if t is not None}
+        wrong = sv.Aggregate(made[good_one]["mechanism"], digest, n, tables)
+        yield f"aggregate_{name}", of(good_one, wrong.to_bytes(), "WireError", says)
+
     counts = raw("aggregate_grr")
     table = 48 + 4 + 2  # head, id and its length, lengths of the table's name and shape
     cells = table + len("support") + 8
@@ -286,6 +347,104 @@ def bad() -> Iterator[tuple[str, Vector]]:
     yield "aggregate_hybrid_n", of("aggregate_hybrid", cells_off, "WireError", "not n = 9")
     yield "aggregate_truncated", of_counts(counts[:-1], "WireError", "too early")
     yield "aggregate_trailing", of_counts(counts + b"\0", "WireError", "follow")
+
+
+def bad_wrapped() -> dict[str, tuple[str, sv.Mechanism, dict[str, list[Any]], str]]:
+    """Reports that nobody at such a level or rate can have sent."""
+    silent, rates = "people who are silent have content in 'value'", "silent at rate 1, or reports"
+    unused = "that its kind does not use"
+    return {
+        "levels_unknown": ("levels", MENU, {"level": [0, 2], "value": [0, 0]}, "names level 2"),
+        "levels_value": ("levels", MENU, {"level": [0, 1], "value": [0, 4]}, "value 4"),
+        "levels_unused_column": (
+            "levels_kinds",
+            KINDS,
+            {"level": [1], "a": [1], "b": [0], "y": [0]},
+            f"content in 'a' {unused}",
+        ),
+        "levels_unused_bytes": (
+            "levels_kinds",
+            KINDS,
+            {"level": [0], "a": [7], "b": [5], "y": [256 + 3]},
+            f"content in 'y' {unused}",
+        ),
+        "levels_even_a": (
+            "levels_kinds",
+            KINDS,
+            {"level": [0], "a": [6], "b": [5], "y": [3]},
+            "even",
+        ),
+        "sampled_value": ("sampled", SAMPLED, {"silent": [0], "value": [3]}, "value 3"),
+        "sampled_silent_content": ("sampled", SAMPLED, {"silent": [2], "value": [1]}, silent),
+        "sampled_unknown_rate": (
+            "sampled_rates",
+            RATES,
+            {"rate": [3], "silent": [1], "value": [0]},
+            "names rate 3 of 3",
+        ),
+        "sampled_silent_at_1": (
+            "sampled_rates",
+            RATES,
+            {"rate": [1, 2], "silent": [1, 1], "value": [0, 0]},
+            rates,
+        ),
+        "sampled_report_at_0": (
+            "sampled_rates",
+            RATES,
+            {"rate": [0], "silent": [0], "value": [0]},
+            rates,
+        ),
+    }
+
+
+def bad_wrapped_counts() -> dict[str, tuple[str, dict[str, Any], int, str]]:
+    """Counts that no people at such levels and rates can have given."""
+    return {
+        "levels_people": ("aggregate_levels", {"people": [1, 1]}, 3, "do not sum to n = 3"),
+        "levels_n": ("aggregate_levels", {}, 4, "do not sum to n = 4"),
+        "levels_negative": ("aggregate_levels", {"people": [-1, 4]}, 3, "do not sum"),
+        "levels_one_level": ("aggregate_levels", {"people": [3]}, 3, "each of the 2 levels"),
+        "levels_no_people": ("aggregate_levels", {"people": None}, 3, "each of the 2 levels"),
+        "levels_missing": ("aggregate_levels", {"1/support": None}, 3, "'grr' has 'support'"),
+        "levels_strange": ("aggregate_levels", {"2/support": [1, 0, 0, 0]}, 3, "of no level"),
+        "levels_counts": ("aggregate_levels", {"0/support": [1, 1, 0, 0]}, 3, "sum to 2"),
+        "sampled_reported": (
+            "aggregate_sampled",
+            {"asked": [1], "reported": [2]},
+            1,
+            "more people report than were asked",
+        ),
+        "sampled_negative": ("aggregate_sampled", {"reported": [-1]}, 260, "more people report"),
+        "sampled_n": ("aggregate_sampled", {}, 259, "260 people were asked, but n = 259"),
+        "sampled_wrap_around": (
+            "aggregate_sampled_rates",
+            {"asked": [(1 << 63) - 1, (1 << 63) - 1, 2], "reported": [0, 1, 2]},
+            0,
+            "but n = 0",
+        ),
+        "sampled_silent_at_1": (
+            "aggregate_sampled_rates",
+            {"asked": [7, 2, 2]},
+            11,
+            "silent at rate 1",
+        ),
+        "sampled_report_at_0": (
+            "aggregate_sampled_rates",
+            {"reported": [1, 1, 1]},
+            10,
+            "reports at rate 0",
+        ),
+        "sampled_rows": (
+            "aggregate_sampled_rates",
+            {"in/support": [[0, 0, 1]]},
+            10,
+            "row per rate",
+        ),
+        "sampled_counts": ("aggregate_sampled", {"in/support": [[1, 0, 0]]}, 260, "sum to 1"),
+        "sampled_flat": ("aggregate_sampled", {"in/support": [1]}, 260, "shape ()"),
+        "sampled_no_asked": ("aggregate_sampled", {"asked": None}, 260, "no counts of asked"),
+        "sampled_strange": ("aggregate_sampled", {"support": [1]}, 260, "one row per rate"),
+    }
 
 
 def every() -> Iterator[tuple[str, Vector]]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import plot
+    from . import accounting, plot
     from .aggregate import Aggregate
     from .ask import ask
     from .audit import audit
@@ -103,6 +103,7 @@ __all__ = [
     "Study",
     "SubsetSelection",
     "__version__",
+    "accounting",
     "ask",
     "audit",
     "choose",
@@ -113,8 +114,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "plot":
-        return import_module(".plot", __name__)
+    if name in ("accounting", "plot"):
+        return import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f".{_HOME[name]}", __name__), name)

@@ -52,9 +52,7 @@ class Aggregate:
     seeded: bool = False
 
     def __post_init__(self) -> None:
-        frozen = {name: np.array(table, np.int64, order="C") for name, table in self.tables.items()}
-        for table in frozen.values():
-            table.flags.writeable = False
+        frozen = {name: _frozen(table) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", MappingProxyType(frozen))
         if not 0 <= self.n < _MOST:
             raise MergeError(f"an aggregate of {self.n} reports; allowed are 0 to 2^62")
@@ -179,6 +177,16 @@ class _Reader:
         left = len(self._data) - self._at
         if left:
             raise WireError(f"{left:,} bytes follow the aggregate; nothing may")
+
+
+def _frozen(table: NDArray[Any]) -> NDArray[np.int64]:
+    """The table where nobody can write to it: a copy, unless it is such a one already."""
+    known = isinstance(table, np.ndarray) and table.dtype == np.int64
+    if known and table.flags.c_contiguous and not table.flags.writeable:
+        return table
+    copy = np.array(table, np.int64, order="C")
+    copy.flags.writeable = False
+    return copy
 
 
 def _added(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:

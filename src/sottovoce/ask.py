@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .choose import choose
+from .choose import best_kind, choose
 from .domain import Attribute, Domain, Label, Missing
+from .errors import ParameterError
 from .estimate import Estimate
+from .personal import Levels
 
 
 def ask(
     answers: Any,
     *,
-    epsilon: float,
+    epsilon: float | None = None,
+    levels: Mapping[str, float] | None = None,
+    level: Any = None,
     values: Sequence[Label] | int | None = None,
     name: str | None = None,
     missing: Missing = "refuse",
@@ -30,6 +34,10 @@ def ask(
         One answer per person.
     epsilon : float
         Privacy parameter, above 0 and at most 20; 1 is a common choice.
+    levels : mapping of str to float
+        Instead of `epsilon`: a menu of levels with an epsilon each.
+    level : str or array-like of str
+        Which of them each person chose.
     values : sequence or int
         The possible answers, declared beforehand.
     name : str, optional
@@ -42,7 +50,7 @@ def ask(
     Returns
     -------
     Estimate
-        By the mechanism with the least error, as `choose` finds it.
+        By the mechanism with the least error, as `choose` finds it; over levels the hybrid.
 
     Examples
     --------
@@ -58,5 +66,13 @@ def ask(
         if isinstance(title, str) and title
         else Domain(values, missing=missing)
     )
-    mechanism = choose(attribute, epsilon).mechanism
-    return mechanism.estimate(mechanism.aggregate(mechanism.randomise(answers)))
+    if levels is not None and epsilon is None:
+        menu = Levels.of(best_kind(attribute, levels.values()), attribute, levels)
+        return menu.estimate(menu.aggregate(menu.randomise(answers, level=level)))
+    if levels is None and level is None and epsilon is not None:
+        mechanism = choose(attribute, epsilon).mechanism
+        return mechanism.estimate(mechanism.aggregate(mechanism.randomise(answers)))
+    raise ParameterError(
+        f"epsilon is {epsilon!r} and levels are {levels!r}; give epsilon=1.0, or a menu as "
+        "levels={'strong': 0.5, 'normal': 2} and who chose what as level=…"
+    )

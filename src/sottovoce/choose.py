@@ -7,14 +7,15 @@ the mechanisms themselves.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from .domain import Domain, Label
 from .errors import ParameterError
-from .mechanism import LinearMechanism
-from .mechanisms import REGISTRY
+from .mechanism import LinearMechanism, Mechanism
+from .mechanisms import REGISTRY, Hybrid
+from .ranges import Range
 
 Prefer = Literal["error", "size", "decode"]
 _TYPICAL_PEOPLE = 10_000
@@ -122,6 +123,27 @@ def choose(
         return (c.std_error > enough, cost, c.std_error)
 
     return Choice(tuple(sorted(found, key=rank)), people, prefer)
+
+
+def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
+    """The kind with the least error for a menu of levels, people spread evenly over them.
+
+    One kind for all levels keeps a study short; `Levels` takes any mixture.
+    """
+    if isinstance(domain, Range):
+        return Hybrid
+    costs: dict[type[Mechanism], tuple[float, float, float]] = {}
+    for epsilon in epsilons:
+        for c in choose(domain, epsilon):
+            error, size, steps = costs.get(type(c.mechanism), (0.0, 0.0, 0.0))
+            costs[type(c.mechanism)] = (
+                error + c.std_error**2,
+                size + c.report_bytes,
+                steps + c.decode_steps,
+            )
+    if not costs:
+        raise ParameterError("a menu needs at least one level; none was given")
+    return min(costs, key=lambda kind: costs[kind])
 
 
 def _candidate(mechanism: LinearMechanism, n: int) -> Candidate:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .errors import AnswerError
 
 _MISSING, _UNKNOWN = -1, -2
+_FEW_WORDS = 32
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +129,8 @@ class _NumpyColumn(Column):
             distinct, where = np.unique(array, return_inverse=True)
             table, unknown = _lookup(distinct.tolist(), values)
             return table[where], unknown
+        if array.dtype.kind == "U" and len(values) <= _FEW_WORDS:
+            return _lookup_words(array, values)
         return _lookup(array.tolist(), values)
 
     def at(self, row: int) -> Any:
@@ -231,6 +234,18 @@ def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.i
         else:
             unknown.setdefault(repr(answers[k]), answers[k])
     return codes, list(unknown.values())
+
+
+def _lookup_words(
+    array: NDArray[Any], values: Sequence[Any]
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Text by one comparison of the whole column with each of a few values."""
+    codes = np.full(array.size, _UNKNOWN, np.int64)
+    for k, value in enumerate(values):
+        if isinstance(value, str):
+            codes[array == value] = k
+    unknown = array[codes == _UNKNOWN]
+    return codes, list(dict.fromkeys(unknown.tolist()))
 
 
 def _hashable(value: Any) -> bool:

@@ -158,7 +158,9 @@ class Estimate:
         half = NormalDist().inv_cdf(0.5 + confidence / 2) * self.std_error
         low, high = self.values - half, self.values + half
         if self.biased and self.shares:
-            low, high = np.maximum(low, 0), np.minimum(high, 1)
+            # A weighted estimate may lie outside; its interval still holds it.
+            low = np.maximum(low, np.minimum(self.values, 0))
+            high = np.minimum(high, np.maximum(self.values, 1))
         return Interval(low, high)
 
     def project(self, method: str = "norm-sub") -> Estimate:
@@ -281,7 +283,7 @@ class Estimate:
         return "\n".join(lines)
 
     def _title(self) -> str:
-        of = "" if self.reports is None else f" from {self.n:,} people"
+        of = "" if self.reports in (None, self.n) else f" from {self.n:,} people"
         sent = self.n if self.reports is None else self.reports
         return f"{self.name or 'estimate'}: {sent:,} reports{of}, {self.method}"
 
@@ -321,6 +323,15 @@ class Estimate:
                 f"given were {true.size} numbers that sum to {true.sum():g}"
             )
         return true
+
+
+def normally_again(
+    spread: Floats | Callable[[], Floats], frequencies: Floats, generator: np.random.Generator
+) -> Floats:
+    """An estimate of such a population with normal noise of a known variance, for bootstraps."""
+    variance = spread() if callable(spread) else spread
+    again: Floats = frequencies + np.sqrt(variance) * generator.standard_normal(frequencies.size)
+    return again
 
 
 def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -> Floats:

@@ -14,12 +14,16 @@ from .errors import ParameterError
 from .guarantee import checked_epsilon
 from .mechanism import Design, Requirement
 from .mechanisms import designs as local_designs
+from .personal import designs as personal_designs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: What each room offers; a new room adds its function here.
-ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (local_designs.designs,)
+ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
+    local_designs.designs,
+    personal_designs.designs,
+)
 
 
 @dataclass(frozen=True)
@@ -41,15 +45,52 @@ class Plan:
         """One plain dictionary per design, for tables and JSON."""
         return [design.as_dict() for design in self.designs]
 
-    def __str__(self) -> str:
-        lines = [self.requirement.words()]
-        lines.append(f"{'design':<10} {'people':>12} {'epsilon':>8} {'std error':>10} {'bytes':>8}")
-        lines += [
-            f"{x.name:<10} {x.n:>12,} {x.epsilon_words:>8} {x.std_error:>10.3g} "
-            f"{x.report_bytes:>8,}"
-            for x in self.designs
+    def columns(self) -> list[tuple[str, Callable[[Design], str]]]:
+        """Titles of a table of the designs, and how each cell is written; only what is asked."""
+        asked = self.requirement
+        found: list[tuple[str, Callable[[Design], str]]] = [
+            ("design", lambda x: x.name),
+            ("people", lambda x: f"{x.n:,}"),
+            ("epsilon", lambda x: x.epsilon_words),
+            ("std error", lambda x: f"{x.std_error:.3g}"),
         ]
-        return "\n".join(lines)
+        if len(asked.levels) > 1:
+            found.append(("if alike", lambda x: f"{x.std_error_alike:.3g}"))
+        found.append(("bytes", lambda x: f"{x.report_bytes:,}"))
+        if asked.rate < 1 or asked.traffic is not None:
+            found.append(("reports", lambda x: f"{x.reports:,}"))
+            found.append(("bytes sent", lambda x: f"{x.traffic:,}"))
+        return found
+
+    def by_level(self) -> str:
+        """People and rate of each level in the best design, in words; empty where all are alike."""
+        best = self.best
+        if len(best.people) < 2 and self.requirement.traffic is None:
+            return ""
+        each = (
+            f"{name} {people:,}"
+            + (f" at rate {best.rates[name]:.3g}" if name in best.rates else "")
+            for name, people in best.people.items()
+        )
+        return f"{best.name}, people of each level: " + ", ".join(each)
+
+    def __str__(self) -> str:
+        columns = self.columns()
+        rows = [[title for title, _ in columns]]
+        rows += [[cell(design) for _, cell in columns] for design in self.designs]
+        least = {"design": 10, "people": 12, "epsilon": 8, "std error": 10, "bytes": 8}
+        widths = [
+            max(least.get(title, 0), *(len(row[k]) for row in rows))
+            for k, title in enumerate(rows[0])
+        ]
+        lines = [
+            " ".join(
+                f"{cell:{'>' if k else '<'}{width}}"
+                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        return "\n".join(filter(None, [self.requirement.words(), *lines, self.by_level()]))
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         """Error against epsilon and against n; see `sottovoce.plot.plan`."""
@@ -66,6 +107,9 @@ def plan(
     n: int | None = None,
     epsilon: float | None = None,
     levels: Mapping[str, float] | None = None,
+    shares: Mapping[str, float] | None = None,
+    rate: float = 1.0,
+    traffic: float | None = None,
     error: float | None = None,
     delta: float = 0.0,
 ) -> Plan:
@@ -81,12 +125,21 @@ def plan(
     bounds : tuple of float, optional
         The bounds of a number whose mean is asked.
     n : int, optional
-        How many people report.
+        How many people there are.
     epsilon : float, optional
         Everyone's privacy parameter; or
     levels : mapping of str to float, optional
-        A menu of them, chosen by equally many people, each level estimated on its own and put
-        together by size.
+        A menu of them. Designs are ranked by the error of the post-stratified estimate, which
+        holds whatever the people of each level answer; beside it stands that of the default,
+        the hybrid, if they all answer alike.
+    shares : mapping of str to float, optional
+        What share of the people chooses each level; by default all levels the same. Only their
+        proportions matter.
+    rate : float
+        Probability with which each person reports.
+    traffic : float, optional
+        Or the bytes that all reports may take together: the best rate of each level is worked
+        out, see `sottovoce.personal.best_rates`.
     error : float, optional
         Wanted standard error: of an average share, or of the mean in its own units.
     delta : float
@@ -104,8 +157,26 @@ def plan(
     18891
     >>> round(plan(d=4, n=10_000, error=0.01).best.epsilon, 2)
     1.29
+
+    With levels, how many people of each?
+
+    >>> menu, shares = {"strong": 0.5, "normal": 2}, {"strong": 30, "normal": 70}
+    >>> dict(plan(d=4, levels=menu, shares=shares, error=0.01).best.people)
+    {'strong': 8919, 'normal': 20810}
     """
-    requirement = _requirement(d, bounds, n, epsilon, levels, error, delta)
+    menu = _menu(epsilon, levels)
+    requirement = Requirement(
+        d=d,
+        bounds=bounds,
+        n=n,
+        levels=menu,
+        error=error,
+        delta=delta,
+        shares=_shares(shares, menu),
+        rate=rate,
+        traffic=traffic,
+    )
+    _check(requirement)
     found = [design for room in ROOMS for design in room(requirement)]
     good = [x for x in found if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
@@ -121,36 +192,58 @@ def _rank(design: Design) -> tuple[float, ...]:
     return (design.n, design.most_epsilon, design.std_error, design.report_bytes)
 
 
-def _requirement(
-    d: int | None,
-    bounds: tuple[float, float] | None,
-    n: int | None,
-    epsilon: float | None,
-    levels: Mapping[str, float] | None,
-    error: float | None,
-    delta: float,
-) -> Requirement:
-    if (d is None) == (bounds is None):
+def _menu(epsilon: float | None, levels: Mapping[str, float] | None) -> dict[str, float]:
+    """Levels and their epsilons; empty where epsilon is what is asked for."""
+    if epsilon is not None and levels is not None:
+        raise ParameterError("give epsilon for everyone, or levels to choose from; not both")
+    if levels is not None and not levels:
+        raise ParameterError("levels is empty; name at least one level with its epsilon")
+    menu = {"everyone": epsilon} if epsilon is not None else dict(levels or {})
+    return {str(name): checked_epsilon(value) for name, value in menu.items()}
+
+
+def _shares(given: Mapping[str, float] | None, menu: Mapping[str, float]) -> dict[str, float]:
+    """The share of people of each level, in the menu's order."""
+    if given is None:
+        return {name: 1 / len(menu) for name in menu}
+    good = isinstance(given, Mapping) and set(given) == set(menu)
+    if not good or not all(_positive(share) for share in given.values()):
+        raise ParameterError(
+            f"shares is {given!r}; give a positive share for each of the levels {list(menu)}"
+        )
+    total = sum(given.values())
+    return {name: given[name] / total for name in menu}
+
+
+def _positive(number: object) -> bool:
+    real = isinstance(number, (int, float)) and not isinstance(number, bool)
+    return real and 0 < number < math.inf  # type: ignore[operator]
+
+
+def _check(asked: Requirement) -> None:
+    if (asked.d is None) == (asked.bounds is None):
         raise ParameterError(
             "give d, the number of values, or bounds, those of a number; one of them"
         )
-    if epsilon is not None and levels is not None:
-        raise ParameterError("give epsilon for everyone, or levels to choose from; not both")
-    private = epsilon is not None or levels is not None
-    if (n is not None) + private + (error is not None) < 2:
+    if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
         raise ParameterError(
             "give two of n, epsilon (or levels) and error; the third is worked out"
         )
+    d, n = asked.d, asked.n
     if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
         raise ParameterError(f"d is {d!r}; a question has two values or more")
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
-    if error is not None and not (isinstance(error, (int, float)) and 0 < error < math.inf):
-        raise ParameterError(f"error is {error!r}; it must be a positive standard error")
-    if not 0 <= delta < 1:
-        raise ParameterError(f"delta is {delta!r}; it must be at least 0 and below 1")
-    if levels is not None and not levels:
-        raise ParameterError("levels is empty; name at least one level with its epsilon")
-    menu = {"everyone": epsilon} if epsilon is not None else dict(levels or {})
-    checked = {str(name): checked_epsilon(value) for name, value in menu.items()}
-    return Requirement(d=d, bounds=bounds, n=n, levels=checked, error=error, delta=delta)
+    if asked.error is not None and not _positive(asked.error):
+        raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
+    if not 0 <= asked.delta < 1:
+        raise ParameterError(f"delta is {asked.delta!r}; it must be at least 0 and below 1")
+    if not _positive(asked.rate) or asked.rate > 1:
+        raise ParameterError(f"rate is {asked.rate!r}; it must be above 0 and at most 1")
+    if asked.traffic is not None:
+        if not _positive(asked.traffic):
+            raise ParameterError(f"traffic is {asked.traffic!r}; it must be a number of bytes")
+        if n is None or not asked.levels or asked.rate != 1:
+            raise ParameterError(
+                "traffic works out the rates: give n and epsilon (or levels) with it, and no rate"
+            )

@@ -53,3 +53,28 @@ def test_wrong_answers_are_refused() -> None:
 def test_values_of_an_attribute_can_be_used() -> None:
     attribute = Attribute("q", ["yes", "no"])
     assert ask(ANSWERS, values=attribute.values, epsilon=1.0, name="q").name == "q"
+
+
+def test_everyone_may_choose_a_level() -> None:
+    menu = {"strong": 0.5, "weak": 4.0}
+    estimate = ask(ANSWERS, values=["yes", "no"], levels=menu, level=["strong", "weak"] * 2000)
+    assert estimate.method == "hybrid"
+    assert [promise.epsilon for promise in estimate.guarantee.promises] == [0.5, 4.0]
+    assert np.abs(estimate.values - [0.75, 0.25]).max() < 12 * estimate.std_error.max()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"epsilon": 1.0, "levels": {"a": 1.0}},
+        {"epsilon": 1.0, "level": "a"},
+        {"levels": {}},
+        {"levels": {"a": 1.0, "b": 2.0}},
+        {"levels": {"a": 1.0, "b": 2.0}, "level": "c"},
+        {"levels": {"a": 1.0, "b": 99.0}, "level": "a"},
+    ],
+)
+def test_unclear_levels_are_refused(given: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match=r"level|epsilon"):
+        ask(ANSWERS, values=["yes", "no"], **given)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -202,6 +203,13 @@ def test_rows_are_plain_data() -> None:
     assert json.loads(json.dumps(rows)) == rows
     assert [row["value"] for row in rows] == ["red", "green", "blue"]
     assert rows[0]["estimate"] == E.values[0]
+
+
+def test_an_interval_of_a_biased_estimate_is_clipped_but_holds_the_value() -> None:
+    biased = replace(E, values=np.array([0.5, 1.01, -0.02]), spread=np.full(3, 0.09), biased=True)
+    low, high = biased.interval()
+    assert low.tolist() == [0.0, pytest.approx(0.422, abs=1e-3), -0.02]
+    assert high.tolist() == [1.0, 1.01, pytest.approx(0.568, abs=1e-3)]
 
 
 def test_printing_shows_values_and_intervals() -> None:

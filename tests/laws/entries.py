@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce import GRR, OLH, OUE, SUE, HadamardResponse, Mechanism, SubsetSelection
+from sottovoce import GRR, OLH, OUE, SUE, HadamardResponse, Mechanism, Range, SubsetSelection
 from sottovoce.mechanisms import Duchi, Hybrid, Piecewise
 from sottovoce.mechanisms.numeric import NumericMechanism
 
@@ -75,10 +75,15 @@ NUMERIC = {entry.kind.id: entry.kind for entry in ENTRIES if entry.numeric}
 IDEALISED_PAIRS = frozenset(entry.kind.id for entry in ENTRIES if not entry.exact_pairs)
 
 
+def numeric(mechanism: Mechanism) -> bool:
+    """Whether answers are numbers between bounds; of wrappers, too."""
+    return isinstance(mechanism.domain, Range)
+
+
 def name(mechanism: Mechanism) -> str:
     """For the test's id."""
     domain = mechanism.domain
-    about = domain.labels[0] if isinstance(mechanism, NumericMechanism) else domain.size
+    about = domain.labels[0] if numeric(mechanism) else domain.size
     return f"{mechanism.id}-{about}-{mechanism.epsilon:g}"
 
 
@@ -89,7 +94,7 @@ def example(kind: type[Mechanism], epsilon: float = 1.0, size: int = 4) -> Mecha
 
 def answers(mechanism: Mechanism, n: int) -> np.ndarray:
     """n answers that go through all values, or from one bound to the other."""
-    if isinstance(mechanism, NumericMechanism):
+    if numeric(mechanism):
         return np.linspace(mechanism.domain.low, mechanism.domain.high, n)
     return np.arange(n) % mechanism.domain.size
 

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 TESTED = {
+    1: "Never let the sampling probability depend on the person's own value: taking part tells.",
+    4: "Never claim sampling amplification in the local model where the server sees who reported.",
+    5: "Never claim shuffle amplification outside its validity region, or with labelled reports.",
+    14: "Never show a weighted estimate over self-chosen privacy levels without saying that it "
+    "assumes the levels alike.",
     15: "Never draw participants' randomness from a non-cryptographic generator, and never let a "
     "seed reach production code.",
     16: "Never drop missing answers silently.",
@@ -12,20 +17,16 @@ TESTED = {
 }
 
 WAITING = {
-    1: ("personal/sampled", "the sampling probability depends on the person's own value"),
     2: ("personal/records", "PLDP's total is claimed for an allocation that depends on the data"),
     3: ("personal/records", "ε_w or m·min ε_i is shown as a guarantee"),
-    4: ("personal/sampled", "sampling amplification is claimed in the local model"),
-    5: ("accounting", "shuffle amplification is claimed outside its validity"),
     6: ("secure", "noise shares of 1/K are used when parties may collude"),
     7: ("secure", "plain count and noise shares are sent to the curator"),
     8: ("parties", "MM starts from true local marginals"),
     9: ("parties", "the budget per released marginal is forgotten"),
     10: ("parties", "realised sample sizes are published"),
-    11: ("accounting", "the published sampling bound is used as a guarantee"),
+    11: ("secure", "the published sampling bound is used as a guarantee"),
     12: ("secure", "a missing share passes"),
     13: ("mechanisms/lip", "LIP's optimum is used outside its range, or its levels are added up"),
-    14: ("personal/levels", "a weighted estimate hides that it assumes the levels alike"),
     19: ("transport", "shares are relayed in clear"),
     20: ("secure", "the dealer of correlated randomness is the curator"),
 }

@@ -16,6 +16,7 @@ from . import (
     test_numbers,
     test_oue,
     test_tiny,
+    test_wrappers,
 )
 from .statistics import chi_square, extreme, fit, independent_fits
 
@@ -28,6 +29,7 @@ MODULES = {
     "below": test_below,
     "numbers": test_numbers,
     "coverage": test_coverage,
+    "wrappers": test_wrappers,
 }
 
 

@@ -6,7 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sottovoce import Aggregate, Attribute, Domain, Mechanism, Range, Reports, Study
+from sottovoce import (
+    Aggregate,
+    Attribute,
+    Domain,
+    Levels,
+    Mechanism,
+    Range,
+    Reports,
+    Sampled,
+    Study,
+)
 from sottovoce.mechanisms import by_id
 
 ROOT = Path(__file__).parents[2] / "vectors"
@@ -39,11 +49,20 @@ def domain(about: dict[str, Any]) -> Domain:
 
 def mechanism(vector: dict[str, Any]) -> Mechanism:
     study = vector["study"] and bytes.fromhex(vector["study"])
-    made = by_id(vector["mechanism"])(
-        domain(vector["domain"]), **vector["parameters"], study=study or None
-    )
+    made = described(vector, domain(vector["domain"]), study or None)
     assert made.digest.hex() == vector["digest"]
     return made
+
+
+def described(about: dict[str, Any], over: Domain, study: bytes | None = None) -> Mechanism:
+    parameters = about["parameters"]
+    if about["mechanism"] == "levels":
+        menu = {name: described(one, over) for name, one in parameters["levels"]}
+        return Levels(menu, study=study)
+    if about["mechanism"] == "sampled":
+        rates = [float(rate) for rate in parameters["rates"]]
+        return Sampled(described(parameters["of"], over), rate=rates, study=study)
+    return by_id(about["mechanism"])(over, **parameters, study=study)
 
 
 def data(vector: dict[str, Any]) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import click
 
 from .. import __version__
+from .account import account
 from .aggregate import aggregate
 from .audit import audit
 from .demo import demo
@@ -49,5 +50,5 @@ def main() -> None:
     """  # noqa: D301
 
 
-for command in (demo, plan, study, randomise, aggregate, estimate, guarantee, audit):
+for command in (demo, plan, study, randomise, aggregate, estimate, guarantee, account, audit):
     main.add_command(command)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .support.counting import counted
+from .support.designs import words
 from .support.options import (
     PATH,
     allow_equal_option,
@@ -17,6 +18,7 @@ from .support.options import (
     question_option,
     study_option,
 )
+from .support.parts import sent, shares_of
 from .support.screen import console, facts, heading, plural, print_json, show_table
 
 
@@ -61,25 +63,25 @@ def aggregate(
                 "study": study.title,
                 "question": name,
                 "mechanism": mechanism.id,
+                "design": words(mechanism),
                 "digest": mechanism.digest.hex(),
                 "files": len(reports),
-                "reports": counts.n,
+                "people": counts.n,
+                "reports": sent(mechanism, counts),
                 "tables": tables,
                 "out": str(out),
             }
         )
         return
+    reports_words = plural(sent(mechanism, counts), "report")
     screen = console()
-    screen.print(heading(f"{study.title}: {plural(counts.n, 'report')} counted in {out}"))
-    show_table(
-        screen,
-        facts(
-            [
-                ("question", f"{name}: {mechanism.id}, epsilon = {mechanism.epsilon:g}"),
-                ("files", f"{len(reports):,}"),
-            ]
-        ),
-    )
+    screen.print(heading(f"{study.title}: {reports_words} counted in {out}"))
+    rows = [
+        ("question", f"{name}: {words(mechanism)}"),
+        ("files", f"{len(reports):,}"),
+        *shares_of(mechanism, counts),
+    ]
+    show_table(screen, facts(rows))
     screen.print(
         f"\nNext: sottovoce estimate {out} --study {study_path}", style="dim", soft_wrap=True
     )

@@ -18,7 +18,7 @@ from .support.screen import console, heading, print_json
     type=click.IntRange(1000, 100_000_000),
     default=200_000,
     show_default=True,
-    help="Reports to draw in all: half choose what to look at, half test it.",
+    help="Reports to draw for each promise: half choose what to look at, half test it.",
 )
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of the lower bound."
@@ -36,7 +36,9 @@ def audit(
     Example:
       sottovoce audit --study study.toml --trials 1000000
 
-    The exit code is 1 when a promise is broken. Every question is audited unless one is named.
+    The exit code is 1 when a promise is broken. Every question is audited unless one is named, and
+    every level at its own promise; where only some people report, silence is looked at, too.
+
     Next: sottovoce guarantee --study study.toml says what was promised.
     """  # noqa: D301
     from ..audit import AuditError

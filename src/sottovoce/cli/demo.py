@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,17 @@ import click
 
 from ..errors import FileError, MissingExtraError
 from .support.options import PATH, check_output, force_option, json_option
-from .support.screen import console, heading, print_json, progress, show_guarantee, show_table
-from .support.tables import check_picture, estimate_table, save_picture
+from .support.screen import print_json, progress
+from .support.story import tell
+from .support.tables import check_picture, save_picture
 
 if TYPE_CHECKING:
     from ..aggregate import Aggregate
-    from ..estimate import Errors, Estimate
-    from ..mechanism import PureMechanism
+    from ..estimate import Estimate
+    from ..personal import Levels
 
 TITLE = "How we get to work"
 QUESTION = "commute"
-EPSILON = 1.0
 #: How many of a hundred made-up people give each answer; None is no answer.
 SHARES: dict[str | None, int] = {
     "car": 44,
@@ -30,7 +30,15 @@ SHARES: dict[str | None, int] = {
     "working from home": 9,
     None: 3,
 }
-PEOPLE = {"Ana": "bicycle", "Ben": "car", "Chidi": None, "Dora": "public transport"}
+#: The menu, and how many of ten people choose each level.
+MENU = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}
+CHOSEN = {"very strong": 2, "strong": 3, "normal": 4, "weak": 1}
+PEOPLE = {
+    "Ana": ("very strong", "bicycle"),
+    "Ben": ("weak", "car"),
+    "Chidi": ("strong", None),
+    "Dora": ("normal", "public transport"),
+}
 _PICTURE = Path("sottovoce-demo.png")
 _BLOCK = 1 << 17
 
@@ -56,8 +64,8 @@ _BLOCK = 1 << 17
 def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
     """Run a whole collection on made-up people.
 
-    From their answers to a table and a picture. The noise is real, so every run comes out a little
-    different.
+    Everyone chooses how much privacy they want; the way goes from their answers to a table and a
+    picture. The noise is real, so every run comes out a little different.
 
     \b
     Examples:
@@ -69,11 +77,12 @@ def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
     if picture is not None:
         check_picture(picture)
         check_output(picture, force=force)
-    mechanism = _study_mechanism()
-    examples = _examples(mechanism)
-    counts = _counts(people)
-    estimate = mechanism.estimate(_collect(mechanism, counts, people))
-    truth = dict(zip(mechanism.domain.labels, (n / people for n in counts.values()), strict=True))
+    menu = _study_mechanism()
+    examples = _examples(menu)
+    answers = _counts(people)
+    counts = _collect(menu, answers, people)
+    estimate, alone = menu.estimate(counts), menu.estimates(counts)
+    truth = dict(zip(menu.domain.labels, (n / people for n in answers.values()), strict=True))
     errors = estimate.error(truth)
     rows = [
         {
@@ -89,29 +98,41 @@ def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
             {
                 "study": TITLE,
                 "question": QUESTION,
-                "mechanism": mechanism.id,
+                "mechanism": menu.id,
                 "people": people,
                 "examples": examples,
+                "method": estimate.method,
+                "assuming": estimate.assuming,
                 "values": rows,
                 "errors": errors._asdict(),
+                "levels": [
+                    {
+                        "level": name,
+                        "epsilon": menu.menu[name].epsilon,
+                        "people": part.n,
+                        "values": part.rows(),
+                    }
+                    for name, part in alone.items()
+                ],
                 "plot": None if saved is None else str(saved),
                 "guarantee": estimate.guarantee.as_dict(),
             }
         )
         return
-    _narrate(estimate, mechanism, examples, truth, rows, errors, saved, why_not)
+    shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
+    tell(TITLE, menu, examples, estimate, alone, truth, shown)
 
 
-def _study_mechanism() -> PureMechanism:
+def _study_mechanism() -> Levels:
     from ..domain import Attribute
     from ..mechanisms import GRR
+    from ..personal import Levels
     from ..study import Study
 
     values = [value for value in SHARES if value is not None]
-    # With 6 values and this epsilon GRR has a smaller error than OUE.
-    asked = GRR(Attribute(QUESTION, values, missing="value"), epsilon=EPSILON)
-    bound = Study(TITLE, (asked,)).mechanism()
-    return asked.bind(bound.digest)
+    # With 6 values GRR's reports are single values, and at these epsilons as exact as any.
+    asked = Levels.of(GRR, Attribute(QUESTION, values, missing="value"), MENU)
+    return asked.bind(Study(TITLE, (asked,)).mechanism().digest)
 
 
 def _counts(people: int) -> dict[str | None, int]:
@@ -121,12 +142,12 @@ def _counts(people: int) -> dict[str | None, int]:
     return counts
 
 
-def _collect(mechanism: PureMechanism, counts: dict[str | None, int], people: int) -> Aggregate:
+def _collect(menu: Levels, answers: Mapping[str | None, int], people: int) -> Aggregate:
     """Everyone's side and the collector's: randomise, count, merge."""
     parts: list[Aggregate] = []
     with progress("people answer", people) as done:
-        for block in _blocks(counts):
-            parts.append(mechanism.aggregate(mechanism.randomise(block)))
+        for block, levels in _blocks(answers):
+            parts.append(menu.aggregate(menu.randomise(block, level=levels)))
             done(sum(part.n for part in parts))
     total = parts[0]
     for part in parts[1:]:
@@ -134,22 +155,28 @@ def _collect(mechanism: PureMechanism, counts: dict[str | None, int], people: in
     return total
 
 
-def _blocks(counts: dict[str | None, int]) -> Iterator[list[str | None]]:
-    for value, n in counts.items():
+def _blocks(answers: Mapping[str | None, int]) -> Iterator[tuple[list[str | None], Any]]:
+    """Answers with the levels of those who give them, some at a time."""
+    import numpy as np
+
+    ten = np.repeat(list(CHOSEN), list(CHOSEN.values()))
+    for value, n in answers.items():
         for start in range(0, n, _BLOCK):
-            yield [value] * min(_BLOCK, n - start)
+            size = min(_BLOCK, n - start)
+            yield [value] * size, np.resize(ten, size)
 
 
-def _examples(mechanism: PureMechanism) -> list[dict[str, Any]]:
-    """A few people, their answers and what their reports say."""
+def _examples(menu: Levels) -> list[dict[str, Any]]:
+    """A few people, their levels and answers, and what their reports say."""
     from ..domain import NO_ANSWER
 
-    reports = mechanism.randomise(list(PEOPLE.values()))
     examples = []
-    for k, (name, answer) in enumerate(PEOPLE.items()):
-        support = mechanism.support(reports[k : k + 1])
-        says = [str(mechanism.domain.labels[v]) for v in range(support.size) if support[v]]
-        examples.append({"name": name, "answer": answer or NO_ANSWER, "report": says})
+    for name, (level, answer) in PEOPLE.items():
+        report = menu.randomise([answer], level=level)
+        said = menu.domain.decode(report.columns["value"])
+        examples.append(
+            {"name": name, "level": level, "answer": answer or NO_ANSWER, "report": said[0]}
+        )
     return examples
 
 
@@ -165,50 +192,3 @@ def _picture(
             raise
         return None, str(error)
     return target, ""
-
-
-def _narrate(
-    estimate: Estimate,
-    mechanism: PureMechanism,
-    examples: list[dict[str, Any]],
-    truth: dict[Any, float],
-    rows: list[dict[str, Any]],
-    errors: Errors,
-    saved: Path | None,
-    why_not: str,
-) -> None:
-    screen = console()
-    screen.print(heading(f"{TITLE}: {estimate.n:,} made-up people"))
-    screen.print(
-        "Everyone is asked how they get to work. Nobody's answer is collected: each side "
-        "randomises its own answer and sends only a report "
-        f"({mechanism.id}, epsilon = {mechanism.epsilon:g})."
-    )
-    screen.print()
-    for example in examples:
-        said = ", ".join(example["report"]) or "nothing"
-        screen.print(f"  {example['name']:<6} answered {example['answer']!r:<19} report: {said}")
-    kept = float(mechanism.p)
-    screen.print(
-        f"\nA report tells the truth with probability {kept:.0%}; nobody can say which ones do. "
-        "The crowd can still be heard:"
-    )
-    screen.print()
-    show_table(screen, estimate_table(screen, estimate, truth=truth))
-    covered = sum(row["covered"] for row in rows)
-    screen.print(
-        f"\n{covered} of {len(rows)} intervals cover the truth (95 in 100 do over many runs). "
-        f"Root mean square error {100 * errors.rmse:.2f} points, largest "
-        f"{100 * errors.max:.2f}, total variation {errors.tv:.4f}."
-    )
-    screen.print(f"Picture: {saved}" if saved else f"No picture: {why_not}")
-    screen.print()
-    show_guarantee(screen, estimate.guarantee, "What is promised to every one of them")
-    screen.print()
-    screen.print(heading("What to try next"))
-    for line in (
-        "sottovoce demo --people 1000000          more people, smaller error",
-        "sottovoce study new --help               begin a study of your own",
-        "sottovoce randomise --help               turn a column of answers into reports",
-    ):
-        screen.print(f"  {line}")

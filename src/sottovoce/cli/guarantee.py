@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from .support.options import json_option, question_option, study_option
-from .support.screen import console, heading, print_json, show_guarantee
+from .support.promises import show_promises
+from .support.screen import console, heading, print_json
 
 
 @click.command()
@@ -24,7 +25,8 @@ from .support.screen import console, heading, print_json, show_guarantee
 def guarantee(study_path: Path, question: str | None, releases: int, as_json: bool) -> None:
     """Say in plain words what a study promises.
 
-    Without --question: to someone who answers every question once.
+    Without --question: to someone who answers every question once. Where people choose a level,
+    each level has its own promise.
 
     \b
     Example:
@@ -32,10 +34,12 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
 
     Next: sottovoce study show study.toml --people 10000 says how exact the shares will be.
     """  # noqa: D301
+    from ..personal.choices import menu_of
     from ..study import Study
 
     study = Study.load(study_path)
     promised = study.guarantee if question is None else study.mechanism(question).guarantee
+    levels = study.levels if question is None else tuple(menu_of(study.mechanism(question)))
     promised = promised.times(releases)
     if as_json:
         print_json(
@@ -52,4 +56,5 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
     screen.print(heading(study.title))
     asked = [attribute.name for attribute in study.schema] if question is None else [question]
     often = "" if releases == 1 else f", released {releases} times with fresh noise"
-    show_guarantee(screen, promised, f"What is promised: {', '.join(asked)}{often}")
+    title = f"What is promised: {', '.join(asked)}{often}"
+    show_promises(screen, promised, title, levels=levels)

@@ -21,9 +21,16 @@ if TYPE_CHECKING:
 @click.option(
     "--range", "bounds", nargs=2, type=float, metavar="LOW HIGH", help="Or the bounds of a number."
 )
-@click.option("--people", "n", type=int, metavar="N", help="How many people report.")
+@click.option("--people", "n", type=int, metavar="N", help="How many people there are.")
 @click.option("--epsilon", type=float, help="Everyone's privacy: above 0, at most 20.")
-@click.option("--levels", metavar="NAME=EPS,…", help="Or a menu, such as strong=0.5,normal=2.")
+@click.option(
+    "--levels",
+    metavar="NAME=EPS,…",
+    help="Or a menu, such as strong=0.5,normal=2; with the share of people who choose each, "
+    "strong=0.5:30%,normal=2:70%.",
+)
+@click.option("--rate", type=float, help="Share of people who report, drawn at random.")
+@click.option("--traffic", type=float, metavar="BYTES", help="Or what all reports may take.")
 @click.option("--error", type=float, help="Wanted standard error of a share, or of the mean.")
 @click.option(
     "--plot", "picture", type=PATH, metavar="FILE", help="Error against epsilon and people."
@@ -36,6 +43,8 @@ def plan(
     n: int | None,
     epsilon: float | None,
     levels: str | None,
+    rate: float | None,
+    traffic: float | None,
     error: float | None,
     picture: Path | None,
     force: bool,
@@ -43,13 +52,18 @@ def plan(
 ) -> None:
     """Rank designs before anyone is asked.
 
-    Give two of --people, --epsilon (or --levels) and --error; the third is worked out.
+    Give two of --people, --epsilon (or --levels) and --error; the third is worked out. With
+    --rate not everyone reports; --traffic works out how often people of each level should.
 
     \b
     Examples:
       sottovoce plan --values 6 --people 10000 --epsilon 1     which mechanism, how exact?
       sottovoce plan --values 6 --epsilon 1 --error 0.01       how many people?
       sottovoce plan --values 6 --people 10000 --error 0.01    which epsilon?
+      sottovoce plan --values 6 --levels strong=0.5:30%,normal=2:70% --error 0.01
+                                                               how many of each level?
+      sottovoce plan --values 6 --people 10000 --levels strong=0.5,normal=2 --traffic 8000
+                                                               how often should each report?
 
     Next: sottovoce study new study.toml … --mechanism NAME
     """  # noqa: D301
@@ -58,8 +72,18 @@ def plan(
     if picture is not None:
         check_picture(picture)
         check_output(picture, force=force)
-    menu = None if levels is None else _menu(levels)
-    found = make(d=d, bounds=bounds, n=n, epsilon=epsilon, levels=menu, error=error)
+    menu, shares = (None, None) if levels is None else _menu(levels)
+    found = make(
+        d=d,
+        bounds=bounds,
+        n=n,
+        epsilon=epsilon,
+        levels=menu,
+        shares=shares,
+        rate=1.0 if rate is None else rate,
+        traffic=traffic,
+        error=error,
+    )
     if picture is not None:
         save_figure(found.plot, picture)
     if as_json:
@@ -77,34 +101,49 @@ def plan(
 def _show(found: Plan, picture: Path | None) -> None:
     screen = console()
     screen.print(heading(found.requirement.words()))
-    titles = ("people", "epsilon", "std error", "95 % interval", "bytes", "decode steps")
-    table = table_of(screen, [("mechanism", "left"), *((title, "right") for title in titles)])
+    columns = found.columns()
+    columns[0] = ("mechanism", columns[0][1])
+    if not found.requirement.personal:
+        columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.3g}"))
+        columns.append(("decode steps", lambda x: f"{x.decode_steps:.2g}"))
+    table = table_of(
+        screen, [(title, "right" if k else "left") for k, (title, _) in enumerate(columns)]
+    )
     for design in found:
-        table.add_row(
-            design.name,
-            f"{design.n:,}",
-            design.epsilon_words,
-            f"{design.std_error:.3g}",
-            f"± {1.96 * design.std_error:.3g}",
-            f"{design.report_bytes:,}",
-            f"{design.decode_steps:.2g}",
-        )
+        table.add_row(*(cell(design) for _, cell in columns))
     show_table(screen, table)
+    if found.by_level():
+        screen.print(f"\n{found.by_level()}")
     unit = "an average share" if found.requirement.d is not None else "the mean"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
+    if len(found.requirement.levels) > 1:
+        screen.print(
+            "They hold whatever people of each level answer; 'if alike' is the default estimate's "
+            "where all levels answer alike.",
+            style="dim",
+        )
     if picture is not None:
         screen.print(f"The picture is in {picture}.")
 
 
-def _menu(text: str) -> dict[str, float]:
+def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:
+    """Levels with their epsilons, and the share of people of each where they are given."""
     menu: dict[str, float] = {}
-    for item in text.split(","):
-        name, _, value = item.partition("=")
-        try:
-            menu[name.strip()] = float(value)
-        except ValueError as error:
-            raise ParameterError(
-                f"--levels is {text!r}; levels are names with an epsilon each, such as "
-                "strong=0.5,normal=2"
-            ) from error
-    return menu
+    shares: dict[str, float] = {}
+    try:
+        for item in text.split(","):
+            name, _, value = item.partition("=")
+            epsilon, colon, share = value.partition(":")
+            menu[name.strip()] = float(epsilon)
+            if colon:
+                shares[name.strip()] = float(share.strip().removesuffix("%"))
+    except ValueError as error:
+        raise ParameterError(
+            f"--levels is {text!r}; levels are names with an epsilon each, such as "
+            "strong=0.5,normal=2, or with shares strong=0.5:30%,normal=2:70%"
+        ) from error
+    if shares and len(shares) < len(menu):
+        raise ParameterError(
+            f"--levels is {text!r}; give the share of people for every level or for none"
+        )
+    return menu, shares or None

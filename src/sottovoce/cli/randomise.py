@@ -10,6 +10,8 @@ import click
 
 from ..errors import ParameterError
 from .support.answers import Answers
+from .support.choices import choices_of
+from .support.designs import words
 from .support.options import (
     PATH,
     check_output,
@@ -19,20 +21,17 @@ from .support.options import (
     question_option,
     study_option,
 )
+from .support.promises import show_promises
 from .support.receipts import Drawer, Receipt, folder_of
-from .support.release import Input, draw, form, give
-from .support.screen import (
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    show_guarantee,
-    show_table,
-)
+from .support.release import Input, Source, draw, form, give
+from .support.screen import console, facts, heading, plural, print_json, show_table
 
 if TYPE_CHECKING:
+    from ..guarantee import Guarantee
     from ..mechanism import Mechanism
+
+
+_MOST_RATES = 8
 
 
 @click.command()
@@ -41,6 +40,16 @@ if TYPE_CHECKING:
 @question_option
 @click.option(
     "--column", metavar="NAME", help="Column of the answers; by default the question's name."
+)
+@click.option(
+    "--levels",
+    metavar="COLUMN|NAME",
+    help="Where everyone's level is: a column of ANSWERS, or one level's name for everyone.",
+)
+@click.option(
+    "--rate",
+    metavar="COLUMN|NUMBER",
+    help="Where everyone's rate is: a column of ANSWERS, or one of the study's rates.",
 )
 @click.option(
     "--out",
@@ -65,6 +74,8 @@ def randomise(
     study_path: Path,
     question: str | None,
     column: str | None,
+    levels: str | None,
+    rate: str | None,
     out: Path,
     again: bool,
     receipts: Path | None,
@@ -76,9 +87,13 @@ def randomise(
     Reports may leave the machine, answers may not. ANSWERS is a CSV (also gzipped) or Parquet file
     with one row per person. Only the one column is read, and only reports are written.
 
+    A study may let everyone choose a level of privacy, or draw only some people at a public rate;
+    then a second column says who has which.
+
     \b
-    Example:
+    Examples:
       sottovoce randomise answers.csv --study study.toml --out reports.svr
+      sottovoce randomise answers.csv --study menu.toml --levels privacy --out reports.svr
 
     The same command again gives the same reports: a receipt remembers them, because fresh noise
     would be a second release of the same answers. If that is what you want, say --again; the
@@ -88,38 +103,45 @@ def randomise(
     """  # noqa: D301
     study, mechanism = load(study_path, question)
     name = str(getattr(mechanism.domain, "name", ""))
-    source = Answers(answers, column or name, mechanism.domain)
+    column = column or name
     check_output(out, answers, study_path, force=True)
     given = Input.of(answers)
-    drawer = Drawer(folder_of(receipts), mechanism.digest.hex(), given.digest, source.column)
+    choices = choices_of(mechanism, answers, column, levels, rate)
+    source = Source(Answers(answers, column, mechanism.domain), tuple(choices))
+    drawer = Drawer(folder_of(receipts), mechanism.digest.hex(), given.digest, column)
     with drawer.open():
-        receipt = _begun(drawer, study.title, mechanism, given, source)
+        receipt = _begun(drawer, study.title, mechanism, given, column)
         others = drawer.others(receipt.inputs)
         fresh = again or not receipt.releases
         if fresh:
             if others and not again:
-                raise _changed(answers, source.column, others)
+                raise _changed(answers, column, others)
             check_output(out, answers, study_path, force=force)
             receipt = draw(mechanism, source, given, drawer, receipt, out)
-            promised = mechanism.guarantee.times(_total(receipt, others))
+            promised = _promised(mechanism, receipt, others)
             receipt = replace(receipt, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
+        elif receipt.latest.choices != source.words:
+            raise _other_choices(answers, column, receipt, source)
         receipt = give(mechanism, drawer, receipt, out, force=force or fresh)
         elsewhere = drawer.elsewhere()
     total = _total(receipt, others)
-    guarantee = mechanism.guarantee.times(total)
+    guarantee = _promised(mechanism, receipt, others)
     notes = _notes(receipt, others, elsewhere, fresh)
+    latest = receipt.latest
     if as_json:
         print_json(
             {
                 "study": study.title,
                 "question": name,
                 "mechanism": mechanism.id,
+                "design": words(mechanism),
                 "digest": mechanism.digest.hex(),
                 "people": receipt.rows,
-                "reports": receipt.latest.reports,
+                "reports": latest.reports,
+                **_counts(latest.counts),
                 "out": str(out),
-                "sha256": receipt.latest.sha256[form(out)],
+                "sha256": latest.sha256[form(out)],
                 "fresh": fresh,
                 "releases": total,
                 "receipt": str(drawer.receipt_path),
@@ -128,34 +150,57 @@ def randomise(
             }
         )
         return
-    people = plural(receipt.rows, "person", "people")
-    drawn = "" if fresh else f", drawn on {receipt.latest.time}"
     screen = console()
-    screen.print(heading(f"{study.title}: {plural(receipt.latest.reports, 'report')} in {out}"))
-    show_table(
-        screen,
-        facts(
-            [
-                ("question", f"{name}: {mechanism.id}, epsilon = {mechanism.epsilon:g}"),
-                ("answers", f"{answers}, column {source.column!r}, {people}"),
-                ("release", f"{total}{drawn}"),
-                ("receipt", str(drawer.receipt_path)),
-            ]
-        ),
-    )
+    screen.print(heading(f"{study.title}: {plural(latest.reports, 'report')} in {out}"))
+    rows = [
+        ("question", f"{name}: {words(mechanism)}"),
+        ("answers", f"{answers}, column {column!r}, {plural(receipt.rows, 'person', 'people')}"),
+        *((what, where) for what, where in latest.choices.items()),
+        *_asked(latest.counts),
+        ("release", f"{total}" + ("" if fresh else f", drawn on {latest.time}")),
+        ("receipt", str(drawer.receipt_path)),
+    ]
+    show_table(screen, facts(rows))
     for note in notes:
         screen.print(f"\n{note}", style="yellow")
     screen.print()
     after = f" after {total} releases together" if total > 1 else ""
-    show_guarantee(screen, guarantee, f"What is promised to everyone who answered{after}")
+    chosen = latest.counts.get("levels", {})
+    show_promises(
+        screen,
+        guarantee,
+        f"What is promised to everyone who answered{after}",
+        levels=list(chosen),
+        counts=chosen,
+    )
     screen.print(
         f"\nNext: sottovoce estimate {out} --study {study_path}", style="dim", soft_wrap=True
     )
 
 
-def _begun(
-    drawer: Drawer, title: str, mechanism: Mechanism, given: Input, source: Answers
-) -> Receipt:
+def _counts(counts: dict[str, dict[str, list[int]]]) -> dict[str, list[dict[str, object]]]:
+    """People and reports of each level and rate, for JSON."""
+    one = {"levels": "level", "rates": "rate"}
+    return {
+        key: [
+            {one[key]: name if key == "levels" else float(name), "people": n, "reports": s}
+            for name, (n, s) in rows.items()
+        ]
+        for key, rows in counts.items()
+    }
+
+
+def _asked(counts: dict[str, dict[str, list[int]]]) -> list[tuple[str, str]]:
+    """How many of those asked at each rate report; of many rates the first."""
+    rates = counts.get("rates", {})
+    rows = [(f"rate {float(r):g}", f"{s:,} of {n:,} report") for r, (n, s) in rates.items()]
+    if len(rows) > _MOST_RATES:
+        rest = sum(n for n, _ in list(rates.values())[_MOST_RATES:])
+        rows[_MOST_RATES:] = [("…", f"{rest:,} people at {len(rates) - _MOST_RATES} more rates")]
+    return rows
+
+
+def _begun(drawer: Drawer, title: str, mechanism: Mechanism, given: Input, column: str) -> Receipt:
     """The receipt of this content, or a blank one; it knows the file's name from now on."""
     receipt = drawer.receipt() or Receipt(
         study=title,
@@ -163,7 +208,7 @@ def _begun(
         mechanism=mechanism.id,
         mechanism_digest=mechanism.digest.hex(),
         input_digest=given.digest,
-        column=source.column,
+        column=column,
         inputs=(),
         rows=0,
     )
@@ -173,6 +218,26 @@ def _begun(
 def _total(receipt: Receipt, others: list[Receipt]) -> int:
     """How often someone who is in all of these files was released."""
     return len(receipt.releases) + sum(len(other.releases) for other in others)
+
+
+def _promised(mechanism: Mechanism, receipt: Receipt, others: list[Receipt]) -> Guarantee:
+    """What holds for someone in all these releases, whose level may have changed between them."""
+    from ..personal.choices import guarantee_of
+
+    same = not others and all(r.choices == receipt.latest.choices for r in receipt.releases)
+    once = mechanism.guarantee if same else guarantee_of(mechanism)
+    return once.times(_total(receipt, others))
+
+
+def _other_choices(path: Path, column: str, receipt: Receipt, source: Source) -> ParameterError:
+    before = ", ".join(f"{what}: {where}" for what, where in receipt.latest.choices.items())
+    now = ", ".join(f"{what}: {where}" for what, where in source.words.items())
+    return ParameterError(
+        f"{str(path)!r}, column {column!r}, was randomised on {receipt.latest.time} with "
+        f"{before}, and now {now} is asked for; everyone would be released twice, and their "
+        "guarantee would be weaker; give the same --levels and --rate as then, or say --again to "
+        "release everyone once more"
+    )
 
 
 def _changed(path: Path, column: str, others: list[Receipt]) -> ParameterError:
@@ -198,6 +263,11 @@ def _notes(
         notes.append(
             f"This is release {len(receipt.releases)} of the same answers: whoever sees all of "
             "them learns more than from one."
+        )
+    if any(release.choices != receipt.latest.choices for release in receipt.releases):
+        notes.append(
+            "Levels or rates were others in an earlier release: the guarantee below holds whatever "
+            "levels people had."
         )
     if others:
         notes.append(

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import ParameterError
+from .support import designs, written
 from .support.options import PATH, check_output, force_option, json_option
-from .support.screen import (
-    console,
-    facts,
-    heading,
-    percent,
-    plural,
-    print_json,
-    show_guarantee,
-    show_table,
-)
+from .support.promises import show_promises
+from .support.screen import console, facts, heading, plural, print_json, show_table
 
 if TYPE_CHECKING:
-    from ..domain import Attribute
     from ..mechanism import Mechanism
     from ..study import Study
 
@@ -62,7 +51,15 @@ def study() -> None:
 @click.option(
     "--clip", is_flag=True, help="With --range: move numbers outside to the nearest bound."
 )
-@click.option("--epsilon", type=float, required=True, help="Privacy: above 0, at most 20.")
+@click.option("--epsilon", type=float, help="Everyone's privacy: above 0, at most 20.")
+@click.option(
+    "--levels", metavar="NAME=EPS,…", help="Or a menu to choose from: strong=0.5,normal=2."
+)
+@click.option(
+    "--rate",
+    metavar="R[,R,…]",
+    help="Only some people report: with this probability, or one of these.",
+)
 @click.option("--mechanism", help="By default the one with the least error; hybrid for numbers.")
 @click.option(
     "--missing",
@@ -81,7 +78,9 @@ def new(
     edges: str | None,
     bounds: tuple[float, float] | None,
     clip: bool,
-    epsilon: float,
+    epsilon: float | None,
+    levels: str | None,
+    rate: str | None,
     mechanism: str | None,
     missing: Any,
     force: bool,
@@ -100,6 +99,8 @@ def new(
           --question age --edges 0,18,65,inf --epsilon 2
       sottovoce study new mean.toml --title "Mean age" \\
           --question age --range 0 120 --epsilon 1
+      sottovoce study new menu.toml --title "How we get to work" \\
+          --question commute --values car,bicycle,train --levels strong=0.5,normal=2 --rate 0.1
 
     Next: sottovoce study show study.toml --people 10000
     """  # noqa: D301
@@ -111,18 +112,22 @@ def new(
         raise click.UsageError("give one of --values, --edges and --range")
     if clip and bounds is None:
         raise click.UsageError("--clip goes with --range")
+    if (epsilon is None) == (levels is None):
+        raise click.UsageError("give one of --epsilon and --levels")
+    menu = None if levels is None else written.menu_from(levels)
+    rates = None if rate is None else written.rates_from(rate)
     check_output(path, force=force)
     attribute = (
         Range(question, *bounds, clip=clip, missing=missing)
         if bounds is not None
         else Attribute(
             question,
-            () if values is None else _values(values),
-            edges=None if edges is None else _edges(edges),
+            () if values is None else written.values_from(values),
+            edges=None if edges is None else written.edges_from(edges),
             missing=missing,
         )
     )
-    made = Study(title, (_mechanism(attribute, epsilon, mechanism),))
+    made = Study(title, (designs.made(attribute, epsilon, menu, rates, mechanism),))
     made.save(path, replace=force)
     if as_json:
         print_json({"path": str(path), **_about(made, None)})
@@ -130,8 +135,10 @@ def new(
     screen = console()
     screen.print(heading(f"{title}: the study is in {path}"))
     _show(screen, made, None)
+    more = " --levels COLUMN" * (menu is not None and len(menu) > 1)
+    more += " --rate COLUMN" * isinstance(rates, list)
     screen.print(
-        f"\nNext: sottovoce randomise answers.csv --study {path} --out reports.svr",
+        f"\nNext: sottovoce randomise answers.csv --study {path}{more} --out reports.svr",
         style="dim",
         soft_wrap=True,
     )
@@ -154,7 +161,7 @@ def check(path: Path, as_json: bool) -> None:
     from ..study import Study
 
     found = Study.load(path)
-    advice = _advice(found)
+    advice = [line for line in map(designs.advice, found) if line]
     if as_json:
         print_json({"path": str(path), "ok": True, **_about(found, None), "advice": advice})
         return
@@ -196,66 +203,6 @@ def show(path: Path, people: int | None, as_json: bool) -> None:
     _show(screen, found, people)
 
 
-# --- what people write ------------------------------------------------------------------------
-
-
-def _items(text: str) -> list[str]:
-    items = [item.strip() for item in next(csv.reader([text], skipinitialspace=True), [])]
-    if not items or not all(items):
-        raise ParameterError(
-            f"{text!r} has an empty entry; separate entries by single commas, such as a,b,c"
-        )
-    return items
-
-
-def _values(text: str) -> int | list[str] | list[int]:
-    items = _items(text)
-    # "007" stays text: it would not be found again as the number 7.
-    if not all(item.removeprefix("-").isdecimal() and str(int(item)) == item for item in items):
-        return items
-    return int(items[0]) if len(items) == 1 else [int(item) for item in items]
-
-
-def _edges(text: str) -> list[float]:
-    try:
-        return [float(item) for item in _items(text)]
-    except ValueError as error:
-        raise ParameterError(
-            f"--edges is {text!r}; edges are numbers in rising order, such as 0,18,65,inf"
-        ) from error
-
-
-def _mechanism(attribute: Attribute, epsilon: float, name: str | None) -> Mechanism:
-    from ..choose import choose
-    from ..mechanisms import Hybrid, by_id
-    from ..ranges import Range
-
-    if name is not None:
-        return by_id(name)(attribute, epsilon=epsilon)
-    if isinstance(attribute, Range):
-        return Hybrid(attribute, epsilon=epsilon)
-    return choose(attribute, epsilon).mechanism
-
-
-# --- what they get to see ---------------------------------------------------------------------
-
-
-def _error(mechanism: Mechanism, people: int) -> tuple[float, str]:
-    """Predicted standard error, and of what: an average share, or the mean of numbers."""
-    from ..mechanism import LinearMechanism
-    from ..mechanisms.numeric import NumericMechanism
-
-    if isinstance(mechanism, LinearMechanism):
-        share = math.sqrt(mechanism.total_variance(people) / mechanism.domain.size)
-        return share, f"{percent(share, 2)} of each share"
-    if isinstance(mechanism, NumericMechanism):
-        span = mechanism.domain.high - mechanism.domain.low
-        worst = float(mechanism.variance_at([0.0, 0.5, 1.0]).max())
-        mean = span * math.sqrt(worst / people)
-        return mean, f"at most {mean:.3g} of the mean"
-    raise ParameterError(f"no error can be predicted for {mechanism.id!r}")
-
-
 def _about(found: Study, people: int | None) -> dict[str, Any]:
     questions = []
     for mechanism in found:
@@ -264,12 +211,11 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
             "name": getattr(domain, "name", ""),
             "values": list(domain.labels),
             "missing": domain.missing,
-            "mechanism": mechanism.id,
-            **mechanism.parameters,
+            **designs.about(mechanism),
             "digest": mechanism.digest.hex(),
         }
         if people is not None:
-            about["std_error"] = _error(mechanism, people)[0]
+            about["std_error"] = designs.error(mechanism, people)[0]
         questions.append(about)
     return {
         "title": found.title,
@@ -280,7 +226,21 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
     }
 
 
+def _choices(mechanism: Mechanism) -> list[tuple[str, str]]:
+    """What people choose or are given, where there is something."""
+    from ..personal.choices import menu_of, rates_of
+
+    levels = [f"{name} {level.epsilon:g}" for name, level in menu_of(mechanism).items()]
+    rates = [f"{rate:g}" for rate in rates_of(mechanism)]
+    return [
+        (name, ", ".join(given[:_MOST_SHOWN]) + ", …" * (len(given) > _MOST_SHOWN))
+        for name, given in (("levels", levels), ("rates", rates))
+        if len(given) > (name == "rates")
+    ]
+
+
 def _show(screen: Any, found: Study, people: int | None) -> None:
+    from ..personal.choices import menu_of, rates_of
 
     show_table(screen, facts([("digest", found.digest.hex())]))
     for mechanism in found:
@@ -294,27 +254,15 @@ def _show(screen: Any, found: Study, people: int | None) -> None:
                 f"{domain.size:,}: {values}" + (f", … and {more:,} more" if more > 0 else ""),
             ),
             ("missing", domain.missing),
-            ("mechanism", f"{mechanism.id}, epsilon = {mechanism.epsilon:g}"),
+            ("mechanism", designs.words(mechanism)),
+            *_choices(mechanism),
         ]
         if people is not None:
-            _, words = _error(mechanism, people)
+            _, words = designs.error(mechanism, people)
             who = plural(people, "person", "people")
-            rows.append(("error", f"standard error {words}, predicted for {who}"))
+            spread = ", spread evenly" * (len(menu_of(mechanism)) + len(rates_of(mechanism)) > 1)
+            rows.append(("error", f"standard error {words}, predicted for {who}{spread}"))
         screen.print()
         show_table(screen, facts(rows))
     screen.print()
-    show_guarantee(screen, found.guarantee)
-
-
-def _advice(found: Study) -> list[str]:
-    """Questions for which another mechanism would give a clearly smaller error."""
-    lines = []
-    for mechanism in found:
-        best = _mechanism(mechanism.domain, mechanism.epsilon, None)  # type: ignore[arg-type]
-        ratio = _error(mechanism, 1)[0] / _error(best, 1)[0]
-        if ratio > 1.1:
-            lines.append(
-                f"{getattr(mechanism.domain, 'name', '')!r}: {best.id} promises the same with "
-                f"{1 - 1 / ratio:.0%} less error than {mechanism.id}"
-            )
-    return lines
+    show_promises(screen, found.guarantee, levels=found.levels)

@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bits import bernoulli, column_counts, place_truth, settle
-    from .categorical import below, grr, histogram, histogram_by, narrow
+    from .bits import bernoulli, column_counts, column_counts_by, place_truth, settle
+    from .categorical import below, grr, histogram, histogram_by, narrow, positions
     from .grid import window_response
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
@@ -22,11 +22,13 @@ _HOME = {
     "settle": "bits",
     "place_truth": "bits",
     "column_counts": "bits",
+    "column_counts_by": "bits",
     "grr": "categorical",
     "below": "categorical",
     "histogram": "categorical",
     "histogram_by": "categorical",
     "narrow": "categorical",
+    "positions": "categorical",
     "hadamard_response": "hadamard",
     "walsh_hadamard": "hadamard",
     "hash_codes": "hashing",
@@ -39,6 +41,7 @@ __all__ = [
     "below",
     "bernoulli",
     "column_counts",
+    "column_counts_by",
     "grr",
     "hadamard_response",
     "hash_codes",
@@ -47,6 +50,7 @@ __all__ = [
     "histogram_by",
     "narrow",
     "place_truth",
+    "positions",
     "resize_subsets",
     "settle",
     "walsh_hadamard",

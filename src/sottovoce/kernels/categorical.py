@@ -11,6 +11,7 @@ _WORD = np.uint64(64)
 _NO = np.uint64(0)
 _YES = np.uint64(1)
 _BLOCK = 1024
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True)
@@ -191,14 +192,69 @@ def histogram(values, size):
 
 @njit(cache=True, nogil=True)
 def histogram_by(group, values, groups, size):
-    """One row of counts per group, or an empty array when a value or group is out of range."""
+    """One row of counts per group, or an empty array when a value or group is out of range.
+
+    Few cells are counted in four tables, as in `histogram`.
+    """
+    worst = values.dtype.type(0)
+    last = group.dtype.type(0)
     for i in range(values.size):
-        if np.int64(values[i]) >= size or np.int64(group[i]) >= groups:
-            return np.zeros((0, 0), np.int64)
-    counts = np.zeros((groups, size), np.int64)
+        worst = max(worst, values[i])
+        last = max(last, group[i])
+    if values.size and (np.int64(worst) >= size or np.int64(last) >= groups):
+        return np.zeros((0, 0), np.int64)
+    cells = groups * size
+    tables = np.zeros((4 if cells <= 4096 else 1, cells), np.uint32)
+    counts = np.zeros(cells, np.int64)
+    row = np.uintp(size)
+    one = np.uint32(1)
+    chunk = 1 << 30  # a 32-bit cell cannot overflow within it
+    for start in range(0, values.size, chunk):
+        stop = min(start + chunk, values.size)
+        tables[:] = np.uint32(0)
+        fours = start
+        if tables.shape[0] == 4:
+            t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
+            fours += (stop - start) // 4 * 4
+            for i in range(start, fours, 4):
+                t0[np.uintp(group[i]) * row + np.uintp(values[i])] += one
+                t1[np.uintp(group[i + 1]) * row + np.uintp(values[i + 1])] += one
+                t2[np.uintp(group[i + 2]) * row + np.uintp(values[i + 2])] += one
+                t3[np.uintp(group[i + 3]) * row + np.uintp(values[i + 3])] += one
+        for i in range(fours, stop):
+            tables[0, np.uintp(group[i]) * row + np.uintp(values[i])] += one
+        for table in tables:
+            for v in range(cells):
+                counts[v] += np.int64(table[v])
+    return counts.reshape(groups, size)
+
+
+@njit(cache=True, nogil=True)
+def positions(values, keys, out):
+    """Fill `out` with where each value stands among a few keys; the first index of none, or -1.
+
+    Values and keys are 64-bit patterns, the keys different; looked up in a table by a
+    multiplicative hash, with places to spare so that most are found at once.
+    """
+    bits = 1
+    while (1 << bits) < 4 * keys.size:
+        bits += 1
+    last = np.uint64((1 << bits) - 1)
+    shift = np.uint64(64 - bits)
+    places = np.full(1 << bits, -1, np.int64)
+    for k in range(keys.size):
+        at = (keys[k] * _GOLDEN) >> shift
+        while places[at] >= 0:
+            at = (at + _YES) & last
+        places[at] = k
     for i in range(values.size):
-        counts[group[i], values[i]] += 1
-    return counts
+        at = (values[i] * _GOLDEN) >> shift
+        while places[at] >= 0 and keys[places[at]] != values[i]:
+            at = (at + _YES) & last
+        if places[at] < 0:
+            return i
+        out[i] = places[at]
+    return -1
 
 
 @njit(cache=True, nogil=True)

@@ -16,9 +16,9 @@ from .linear import (
     TINY,
     LinearMechanism,
     parts_may_be_useless,
-    parts_of,
     warn_if_useless,
 )
+from .parts import parts_of
 from .pure import PureMechanism
 
 __all__ = [

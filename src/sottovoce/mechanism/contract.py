@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ..aggregate import Aggregate
@@ -19,6 +21,7 @@ from ..guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, check
 from ..randomness import SYSTEM, Source, refuse_seeded
 from ..report import Column, Reports
 from .channel import Channel
+from .parts import parts_of
 
 SEEDED = "the reports were drawn from a seed, which undoes them"
 TOO_SMALL = "epsilon is {epsilon!r}, so small that reports would say nothing; use at least 1e-9"
@@ -81,7 +84,7 @@ class Mechanism(ABC):
         """What, beside the domain, decides the channel."""
         return {"epsilon": self.epsilon}
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """32 bytes that every report carries: the study's, or the mechanism's own."""
         if self.study is not None:
@@ -132,6 +135,33 @@ class Mechanism(ABC):
     @abstractmethod
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: counts in, estimate out."""
+
+    # --- what wrappers need ---------------------------------------------------------------------
+
+    @property
+    def counting(self) -> Hashable:
+        """All that decides how reports look and are counted: who shares it, counts alike."""
+        return self.id, self.domain.size, json.dumps(self.parameters, sort_keys=True)
+
+    def counted_by(
+        self, reports: Reports, group: NDArray[Any], groups: int
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        """People and tables of an aggregate for each group of the reports, one row per group.
+
+        Where there is one group, nobody looks at `group`.
+        """
+        if groups == 1:
+            whole = self.aggregate(reports)
+            return np.array([whole.n]), {name: t[None] for name, t in whole.tables.items()}
+        empty = self.aggregate(reports[:0]).tables
+        people = np.zeros(groups, np.int64)
+        tables = {name: np.zeros((groups, *t.shape), np.int64) for name, t in empty.items()}
+        for k, part in parts_of(reports, group, groups):
+            found = self.aggregate(part)
+            people[k] = found.n
+            for name, table in found.tables.items():
+                tables[name][k] = table
+        return people, tables
 
     # --- what the laws need ---------------------------------------------------------------------
 

@@ -14,14 +14,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .. import kernels
 from ..aggregate import Aggregate
-from ..domain import Domain, Label, code_dtype
+from ..domain import Domain, Label
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning, WireError
 from ..estimate import Estimate, Floats, bootstrap
 from ..guarantee import Guarantee
 from ..likelihood import Fit
 from ..report import Reports
 from .contract import SEEDED, Mechanism
+from .parts import parts_of
 
 MOST_OUTPUTS = 4096
 TINY = 4
@@ -62,6 +64,18 @@ class LinearMechanism(Mechanism):
         for k, part in parts_of(reports, group, groups):
             counts[k] = self.tally(part)
         return counts
+
+    def counted_by(
+        self, reports: Reports, group: NDArray[Any], groups: int
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        if groups == 1:
+            return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
+        counts = self.tally_by(reports, group, groups)
+        if self.marks_per_report:
+            people = counts.sum(axis=1) // self.marks_per_report
+        else:
+            people = kernels.histogram(group, groups)
+        return people, {self.table: counts}
 
     @abstractmethod
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
@@ -178,20 +192,6 @@ class LinearMechanism(Mechanism):
                 f"the channel of {self.id!r} over {self.domain.size} values has more than "
                 f"{MOST_OUTPUTS:,} outputs; use .tiny().channel() for its law in small"
             )
-
-
-def parts_of(reports: Reports, group: NDArray[Any], groups: int) -> Iterator[tuple[int, Reports]]:
-    """The reports of each group that has some, in the order of the groups."""
-    # Sorting small integers takes linear time, which is why they are made small.
-    order = np.argsort(group.astype(code_dtype(groups), copy=False), kind="stable")
-    ends = np.cumsum(np.bincount(group, minlength=groups)).tolist()
-    columns = {name: column[order] for name, column in reports.columns.items()}
-    start = 0
-    for k, end in enumerate(ends):
-        if end > start:
-            part = {name: column[start:end] for name, column in columns.items()}
-            yield k, Reports(reports.mechanism, reports.digest, part, reports.seeded)
-        start = end
 
 
 @contextmanager

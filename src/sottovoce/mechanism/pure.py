@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -83,15 +84,23 @@ class PureMechanism(LinearMechanism):
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         return self.support(reports)
 
+    @cached_property
+    def _noise(self) -> tuple[float, float, float, float]:
+        """(q, p − q, noise of a value nobody holds, what holding it adds), each rounded once."""
+        p, q = self.p, self.q
+        base, slope = q * (1 - q) / (p - q) ** 2, (1 - p - q) / (p - q)
+        return float(q), float(p - q), float(base), float(slope)
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
-        fractions: Floats = (counts / n - float(self.q)) / float(self.p - self.q)
+        q, gap, _, _ = self._noise
+        fractions: Floats = counts / n
+        fractions -= q  # in place: under a menu of levels and rates there are many
+        fractions /= gap
         return fractions
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
-        p, q = self.p, self.q
-        noise = float(q * (1 - q) / (p - q) ** 2)
-        slope = float((1 - p - q) / (p - q))
-        result: Floats = (noise + slope * np.asarray(frequencies, float)) / n
+        _, _, base, slope = self._noise
+        result: Floats = (base + slope * np.asarray(frequencies, float)) / n
         return result
 
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:

@@ -1,4 +1,4 @@
-"""Designs that the local mechanisms offer to a plan."""
+"""Designs that the local mechanisms offer to a plan, where everyone reports at one epsilon."""
 
 from __future__ import annotations
 
@@ -8,25 +8,31 @@ from functools import partial
 from typing import Any
 
 from ..errors import ParameterError
-from ..guarantee import MOST_EPSILON, Guarantee
+from ..guarantee import MOST_EPSILON
 from ..mechanism import Design, LinearMechanism, Mechanism, Requirement
 from .numeric import NumericMechanism
 from .registry import REGISTRY
 
+MOST_PEOPLE = 10**12
 _LEAST_EPSILON = 1e-3
-_MOST_PEOPLE = 10**12
 
 
 def designs(requirement: Requirement) -> Iterator[Design]:
     """One design per mechanism that fits the question, with its unknown worked out."""
-    for kind in REGISTRY.values():
-        numeric = issubclass(kind, NumericMechanism)
-        if numeric == (requirement.bounds is None):
-            continue
-        question: Any = requirement.bounds if numeric else requirement.d
-        design = _design(requirement, partial(_make, kind, question))
+    if requirement.personal:
+        return  # `sottovoce.personal` has those
+    for make in makers(requirement):
+        design = _design(requirement, make)
         if design is not None:
             yield design
+
+
+def makers(requirement: Requirement) -> Iterator[Callable[[float], Mechanism]]:
+    """For each kind that fits the question, a function from epsilon to the mechanism."""
+    for kind in REGISTRY.values():
+        numeric = issubclass(kind, NumericMechanism)
+        if numeric != (requirement.bounds is None):
+            yield partial(_make, kind, requirement.bounds if numeric else requirement.d)
 
 
 def _make(kind: type[Mechanism], question: Any, epsilon: float) -> Mechanism:
@@ -37,34 +43,30 @@ def _design(requirement: Requirement, make: Callable[[float], Mechanism]) -> Des
     levels = dict(requirement.levels)
     try:
         if not levels:
-            if requirement.n is None or requirement.error is None:
-                return None
-            epsilon = _least_epsilon(make, requirement.n, requirement.error)
+            epsilon = least_epsilon(requirement, lambda e: unit_variance(make(e)))
             if epsilon is None:
                 return None
             levels = {"everyone": epsilon}
-        mechanisms = {name: make(epsilon) for name, epsilon in levels.items()}
+        (epsilon,) = levels.values()
+        mechanism = make(epsilon)
     except ParameterError:
         return None  # too many values for its hash, or an epsilon too small to be drawn
-    # Equal groups, each estimated on its own and weighted by its size.
-    unit = sum(_unit_variance(m) for m in mechanisms.values()) / len(mechanisms)
+    unit = unit_variance(mechanism)
     n = requirement.n or math.ceil(unit / (requirement.error or 1.0) ** 2)
-    if n > _MOST_PEOPLE:
+    if n > MOST_PEOPLE:
         return None
-    some = next(iter(mechanisms.values()))
-    promises = tuple(p for m in mechanisms.values() for p in m.guarantee.promises)
     return Design(
-        name=some.id,
+        name=mechanism.id,
         n=n,
         levels=levels,
         std_error=math.sqrt(unit / n),
-        report_bytes=max(m.report_bytes for m in mechanisms.values()),
-        decode_steps=sum(_decode_steps(m, n / len(mechanisms)) for m in mechanisms.values()),
-        guarantee=Guarantee(promises),
+        report_bytes=mechanism.report_bytes,
+        decode_steps=decode_steps(mechanism, n),
+        guarantee=mechanism.guarantee,
     )
 
 
-def _unit_variance(mechanism: Mechanism) -> float:
+def unit_variance(mechanism: Mechanism) -> float:
     """Variance of an average share, or of the mean of a middling number, from one report."""
     if isinstance(mechanism, LinearMechanism):
         return mechanism.total_variance(1) / mechanism.domain.size
@@ -74,15 +76,29 @@ def _unit_variance(mechanism: Mechanism) -> float:
     return math.inf
 
 
-def _decode_steps(mechanism: Mechanism, n: float) -> float:
+def unit_scatter(mechanism: Mechanism) -> float:
+    """The most that answers themselves can vary, in the same unit.
+
+    (1 − Σ f²) / d is largest for equal shares; a number varies most between its two bounds.
+    """
+    if isinstance(mechanism, NumericMechanism):
+        return (mechanism.domain.high - mechanism.domain.low) ** 2 / 4
+    return (1 - 1 / mechanism.domain.size) / mechanism.domain.size
+
+
+def decode_steps(mechanism: Mechanism, n: float) -> float:
+    """Elementary steps from n reports to the estimate."""
     return mechanism.decode_steps(math.ceil(n)) if isinstance(mechanism, LinearMechanism) else n
 
 
-def _least_epsilon(make: Callable[[float], Mechanism], n: int, error: float) -> float | None:
+def least_epsilon(requirement: Requirement, unit: Callable[[float], float]) -> float | None:
     """The smallest epsilon whose standard error is as wanted, by bisection; None if none is."""
+    if requirement.n is None or requirement.error is None:
+        return None
+    most = requirement.n * requirement.error**2
 
     def enough(epsilon: float) -> bool:
-        return math.sqrt(_unit_variance(make(epsilon)) / n) <= error
+        return unit(epsilon) <= most
 
     if not enough(MOST_EPSILON):
         return None

@@ -10,7 +10,7 @@ Kairouz, Bonawitz, Ramage 2016 (arXiv:1602.07387 v2), section 2; Wang et al. 201
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -101,6 +101,10 @@ class GRR(PureMechanism):
         if counts.size == 0:
             self.check(reports.columns)
         return counts
+
+    @property
+    def counting(self) -> Hashable:
+        return self.id, self.domain.size
 
     @property
     def methods(self) -> Mapping[str, Method]:

@@ -128,6 +128,13 @@ class HadamardResponse(LinearMechanism):
             self.check(reports.columns)
         return counts
 
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        y = reports.columns["y"]
+        counts: NDArray[np.int64] = kernels.histogram_by(group, y, groups, self.cells)
+        if counts.size == 0:
+            self.check(reports.columns)
+        return counts
+
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
         table = counts.reshape(self.blocks, self.block_size).copy()
         kernels.walsh_hadamard(table)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -67,11 +67,19 @@ class BitVectorMechanism(PureMechanism):
         return rows, walk()
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
-        rows = np.require(reports.columns["bits"], requirements=["C"])
-        if rows.ctypes.data % 8:  # the kernel reads whole words
-            rows = _aligned(rows)
+        rows = _in_words(reports.columns["bits"])
         counts: NDArray[np.int64] = kernels.column_counts(rows)[: self.domain.size]
         return counts
+
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        rows = _in_words(reports.columns["bits"])
+        counts: NDArray[np.int64] = kernels.column_counts_by(rows, group, groups)
+        return counts[:, : self.domain.size]
+
+    @property
+    def counting(self) -> Hashable:
+        # People are told from the marks, and subsets of one epsilon have more than of another.
+        return self.id, self.domain.size, self.marks_per_report
 
     def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         bits, codes = reports.columns["bits"], self.domain.encode([x, y])
@@ -141,7 +149,11 @@ class UnaryMechanism(BitVectorMechanism):
         return Channel(self.domain.labels, ["".join(map(str, bits)) for bits in outputs], rows)
 
 
-def _aligned(rows: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _in_words(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The rows where the kernels, which read whole words, can read them."""
+    rows = np.require(bits, requirements=["C"])
+    if rows.ctypes.data % 8 == 0:
+        return rows
     words = np.empty((rows.size + 7) // 8, np.uint64)
     copy = words.view(np.uint8)[: rows.size].reshape(rows.shape)
     copy[:] = rows

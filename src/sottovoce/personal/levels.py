@@ -21,7 +21,7 @@ from ..aggregate import Aggregate
 from ..combine import ALIASES, METHODS, combine
 from ..domain import Domain, Label, code_dtype
 from ..encoding import Coded, as_column, first_few
-from ..errors import EstimateError, ParameterError, WireError
+from ..errors import AnswerError, EstimateError, ParameterError, WireError
 from ..estimate import Estimate
 from ..guarantee import Guarantee
 from ..mechanism import (
@@ -30,23 +30,28 @@ from ..mechanism import (
     Mechanism,
     Method,
     parts_may_be_useless,
-    parts_of,
     warn_if_useless,
 )
 from ..randomness import Source
 from ..report import Column, Reports
 from .wrapper import (
     MOST_CHOICES,
+    NO_GROUP,
     Wrapper,
     answered,
+    asks_for,
     blank,
     check_blank,
     described,
     of_people,
+    only_row,
+    people_in,
+    promising,
     put,
     span_of,
     taken,
     united,
+    within,
 )
 
 LEVEL_IS_PUBLIC = (
@@ -123,11 +128,20 @@ class Levels(Wrapper):
         return type(self)(self.menu, study=study)
 
     @property
+    def choices(self) -> frozenset[str]:
+        rate = any(asks_for(mechanism, "rate") for mechanism in self.menu.values())
+        return frozenset({"level", "rate"} if rate else {"level"})
+
+    @property
     def parameters(self) -> dict[str, Any]:
         return {"levels": [[name, described(m)] for name, m in self.menu.items()]}
 
     @property
     def guarantee(self) -> Guarantee:
+        return self._guarantee
+
+    @cached_property
+    def _guarantee(self) -> Guarantee:
         promises = []
         for name, mechanism in self.menu.items():
             for promise in mechanism.guarantee.promises:
@@ -156,6 +170,9 @@ class Levels(Wrapper):
                 f"a report names level {int(level.max())}; there are {len(self.menu)} levels, "
                 "counted from 0"
             )
+        if self._count_alike:
+            self._bound[0].check(columns)
+            return
         for k, mechanism in enumerate(self._bound):
             rows = np.flatnonzero(level == k)
             check_blank(columns, rows, mechanism.layout, self._inner_layout)
@@ -182,11 +199,17 @@ class Levels(Wrapper):
         """
         source = self.source(source)
         coded = self.domain.coded(values)
-        chosen = self._chosen_levels(level, coded)
+        chosen = self.chosen_by(level, coded).codes
+        if rate is not None and "rate" not in self.choices:
+            raise ParameterError(
+                f"rate is {rate!r:.80}, but no level samples people; leave it out, or sample all "
+                "levels with Sampled(Levels(…), rate=…)"
+            )
         made = []
         for k, mechanism in enumerate(self._bound):
             rows = np.flatnonzero(chosen == k)
-            more = {} if rate is None else {"rate": of_people(rate, coded, rows)}
+            asks = rate is not None and asks_for(mechanism, "rate")
+            more = {"rate": of_people(rate, "rate", coded, rows)} if asks else {}
             made.append((rows, mechanism.randomise(coded.take(rows), source=source, **more)))
         # One report per person keeps people's order; where some stay silent there is none.
         ordered = all(len(reports) == rows.size for rows, reports in made)
@@ -199,16 +222,23 @@ class Levels(Wrapper):
             start += len(reports)
         return self.reports(source, **columns)
 
-    def _chosen_levels(self, level: Any, coded: Coded) -> NDArray[Any]:
-        """Each answering person's level as a position in the menu."""
+    def chosen_by(self, given: Any, coded: Coded) -> Coded:
         names = list(self.menu)
-        if level is None and len(names) == 1:
-            level = names[0]
-        if level is None:
+        if isinstance(given, Coded):  # checked by what wraps this menu
+            return given
+        if given is None and len(names) == 1:
+            given = names[0]
+        if given is None:
             raise ParameterError(f"no levels were given; say level=…, one of {names} per person")
-        if isinstance(level, str):
-            level = [level] * (len(coded) if coded.present is None else coded.present.size)
-        codes, unknown = as_column(level).positions(names)
+        if isinstance(given, str):  # one for all
+            given = [given] * people_in(coded)
+        try:
+            codes, unknown = as_column(given).positions(names)
+        except AnswerError as error:
+            raise ParameterError(
+                f"level is {given!r:.80}; give one of {first_few(names, 12)}, or a column of "
+                "them with one entry for everyone"
+            ) from error
         if unknown:
             raise ParameterError(
                 f"there is no level {unknown[0]!r}; the menu has {first_few(names, 12)}"
@@ -218,33 +248,53 @@ class Levels(Wrapper):
                 f"{int((codes < 0).sum())} people chose no level; everyone needs one of "
                 f"{first_few(names, 12)}"
             )
-        return answered(codes.astype(code_dtype(len(names))), "level", coded)
+        return Coded(answered(codes.astype(code_dtype(len(names))), "level", coded))
 
     def aggregate(self, reports: Reports) -> Aggregate:
         """The collector's side: each level's counts, side by side."""
         self.accept(reports, Reports)
-        self._refuse_unknown(reports)
-        parts: dict[int, Aggregate] = {}
-        inner = {name: c for name, c in reports.columns.items() if name != "level"}
-        whole = Reports(self.id, self.digest, inner, reports.seeded)
-        for k, part in parts_of(whole, reports.columns["level"], len(self.menu)):
-            mechanism = self._bound[k]
-            rows = taken(part.columns, slice(None), mechanism, reports.seeded)
-            parts[k] = mechanism.aggregate(rows)
-        for k, mechanism in enumerate(self._bound):
-            if k not in parts:
-                parts[k] = mechanism.aggregate(taken(inner, slice(0), mechanism, reports.seeded))
-        people = np.array([parts[k].n for k in range(len(parts))], np.int64)
-        tables = {
-            f"{k}/{name}": table for k in sorted(parts) for name, table in parts[k].tables.items()
-        }
-        n = int(people.sum())
-        return Aggregate(self.id, self.digest, n, {"people": people, **tables}, reports.seeded)
+        (n,), tables = self.counted_by(reports, NO_GROUP, 1)
+        rows = {name: only_row(table) for name, table in tables.items()}
+        return Aggregate(self.id, self.digest, int(n), rows, reports.seeded)
 
-    def _refuse_unknown(self, reports: Reports) -> None:
-        level = reports.columns["level"]
-        if level.size and int(level.max()) >= len(self.menu):
+    @cached_property
+    def _count_alike(self) -> bool:
+        return len({mechanism.counting for mechanism in self._bound}) == 1
+
+    def counted_by(
+        self, reports: Reports, group: NDArray[Any], groups: int
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        level, many = reports.columns["level"], len(self.menu)
+        if level.size and int(level.max()) >= many:
             self.check(reports.columns)
+        if self._count_alike:  # then all levels are counted in one pass
+            whole = taken(reports.columns, slice(None), self._bound[0], reports.seeded)
+            cell = within(group, groups, level, many)
+            numbers, found = self._bound[0].counted_by(whole, cell, groups * many)
+            people = numbers.reshape(groups, many)
+            tables = {
+                f"{k}/{name}": table.reshape(groups, many, *table.shape[1:])[:, k]
+                for k in range(many)
+                for name, table in found.items()
+            }
+        else:
+            people, tables = self._counted_apart(reports, group, groups)
+        return people.sum(axis=1), {"people": people, **tables}
+
+    def _counted_apart(
+        self, reports: Reports, group: NDArray[Any], groups: int
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        """People and tables where each level counts in its own way."""
+        level = reports.columns["level"]
+        people = np.zeros((groups, len(self.menu)), np.int64)
+        tables: dict[str, NDArray[np.int64]] = {}
+        for k, mechanism in enumerate(self._bound):
+            rows = np.flatnonzero(level == k)
+            mine = taken(reports.columns, rows, mechanism, reports.seeded)
+            own = group if groups == 1 else group[rows]
+            people[:, k], found = mechanism.counted_by(mine, own, groups)
+            tables |= {f"{k}/{name}": table for name, table in found.items()}
+        return people, tables
 
     def part(self, aggregate: Aggregate, level: str) -> Aggregate:
         """The counts of one level, as its own mechanism has them."""
@@ -265,7 +315,7 @@ class Levels(Wrapper):
         people = aggregate.tables.get("people")
         if people is None or people.shape != (len(self.menu),):
             raise WireError(f"no count of people for each of the {len(self.menu)} levels")
-        if people.min() < 0 or int(people.sum()) != aggregate.n:
+        if people.min() < 0 or sum(people.tolist()) != aggregate.n:  # which cannot wrap around
             raise WireError(f"the levels' people do not sum to n = {aggregate.n}")
         known = {"people"}
         for k, (name, mechanism) in enumerate(zip(self.menu, self._bound, strict=True)):
@@ -276,22 +326,33 @@ class Levels(Wrapper):
         if strange:
             raise WireError(f"the aggregate has tables {strange} of no level")
 
-    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
-        """The analyst's side: the levels' estimates, combined."""
+    def estimate(
+        self, aggregate: Aggregate, *, method: str | None = None, inner: str | None = None
+    ) -> Estimate:
+        """The analyst's side: the levels' estimates, combined.
+
+        Parameters
+        ----------
+        method : str, optional
+            One of `methods`, by default the hybrid.
+        inner : str, optional
+            For levels that sample people, how each is estimated; see `Sampled`.
+        """
         self.accept(aggregate, Aggregate)
         name = self.chosen(method)
-        parts = self.estimates(aggregate)
+        parts = self.estimates(aggregate, inner=inner)
         if not parts:
             raise EstimateError("there are no reports, so there is nothing to estimate")
         found = combine(parts, method=ALIASES.get(name, name))
-        guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
-        found = replace(found, guarantee=guarantee)
+        found = promising(found, Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee)
         warn_if_useless(found, span_of(self.domain))
         return found
 
-    def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
-        """One unbiased estimate per level that somebody chose."""
+    def estimates(self, aggregate: Aggregate, *, inner: str | None = None) -> dict[str, Estimate]:
+        """One estimate per level that somebody chose, unbiased unless `inner` is not."""
         self.accept(aggregate, Aggregate)
+        if inner is not None and "rate" not in self.choices:
+            raise ParameterError(f"inner is {inner!r}, but no level samples people")
         found = {}
         for name, mechanism in zip(self.menu, self._bound, strict=True):
             part = self.part(aggregate, name)
@@ -299,7 +360,8 @@ class Levels(Wrapper):
                 continue
             try:
                 with parts_may_be_useless():
-                    found[name] = mechanism.estimate(part)
+                    way = inner if asks_for(mechanism, "rate") else None
+                    found[name] = mechanism.estimate(part, method=way)
             except EstimateError as error:
                 raise EstimateError(f"level {name!r}: {error}") from error
         return found
@@ -309,18 +371,18 @@ class Levels(Wrapper):
     def tiny(self) -> Self:
         return type(self)({name: m.tiny() for name, m in list(self.menu.items())[:3]})
 
-    def every_report(self, *, level: str | None = None) -> Reports:
+    def every_report(self, *, level: str | None = None, **inner: Any) -> Reports:
         """All reports of one level, by default the first."""
         k, mechanism = self._at(level)
-        reports = mechanism.every_report()
+        reports = mechanism.every_report(**inner)
         columns = blank(self.layout, len(reports))
         columns["level"][:] = k
         put(columns, slice(None), reports)
         return Reports(self.id, self.digest, columns)
 
-    def channel(self, *, level: str | None = None) -> Channel:
+    def channel(self, *, level: str | None = None, **inner: Any) -> Channel:
         """The law of a report given the answer and the public level, by default the first."""
-        return self._at(level)[1].channel()
+        return self._at(level)[1].channel(**inner)
 
     def _at(self, level: str | None) -> tuple[int, Mechanism]:
         names = list(self.menu)
@@ -344,7 +406,7 @@ def _check_menu(menu: Mapping[str, Mechanism]) -> None:
                 f"level {name!r} is {mechanism!r}; give a mechanism, or names and epsilons to "
                 "Levels.of(kind, domain, {…})"
             )
-        if isinstance(mechanism, Levels):
+        if asks_for(mechanism, "level"):
             raise ParameterError(f"level {name!r} is a menu itself; put all levels in one menu")
         if mechanism.domain != first.domain:
             raise ParameterError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,42 +16,67 @@ from ..estimate import Estimate, Floats
 from ..mechanism import LinearMechanism, Mechanism, PureMechanism, parts_may_be_useless
 from ..mechanisms.numeric import NumericMechanism
 from ..ranges import Range
-from .strata import Strata, expected_inverse
+from .strata import AnyNoise, Noise, PureNoise, Strata, expected_inverse
 
 
 def of_reports(
-    inner: Mechanism, parts: Mapping[float, Aggregate], asked: NDArray[np.int64], method: str | None
+    inner: Mechanism,
+    rates: Sequence[float],
+    aggregate: Aggregate,
+    part: Callable[[Aggregate, float], Aggregate],
+    method: str | None,
 ) -> tuple[Strata, Estimate]:
     """The strata as estimated, and an estimate that has labels, name and kind of the values."""
-    rates = np.array(list(parts))
-    reported = np.array([part.n for part in parts.values()])
+    asked, reported = aggregate.tables["asked"], aggregate.tables["reported"]
     spoken = np.flatnonzero(reported)
-    first = list(parts.values())[int(spoken[0])]
-    template = _estimated(inner, first, method)
     seen = np.where(reported > 1, 1 / np.maximum(reported - 1, 1), 1.0)
-    common: dict[str, Any] = {"rates": rates, "people": asked.astype(float), "inverse": seen}
+    common: dict[str, Any] = {
+        "rates": np.array(rates),
+        "people": asked.astype(float),
+        "inverse": seen,
+    }
     if isinstance(inner, LinearMechanism):
-        counts = np.stack([part.tables[inner.table] for part in parts.values()])
-        means = np.zeros((rates.size, inner.domain.size))
-        if isinstance(inner, PureMechanism):
-            means[spoken] = inner.debias(counts[spoken], reported[spoken, None])  # type: ignore[arg-type]
-            noise = inner.variance(means, 1)
-        else:
-            for h in spoken.tolist():
-                means[h] = inner.debias(counts[h], int(reported[h]))
-            noise = np.stack([inner.variance(row, 1) for row in means])
-        strata = Strata(
-            means=means,
-            second=means,
-            noise=noise,
-            matrix=lambda h: inner.covariance(means[h], 1),
-            **common,
+        means = _means(inner, aggregate.tables[f"in/{inner.table}"], reported, spoken)
+        strata = Strata(means=means, second=means, noise=_noise(inner, means), **common)
+        template = Estimate(
+            values=means[0],
+            spread=means[0],  # only its labels, name and kind are asked for
+            n=int(reported.sum()),
+            labels=inner.domain.labels,
+            name=getattr(inner.domain, "name", ""),
+            guarantee=inner.guarantee,
         )
         return strata, template
-    found = {h: _estimated(inner, list(parts.values())[h], method) for h in spoken.tolist()}
+    found = {h: _estimated(inner, part(aggregate, rates[h]), method) for h in spoken.tolist()}
+    template = found[int(spoken[0])]
     return _of_estimates(
         found, reported, template, lowest(inner.domain, template.shares), common
     ), template
+
+
+def _noise(inner: LinearMechanism, means: Floats) -> Noise:
+    if isinstance(inner, PureMechanism):
+        return PureNoise(inner, means)
+    each = np.stack([inner.variance(row, 1) for row in means])
+    return AnyNoise(each, lambda h: inner.covariance(means[h], 1))
+
+
+def _means(
+    inner: LinearMechanism,
+    counts: NDArray[np.int64],
+    reported: NDArray[np.int64],
+    spoken: NDArray[np.intp],
+) -> Floats:
+    """Each stratum's unbiased estimate, zeros where nobody reported."""
+    if isinstance(inner, PureMechanism):
+        means = inner.debias(counts, np.maximum(reported, 1)[:, None])  # type: ignore[arg-type]
+        if spoken.size < reported.size:
+            means[reported == 0] = 0.0
+        return means
+    means = np.zeros((reported.size, inner.domain.size))
+    for h in spoken.tolist():
+        means[h] = inner.debias(counts[h], int(reported[h]))
+    return means
 
 
 def _estimated(inner: Mechanism, part: Aggregate, method: str | None) -> Estimate:
@@ -75,12 +100,11 @@ def _of_estimates(
         noise[h] = estimate.variance * reported[h]
 
     def matrix(h: int) -> Floats:
-        known = found[h].covariance
-        return np.diag(noise[h]) if known is None else known * reported[h]
+        own = found[h].covariance
+        return np.diag(noise[h]) if own is None else own * reported[h]
 
-    return Strata(
-        means=means, second=second, noise=noise, matrix=matrix, shares=template.shares, **common
-    )
+    known = AnyNoise(noise, matrix)
+    return Strata(means=means, second=second, noise=known, shares=template.shares, **common)
 
 
 def of_frequencies(
@@ -92,12 +116,13 @@ def of_frequencies(
             f"shares say nothing of {inner.id!r}; use variance_of(answers), or for a menu of "
             "levels wrap each level: Levels({name: Sampled(…)})"
         )
+    shape = (len(rates), inner.domain.size)
     f = np.asarray(frequencies, float)
-    f = np.broadcast_to(f, (len(rates), inner.domain.size)) if f.ndim == 1 else f
+    f = np.broadcast_to(f, shape) if f.shape == shape[1:] else f
     people = np.atleast_1d(np.asarray(n, float))
-    if f.shape != (len(rates), inner.domain.size) or people.shape != (len(rates),):
+    if f.shape != shape or people.shape != shape[:1] or not (people >= 0).all():
         raise ParameterError(
-            f"shares of shape {f.shape} and people {n!r}; there are {len(rates)} rates and "
+            f"shares of shape {f.shape} and people {n!r:.80}; there are {len(rates)} rates and "
             f"{inner.domain.size} values, so give a row of shares and a number of people per rate"
         )
     return Strata(
@@ -105,8 +130,7 @@ def of_frequencies(
         people=people,
         means=f,
         second=f,
-        noise=np.stack([inner.variance(row, 1) for row in f]),
-        matrix=lambda h: inner.covariance(f[h], 1),
+        noise=_noise(inner, f),
         inverse=_inverses(people, rates),
     )
 
@@ -137,8 +161,7 @@ def of_answers(
         people=people,
         means=span * mean(coded.codes),
         second=span**2 * mean(coded.codes**2),
-        noise=each,
-        matrix=lambda h: np.diag(each[h]),
+        noise=AnyNoise(each, lambda h: np.diag(each[h])),
         inverse=_inverses(people, rates),
         shares=False,
     )

@@ -22,7 +22,7 @@ sections 2 to 5, for wang-c, g, ĉ and T (its variances of g and ĉ are not righ
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -32,27 +32,49 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..aggregate import Aggregate
-from ..combine import combine
+from ..combine import Groups, combine_groups
 from ..domain import code_dtype
+from ..encoding import Coded
 from ..errors import EstimateError, ParameterError, WireError
-from ..estimate import Estimate, Floats
+from ..estimate import Estimate, Floats, normally_again
 from ..guarantee import Guarantee
 from ..mechanism import (
     SEEDED,
     Channel,
-    LinearMechanism,
     Mechanism,
     Method,
     PureMechanism,
-    parts_of,
     warn_if_useless,
 )
-from ..randomness import Probability, Source
+from ..randomness import Source
 from ..report import Column, Reports
 from .population import lowest, of_answers, of_frequencies, of_reports
-from .rates import checked_rates, rate_codes, refuse_following
-from .strata import SUPPORT, Strata, covariance, variance
-from .wrapper import Wrapper, answered, blank, described, of_people, put, span_of, taken
+from .rates import checked_rates, coin, rate_codes, refuse_following
+from .strata import (
+    SUPPORT,
+    Strata,
+    covariance,
+    each_variance,
+    inverse_rates,
+    variance,
+    variance_parts,
+)
+from .wrapper import (
+    NO_GROUP,
+    Wrapper,
+    answered,
+    asks_for,
+    blank,
+    described,
+    only_row,
+    people_in,
+    picked,
+    put,
+    span_of,
+    spoken_rows,
+    taken,
+    within,
+)
 
 RATE_IS_PUBLIC = (
     "whether someone reports is drawn at a public rate that was set without regard to the answer; "
@@ -97,7 +119,7 @@ class Sampled(Wrapper):
             raise ParameterError(
                 f"{inner!r} is no mechanism; sample one, such as GRR(4, epsilon=1)"
             )
-        if isinstance(inner, Sampled) or _samples_within(inner):
+        if asks_for(inner, "rate"):
             raise ParameterError("people are sampled within already; multiply those rates instead")
         for key, value in {
             "domain": inner.domain,
@@ -123,12 +145,21 @@ class Sampled(Wrapper):
         return self.inner.bind(self.digest)
 
     @property
+    def choices(self) -> frozenset[str]:
+        inner = self.inner.choices if isinstance(self.inner, Wrapper) else frozenset()
+        return inner | {"rate"}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         return {"rates": [repr(rate) for rate in self.rates], "of": described(self.inner)}
 
     @property
     def guarantee(self) -> Guarantee:
         """That of the reports: who stays silent is seen, and depends on nothing private."""
+        return self._guarantee
+
+    @cached_property
+    def _guarantee(self) -> Guarantee:
         promises = (
             replace(promise, assuming=(*promise.assuming, RATE_IS_PUBLIC))
             for promise in self.inner.guarantee.promises
@@ -142,6 +173,10 @@ class Sampled(Wrapper):
 
     @property
     def methods(self) -> Mapping[str, Method]:
+        return self._methods
+
+    @cached_property
+    def _methods(self) -> Mapping[str, Method]:
         several = len(self.rates) > 1
         found = {
             "hajek": Method("Hájek 1971; over several rates pooled", biased=several),
@@ -167,14 +202,15 @@ class Sampled(Wrapper):
         group, silent = self._groups(columns), columns["silent"]
         if group.size and int(group.max()) >= len(self.rates):
             raise WireError(f"a report names rate {int(group.max())} of {len(self.rates)} rates")
-        rates = np.array(self.rates)[group]
-        quiet = silent > 0
-        if (rates[quiet] == 1).any() or (rates[~quiet] == 0).any():
+        rows, quiet = spoken_rows(silent)
+        rates = np.array(self.rates)
+        never = 0 in self.rates and (rates[picked(group, rows)] == 0).any()
+        if never or (rates[group[quiet]] == 1).any():
             raise WireError("someone is silent at rate 1, or reports at rate 0")
         for column in self.inner.layout:
             if columns[column.name][quiet].any():
                 raise WireError(f"people who are silent have content in {column.name!r}")
-        self._bound.check(taken(columns, ~quiet, self._bound, seeded=False).columns)
+        self._bound.check(taken(columns, rows, self._bound, seeded=False).columns)
 
     def _groups(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
         return columns.get("rate", np.zeros(columns["silent"].size, np.uint8))
@@ -195,14 +231,14 @@ class Sampled(Wrapper):
         """
         source = self.source(source)
         coded = self.domain.coded(values)
-        people = len(coded) if coded.present is None else coded.present.size
-        group = answered(rate_codes(rate, self.rates, people), "rate", coded)
+        group = self.chosen_by(rate, coded).codes
+        levels = self._levels(level, coded)
         if len(self.rates) > 1:
             refuse_following(coded, group, self.rates, self.epsilon)
         asked = np.bincount(group, minlength=len(self.rates))
         drawn = self._drawn(group, asked, source)
         chosen = np.flatnonzero(drawn)
-        more = {} if level is None else {"level": of_people(level, coded, chosen)}
+        more = {} if levels is None else {"level": levels.take(chosen)}
         made = self._bound.randomise(coded.take(chosen), source=source, **more)
         silent = self._silence(asked - np.bincount(group[chosen], minlength=len(self.rates)))
         columns = blank(self.layout, len(made) + silent[0].size)
@@ -212,6 +248,18 @@ class Sampled(Wrapper):
             columns["rate"][: len(made)] = group[chosen]
             columns["rate"][len(made) :] = silent[0]
         return self.reports(source, **columns)
+
+    def chosen_by(self, given: Any, coded: Coded) -> Coded:
+        codes = rate_codes(given, self.rates, people_in(coded), self.epsilon)
+        return Coded(answered(codes, "rate", coded))
+
+    def _levels(self, level: Any, coded: Coded) -> Coded | None:
+        """Everyone's level, whether they are drawn or not, where a menu is wrapped."""
+        if isinstance(self._bound, Wrapper):
+            return self._bound.chosen_by(level, coded)
+        if level is not None:
+            raise ParameterError(f"level is {level!r:.80}, but {self.inner!r} has no levels")
+        return None
 
     def _drawn(
         self, group: NDArray[Any], asked: NDArray[np.intp], source: Source
@@ -226,8 +274,7 @@ class Sampled(Wrapper):
             if rate == 1:
                 sorted_coins[start : start + n] = True
             elif rate > 0 and n:
-                coins = draws.coins(Probability.at_most(Fraction(rate)), n)
-                bits = np.unpackbits(coins, count=n, bitorder="little")
+                bits = np.unpackbits(draws.coins(coin(rate), n), count=n, bitorder="little")
                 sorted_coins[start : start + n] = bits
             start += n
         drawn[order] = sorted_coins
@@ -260,38 +307,35 @@ class Sampled(Wrapper):
     def aggregate(self, reports: Reports) -> Aggregate:
         """The collector's side: counts per rate, and how many were asked and reported."""
         self.accept(reports, Reports)
-        many = len(self.rates)
-        group, silent = self._groups(reports.columns), reports.columns["silent"]
-        if group.size and int(group.max()) >= many:
-            self.check(reports.columns)
-        rows = _where_spoken(silent)
-        spoken = group[rows]
-        reported = np.bincount(spoken, minlength=many)
-        quiet = np.bincount(group, weights=silent, minlength=many).astype(np.int64)
-        inner = taken(reports.columns, rows, self._bound, reports.seeded)
-        tables = {f"in/{name}": t for name, t in self._counted(inner, spoken).items()}
-        asked = reported + quiet
-        both = {"asked": asked, "reported": reported}
-        n = int(asked.sum())
-        return Aggregate(self.id, self.digest, n, {**both, **tables}, reports.seeded)
+        (n,), tables = self.counted_by(reports, NO_GROUP, 1)
+        rows = {name: only_row(table) for name, table in tables.items()}
+        return Aggregate(self.id, self.digest, int(n), rows, reports.seeded)
 
-    def _counted(self, reports: Reports, group: NDArray[Any]) -> dict[str, NDArray[np.int64]]:
-        """The wrapped mechanism's tables, one row per rate."""
-        inner, many = self._bound, len(self.rates)
-        if isinstance(inner, LinearMechanism):
-            one = many == 1
-            counts = inner.tally(reports)[None] if one else inner.tally_by(reports, group, many)
-            return {inner.table: counts}
-        empty = inner.aggregate(reports[:0]).tables
-        tables = {name: np.zeros((many, *t.shape), np.int64) for name, t in empty.items()}
-        for h, part in parts_of(reports, group, many):
-            for name, table in inner.aggregate(part).tables.items():
-                tables[name][h] = table
-        return tables
+    @property
+    def counting(self) -> Hashable:
+        return self.id, self.rates, self.inner.counting
+
+    def counted_by(
+        self, reports: Reports, group: NDArray[Any], groups: int
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        many = len(self.rates)
+        rate, silent = self._groups(reports.columns), reports.columns["silent"]
+        if rate.size and int(rate.max()) >= many:
+            self.check(reports.columns)
+        cell = within(group, groups, rate, many)
+        rows, quiet = spoken_rows(silent)
+        inner = taken(reports.columns, rows, self._bound, reports.seeded)
+        reported, found = self._bound.counted_by(inner, picked(cell, rows), groups * many)
+        hushed = np.bincount(cell[quiet], weights=silent[quiet], minlength=groups * many)
+        asked = reported + hushed.astype(np.int64)
+        tables = {"asked": asked, "reported": reported}
+        tables |= {f"in/{name}": table for name, table in found.items()}
+        shaped = {name: t.reshape(groups, many, *t.shape[1:]) for name, t in tables.items()}
+        return shaped["asked"].sum(axis=1), shaped
 
     def part(self, aggregate: Aggregate, rate: float) -> Aggregate:
         """The counts of one rate, as the wrapped mechanism has them."""
-        h = self.rates.index(rate)
+        h, _ = self._at(rate)
         tables = {
             name.removeprefix("in/"): table[h]
             for name, table in aggregate.tables.items()
@@ -307,8 +351,9 @@ class Sampled(Wrapper):
             raise WireError(f"no counts of asked and reporting people for {rates.size} rates")
         if not (reported.min() >= 0 and (reported <= asked).all()):
             raise WireError("more people report than were asked")
-        if int(asked.sum()) != aggregate.n:
-            raise WireError(f"{int(asked.sum())} people were asked, but n = {aggregate.n}")
+        people = sum(asked.tolist())  # in whole numbers without bound, which cannot wrap around
+        if people != aggregate.n:
+            raise WireError(f"{people} people were asked, but n = {aggregate.n}")
         if reported[rates == 0].any() or (reported < asked)[rates == 1].any():
             raise WireError("someone is silent at rate 1, or reports at rate 0")
         rest = {n: t for n, t in aggregate.tables.items() if n not in ("asked", "reported")}
@@ -331,6 +376,8 @@ class Sampled(Wrapper):
         """
         self.accept(aggregate, Aggregate)
         name = self.chosen(method)
+        if inner is not None and not isinstance(self.inner, Wrapper):
+            raise ParameterError(f"inner is {inner!r}, but {self.inner!r} has no levels to combine")
         asked, reported = aggregate.tables["asked"], aggregate.tables["reported"]
         if not reported.any():
             raise EstimateError(
@@ -338,15 +385,16 @@ class Sampled(Wrapper):
                 "estimate"
             )
         self._refuse_gaps(name, asked, reported)
-        parts = {rate: self.part(aggregate, rate) for rate in self.rates}
-        strata, template = of_reports(self._bound, parts, asked, inner)
-        found = replace(
-            self._estimated(name, strata, reported, template),
-            labels=template.labels,
-            name=template.name,
-            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
-            biased=self.methods[name].biased or template.biased,
-        )
+        strata, template = of_reports(self._bound, self.rates, aggregate, self.part, inner)
+        about = {
+            "labels": template.labels,
+            "name": template.name,
+            "shares": template.shares,
+            "guarantee": Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            "biased": template.biased,
+        }
+        # What a wrapped menu's weights assume is assumed of the whole, too.
+        found = self._estimated(name, strata, reported, template.assuming, about)
         if name != "wang-c":
             warn_if_useless(found, span_of(self.domain))
         return found
@@ -356,59 +404,57 @@ class Sampled(Wrapper):
         return self._bound if isinstance(self._bound, PureMechanism) else None
 
     def _estimated(
-        self, name: str, strata: Strata, reported: NDArray[np.int64], template: Estimate
+        self,
+        name: str,
+        strata: Strata,
+        reported: NDArray[np.int64],
+        assuming: str,
+        about: dict[str, Any],
     ) -> Estimate:
         spoken = reported > 0
+        low = lowest(self.domain, strata.shares)
         if name in ("post-stratified", "adaptive") and len(self.rates) > 1:
-            strata = strata.only(spoken)
-            groups = [
-                _one(strata.only([h]), int(s), template)
-                for h, s in enumerate(reported[spoken].tolist())
-            ]
-            return combine(groups, method=name)
-        values = self._values(name, strata, reported, template)
-        weighted = name in ("horvitz-thompson", "biswas-c-hat", "hajek-ipw")
-        seen = strata.seen(reported) if weighted else strata
-        seen = seen.only(spoken)
+            return _combined(strata.only(spoken), reported[spoken], low, name, assuming, about)
+        values = low + self._values(name, strata, reported)
+        if name in ("horvitz-thompson", "biswas-c-hat"):
+            seen = strata.seen(reported, size=strata.n).only(spoken)
+        elif name == "hajek-ipw":
+            seen = strata.seen(reported).only(spoken)
+        elif name in SUPPORT:
+            seen = strata.only(strata.people > 0)
+        else:
+            seen = strata.only(spoken)
         assumes = UNRELATED * (len(self.rates) > 1 and name in ("hajek", "biswas-t"))
-        return _finished(
-            Estimate(
-                values=values,
-                spread=partial(_spread, seen, name, self._pure),
-                n=round(strata.n),
-                reports=int(reported.sum()),
-                labels=template.labels,
-                guarantee=template.guarantee,
-                method=name,
-                shares=template.shares,
-                assuming=assumes,
-                answer_variance=template.answer_variance,
-                _covariance=partial(covariance, seen, name, self._pure),
-            )
+        spread = _spread(seen, name, self._pure)
+        return Estimate(
+            values=values,
+            spread=spread,
+            n=round(strata.n),
+            reports=int(reported.sum()),
+            method=name,
+            assuming="; ".join(filter(None, (assuming, assumes))),
+            answer_variance=_varies(strata.only(spoken)),
+            _covariance=partial(covariance, seen, name, self._pure),
+            _replicate=partial(normally_again, spread) if strata.shares else None,
+            **{**about, "biased": about["biased"] or self.methods[name].biased},
         )
 
-    def _values(
-        self, name: str, strata: Strata, reported: NDArray[np.int64], template: Estimate
-    ) -> Floats:
-        with np.errstate(divide="ignore"):
-            heard = np.where(strata.rates > 0, reported / strata.rates, 0.0)
-        origin = lowest(self.domain, template.shares)
-        if name == "hajek":
-            weights = reported / reported.sum()
-        elif name == "post-stratified":
-            weights = strata.people / strata.n
-        elif name == "hajek-ipw":
-            weights = heard / heard.sum()
-        else:
-            weights = heard / strata.n
+    def _values(self, name: str, strata: Strata, reported: NDArray[np.int64]) -> Floats:
+        heard = reported * inverse_rates(strata.rates)
         if name in SUPPORT and self._pure is not None:
             p, q = float(self._pure.p), float(self._pure.q)
-            support = reported[:, None] * (q + (p - q) * strata.means)
+            counted = heard if name == "biswas-g" else reported
+            support = counted @ (q + (p - q) * strata.means)
             size = float(strata.people @ strata.rates) if name == "biswas-t" else strata.n
-            if name == "biswas-g":
-                support = support / np.where(strata.rates > 0, strata.rates, 1)[:, None]
-            return np.asarray((support.sum(axis=0) / size - q) / (p - q))
-        return np.asarray(origin + weights @ strata.means)
+            return np.asarray((support / size - q) / (p - q))
+        weights = {
+            "hajek": reported / reported.sum(),
+            "post-stratified": strata.people / strata.n,
+            "hajek-ipw": heard / heard.sum(),
+            "horvitz-thompson": heard / strata.n,
+            "biswas-c-hat": heard / strata.n,
+        }[name]
+        return np.asarray(weights @ strata.means)
 
     def _refuse_gaps(self, name: str, asked: NDArray[Any], reported: NDArray[Any]) -> None:
         """Refuse to speak of people of whom nobody reported, where the method would."""
@@ -420,12 +466,12 @@ class Sampled(Wrapper):
                 f"{never:,} people have rate 0 and can never report, so {name!r} cannot speak of "
                 "them; method='hajek' assumes that they answer like the others"
             )
-        gaps = [rate for rate, n, s in zip(self.rates, asked, reported, strict=True) if n and not s]
+        gaps = np.flatnonzero((asked > 0) & (reported == 0)).tolist()
         if gaps and name in ("post-stratified", "adaptive"):
             raise EstimateError(
-                f"nobody asked at the rates {gaps} reported, so {name!r} knows nothing of them; "
-                "method='horvitz-thompson' is unbiased over all draws, 'hajek' assumes that they "
-                "answer like the others"
+                f"nobody asked at the rates {[self.rates[h] for h in gaps]} reported, so {name!r} "
+                "knows nothing of them; method='horvitz-thompson' is unbiased over all draws, "
+                "'hajek' assumes that they answer like the others"
             )
 
     # --- variances for fixed data ---------------------------------------------------------------
@@ -441,22 +487,33 @@ class Sampled(Wrapper):
             People, or people at each rate.
         """
         strata = of_frequencies(self._bound, self.rates, frequencies, n)
-        return variance(strata, self.chosen(method), self._pure)
+        return variance(*self._known(strata, method), self._pure)
 
     def covariance(self, frequencies: ArrayLike, n: Any, *, method: str | None = None) -> Floats:
         """Covariance matrix of the estimated shares when the data are fixed."""
         strata = of_frequencies(self._bound, self.rates, frequencies, n)
-        return covariance(strata, self.chosen(method), self._pure)
+        return covariance(*self._known(strata, method), self._pure)
+
+    def _known(self, strata: Strata, method: str | None) -> tuple[Strata, str]:
+        """The people of whom a method speaks, and its name."""
+        name = self.chosen(method)
+        if name == "adaptive":
+            raise ParameterError(
+                "the variance of 'adaptive' is known from reports only; ask for that of "
+                "'post-stratified' or 'hajek', between which it chooses"
+            )
+        self._refuse_gaps(name, strata.people, strata.people)
+        told = strata.people > 0
+        return strata.only(told & (strata.rates > 0) if name == "hajek" else told), name
 
     def variance_of(self, answers: Any, *, rate: Any = None, method: str | None = None) -> Floats:
         """The same for people's very answers; numbers too. For tests and plans, on public data."""
         coded = self.domain.coded(answers)
-        group = answered(rate_codes(rate, self.rates, len(coded)), "rate", coded)
-        strata = of_answers(self._bound, self.rates, coded, group)
-        return variance(strata.only(strata.people > 0), self.chosen(method), self._pure)
+        strata = of_answers(self._bound, self.rates, coded, self.chosen_by(rate, coded).codes)
+        return variance(*self._known(strata, method), self._pure)
 
-    def total_variance(self, n: int = 1) -> float:
-        """Sum over the values of the variance by inverse rates, for equal rates and shares."""
+    def total_variance(self, n: Any = 1) -> float:
+        """Sum over the values of the variance by inverse rates, for equal shares."""
         size = self.domain.size
         return float(self.variance(np.full(size, 1 / size), n, method="horvitz-thompson").sum())
 
@@ -486,7 +543,7 @@ class Sampled(Wrapper):
         """The law of a report or silence given the answer and the public rate."""
         _, value = self._at(rate)
         law = self._bound.channel(**inner)
-        share = Probability.at_most(Fraction(value)).fraction if value < 1 else Fraction(1)
+        share = Fraction(value)
         rows = []
         for row in law.exact:
             spoken = tuple(share * cell for cell in row) if value > 0 else ()
@@ -495,33 +552,43 @@ class Sampled(Wrapper):
         return Channel(law.inputs, outputs, tuple(rows))
 
 
-def _samples_within(inner: Mechanism) -> bool:
-    return any(isinstance(m, Sampled) for m in getattr(inner, "menu", {}).values())
+def _combined(
+    strata: Strata,
+    reported: NDArray[np.int64],
+    low: float,
+    method: str,
+    assuming: str,
+    about: Mapping[str, Any],
+) -> Estimate:
+    """Each rate on its own, put together."""
+    noise, drawn = each_variance(strata)
+    vary = None if strata.shares else (strata.second - strata.means**2)[:, 0]
 
+    def whole(weights: Floats) -> Floats:
+        each = (covariance(strata.only([h]), "hajek", None) for h in range(weights.size))
+        return np.asarray(sum(w * w * part for w, part in zip(weights, each, strict=True)))
 
-def _where_spoken(silent: NDArray[Any]) -> Any:
-    """The rows that are reports; a slice where silence comes last, as `randomise` puts it."""
-    quiet = np.flatnonzero(silent)
-    if quiet.size == 0 or quiet[0] == silent.size - quiet.size:
-        return slice(0, silent.size - quiet.size)
-    return silent == 0
-
-
-def _one(strata: Strata, reports: int, template: Estimate) -> Estimate:
-    """The estimate of one rate alone, for `combine`."""
-    return _finished(
-        replace(
-            template,
-            values=strata.means[0],
-            spread=_spread(strata, "hajek", None),
-            n=round(strata.n),
-            reports=reports,
-            biased=False,
-            error_from="plug-in",
-            raw=None,
-            _covariance=partial(covariance, strata, "hajek", None),
-        )
+    found = combine_groups(
+        Groups.of(
+            low + strata.means,
+            np.maximum(noise + drawn, noise / 2),
+            strata.people,
+            reported.astype(float),
+            vary,
+        ),
+        method=method if reported.size > 1 else "post-stratified",
+        covariance=whole,
+        assuming=[assuming],
+        **about,
     )
+    return found if found.method == method else replace(found, method=method)
+
+
+def _varies(strata: Strata) -> float | None:
+    """How much people's numbers vary, as far as it was estimated."""
+    if strata.shares:
+        return None
+    return float(strata.people @ (strata.second - strata.means**2)[:, 0] / strata.people.sum())
 
 
 def _spread(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
@@ -529,19 +596,5 @@ def _spread(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
 
     Where no report supports a value, the plain estimate of its variance would be zero.
     """
-    found = variance(strata, method, pure)
-    quiet = np.zeros_like(strata.means)
-    least = variance(replace(strata, means=quiet, second=quiet), method, pure)
-    return np.asarray(np.maximum(found, least / 2))
-
-
-def _finished(estimate: Estimate) -> Estimate:
-    """With made-up repetitions of itself, where it is a distribution."""
-    if not estimate.shares:
-        return estimate
-
-    def again(frequencies: Floats, rng: np.random.Generator) -> Floats:
-        noise = estimate.std_error * rng.standard_normal(frequencies.size)
-        return np.asarray(frequencies + noise)
-
-    return replace(estimate, _replicate=again)
+    noise, drawn = variance_parts(strata, method, pure)
+    return np.maximum(noise + drawn, noise / 2)

@@ -22,13 +22,71 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..estimate import Floats
 from ..mechanism import PureMechanism
+
+
+class Noise(Protocol):
+    """C_h of each stratum, as diagonals and as matrices."""
+
+    def table(self) -> Floats:
+        """The diagonals, one row per stratum."""
+
+    def sum(self, weights: Floats) -> Floats:
+        """Diagonal of Σ a_h C_h."""
+
+    def matrix_sum(self, weights: Floats) -> Floats:
+        """Σ a_h C_h."""
+
+    def only(self, rows: NDArray[np.intp]) -> Noise:
+        """Of some strata."""
+
+
+@dataclass(frozen=True, eq=False)
+class AnyNoise:
+    """From a table of the diagonals and a function to the matrices."""
+
+    each: Floats
+    matrix: Callable[[int], Floats]
+
+    def table(self) -> Floats:
+        return self.each
+
+    def sum(self, weights: Floats) -> Floats:
+        return np.asarray(weights @ self.each)
+
+    def matrix_sum(self, weights: Floats) -> Floats:
+        return np.asarray(sum(a * self.matrix(h) for h, a in enumerate(weights.tolist())))
+
+    def only(self, rows: NDArray[np.intp]) -> Noise:
+        return AnyNoise(self.each[rows], lambda h: self.matrix(int(rows[h])))
+
+
+@dataclass(frozen=True, eq=False)
+class PureNoise:
+    """Of a pure mechanism, where C_h is linear in f_h, so that sums over strata need no table."""
+
+    mechanism: PureMechanism
+    means: Floats
+
+    def table(self) -> Floats:
+        return self.mechanism.variance(self.means, 1)
+
+    def sum(self, weights: Floats) -> Floats:
+        total = float(weights.sum())
+        return total * self.mechanism.variance(weights @ self.means / total, 1)
+
+    def matrix_sum(self, weights: Floats) -> Floats:
+        total = float(weights.sum())
+        return total * self.mechanism.covariance(weights @ self.means / total, 1)
+
+    def only(self, rows: NDArray[np.intp]) -> Noise:
+        return PureNoise(self.mechanism, self.means[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,95 +101,110 @@ class Strata:
         f_h.
     second : ndarray of shape (H, k)
         Diagonal of M_h; equal to the means for shares.
-    noise : ndarray of shape (H, k)
-        Diagonal of C_h.
-    matrix : callable
-        C_h as a matrix, for covariances.
+    noise : Noise
+        C_h.
     inverse : ndarray of shape (H,)
         e_h, expected or as seen.
     shares : bool
         Whether the values are shares of people.
+    size : float, optional
+        n, where the people are estimated and the size of the population is known.
     """
 
     rates: Floats
     people: Floats
     means: Floats
     second: Floats
-    noise: Floats
-    matrix: Callable[[int], Floats]
+    noise: Noise
     inverse: Floats
     shares: bool = True
+    size: float | None = None
 
     @property
     def n(self) -> float:
         """All people."""
-        return float(self.people.sum())
+        return float(self.people.sum()) if self.size is None else self.size
 
     def only(self, which: Any) -> Strata:
         """Some of the strata."""
-        rows = np.arange(self.rates.size)[which]
+        every = np.arange(self.rates.size)
+        rows = every[which]
+        if np.array_equal(rows, every):  # as a rule, and the tables may be long
+            return self
         return replace(
             self,
             rates=self.rates[rows],
             people=self.people[rows],
             means=self.means[rows],
             second=self.second[rows],
-            noise=self.noise[rows],
-            matrix=lambda h: self.matrix(int(rows[h])),
+            noise=self.noise.only(rows),
             inverse=self.inverse[rows],
         )
 
-    def seen(self, reported: NDArray[Any]) -> Strata:
+    def seen(self, reported: NDArray[Any], *, size: float | None = None) -> Strata:
         """With the people that the reports stand for, S_h / π_h, in place of n_h."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            people = np.where(self.rates > 0, reported / self.rates, 0.0)
-        return replace(self, people=people)
+        return replace(self, people=reported * inverse_rates(self.rates), size=size)
 
     @property
     def mean(self) -> Floats:
         """The mean over all people."""
-        return np.asarray(self.people @ self.means / self.n)
+        return np.asarray(self.people @ self.means / self.people.sum())
+
+
+def inverse_rates(rates: Floats) -> Floats:
+    """1 / π_h, and 0 where nobody can report."""
+    return np.divide(1.0, rates, out=np.zeros_like(rates), where=rates > 0)
 
 
 def variance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
     """Variance of each value."""
+    noise, drawn = variance_parts(strata, method, pure)
+    return noise + drawn
+
+
+def variance_parts(
+    strata: Strata, method: str, pure: PureMechanism | None
+) -> tuple[Floats, Floats]:
+    """Variance of each value: what the noise of the reports adds, and what the draw of people."""
     if method in SUPPORT:
-        return _support(strata, method, _pure(pure), full=False)
-    column = np.newaxis
-    whole = replace(
-        strata,
-        rates=strata.rates[:, column],
-        people=strata.people[:, column],
-        inverse=strata.inverse[:, column],
-    )
-    centre = _centre(strata, method)
-    about = whole.second - 2 * whole.means * centre + centre**2
-    own = whole.second - whole.means**2
-    terms = TERMS[method](whole, whole.noise, whole.second, own, about)
-    return np.asarray(terms.sum(axis=0) / _scale(strata, method))
+        nobody = np.zeros_like(strata.means)
+        found, least = (
+            _support(replace(strata, means=means), method, _pure(pure), full=False)
+            for means in (strata.means, nobody)
+        )
+        return least, found - least
+    noise, drawn, what = _terms(strata, method)
+    scale = _scale(strata, method)
+    if what == "own":
+        varies = drawn @ (strata.second - strata.means**2)
+    else:  # M_h about the centre, without a table of it for every stratum
+        centre = _centre(strata, method) if what == "about" else np.zeros(strata.means.shape[1])
+        varies = drawn @ strata.second - 2 * centre * (drawn @ strata.means)
+        varies += centre**2 * drawn.sum()
+    return strata.noise.sum(noise) / scale, varies / scale
+
+
+def each_variance(strata: Strata) -> tuple[Floats, Floats]:
+    """The same for each stratum's own estimate, one row per stratum."""
+    noise, drawn, _ = _terms(strata, "post-stratified")
+    scale = (strata.people**2)[:, None]
+    own = strata.second - strata.means**2
+    return noise[:, None] * strata.noise.table() / scale, drawn[:, None] * own / scale
 
 
 def covariance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
     """Covariance matrix of the values."""
     if method in SUPPORT:
         return _support(strata, method, _pure(pure), full=True)
-    k = strata.means.shape[1]
-    total = np.zeros((k, k))
+    noise, drawn, what = _terms(strata, method)
     centre = _centre(strata, method)
-    for h in range(strata.rates.size):
-        f = strata.means[h]
-        second = np.diag(strata.second[h])
-        cross = np.outer(f, centre)
-        about = second - cross - cross.T + np.outer(centre, centre)
-        one = replace(
-            strata,
-            rates=strata.rates[h],
-            people=strata.people[h],
-            inverse=strata.inverse[h],
-        )
-        own = second - np.outer(f, f)
-        total += TERMS[method](one, strata.matrix(h), second, own, about)
-    return np.asarray(total / _scale(strata, method))
+    total = np.diag(drawn @ strata.second)
+    if what == "own":
+        total -= (drawn[:, None] * strata.means).T @ strata.means
+    if what == "about":
+        cross = np.outer(drawn @ strata.means, centre)
+        total += drawn.sum() * np.outer(centre, centre) - cross - cross.T
+    return np.asarray((total + strata.noise.matrix_sum(noise)) / _scale(strata, method))
 
 
 def _centre(strata: Strata, method: str) -> Floats:
@@ -147,33 +220,21 @@ def _scale(strata: Strata, method: str) -> float:
     return strata.n**2
 
 
-def _horvitz(s: Strata, noise: Floats, second: Floats, own: Floats, about: Floats) -> Floats:
-    return np.asarray(s.people * (noise + (1 - s.rates) * second) / s.rates)
+def _terms(s: Strata, method: str) -> tuple[Floats, Floats, str]:
+    """How much C_h counts, how much the answers themselves, and which of their moments.
 
-
-def _ipw(s: Strata, noise: Floats, second: Floats, own: Floats, about: Floats) -> Floats:
-    return np.asarray(s.people * (noise + (1 - s.rates) * about) / s.rates)
-
-
-def _stratified(s: Strata, noise: Floats, second: Floats, own: Floats, about: Floats) -> Floats:
+    That is M_h ("second"), M_h about f ("about"), or Σ_h ("own").
+    """
+    if method in ("horvitz-thompson", "biswas-c-hat", "hajek-ipw"):
+        noise = s.people / s.rates
+        return noise, noise * (1 - s.rates), "about" if method == "hajek-ipw" else "second"
+    if method == "hajek" and s.rates.size > 1:
+        noise = s.people * s.rates
+        return noise, noise * (1 - s.rates), "about"
     finite = s.people / np.maximum(s.people - 1, 1)
-    sampling = (s.inverse - 1 / s.people) * finite
-    return np.asarray(s.people**2 * (s.inverse * noise + np.maximum(sampling, 0.0) * own))
+    sampling = np.maximum((s.inverse - 1 / s.people) * finite, 0.0)
+    return s.people**2 * s.inverse, s.people**2 * sampling, "own"
 
-
-def _hajek(s: Strata, noise: Floats, second: Floats, own: Floats, about: Floats) -> Floats:
-    if s.means.shape[0] == 1:
-        return _stratified(s, noise, second, own, about)
-    return np.asarray(s.people * s.rates * (noise + (1 - s.rates) * about))
-
-
-TERMS: dict[str, Callable[[Strata, Floats, Floats, Floats, Floats], Floats]] = {
-    "horvitz-thompson": _horvitz,
-    "biswas-c-hat": _horvitz,
-    "hajek-ipw": _ipw,
-    "post-stratified": _stratified,
-    "hajek": _hajek,
-}
 
 #: Estimators that only scale and shift the number A of supporting reports.
 SUPPORT = ("wang-c", "biswas-g", "biswas-t")

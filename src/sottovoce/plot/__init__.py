@@ -1,13 +1,17 @@
-"""Pictures of estimates and plans, with matplotlib.
+"""Pictures of estimates, plans and accounts, with matplotlib.
 
-`estimate` shows one, `compare` several of the same values, `plan` predicted errors. All draw on
-the axes they are given, or on a new figure of fitting size, and return them; none opens a window.
+`estimate` shows one, `compare` several of the same values, `plan` predicted errors,
+`communication` what it costs that only some people report, `shuffle` what a shuffler is worth. All
+draw on the axes they are given, or on a new figure of fitting size, and return them; none opens a
+window.
 """
 
 from __future__ import annotations
 
+from .accounts import shuffle
+from .communication import communication
 from .compare import compare
 from .estimate import estimate
 from .plan import plan
 
-__all__ = ["compare", "estimate", "plan"]
+__all__ = ["communication", "compare", "estimate", "plan", "shuffle"]

@@ -31,7 +31,8 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
     Returns
     -------
     sequence of two matplotlib Axes
-        Error against epsilon (everyone alike) and against people.
+        Error against epsilon (the same for everyone) and against people; at the plan's rate, or
+        with the best rates for its traffic.
     """
     need_matplotlib()
     if axes is None:
@@ -42,15 +43,18 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
     asked, best = what.requirement, what.best
     epsilons = np.geomspace(0.1, 8, _POINTS)
     people = np.unique(np.geomspace(max(1, best.n / 30), best.n * 30, _POINTS).round().astype(int))
-    along_epsilon = [
-        make(d=asked.d, bounds=asked.bounds, n=best.n, epsilon=float(e)) for e in epsilons
-    ]
-    along_people = [
-        make(d=asked.d, bounds=asked.bounds, n=int(n), levels=best.levels) for n in people
-    ]
+    same: dict[str, Any] = {
+        "d": asked.d,
+        "bounds": asked.bounds,
+        "rate": asked.rate,
+        "traffic": asked.traffic,
+    }
+    along_epsilon = [make(n=best.n, epsilon=float(e), **same) for e in epsilons]
+    shares = dict(asked.shares) or None
+    along_people = [make(n=int(n), levels=best.levels, shares=shares, **same) for n in people]
     for k, design in enumerate(what):
         style: dict[str, Any] = {
-            "color": SERIES[k % len(SERIES)],
+            "color": _COLOURS[k % len(_COLOURS)],
             "marker": MARKERS[k % len(MARKERS)],
         }
         for ax, xs, plans in (
@@ -72,7 +76,9 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
     by_epsilon.set_xticks([0.1, 0.2, 0.5, 1, 2, 4, 8], ["0.1", "0.2", "0.5", "1", "2", "4", "8"])
     by_epsilon.minorticks_off()
     by_epsilon.set_ylabel("standard error of " + ("a share" if asked.d is not None else "the mean"))
-    by_epsilon.set_title(f"{best.n:,} people", loc="left")
-    by_people.set_title(f"ε = {best.epsilon_words}", loc="left")
+    sent = "" if asked.rate == 1 else f", rate {asked.rate:g}"
+    sent += "" if asked.traffic is None else f", {asked.traffic:,.0f} bytes"
+    by_epsilon.set_title(f"{best.n:,} people{sent}", loc="left")
+    by_people.set_title(f"ε = {best.epsilon_words}{sent}", loc="left")
     by_people.legend(frameon=False)
     return axes

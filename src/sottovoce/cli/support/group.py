@@ -39,7 +39,7 @@ class Commands(click.Group):
         _never_fail_to_print()
         try:
             with warnings.catch_warnings():
-                warnings.showwarning = _show_warning
+                warnings.showwarning = _Once()
                 return super().invoke(ctx)
         except BrokenPipeError:
             raise  # whoever read our output has gone: click ends quietly
@@ -55,10 +55,22 @@ class Commands(click.Group):
             raise click.exceptions.Exit(INTERRUPTED) from None
 
 
-def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """One line on stderr, without the place in the code that only developers want."""
-    start = click.style("warning:", fg="yellow", bold=True) if sys.stderr.isatty() else "warning:"
-    print(start, message, file=sys.stderr)  # not click.echo: it overrides a terminal's encoding
+class _Once:
+    """One line on stderr, without the place in the code that only developers want, and only once.
+
+    Estimates of many parts all warn of the same.
+    """
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) in self._told:
+            return
+        self._told.add(str(message))
+        coloured = sys.stderr.isatty()
+        start = click.style("warning:", fg="yellow", bold=True) if coloured else "warning:"
+        print(start, message, file=sys.stderr)  # not click.echo: it overrides the encoding
 
 
 def _never_fail_to_print() -> None:

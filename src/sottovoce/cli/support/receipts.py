@@ -45,13 +45,16 @@ _BLOCK_BYTES = 1 << 20
 class Release:
     """One draw of noise: when, how many reports, and the digest of each form they were given in.
 
-    `kept` names the file of the reports; it is empty for all but the latest release.
+    `kept` names the file of the reports; it is empty for all but the latest release. `choices` says
+    where everyone's level and rate came from, and `counts` has [people, reports] of each of them.
     """
 
     time: str
     reports: int
     kept: str
     sha256: dict[str, str]
+    choices: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, dict[str, list[int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

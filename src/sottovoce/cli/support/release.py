@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...errors import AnswerError, FileError
-from .answers import Answers, Done
+from .answers import Answers
+from .choices import Choice, Tally
+from .columns import Columns, Done
 from .options import check_output
 from .receipts import Drawer, Receipt, Release, form_of_kept, place, sha256, with_release
 from .screen import plural, progress
@@ -69,40 +71,68 @@ def form(path: Path) -> Form:
     return form_of(path)
 
 
+@dataclass(frozen=True)
+class Source:
+    """What is read of a file: the answers, and beside them everyone's choices."""
+
+    answers: Answers
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def columns(self) -> Columns:
+        """The file's columns that are needed."""
+        chosen = {choice.column: choice.wanted for choice in self.choices if choice.column}
+        wanted = {self.answers.column: self.answers.wanted, **chosen}
+        return Columns(self.answers.path, wanted, self.answers.has_empty)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """Where choices come from, for receipts."""
+        return {choice.what: choice.words for choice in self.choices}
+
+
 def draw(
-    mechanism: Mechanism, source: Answers, given: Input, drawer: Drawer, receipt: Receipt, out: Path
+    mechanism: Mechanism, source: Source, given: Input, drawer: Drawer, receipt: Receipt, out: Path
 ) -> Receipt:
     """Randomise into the drawer; the receipt with this release is not written yet."""
     from ...report import ReportWriter
 
     kept = drawer.kept(len(receipt.releases) + 1, form(out))
-    rows = reports = 0
+    tally = Tally(mechanism)
+    written = 0
     with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
-        for batch, people in _batches(mechanism, source, done):
-            rows += people
-            reports += len(batch)
+        for batch in _batches(mechanism, source, tally, done):
+            written += len(batch)
             if len(batch):
                 writer.append(batch)
-        if not reports:
+        if not written:
             raise AnswerError(
-                f"none of the {plural(rows, 'person', 'people')} in {str(source.path)!r} answered, "
-                "so there is nothing to report"
+                f"none of the {plural(tally.people, 'person', 'people')} in "
+                f"{str(source.answers.path)!r} answered, so there is nothing to report"
             )
         given.check_unchanged()
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    release = Release(now, reports, kept.name, {form(out): sha256(kept)})
-    return replace(with_release(receipt, release), rows=rows)
+    digests: dict[str, str] = {form(out): sha256(kept)}
+    release = Release(now, tally.reports, kept.name, digests, source.words, tally.counts)
+    return replace(with_release(receipt, release), rows=tally.people)
 
 
-def _batches(mechanism: Mechanism, source: Answers, done: Done) -> Iterator[tuple[Reports, int]]:
-    """Reports, and the number of people whose they are."""
+def _batches(mechanism: Mechanism, source: Source, tally: Tally, done: Done) -> Iterator[Reports]:
+    """Reports of as many people as fit into memory at once."""
     each = sum(column.nbytes for column in mechanism.layout)
     rows = min(_MOST_ROWS, max(1, _MOST_BYTES // each))
-    for first, chunk in source.chunks(rows, done):
-        try:
-            yield mechanism.randomise(chunk), len(chunk)
-        except AnswerError as error:
-            raise source.refused(chunk, first) or error from error
+    columns = source.columns
+    for first, chunk in columns.chunks(rows, done):
+        coded = source.answers.coded(chunk[source.answers.column], first)
+        arguments, level = {}, None
+        for choice in source.choices:
+            codes = choice.codes(chunk, first, coded.present, columns)
+            arguments[choice.what] = choice.argument(codes)
+            if choice.what == "level":
+                level = codes if coded.present is None else codes[coded.present]
+        batch = mechanism.randomise(coded, **arguments)
+        tally.add(batch, chunk.num_rows, level)
+        yield batch
 
 
 def give(

@@ -10,97 +10,29 @@ at the lower end of the one probability and the upper end of the other. A bound 
 ε is proof, at that confidence, that the promise is broken. A bound below it proves nothing: an
 audit can refute privacy, it cannot show it.
 
-It runs on any object with `randomise(values)`, so other libraries can be audited too.
+Every level of a menu is audited at its own promise, and under sampling silence is looked at as
+well as reports. It runs on any object with `randomise(values)`, so other libraries can be audited
+too.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import ParameterError, SottovoceError
-from .guarantee import Promise
-from .mechanism import LinearMechanism, Mechanism
-from .mechanisms.numeric import NumericMechanism
-from .report import Reports
+from ..errors import ParameterError
+from ..guarantee import Promise
+from ..mechanism import Mechanism
+from .finding import AuditError, Finding
+from .subjects import SILENCE, Look, Outcomes, Subject, answers_of, subjects_of
 
-Outcomes = NDArray[Any]
-_MOST_INPUTS = 4
+__all__ = ["AuditError", "Finding", "audit"]
+
 _BATCH = 1 << 16
-
-
-class AuditError(SottovoceError):
-    """A promise is broken; `.finding` has the evidence."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(str(finding))
-        self.finding = finding
-
-
-@dataclass(frozen=True)
-class Finding:
-    """What an audit found about one promise.
-
-    Attributes
-    ----------
-    epsilon : float
-        The empirical lower bound; 0 where nothing was learned.
-    promise : Promise
-        What was promised.
-    confidence : float
-        Probability with which the bound holds.
-    trials : int
-        How many reports were drawn in all.
-    pair : tuple
-        The two answers that were told apart best.
-    event : str
-        The reports that told them apart, in words.
-    seen : tuple of (int, int)
-        (hits, trials) of the event under each of the two answers, in the testing half.
-    """
-
-    epsilon: float
-    promise: Promise
-    confidence: float
-    trials: int
-    pair: tuple[Any, Any]
-    event: str
-    seen: tuple[tuple[int, int], tuple[int, int]]
-
-    @property
-    def broken(self) -> bool:
-        """Whether the promise is refuted."""
-        return self.epsilon > self.promise.epsilon
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return {
-            "epsilon_at_least": self.epsilon,
-            "promise": self.promise.as_dict(),
-            "broken": self.broken,
-            "confidence": self.confidence,
-            "trials": self.trials,
-            "pair": [str(value) for value in self.pair],
-            "event": self.event,
-            "seen": [list(hits) for hits in self.seen],
-        }
-
-    def __str__(self) -> str:
-        (a, n), (b, m) = self.seen
-        verdict = (
-            "The promise is BROKEN." if self.broken else "No violation found, which proves nothing."
-        )
-        return (
-            f"epsilon is at least {self.epsilon:.4f} with confidence {self.confidence:g}; promised "
-            f"is {self.promise.epsilon:g}. {verdict}\n"
-            f"Told apart best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
-            f"{a:,} of {n:,} times against {b:,} of {m:,} times."
-        )
 
 
 def audit(
@@ -119,7 +51,7 @@ def audit(
     mechanism : Mechanism, or any object with ``randomise(values)``
         What to audit. A foreign object must also be given `inputs` and `promise`.
     trials : int
-        Reports to draw in all: half choose, half test.
+        People to draw reports of, for each finding: half choose, half test.
     confidence : float
         Of each bound.
     inputs : sequence, optional
@@ -134,7 +66,7 @@ def audit(
     Returns
     -------
     list of Finding
-        One per promise.
+        One per promise, and under sampling per rate; of many rates three are examined.
 
     Raises
     ------
@@ -150,11 +82,12 @@ def audit(
     """
     _check(mechanism, trials, confidence)
     promises = _promises(mechanism, promise)
-    answers = _inputs(mechanism, inputs)
-    look = outcomes or _look_of(mechanism)
+    answers = answers_of(mechanism, inputs)
     findings = []
-    for each in promises:
-        finding = _examine(mechanism, each, answers, look, trials, confidence)
+    for subject in subjects_of(mechanism):
+        each = promises[subject.promise] if promise is None else promise
+        look = outcomes or subject.look
+        finding = _examine(mechanism, subject, each, answers, look, trials, confidence)
         if finding.broken:
             raise AuditError(finding)
         findings.append(finding)
@@ -163,14 +96,16 @@ def audit(
 
 def _examine(
     mechanism: Any,
+    subject: Subject,
     promise: Promise,
     answers: Sequence[Any],
-    look: Callable[[Any, Any, Any], Outcomes],
+    look: Look,
     trials: int,
     confidence: float,
 ) -> Finding:
     many = trials // 2 // len(answers)
-    drawn = {k: _drawn(mechanism, answer, many) for k, answer in enumerate(answers)}
+    options = subject.options
+    drawn = {k: _drawn(mechanism, answer, many, options) for k, answer in enumerate(answers)}
     best: tuple[float, int, int, set[Any]] = (-math.inf, 0, 1, set())
     for i in drawn:
         for j in drawn:
@@ -185,12 +120,13 @@ def _examine(
     rest = (trials - trials // 2) // 2
     hits = []
     for k in (i, j):
-        counts = _counted(look, _drawn(mechanism, answers[k], rest), x, y)
+        counts = _counted(look, _drawn(mechanism, answers[k], rest, options), x, y)
         hits.append(sum(counts.get(outcome, 0) for outcome in event))
     bound = _bound(np.array([hits[0]]), np.array([hits[1]]), rest, promise.delta, confidence)
     seen = ((hits[0], rest), (hits[1], rest))
     epsilon = max(0.0, float(bound[0]))
-    return Finding(epsilon, promise, confidence, trials, (x, y), _words(event), seen)
+    words = _words(event)
+    return Finding(epsilon, promise, confidence, trials, (x, y), words, seen, subject.choice)
 
 
 def _best_event(
@@ -219,15 +155,13 @@ def _bound(
     return bounds
 
 
-def _drawn(mechanism: Any, answer: Any, n: int) -> list[Any]:
+def _drawn(mechanism: Any, answer: Any, n: int, options: Mapping[str, Any]) -> list[Any]:
     """n reports of one answer, in batches so that wide reports fit in memory."""
     sizes = [min(_BATCH, n - start) for start in range(0, n, _BATCH)]
-    return [mechanism.randomise([answer] * size) for size in sizes]
+    return [mechanism.randomise([answer] * size, **options) for size in sizes]
 
 
-def _counted(
-    look: Callable[[Any, Any, Any], Outcomes], batches: Iterable[Any], x: Any, y: Any
-) -> dict[Any, int]:
+def _counted(look: Look, batches: Iterable[Any], x: Any, y: Any) -> dict[Any, int]:
     total: dict[Any, int] = {}
     for batch in batches:
         rows = np.asarray(look(batch, x, y))
@@ -238,55 +172,14 @@ def _counted(
     return total
 
 
-def _look_of(mechanism: Any) -> Callable[[Any, Any, Any], Outcomes]:
-    if isinstance(mechanism, LinearMechanism):
-        return mechanism.told_apart
-    if isinstance(mechanism, NumericMechanism):
-        return _coarse_cells
-    return _as_outcomes
-
-
-def _coarse_cells(reports: Any, x: Any, y: Any) -> Outcomes:
-    """Cells of a number's grid, up to 32 together: of rare cells, luck would choose the event."""
-    cell = reports.columns["cell"] // 32
-    which = reports.columns.get("grid", np.zeros(len(reports), np.uint8))
-    few = reports.columns["cell"] < 2  # the two cells of a single bit stay apart
-    return np.stack([which, np.where(few, reports.columns["cell"], cell + 2)], axis=1)
-
-
-def _as_outcomes(reports: Any, x: Any, y: Any) -> Outcomes:
-    """A foreign object's reports as they are."""
-    if isinstance(reports, Reports):
-        return np.concatenate(
-            [c.reshape(len(reports), -1) for c in reports.columns.values()], axis=1
-        )
-    array = np.asarray(reports)
-    if array.dtype == object or array.ndim == 0:
-        return np.array([repr(report) for report in reports])
-    return array.reshape(len(array), -1)
-
-
 def _words(event: set[Any]) -> str:
-    shown = sorted(map(str, event))[:4]
-    more = len(event) - len(shown)
-    return f"the report being {' or '.join(shown)}" + (f" or one of {more:,} more" if more else "")
-
-
-def _inputs(mechanism: Any, inputs: Sequence[Any] | None) -> Sequence[Any]:
-    if inputs is None and isinstance(mechanism, NumericMechanism):
-        low, high = mechanism.domain.low, mechanism.domain.high
-        return [low, (low + high) / 2, high]
-    if inputs is None and isinstance(mechanism, LinearMechanism):
-        domain = mechanism.domain
-        if domain.edges is not None:
-            ends = [edge for edge in domain.edges if math.isfinite(edge)]
-            return ends[:_MOST_INPUTS]
-        size = len(domain.values)
-        count = min(size, _MOST_INPUTS)
-        return [domain.values[k * (size - 1) // (count - 1)] for k in range(count)]
-    if inputs is None or len(inputs) < 2:
-        raise ParameterError(f"inputs is {inputs!r}; name at least two answers to tell apart")
-    return list(inputs)
+    silence = {key for key in event if set(np.atleast_1d(key).tolist()) == {SILENCE}}
+    if silence == event:
+        return "silence"
+    shown = sorted(map(str, event - silence))[:4]
+    more = len(event - silence) - len(shown)
+    words = f"the report being {' or '.join(shown)}" + (f" or one of {more:,} more" if more else "")
+    return f"silence, or {words}" if silence else words
 
 
 def _promises(mechanism: Any, promise: Promise | None) -> tuple[Promise, ...]:

@@ -1,0 +1,257 @@
+"""Error against communication: what it costs the estimate when only some people report.
+
+Biswas, Cormode and Maple, "Impact of Sampling on Locally Differentially Private Data Collection",
+Figure 3. Predicted errors come from the exact variances σ_v² of `Sampled.variance`:
+
+Distance    ½ Σ √(2/π) σ_v, the expected total variation distance of normal errors
+Deviation   root of the mean of σ_v²
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import EstimateError, ParameterError, UselessEstimateWarning
+from ..estimate import Errors, Floats
+from ..mechanism import LinearMechanism
+from ..personal import Sampled
+from ..personal.rates import checked_rates
+from . import paint
+from .paint import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Error = Literal["tv", "std_error"]
+_NAMES = {"tv": "total variation distance", "std_error": "error of an average share"}
+_LINES = (BLUE, ORANGE, PURPLE, GREY)
+_DASHES = ("-", "--", ":", "-.")
+_POINTS = 41
+
+
+def communication(
+    mechanism: LinearMechanism,
+    n: int | None = None,
+    *,
+    answers: Any = None,
+    frequencies: ArrayLike | None = None,
+    rates: ArrayLike | None = None,
+    error: Error = "tv",
+    methods: Sequence[str] = ("hajek",),
+    repeats: int = 5,
+    ax: Axes | None = None,
+) -> Axes:
+    """Draw the error of an estimate against the share of people who report.
+
+    Lines are predicted from exact variances. Given made-up answers, collections are also run, and
+    marks show what they came to, on average over `repeats` of them: as estimated, and projected
+    to a valid distribution, for which there is no formula.
+
+    Parameters
+    ----------
+    mechanism : LinearMechanism
+        What each reporting person uses.
+    n : int, optional
+        How many people there are; left out where `answers` are given.
+    answers : array-like, optional
+        Made-up or public answers to run collections with. Private ones would be used up to
+        `repeats` times the number of rates.
+    frequencies : array-like, optional
+        True shares; by default those of the answers, or equal ones.
+    rates : array-like, optional
+        Probabilities to report with; by default 0.1 to 1 in ten steps.
+    error : {"tv", "std_error"}
+        Total variation distance from the true shares, or the root of the mean variance.
+    methods : sequence of str
+        Whose predicted error to draw; see `Sampled.methods`. The first is also run.
+    repeats : int
+        How many collections are run at each rate.
+    ax : matplotlib Axes, optional
+        Where; a new figure by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> ax = sv.plot.communication(sv.GRR(100, epsilon=4), 50_000)
+    >>> x, y = ax.get_lines()[0].get_data()
+    >>> print(f"{y[0]:.3f} at rate {x[0]:.1f}, {y[-1]:.3f} if everyone reports")
+    0.160 at rate 0.1, 0.048 if everyone reports
+    """
+    paint.need_matplotlib()
+    truth, people = _population(mechanism, n, answers, frequencies)
+    grid = _grid(rates, mechanism.epsilon)
+    _check(mechanism, error, methods, repeats)
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
+    entries: Legend = {}
+    fine = np.geomspace(grid[0], grid[-1], _POINTS).clip(grid[0], grid[-1]).tolist()
+    for k, method in enumerate(methods):
+        style: dict[str, Any] = {"color": _LINES[k % 4], "linestyle": _DASHES[k % 4]}
+        predicted = [_predicted(mechanism, rate, truth, people, method, error) for rate in fine]
+        (entries[f"{method}, predicted"],) = ax.plot(fine, predicted, linewidth=1.8, **style)
+    if answers is not None:
+        _mark(ax, entries, mechanism, answers, truth, grid, methods[0], error, repeats)
+    _axes(ax, grid, people, error)
+    paint.title(
+        ax,
+        "Error against communication",
+        f"{type(mechanism).__name__} over {mechanism.domain.size:,} values",
+        paint.promised(mechanism.guarantee),
+        f"{people:,} people",
+    )
+    paint.legend(ax, entries)
+    return ax
+
+
+def _population(
+    mechanism: LinearMechanism, n: int | None, answers: Any, frequencies: ArrayLike | None
+) -> tuple[Floats, int]:
+    """True shares and how many people there are."""
+    if not isinstance(mechanism, LinearMechanism):
+        raise ParameterError(
+            f"{mechanism!r} is not for a set of values; give a mechanism such as GRR or OUE, "
+            "without levels or rates"
+        )
+    size = mechanism.domain.size
+    if (answers is None) == (n is None):
+        raise ParameterError("give n, how many people there are, or their answers; one of them")
+    if answers is not None:
+        codes = mechanism.domain.encode(answers)
+        if not codes.size:
+            raise ParameterError("there are no answers; give those of at least one person")
+        return np.bincount(codes, minlength=size) / codes.size, int(codes.size)
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+    shares = np.full(size, 1 / size) if frequencies is None else np.asarray(frequencies, float)
+    if shares.shape != (size,) or (shares < 0).any() or not abs(shares.sum() - 1) < 1e-6:
+        raise ParameterError(f"frequencies must be {size} shares from 0 on that sum to one")
+    return shares, n
+
+
+def _grid(rates: ArrayLike | None, epsilon: float) -> list[float]:
+    found = sorted(checked_rates(np.arange(1, 11) / 10 if rates is None else rates, epsilon))
+    if found[0] == 0 or len(found) < 2:
+        raise ParameterError(f"rates is {rates!r}; give at least two of them, above 0")
+    return found
+
+
+def _check(mechanism: LinearMechanism, error: str, methods: Sequence[str], repeats: int) -> None:
+    if error not in get_args(Error):
+        raise ParameterError(f"error is {error!r}; allowed are 'tv' and 'std_error'")
+    known = list(Sampled(mechanism, rate=0.5).methods)
+    if isinstance(methods, str) or not methods or not set(methods) <= set(known) - {"wang-c"}:
+        raise ParameterError(
+            f"methods is {methods!r}; give a list of unbiased ones, such as ['hajek'], out of "
+            f"{', '.join(known)}"
+        )
+    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+        raise ParameterError(f"repeats is {repeats!r}; it must be a whole number from 1 on")
+
+
+def _predicted(
+    mechanism: LinearMechanism, rate: float, truth: Floats, n: int, method: str, error: str
+) -> float:
+    variance = Sampled(mechanism, rate=rate).variance(truth, n, method=method)
+    if error == "tv":
+        return float(np.sqrt(variance).sum() / math.sqrt(2 * math.pi))
+    return math.sqrt(float(variance.mean()))
+
+
+def _mark(
+    ax: Axes,
+    entries: Legend,
+    mechanism: LinearMechanism,
+    answers: Any,
+    truth: Floats,
+    grid: Sequence[float],
+    method: str,
+    error: str,
+    repeats: int,
+) -> None:
+    """Run collections, and mark their errors."""
+
+    def size(of: Errors) -> float:
+        return of.tv if error == "tv" else of.rmse
+
+    places: list[float] = []
+    raw: list[float] = []
+    valid: list[float] = []
+    for rate in grid:
+        found = _run(Sampled(mechanism, rate=rate), answers, truth, method, repeats)
+        if found:
+            places.append(rate)
+            raw.append(float(np.mean([size(plain) for plain, _ in found])))
+            valid.append(float(np.mean([size(projected) for _, projected in found])))
+    ways = "one collection" if repeats == 1 else f"mean of {repeats} collections"
+    style: dict[str, Any] = {"markersize": 6.5, "markeredgecolor": "white", "zorder": 4}
+    (entries[f"{method}, {ways}"],) = ax.plot(
+        places, raw, marker="o", linestyle="", color=VERMILLION, **style
+    )
+    (entries["the same, projected"],) = ax.plot(
+        places, valid, marker="s", linestyle=":", linewidth=1.0, color=GREEN, **style
+    )
+
+
+def _run(
+    sampled: Sampled, answers: Any, truth: Floats, method: str, repeats: int
+) -> list[tuple[Errors, Errors]]:
+    """Errors of estimates from fresh reports, as they are and projected."""
+    found = []
+    for _ in range(repeats):
+        counts = sampled.aggregate(sampled.randomise(answers))
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UselessEstimateWarning)
+                estimate = sampled.estimate(counts, method=method)
+        except EstimateError:
+            continue  # nobody happened to report
+        found.append((estimate.error(truth), estimate.project().error(truth)))
+    return found
+
+
+def _over(n: int, reports: ArrayLike) -> Floats:
+    return np.asarray(reports, float) / n
+
+
+def _axes(ax: Axes, grid: Sequence[float], n: int, error: str) -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    ax.set(xlabel="share of people who report", ylabel=_NAMES[error], yscale="log")
+    low, high = ax.get_ylim()
+    if error == "tv" and low < 1 < high:
+        ax.axhline(1, color=GREY, linewidth=0.9, linestyle="--", zorder=1)
+        ax.annotate(
+            "no two distributions are further apart",
+            (0.01, 1),  # above it, where errors are largest, there is room
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            color=GREY,
+            fontsize="small",
+        )
+    decades = math.log10(high / low)
+    subs = (1, 2, 3, 4, 5, 7) if decades < 1 else (1, 2, 5) if decades < 2 else (1,)
+    ax.yaxis.set_major_locator(LogLocator(subs=subs))
+    ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
+    ax.xaxis.set_major_formatter(paint.percent)
+    ax.grid(which="major", color="#E6E6E6", linewidth=0.7)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+    # Reports are rate times people, so that they need a scale of their own but no line.
+    reports = ax.secondary_xaxis(-0.2, functions=(partial(np.multiply, n), partial(_over, n)))
+    reports.set_xlabel("reports sent")
+    reports.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

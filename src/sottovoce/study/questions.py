@@ -1,0 +1,216 @@
+"""One question of a study file: from TOML to its mechanism, and back."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ..domain import Attribute, Domain
+from ..errors import ParameterError, SottovoceError, StudyError
+from ..mechanism import Mechanism
+from ..mechanisms import REGISTRY, by_id
+from ..personal import Levels, Sampled
+from ..ranges import Range
+
+_ANSWERS = ("values", "edges", "range")
+_STRENGTH = ("epsilon", "levels")
+_EXTRAS = {name for kind in REGISTRY.values() for name in kind.extras}
+_OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
+_KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None:
+    """Refuse entries that mean nothing: a typing error must not become another contract."""
+    unknown = sorted(data.keys() - known)
+    if unknown:
+        raise StudyError(
+            f"{where} has unknown entries {', '.join(map(repr, unknown))}; "
+            f"known are {', '.join(sorted(known))}"
+        )
+
+
+# --- from TOML --------------------------------------------------------------------------------
+
+
+def read(number: int, about: Any) -> Mechanism:
+    """The mechanism of a [[question]] table."""
+    where = f"question {number}"
+    if not isinstance(about, Mapping):
+        raise StudyError(f"{where} is {about!r}; it must be a [[question]] table")
+    if isinstance(about.get("name"), str):
+        where += f" ({about['name']!r})"
+    refuse_unknown(about, _KEYS, where)
+    _refuse_gaps(about, where)
+    if "clip" in about and "range" not in about:
+        raise StudyError(f"{where} has clip, which goes with range; leave it out")
+    try:
+        attribute = _attribute(about)
+        if "levels" not in about:
+            return _sampled(_plain(attribute, about, where), about, where)
+        menu = {
+            name: _level(attribute, about, entry, f"{where}, level {name!r}")
+            for name, entry in _menu(about, where).items()
+        }
+        return _sampled(Levels(menu), about, where)
+    except StudyError:
+        raise
+    except SottovoceError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _refuse_gaps(about: Mapping[str, Any], where: str) -> None:
+    needed = ["name", "mechanism"]
+    levels = about.get("levels")
+    if isinstance(levels, Mapping) and levels and all(map(_names_mechanism, levels.values())):
+        needed.remove("mechanism")
+    absent = [key for key in needed if key not in about]
+    for keys, words in (
+        (_ANSWERS, "values (or edges, or range)"),
+        (_STRENGTH, "epsilon (or levels)"),
+    ):
+        given = [key for key in keys if key in about]
+        if len(given) > 1:
+            raise StudyError(f"{where} has both {' and '.join(given)}; give one")
+        absent += [] if given else [words]
+    if absent:
+        raise StudyError(f"{where} lacks {', '.join(absent)}")
+
+
+def _names_mechanism(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "mechanism" in entry
+
+
+def _menu(about: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    menu = about["levels"]
+    if not isinstance(menu, Mapping) or not menu:
+        raise StudyError(
+            f"{where}: levels is {menu!r}; give names with an epsilon each, such as "
+            "levels = {strong = 0.5, normal = 2}"
+        )
+    return menu
+
+
+def _level(attribute: Attribute, about: Mapping[str, Any], entry: Any, where: str) -> Mechanism:
+    own = entry if isinstance(entry, Mapping) else {"epsilon": entry}
+    refuse_unknown(own, _OWN, where)
+    if "epsilon" not in own:
+        raise StudyError(f"{where} lacks epsilon")
+    if "mechanism" in own:
+        return _sampled(_plain(attribute, own, where), own, where)
+    common = {key: about[key] for key in ("mechanism", *sorted(_EXTRAS)) if key in about}
+    return _sampled(_plain(attribute, {**common, **own}, where), own, where)
+
+
+def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechanism:
+    if not isinstance(about["mechanism"], str):
+        raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
+    try:
+        kind = by_id(about["mechanism"])
+        extras = {key: about[key] for key in _EXTRAS if key in about}
+        refuse_unknown(extras, set(kind.extras), f"{where}, mechanism {kind.id!r}")
+        return kind(attribute, epsilon=about["epsilon"], **extras)
+    except ParameterError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _sampled(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
+    if "rate" not in about:
+        return mechanism
+    given = about["rate"]
+    rates = given if isinstance(given, list) else [given]
+    if isinstance(given, Mapping) and isinstance(about.get("levels"), Mapping):
+        raise StudyError(
+            f"{where}: rate is {given!r}; a rate of its own is written into the level, such as "
+            "levels = {strong = {epsilon = 0.5, rate = 0.1}}"
+        )
+    numbers = all(isinstance(r, (int, float)) and not isinstance(r, bool) for r in rates)
+    if not isinstance(given, Mapping) and not (numbers and rates):
+        raise StudyError(
+            f"{where}: rate is {given!r}; a rate is a number above 0 and at most 1, such as "
+            "rate = 0.1, or a list of them, such as rate = [0.05, 0.1, 0.5]"
+        )
+    try:
+        return Sampled(mechanism, rate=given)
+    except SottovoceError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _attribute(about: Mapping[str, Any]) -> Attribute:
+    missing = about.get("missing", "refuse")
+    if "range" not in about:
+        values, edges = about.get("values", ()), about.get("edges")
+        return Attribute(about["name"], values, edges=edges, missing=missing)
+    bounds = about["range"]
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")
+    return Range(about["name"], *bounds, clip=about.get("clip", False), missing=missing)
+
+
+# --- and back ---------------------------------------------------------------------------------
+
+
+def written(mechanism: Mechanism) -> str:
+    """The [[question]] table of a mechanism."""
+    about = {**_answers(mechanism.domain), **privacy(mechanism)}
+    return "[[question]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in about.items())
+
+
+def _answers(domain: Domain) -> dict[str, Any]:
+    about: dict[str, Any] = {"name": getattr(domain, "name", "")}
+    if isinstance(domain, Range):
+        about |= {"range": [domain.low, domain.high], "clip": domain.clip}
+    elif domain.edges is not None:
+        about["edges"] = list(domain.edges)
+    elif isinstance(domain.values, range):
+        about["values"] = len(domain.values)
+    else:
+        about["values"] = list(domain.values)
+    return {**about, "missing": domain.missing}
+
+
+def privacy(mechanism: Mechanism) -> dict[str, Any]:
+    """What a study file says of a mechanism, beside what may be answered."""
+    if isinstance(mechanism, Sampled):
+        rate = mechanism.rates[0] if len(mechanism.rates) == 1 else list(mechanism.rates)
+        return {**privacy(mechanism.inner), "rate": rate}
+    if not isinstance(mechanism, Levels):
+        if mechanism.id not in REGISTRY:
+            raise StudyError(
+                f"{type(mechanism).__name__} is not among the mechanisms that a study file can "
+                f"name ({', '.join(sorted(REGISTRY))}), so the study cannot be written to one"
+            )
+        return {"mechanism": mechanism.id, **mechanism.parameters}
+    menu = {name: privacy(level) for name, level in mechanism.menu.items()}
+    # What all levels have in common is said once.
+    first, *others = menu.values()
+    common = {
+        key: value
+        for key, value in first.items()
+        if key not in ("epsilon", "rate") and all(o.get(key) == value for o in others)
+    }
+    if "mechanism" not in common:
+        common = {}  # extras of one mechanism mean nothing to another
+    own = {name: {k: v for k, v in e.items() if k not in common} for name, e in menu.items()}
+    short = {name: e["epsilon"] if e.keys() == {"epsilon"} else e for name, e in own.items()}
+    return {**common, "levels": short}
+
+
+def toml(value: Any) -> str:
+    """TOML of text, numbers, lists and tables of them; JSON's text is also TOML's."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(key)} = {toml(entry)}" for key, entry in value.items())
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)  # inf, -inf, 1.0 and 3 are written the same way in TOML
+
+
+def _key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else toml(name)

@@ -1,0 +1,337 @@
+"""Bad menus, grids, levels and rates are refused, with a message that says what is allowed."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from sottovoce import GRR, OUE, Attribute, Domain, Duchi, Levels, Range, Sampled
+from sottovoce.errors import EstimateError, GuaranteeError, ParameterError, WireError
+
+GRR3, OUE3 = GRR(3, epsilon=1.0), OUE(3, epsilon=2.0)
+MENU = Levels({"strong": GRR3, "weak": OUE3})
+GRID = Sampled(GRR3, rate=[0.1, 0.5])
+NAN, INF = float("nan"), float("inf")
+
+
+def short(given: object) -> str:
+    return repr(given)[:24]
+
+
+# --- grids of rates -----------------------------------------------------------------------------
+
+NO_RATES = [
+    *(NAN, INF, -0.1, 1.0000001, -1, 2, 1e-10, 5e-324),
+    *([0.5, NAN], [0.5, 1.1], [-0.1], [], (), np.zeros(0)),
+    *(True, False, [True], [0.5, True], np.True_, np.array([True])),
+    *("0.5", ["0.5"], "all", b"0.5", None, [None], [0.5, None], 0.5j, [[0.1], [0.5]], [[0.1], 2]),
+    *(object(), {0.1, 0.5}, 10**400),
+]
+
+
+@pytest.mark.parametrize("rate", NO_RATES, ids=short)
+def test_a_grid_of_something_else_is_refused(rate: Any) -> None:
+    with pytest.raises(ParameterError, match=r"rate is .*(from 0 to 1|from 1e-09 to 1)"):
+        Sampled(GRR3, rate=rate)
+
+
+@pytest.mark.parametrize("rate", [{0: 0.1, 1: 0.9, 2: 0.9}, lambda value: 0.1 + 0.4 * value, max])
+def test_rates_by_answer_are_refused_with_what_they_cost(rate: Any) -> None:
+    with pytest.raises(GuaranteeError, match=r"depend on people's own answers.*true"):
+        Sampled(GRR3, rate=rate)
+    with pytest.raises(GuaranteeError, match=r"depend on people's own answers.*true"):
+        GRID.randomise([0, 1, 2], rate=rate)
+
+
+@pytest.mark.parametrize("rate", [[0.5, 0.5], [0.1, 0.5, 0.1], [0.0, -0.0, 0.5]], ids=short)
+def test_a_rate_twice_in_the_grid_is_refused(rate: Any) -> None:
+    with pytest.raises(ParameterError, match=r"give each once, and at most 1024"):
+        Sampled(GRR3, rate=rate)
+
+
+def test_a_grid_has_at_most_1024_rates() -> None:
+    assert len(Sampled(GRR3, rate=np.linspace(0, 1, 1024)).rates) == 1024
+    with pytest.raises(ParameterError, match=r"1025 rates.*at most 1024"):
+        Sampled(GRR3, rate=np.linspace(0, 1, 1025))
+
+
+@pytest.mark.parametrize("rate", [0, [0], 0.0, -0.0], ids=short)
+def test_nobody_at_all_is_refused(rate: Any) -> None:
+    with pytest.raises(ParameterError, match="every rate is 0"):
+        Sampled(GRR3, rate=rate)
+
+
+@pytest.mark.parametrize(
+    "rate",
+    [1, 0.5, np.float32(0.5), Fraction(1, 3), 1e-9, [0.25, 0], (1, 0.5), np.array([0.1]), range(2)],
+    ids=short,
+)
+def test_numbers_of_every_kind_are_taken(rate: Any) -> None:
+    made = Sampled(GRR3, rate=rate)
+    expected = rate if isinstance(rate, (list, tuple, range, np.ndarray)) else [rate]
+    assert made.rates == tuple(map(float, expected))
+    assert all(type(one) is float for one in made.rates)
+
+
+@pytest.mark.parametrize("inner", [None, 0.5, GRR, "grr", [GRR3]], ids=short)
+def test_only_a_mechanism_is_sampled(inner: Any) -> None:
+    with pytest.raises(ParameterError, match=r"is no mechanism.*GRR\(4"):
+        Sampled(inner, rate=0.5)
+
+
+def test_people_are_sampled_once() -> None:
+    once = Sampled(GRR3, rate=0.5)
+    for inner in (once, Levels({"a": once}), Levels({"a": GRR3, "b": once})):
+        with pytest.raises(ParameterError, match="sampled within already; multiply"):
+            Sampled(inner, rate=0.5)
+
+
+# --- menus --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("menu", [{}, [], None, "ab", GRR3, [("a", GRR3)], {"a", "b"}], ids=short)
+def test_a_menu_is_a_mapping_with_something_in_it(menu: Any) -> None:
+    with pytest.raises(ParameterError, match="mapping of 1 to 1024 names"):
+        Levels(menu)
+
+
+def test_a_menu_has_at_most_1024_levels() -> None:
+    assert len(Levels(dict.fromkeys(map(str, range(1024)), GRR3)).menu) == 1024
+    with pytest.raises(ParameterError, match="1 to 1024"):
+        Levels(dict.fromkeys(map(str, range(1025)), GRR3))
+
+
+@pytest.mark.parametrize("name", ["", "  ", 1, None, ("a",)], ids=short)
+def test_levels_have_names(name: Any) -> None:
+    with pytest.raises(ParameterError, match="non-empty text"):
+        Levels({name: GRR3})
+
+
+@pytest.mark.parametrize("mechanism", [1.0, None, GRR, "grr"], ids=short)
+def test_levels_are_mechanisms(mechanism: Any) -> None:
+    with pytest.raises(ParameterError, match=r"give a mechanism.*Levels\.of"):
+        Levels({"a": mechanism})
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        GRR(4, epsilon=1.0),
+        GRR(["a", "b", "c"], epsilon=1.0),
+        GRR(Attribute("q", 3), epsilon=1.0),
+        GRR(Domain(3, missing="public"), epsilon=1.0),
+        Duchi((0, 1), epsilon=1.0),
+    ],
+    ids=lambda mechanism: repr(mechanism.domain)[:40],
+)
+def test_all_levels_answer_one_question(other: Any) -> None:
+    with pytest.raises(ParameterError, match=r"'b'.*all levels answer the same question"):
+        Levels({"a": GRR3, "b": other})
+
+
+def test_bounds_of_numbers_must_agree_too() -> None:
+    menu = {"a": Duchi((0, 1), epsilon=1.0), "b": Duchi(Range("number", 0, 2), epsilon=1.0)}
+    with pytest.raises(ParameterError, match="same question"):
+        Levels(menu)
+
+
+def test_menus_do_not_nest() -> None:
+    for inner in (MENU, Sampled(MENU, rate=0.5)):
+        with pytest.raises(ParameterError, match="menu itself; put all levels in one menu"):
+            Levels({"a": GRR3, "b": inner})
+
+
+@pytest.mark.parametrize("epsilons", [[0.5, 4], 0.5, None, {"a"}], ids=short)
+def test_epsilons_have_names(epsilons: Any) -> None:
+    with pytest.raises(ParameterError, match=r"\{'strong': 0.5, 'weak': 4\}"):
+        Levels.of(GRR, 3, epsilons)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, NAN, 21, True, "1", None])
+def test_bad_epsilons_are_refused(epsilon: Any) -> None:
+    with pytest.raises(ParameterError, match=r"epsilon is .*20"):
+        Levels.of(GRR, 3, {"a": 1.0, "b": epsilon})
+
+
+def test_a_study_has_32_bytes() -> None:
+    for make in (lambda s: Levels({"a": GRR3}, study=s), lambda s: Sampled(GRR3, rate=1, study=s)):
+        with pytest.raises(ParameterError, match="32 bytes"):
+            make(b"short")
+
+
+# --- what people choose -------------------------------------------------------------------------
+
+SAMPLED_MENU = Sampled(MENU, rate=1e-9)  # hardly anyone is drawn: everyone's level is checked
+menus = pytest.mark.parametrize("wrapper", [MENU, SAMPLED_MENU], ids=["levels", "sampled"])
+
+
+@menus
+@pytest.mark.parametrize("level", ["loud", ["strong", "loud", "weak"], ["strong", 0, 1], [0, 1, 0]])
+def test_an_unknown_level_is_refused_with_the_known_ones(wrapper: Any, level: Any) -> None:
+    with pytest.raises(ParameterError, match=r"there is no level .*'strong', 'weak'"):
+        wrapper.randomise([0, 1, 2], level=level)
+
+
+@menus
+def test_levels_must_be_said(wrapper: Any) -> None:
+    with pytest.raises(ParameterError, match=r"no levels were given.*\['strong', 'weak'\]"):
+        wrapper.randomise([0, 1, 2])
+
+
+@menus
+@pytest.mark.parametrize(
+    "level",
+    [
+        ["strong", None, "weak"],
+        np.array(["strong", None, "weak"], object),
+        pd.Series(["strong", None, "weak"]),
+        pl.Series(["strong", None, "weak"]),
+        ["strong", NAN, "weak"],
+    ],
+    ids=lambda level: type(level).__module__,
+)
+def test_someone_without_a_level_is_refused(wrapper: Any, level: Any) -> None:
+    with pytest.raises(ParameterError, match=r"1 people chose no level.*'strong', 'weak'"):
+        wrapper.randomise([0, 1, 2], level=level)
+
+
+@menus
+@pytest.mark.parametrize("level", [["strong"], ["strong"] * 4, []], ids=len)
+def test_everyone_has_one_level(wrapper: Any, level: Any) -> None:
+    with pytest.raises(ParameterError, match=rf"level has {len(level)} entries for 3 people"):
+        wrapper.randomise([0, 1, 2], level=level)
+
+
+@menus
+@pytest.mark.parametrize("level", [5, {"strong": 1}, b"strong", np.array("strong")], ids=short)
+def test_levels_are_a_column_of_names(wrapper: Any, level: Any) -> None:
+    with pytest.raises(ParameterError, match=r"level is .*'strong', 'weak', or a column"):
+        wrapper.randomise([0, 1, 2], level=level)
+
+
+@pytest.mark.parametrize("rate", [0.2, [0.1, 0.5, 0.2], NAN, [0.1, NAN, 0.5], [0, 1, 0.1], 1e300])
+def test_a_rate_outside_the_grid_is_refused(rate: Any) -> None:
+    with pytest.raises(ParameterError, match=r"outside the public grid.*0.1, 0.5"):
+        GRID.randomise([0, 1, 2], rate=rate)
+
+
+@pytest.mark.parametrize("rate", ["0.1", ["0.1"] * 3, True, [True] * 3, [None] * 3, [[0.1]] * 3])
+def test_a_rate_is_a_number(rate: Any) -> None:
+    with pytest.raises(ParameterError, match=r"rate is .*from 0 to 1"):
+        GRID.randomise([0, 1, 2], rate=rate)
+
+
+def test_rates_must_be_said_where_there_are_several() -> None:
+    with pytest.raises(ParameterError, match=r"no rates were given.*0.1, 0.5"):
+        GRID.randomise([0, 1, 2])
+    assert len(Sampled(GRR3, rate=1).randomise([0, 1, 2])) == 3
+
+
+@pytest.mark.parametrize("rate", [[0.1], [0.1] * 4, []], ids=len)
+def test_everyone_has_one_rate(rate: Any) -> None:
+    for wrapper in (GRID, Sampled(GRR3, rate=0.1)):
+        with pytest.raises(ParameterError, match=rf"rate has {len(rate)} entries for 3 people"):
+            wrapper.randomise([0, 1, 2], rate=rate)
+    menu = Levels({"a": GRID})
+    with pytest.raises(ParameterError, match=rf"rate has {len(rate)} entries for 3 people"):
+        menu.randomise([0, 1, 2], level="a", rate=rate)
+
+
+def test_a_choice_that_nobody_asks_for_is_refused() -> None:
+    with pytest.raises(ParameterError, match="no level samples people"):
+        MENU.randomise([0], level="weak", rate=0.5)
+    with pytest.raises(ParameterError, match="has no levels"):
+        GRID.randomise([0], rate=0.5, level="weak")
+
+
+def test_a_rate_says_nothing_to_a_level_where_everyone_reports() -> None:
+    menu = Levels({"some": GRID, "all": GRR3})
+    reports = menu.randomise([0, 1, 2], level=["some", "all", "all"], rate=[0.1, 0.1, 0.1])
+    assert menu.aggregate(reports).tables["people"].tolist() == [1, 2]
+
+
+# --- what analysts ask --------------------------------------------------------------------------
+
+
+def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
+    menu = MENU.aggregate(MENU.randomise([0, 1], level="weak"))
+    with pytest.raises(ParameterError, match=r"no method 'mle'.*'hybrid'.*'post-stratified'"):
+        MENU.estimate(menu, method="mle")
+    one = Sampled(GRR3, rate=1)
+    with pytest.raises(ParameterError, match=r"no method 'pooled'.*'hajek'.*'biswas-t'"):
+        one.estimate(one.aggregate(one.randomise([0, 1])), method="pooled")
+
+
+def test_support_counts_are_for_pure_mechanisms_only() -> None:
+    numbers = Sampled(Duchi((0, 1), epsilon=1.0), rate=1)
+    aggregate = numbers.aggregate(numbers.randomise([0.5]))
+    for method in ("wang-c", "biswas-g", "biswas-c-hat", "biswas-t"):
+        with pytest.raises(ParameterError, match=f"no method '{method}'"):
+            numbers.estimate(aggregate, method=method)
+
+
+def test_an_inner_method_needs_something_inside() -> None:
+    one = Sampled(GRR3, rate=1)
+    with pytest.raises(ParameterError, match="no levels to combine"):
+        one.estimate(one.aggregate(one.randomise([0, 1])), inner="mle")
+    with pytest.raises(ParameterError, match="no level samples people"):
+        MENU.estimate(MENU.aggregate(MENU.randomise([0], level="weak")), inner="hajek")
+
+
+def test_an_unknown_level_or_rate_has_no_part() -> None:
+    aggregate = MENU.aggregate(MENU.randomise([0], level="weak"))
+    with pytest.raises(ParameterError, match=r"no level 'loud'.*'strong', 'weak'"):
+        MENU.part(aggregate, "loud")
+    with pytest.raises(ParameterError, match=r"no rate 0.7.*0.1, 0.5"):
+        GRID.part(GRID.aggregate(GRID.randomise([0], rate=0.1)), 0.7)
+    for ask in (MENU.channel, MENU.every_report):
+        with pytest.raises(ParameterError, match="no level 'loud'"):
+            ask(level="loud")
+    for ask in (GRID.channel, GRID.every_report):
+        with pytest.raises(ParameterError, match=r"no rate 0\.7"):
+            ask(rate=0.7)
+
+
+@pytest.mark.parametrize("frequencies", [[0.5, 0.5], [[0.5, 0.3, 0.2]], 0.5, [[0.2, 0.3, 0.5]] * 3])
+def test_shares_come_in_rows_of_the_domain(frequencies: Any) -> None:
+    with pytest.raises(ParameterError, match="2 rates and 3 values"):
+        GRID.variance(frequencies, [10, 20])
+
+
+@pytest.mark.parametrize("n", [10, [10], [10, 20, 30], [[10, 20]], [-1, 20], [NAN, 20]], ids=short)
+def test_people_come_per_rate(n: Any) -> None:
+    with pytest.raises(ParameterError, match="number of people per rate"):
+        GRID.variance([0.2, 0.3, 0.5], n)
+
+
+def test_the_variance_of_a_menu_for_known_shares_is_asked_of_its_levels() -> None:
+    with pytest.raises(ParameterError, match="wrap each level"):
+        Sampled(MENU, rate=0.5).variance([0.2, 0.3, 0.5], 10)
+
+
+def test_adaptive_has_no_variance_for_known_shares() -> None:
+    with pytest.raises(ParameterError, match="'adaptive' is known from reports only"):
+        GRID.variance([0.2, 0.3, 0.5], [10, 20], method="adaptive")
+
+
+@pytest.mark.parametrize("people", [-1, [1, 2], 0.5, "1"], ids=short)
+def test_silent_people_are_whole_numbers_per_rate(people: Any) -> None:
+    with pytest.raises(ParameterError, match="how many were silent"):
+        Sampled(GRR3, rate=0.5).absent(people)
+
+
+def test_nobody_is_silent_at_rate_1() -> None:
+    with pytest.raises(WireError, match="silent at rate 1"):
+        Sampled(GRR3, rate=1).absent(3)
+
+
+def test_people_who_never_report_are_not_spoken_of() -> None:
+    grid = Sampled(GRR3, rate=[0, 0.5])
+    for method in set(grid.methods) - {"hajek", "biswas-t", "wang-c", "adaptive"}:
+        with pytest.raises(EstimateError, match="10 people have rate 0"):
+            grid.variance([0.2, 0.3, 0.5], [10, 300], method=method)

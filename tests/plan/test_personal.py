@@ -1,0 +1,242 @@
+"""Plans for people who differ: levels, shares, rates and traffic."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.errors import ParameterError
+from sottovoce.personal import best_rates
+
+MENU = {"strong": 0.5, "normal": 2.0}
+
+
+def design(name, **asked):
+    return next(x for x in sv.plan(**asked) if x.name == name)
+
+
+# --- levels --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shares", [{"strong": 1, "normal": 1}, {"strong": 0.2, "normal": 0.8}])
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_both_errors_are_those_of_the_weights(shares, rate):
+    n, d = 8_000, 10
+    found = design("oue", d=d, n=n, levels=MENU, shares=shares, rate=rate)
+    total = sum(shares.values())
+    people = np.array([n * shares[name] / total for name in MENU])
+    scatter = 1 - 1 / d
+    noise = np.array([sv.OUE(d, epsilon=e).total_variance() for e in MENU.values()])
+    noise = (noise + (1 - rate) * scatter) / (rate * people)
+    stratified = (people / n) ** 2 @ noise
+    assert found.std_error == pytest.approx(math.sqrt(stratified / d))
+    # The hybrid at no variance between levels, step by step as in `combine`.
+    own = scatter / people
+    keep, g = own / (own + noise), 1 / (own + noise)
+    weights = people / n * keep + (people / n * (1 - keep)).sum() * g / g.sum()
+    alike = weights**2 @ noise + (weights - people / n) ** 2 @ own
+    assert found.std_error_alike == pytest.approx(math.sqrt(alike / d))
+    assert found.std_error_alike < found.std_error
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")
+@pytest.mark.parametrize("rate", [1.0, 0.25])
+def test_predicted_errors_are_met(rate):
+    """Mean squared errors of 150 estimates against both predictions, within six errors."""
+    n, d, runs = 4_000, 10, 150
+    found = design("oue", d=d, n=n, levels=MENU, rate=rate)
+    menu = {name: sv.OUE(d, epsilon=e) for name, e in MENU.items()}
+    if rate < 1:
+        menu = {name: sv.Sampled(m, rate=rate) for name, m in menu.items()}
+    levels = sv.Levels(menu)
+    rng = np.random.default_rng(3)
+    squares = {"post-stratified": [], "pooled": [], "hybrid": []}
+    for _ in range(runs):
+        values = rng.integers(0, d, n)
+        chosen = np.repeat(list(MENU), n // 2)
+        counts = levels.aggregate(levels.randomise(values, level=chosen))
+        truth = np.bincount(values, minlength=d) / n
+        for method, errors in squares.items():
+            errors.append(levels.estimate(counts, method=method).error(truth).mse)
+    for method, expected in (
+        ("post-stratified", found.std_error),
+        ("pooled", found.std_error_alike),  # what the hybrid is where levels are seen to be alike
+    ):
+        seen = np.array(squares[method])
+        assert abs(seen.mean() - expected**2) < 6 * seen.std() / math.sqrt(runs), method
+    assert found.std_error_alike**2 < np.mean(squares["hybrid"]) < found.std_error**2
+
+
+def test_people_of_each_level_are_enough_and_not_too_many():
+    shares = {"strong": 0.3, "normal": 0.7}
+    best = sv.plan(d=6, levels=MENU, shares=shares, error=0.01).best
+    assert best.n == sum(best.people.values())
+    for name, share in shares.items():
+        assert best.people[name] == pytest.approx(share * best.n, abs=1)
+    assert best.std_error <= 0.01
+    fewer = next(
+        x for x in sv.plan(d=6, levels=MENU, shares=shares, n=best.n - 3) if x.name == best.name
+    )
+    assert fewer.std_error > 0.01
+
+
+@pytest.mark.parametrize("n", [1, 7, 1_000, 12_345])
+def test_given_people_are_divided_without_a_rest(n):
+    levels = {"a": 1.0, "b": 2.0, "c": 3.0}
+    best = sv.plan(d=4, n=n, levels=levels, shares={"c": 1, "a": 1, "b": 5}).best
+    assert sum(best.people.values()) == n
+    assert list(best.people) == list(levels)
+    assert abs(best.people["b"] - 5 * n / 7) < 1
+
+
+def test_shares_are_proportions():
+    halves = sv.plan(d=4, n=1_000, levels=MENU, shares={"normal": 50, "strong": 50})
+    assert halves.designs == sv.plan(d=4, n=1_000, levels=MENU).designs
+
+
+def test_more_people_with_weak_privacy_make_it_better():
+    few = sv.plan(d=6, n=1_000, levels=MENU, shares={"strong": 9, "normal": 1}).best
+    many = sv.plan(d=6, n=1_000, levels=MENU, shares={"strong": 1, "normal": 9}).best
+    assert many.std_error < few.std_error
+
+
+def test_a_promise_for_each_level():
+    best = sv.plan(d=6, n=1_000, levels=MENU).best
+    assert [p.epsilon for p in best.guarantee.promises] == [0.5, 2.0]
+    assert "'strong'" in best.guarantee.promises[0].unit
+
+
+def test_means_have_levels_too():
+    best = sv.plan(bounds=(0, 50), n=2_000, levels=MENU).best
+    units = [
+        50**2 * sv.Hybrid((0, 50), epsilon=e).variance_at([0.0, 0.5, 1.0]).max()
+        for e in MENU.values()
+    ]
+    assert best.name == "hybrid"
+    assert best.std_error == pytest.approx(math.sqrt(sum(units) / 2 / 2_000))
+
+
+# --- rates ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [0.05, 0.5])
+def test_a_rate_costs_what_the_exact_variance_says(rate):
+    found = design("grr", d=8, n=20_000, epsilon=1.0, rate=rate)
+    sampled = sv.Sampled(sv.GRR(8, epsilon=1.0), rate=rate)
+    exact = sampled.variance(np.full(8, 1 / 8), 20_000, method="hajek").mean()
+    assert found.std_error == pytest.approx(math.sqrt(exact), rel=2e-3)  # first order in 1/n
+    assert found.reports == round(20_000 * rate)
+    assert found.traffic == found.reports * sampled.report_bytes
+    assert found.guarantee == sampled.guarantee
+
+
+def test_rate_one_is_no_rate():
+    assert sv.plan(d=8, n=100, epsilon=1.0, rate=1.0) == sv.plan(d=8, n=100, epsilon=1.0)
+
+
+def test_how_many_people_and_which_epsilon_at_a_rate():
+    error = sv.plan(d=8, n=5_000, epsilon=1.0, rate=0.2).best.std_error
+    assert sv.plan(d=8, epsilon=1.0, error=error, rate=0.2).best.n in (5_000, 5_001)
+    found = sv.plan(d=8, n=5_000, error=error, rate=0.2).best
+    assert found.epsilon == pytest.approx(1.0, abs=1e-3)
+
+
+# --- traffic -------------------------------------------------------------------------------------
+
+
+def test_traffic_is_met_with_the_best_rates():
+    n, traffic = 10_000, 9_000
+    for found in sv.plan(d=6, n=n, levels=MENU, traffic=traffic):
+        assert found.traffic <= traffic + 1
+        assert found.traffic >= traffic - 1
+    found = design("oue", d=6, n=n, levels=MENU, traffic=traffic)
+    menu = [sv.OUE(6, epsilon=e) for e in MENU.values()]
+    rates = best_rates(menu, [n / 2] * 2, traffic=traffic / found.report_bytes, costs=[1, 1])
+    assert list(found.rates.values()) == pytest.approx(rates)
+    assert found.rates["strong"] > found.rates["normal"]  # noisier reports are worth more of them
+
+
+def test_the_best_rates_beat_one_rate_for_all():
+    best = design("oue", d=6, n=10_000, levels=MENU, traffic=9_000)
+    same = design("oue", d=6, n=10_000, levels=MENU, rate=best.reports / 10_000)
+    assert same.traffic == pytest.approx(best.traffic, rel=1e-3)
+    assert best.std_error < same.std_error
+
+
+def test_enough_traffic_lets_everyone_report():
+    found = sv.plan(d=6, n=1_000, levels=MENU, traffic=1e9).best
+    assert found.rates == {}
+    assert found.reports == 1_000
+    assert found.std_error == sv.plan(d=6, n=1_000, levels=MENU).best.std_error
+
+
+def test_short_reports_win_where_bytes_are_few():
+    assert sv.plan(d=1_000, n=100_000, epsilon=2.0).best.name == "subset"
+    assert sv.plan(d=1_000, n=100_000, epsilon=2.0, traffic=100_000).best.name == "hadamard"
+
+
+# --- what is shown -------------------------------------------------------------------------------
+
+
+def test_columns_are_only_those_asked_for():
+    plain = [title for title, _ in sv.plan(d=4, n=100, epsilon=1.0).columns()]
+    assert plain == ["design", "people", "epsilon", "std error", "bytes"]
+    levels = [title for title, _ in sv.plan(d=4, n=100, levels=MENU).columns()]
+    assert levels == ["design", "people", "epsilon", "std error", "if alike", "bytes"]
+    rates = [title for title, _ in sv.plan(d=4, n=100, epsilon=1.0, rate=0.5).columns()]
+    assert rates == ["design", "people", "epsilon", "std error", "bytes", "reports", "bytes sent"]
+
+
+def test_words_and_rows_say_who_and_how_often():
+    plan = sv.plan(d=6, n=10_000, levels=MENU, shares={"strong": 3, "normal": 7}, traffic=9_000)
+    text = str(plan)
+    assert "strong ε = 0.5 for 30 %" in text
+    assert "9,000 bytes" in text
+    assert "strong 3,000 at rate" in text
+    row = plan.rows()[0]
+    assert row["people_by_level"] == {"strong": 3_000, "normal": 7_000}
+    assert set(row["rates"]) == set(MENU)
+    assert row["std_error_alike"] < row["std_error"]
+    assert "rates" not in sv.plan(d=6, n=10, epsilon=1.0).rows()[0]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"levels": MENU}, {"levels": MENU, "traffic": 5_000}, {"epsilon": 1.0, "rate": 0.1}],
+)
+def test_the_picture_is_drawn_at_the_plans_rates(asked):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    plan = sv.plan(d=6, n=3_000, **asked)
+    _, by_people = plan.plot()
+    x, y = by_people.get_lines()[0].get_data()
+    k = int(np.argmin(np.abs(np.asarray(x) - 3_000)))
+    assert y[k] == pytest.approx(plan.best.std_error, rel=0.01)
+    plt.close("all")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shares": {"strong": 1}}, "for each of the levels"),
+        ({"shares": {"strong": 1, "normal": 0}}, "positive share"),
+        ({"shares": {"strong": 1, "normal": math.inf}}, "positive share"),
+        ({"shares": [0.5, 0.5]}, "positive share"),
+        ({"rate": 0.0}, "above 0 and at most 1"),
+        ({"rate": 1.5}, "above 0 and at most 1"),
+        ({"rate": True}, "above 0 and at most 1"),
+        ({"traffic": 0}, "number of bytes"),
+        ({"traffic": 10, "rate": 0.5}, "no rate"),
+        ({"traffic": 10, "n": None, "error": 0.1}, "give n"),
+        ({"levels": None, "traffic": 10, "error": 0.1}, "give n"),
+    ],
+)
+def test_bad_requirements_are_refused(options, message):
+    with pytest.raises(ParameterError, match=message):
+        sv.plan(**{"d": 4, "n": 100, "levels": MENU, **options})

@@ -1,0 +1,264 @@
+"""Levels and Sampled draw what their channels say, at every level and rate at once.
+
+People of all levels and rates are randomised together, all with the same answer, and the reports
+of each level and rate are held against the law of that level and rate. Who reports is looked at
+one by one, too: whether someone does must not depend on whether a neighbour, or someone at another
+rate, does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sottovoce import GRR, OUE, Duchi, HadamardResponse, Levels, Piecewise, Reports, Sampled
+from tests.laws.wrapped import Given, each_level, each_rate
+
+from .budget import RejectedError, joined, judge, spend
+from .statistics import fit, pair_fit
+from .test_tiny import as_numbers, radices
+
+N = 100_000  # people per answer, level and rate
+
+MIXED = {
+    "grr": GRR(3, epsilon=1),
+    "oue": OUE(3, epsilon=0.5),
+    "had": HadamardResponse(3, epsilon=2),
+}
+GRID = Sampled(GRR(3, epsilon=1), rate=[0.5, 0.25])
+WRAPPERS: dict[str, Levels | Sampled] = {
+    "levels of one kind": Levels.of(GRR, 3, {"strong": 0.5, "weak": 2}),
+    "levels of numbers": Levels.of(Duchi, (0, 1), {"strong": 0.5, "weak": 2}),
+    "levels of many kinds": Levels(MIXED),
+    "one rate": Sampled(GRR(3, epsilon=1), rate=0.3),
+    "several rates": Sampled(OUE(3, epsilon=1), rate=[0.1, 0.5, 1, 0]),
+    "rates of numbers": Sampled(Piecewise((0, 1), epsilon=1).tiny(), rate=[0.25, 0.9]),
+    "sampled levels": Sampled(Levels(MIXED), rate=[0.2, 0.7]),
+    "levels of samples": Levels({"some": GRID, "all": OUE(3, epsilon=2)}),
+}
+WHO = {"who at one rate": (0.3,), "who at two rates": (0.3, 0.6)}
+CASES = [*WRAPPERS, *WHO]
+Sample = Callable[..., Reports]
+
+
+def cells(wrapper: Any) -> list[Given]:
+    """The wrapper at every level and rate."""
+    return list(each_level(wrapper) if isinstance(wrapper, Levels) else each_rate(wrapper))
+
+
+def together(given: list[Given], n: int) -> dict[str, Any]:
+    """n people of each level and rate, one after the other in turn."""
+    each: dict[str, Any] = {}
+    if given[0].level is not None:
+        each["level"] = np.tile(np.array([g.level for g in given]), n)
+    if any(g.rate is not None for g in given):
+        each["rate"] = np.tile([0.5 if g.rate is None else g.rate for g in given], n)
+    return each
+
+
+def spoken_of(given: Given, reports: Reports) -> Reports:
+    """The reports of one level and rate, without silence, which does not say its level."""
+    own = given.every_report().columns
+    here = reports.columns.get("silent", np.zeros(len(reports), np.uint16)) == 0
+    for name in {"level", "rate"} & set(own):
+        here &= reports.columns[name] == own[name][0]
+    return replace(reports, columns={name: c[here] for name, c in reports.columns.items()})
+
+
+def counted(given: Given, reports: Reports) -> np.ndarray | None:
+    """How often each report was sent, the rest being silent; None if one is impossible."""
+    everything, spoken = given.every_report(), spoken_of(given, reports)
+    quiet = N - len(spoken)
+    if quiet != 0 and given.rate in (None, 1):
+        return None
+    counts = np.zeros(len(everything), np.int64)
+    if len(spoken):
+        digits = radices(given)
+        names, drawn = as_numbers(everything, digits), as_numbers(spoken, digits)
+        order = np.argsort(names)
+        where = order[np.clip(np.searchsorted(names[order], drawn), 0, names.size - 1)]
+        if not np.array_equal(names[where], drawn):
+            return None
+        counts += np.bincount(where, minlength=names.size)
+    counts[-1] += quiet
+    return counts
+
+
+def p_value(wrapper: Any, sample: Sample | None = None) -> float:
+    """Reports of everyone, for each answer in turn, against the channel of each level and rate."""
+    given = cells(wrapper)
+    rows = given[0].channel().inputs
+    numbers = isinstance(wrapper.domain.labels[0], str)
+    values = np.linspace(0, 1, len(rows)) if numbers else np.arange(len(rows))
+    found = []
+    for x, value in enumerate(values):
+        choice = together(given, N)
+        reports = (sample or wrapper.randomise)(np.full(N * len(given), value), **choice)
+        silent = reports.columns.get("silent", np.zeros(len(reports), np.uint16))
+        if int((silent == 0).sum() + silent.sum(dtype=np.int64)) != N * len(given):
+            return 0.0  # someone was lost
+        for one in given:
+            counts = counted(one, reports)
+            if counts is None or counts.min() < 0:
+                return 0.0  # a report that the channel does not have
+            found.append(fit(counts, one.channel().matrix[x]))
+    return joined(found)
+
+
+def who(rates: tuple[float, ...], runs: int = 16) -> Iterator[np.ndarray]:
+    """Who of 60,000 people reports: answers are all different, and at ε = 20 told truly.
+
+    One report in 8,000 is of another value, far less than these samples could show.
+    """
+    s = Sampled(GRR(60_000, epsilon=20), rate=rates)
+    people = np.arange(60_000)
+    chosen = np.array(rates)[people % len(rates)]
+    for _ in range(runs):
+        reports = s.randomise(people, rate=chosen)
+        said = reports.columns["value"][reports.columns["silent"] == 0]
+        drawn = np.zeros(60_000, bool)
+        drawn[said] = True
+        yield drawn
+
+
+def of_pairs(rates: tuple[float, ...], drawn: list[np.ndarray]) -> float:
+    """p-value of neighbours, and of people a word of random bits apart, against independence."""
+    k = len(rates)
+    bits = np.array(drawn).reshape(len(drawn), -1, k)
+    found = []
+    for a, b in product(range(k), repeat=2):
+        for step in (1, 64):
+            left, right = bits[:, :-step, a][:, :: 2 * step], bits[:, step:, b][:, :: 2 * step]
+            found.append(pair_fit(left.ravel(), right.ravel(), rates[a], rates[b]))
+    if k > 1:  # the same place in two strata
+        found.append(pair_fit(bits[:, :, 0].ravel(), bits[:, :, 1].ravel(), *rates))
+    return joined(found)
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_reports_follow_the_channel(name: str) -> None:
+    spend("wrappers", name, p_value(WRAPPERS[name]))
+
+
+@pytest.mark.parametrize("name", WHO)
+def test_people_decide_on_their_own(name: str) -> None:
+    spend("wrappers", name, of_pairs(WHO[name], list(who(WHO[name]))))
+
+
+# --- the same must fail -------------------------------------------------------------------------
+
+
+def changed(reports: Reports, **columns: np.ndarray) -> Reports:
+    return replace(reports, columns=dict(reports.columns) | columns)
+
+
+@pytest.mark.parametrize("name", [n for n, w in WRAPPERS.items() if isinstance(w, Sampled)])
+def test_a_slightly_different_rate_is_noticed(name: str) -> None:
+    wrapper = WRAPPERS[name]
+    other = Sampled(wrapper.inner, rate=[r if r in (0, 1) else r * 1.06 for r in wrapper.rates])
+
+    def sample(answers: Any, *, rate: Any, **choice: Any) -> Reports:
+        nearest = np.searchsorted(np.sort(wrapper.rates), rate)
+        return other.randomise(answers, rate=np.sort(other.rates)[nearest], **choice)
+
+    with pytest.raises(RejectedError):
+        judge(p_value(wrapper, sample))
+
+
+@pytest.mark.parametrize("name", [n for n, w in WRAPPERS.items() if isinstance(w, Sampled)])
+def test_a_rate_that_goes_by_the_answer_is_noticed(name: str) -> None:
+    wrapper = WRAPPERS[name]
+    more = Sampled(wrapper.inner, rate=[r if r in (0, 1) else r * 1.08 for r in wrapper.rates])
+
+    def sample(answers: Any, *, rate: Any, **choice: Any) -> Reports:
+        if answers[0] == 0:
+            return wrapper.randomise(answers, rate=rate, **choice)
+        nearest = np.searchsorted(np.sort(wrapper.rates), rate)
+        return more.randomise(answers, rate=np.sort(more.rates)[nearest], **choice)
+
+    with pytest.raises(RejectedError):
+        judge(p_value(wrapper, sample))
+
+
+@pytest.mark.parametrize("name", [n for n, w in WRAPPERS.items() if isinstance(w, Sampled)])
+def test_one_silent_person_who_is_lost_is_noticed(name: str) -> None:
+    def sample(answers: Any, **choice: Any) -> Reports:
+        reports = WRAPPERS[name].randomise(answers, **choice)
+        silent = reports.columns["silent"].copy()
+        silent[np.flatnonzero(silent)[0]] -= 1
+        return changed(reports, silent=silent)
+
+    with pytest.raises(RejectedError):
+        judge(p_value(WRAPPERS[name], sample))
+
+
+@pytest.mark.parametrize("name", ["levels of one kind", "levels of numbers", "sampled levels"])
+def test_labels_of_another_level_are_noticed(name: str) -> None:
+    """In one report of fifty, between the first two levels."""
+
+    def sample(answers: Any, **choice: Any) -> Reports:
+        reports = WRAPPERS[name].randomise(answers, **choice)
+        level = reports.columns["level"].copy()
+        silent = reports.columns.get("silent", np.zeros(len(reports), np.uint16))
+        some = np.flatnonzero((silent == 0) & (level < 2))[::50]
+        level[some] = 1 - level[some]
+        return changed(reports, level=level)
+
+    with pytest.raises(RejectedError):
+        judge(p_value(WRAPPERS[name], sample))
+
+
+@pytest.mark.parametrize(
+    "name", ["levels of one kind", "levels of numbers", "levels of many kinds"]
+)
+def test_a_level_that_is_not_kept_is_noticed(name: str) -> None:
+    """One in forty of those who chose the first level is randomised by the last one."""
+    names = list(WRAPPERS[name].menu)
+
+    def sample(answers: Any, *, level: Any) -> Reports:
+        careless = level.copy()
+        careless[np.flatnonzero(level == names[0])[::40]] = names[-1]
+        return WRAPPERS[name].randomise(answers, level=careless)
+
+    with pytest.raises(RejectedError):
+        judge(p_value(WRAPPERS[name], sample))
+
+
+@pytest.mark.parametrize("name", WRAPPERS)
+def test_the_wrong_answer_is_noticed(name: str) -> None:
+    wrapper = WRAPPERS[name]
+
+    def sample(answers: Any, **choice: Any) -> Reports:
+        other = answers.copy()
+        other[::10] = 1 - answers[0] if answers[0] in (0, 1) else 0
+        return wrapper.randomise(other, **choice)
+
+    with pytest.raises(RejectedError):
+        judge(p_value(wrapper, sample))
+
+
+@pytest.mark.parametrize("name", WHO)
+def test_neighbours_that_decide_together_are_noticed(name: str) -> None:
+    """In one pair of 25 the second person, at the same rate, does as the first."""
+    rates, drawn = WHO[name], list(who(WHO[name]))
+    k = len(rates)
+    for bits in drawn:
+        first = np.arange(0, 60_000 - 2 * k, 2 * k)[::25]
+        bits[first + k] = bits[first]
+    with pytest.raises(RejectedError):
+        judge(of_pairs(rates, drawn))
+
+
+def test_coins_used_again_for_the_next_rate_are_noticed() -> None:
+    """In one pair of 20, someone at .6 is drawn whenever the person at .3 beside them is."""
+    rates, drawn = WHO["who at two rates"], list(who(WHO["who at two rates"]))
+    for bits in drawn:
+        pairs = np.arange(0, 60_000, 2)[::20]
+        bits[pairs + 1] |= bits[pairs]
+    with pytest.raises(RejectedError):
+        judge(of_pairs(rates, drawn))
