@@ -57,7 +57,8 @@ def test_json(folder, json_of):
 def test_people_choose_with_public_shares():
     levels = [level for _, block in _blocks(_counts(20_000)) for level in block]
     for level, of_ten in CHOSEN.items():
-        assert levels.count(level) == 2000 * of_ten
+        # 560 is 8 standard deviations or more of a binomial: fails less than once in 10^14 runs
+        assert abs(levels.count(level) - 2000 * of_ten) < 560
     assert sum(CHOSEN.values()) == 10
     assert {level for level, _ in PEOPLE.values()} <= set(MENU)
 

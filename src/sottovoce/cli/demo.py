@@ -32,7 +32,7 @@ SHARES: dict[str | None, int] = {
 }
 #: The menu, and how many of ten people choose each level.
 MENU = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}
-CHOSEN = {"very strong": 2, "strong": 3, "normal": 4, "weak": 1}
+CHOSEN = {"very strong": 1, "strong": 3, "normal": 4, "weak": 2}
 PEOPLE = {
     "Ana": ("very strong", "bicycle"),
     "Ben": ("weak", "car"),
@@ -156,14 +156,18 @@ def _collect(menu: Levels, answers: Mapping[str | None, int], people: int) -> Ag
 
 
 def _blocks(answers: Mapping[str | None, int]) -> Iterator[tuple[list[str | None], Any]]:
-    """Answers with the levels of those who give them, some at a time."""
+    """Answers with the levels of those who give them, some at a time.
+
+    Made-up people choose at random, whatever they answer; real ones choose for themselves.
+    """
     import numpy as np
 
-    ten = np.repeat(list(CHOSEN), list(CHOSEN.values()))
+    choice = np.random.default_rng()
+    shares = np.array(list(CHOSEN.values())) / sum(CHOSEN.values())
     for value, n in answers.items():
         for start in range(0, n, _BLOCK):
             size = min(_BLOCK, n - start)
-            yield [value] * size, np.resize(ten, size)
+            yield [value] * size, choice.choice(list(CHOSEN), size, p=shares)
 
 
 def _examples(menu: Levels) -> list[dict[str, Any]]:
