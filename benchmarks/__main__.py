@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from . import accuracy, audits, memory, ours, peers, scaling
+from . import accuracy, audits, memory, ours, peers, personal, scaling
 from .machine import FULL, QUICK, Effort, cores, describe
 
 HEADER = """# Benchmarks
@@ -23,6 +23,7 @@ def page(effort: Effort, picture: Path) -> str:
     machine = describe()
     with cores(1):
         figures, beside = ours.measure(effort)
+        differing = personal.measure(effort)
         rivals = peers.installed()
         results = peers.race(rivals, effort)
         lines = scaling.measure(effort)
@@ -37,7 +38,8 @@ def page(effort: Effort, picture: Path) -> str:
     scaling.plot(lines, picture)
     parts = [
         HEADER,
-        ours.section(figures, beside, heavy),
+        ours.section(figures, beside, heavy, personal.slow(differing)),
+        personal.section(differing),
         peers.section(rivals, results, heavy, guesses),
         accuracy.section(clipping, likely),
         scaling.section(lines, f"{picture.parent.name}/{picture.name}"),

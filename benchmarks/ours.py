@@ -135,8 +135,8 @@ def decode(effort: Effort) -> Decode:
     return Decode(n, (seconds[0], seconds[1]), (least[0], least[1]))
 
 
-def section(figures: list[Figure], beside: list[Limits], heavy: Decode) -> str:
-    """The page's first part."""
+def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: list[str]) -> str:
+    """The page's first part; `others` are slower than wanted in other parts."""
     spread = [
         [name, *(f"{end(getattr(one, key) for one in beside) / 1e9:.1f}" for end in (min, max))]
         for name, key in (
@@ -175,6 +175,7 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode) -> str:
         slow.append("OLH decode on one core")
     if heavy.seconds[1] > NEAR_HALF * heavy.one_core:
         slow.append("OLH decode on two cores")
+    slow += others
     missed = (
         "Slower than wanted: " + ", ".join(slow) + "." if slow else "Every wanted figure is met."
     )

@@ -89,6 +89,23 @@ def counted(given: Given, reports: Reports) -> np.ndarray | None:
     return counts
 
 
+def everyone_is_there(wrapper: Any, reports: Reports) -> bool:
+    """Whether N people of each level and rate were asked, silent ones included."""
+    own = Reports(wrapper.id, wrapper.digest, reports.columns)
+    tables = wrapper.aggregate(own).tables
+    asked = [table for name, table in tables.items() if name.split("/")[-1] in ("asked", "people")]
+    sampled_menu = isinstance(wrapper, Sampled) and isinstance(wrapper.inner, Levels)
+    if sampled_menu:  # silence says its rate only
+        return bool((tables["asked"] == N * len(wrapper.inner.menu)).all())
+    of_level = np.array([len(g) for g in rates_by_level(wrapper)])
+    return all(np.array_equal(t, N * of_level) or (t == N).all() for t in asked)
+
+
+def rates_by_level(wrapper: Any) -> list[tuple[float, ...]]:
+    menu = wrapper.menu.values() if isinstance(wrapper, Levels) else ()
+    return [m.rates if isinstance(m, Sampled) else (1.0,) for m in menu]
+
+
 def p_value(wrapper: Any, sample: Sample | None = None) -> float:
     """Reports of everyone, for each answer in turn, against the channel of each level and rate."""
     given = cells(wrapper)
@@ -99,9 +116,8 @@ def p_value(wrapper: Any, sample: Sample | None = None) -> float:
     for x, value in enumerate(values):
         choice = together(given, N)
         reports = (sample or wrapper.randomise)(np.full(N * len(given), value), **choice)
-        silent = reports.columns.get("silent", np.zeros(len(reports), np.uint16))
-        if int((silent == 0).sum() + silent.sum(dtype=np.int64)) != N * len(given):
-            return 0.0  # someone was lost
+        if not everyone_is_there(wrapper, reports):
+            return 0.0
         for one in given:
             counts = counted(one, reports)
             if counts is None or counts.min() < 0:
@@ -192,6 +208,18 @@ def test_one_silent_person_who_is_lost_is_noticed(name: str) -> None:
         silent = reports.columns["silent"].copy()
         silent[np.flatnonzero(silent)[0]] -= 1
         return changed(reports, silent=silent)
+
+    with pytest.raises(RejectedError):
+        judge(p_value(WRAPPERS[name], sample))
+
+
+@pytest.mark.parametrize("name", ["several rates", "rates of numbers", "sampled levels"])
+def test_silence_under_another_rate_is_noticed(name: str) -> None:
+    def sample(answers: Any, **choice: Any) -> Reports:
+        reports = WRAPPERS[name].randomise(answers, **choice)
+        rate, quiet = reports.columns["rate"].copy(), reports.columns["silent"] > 0
+        rate[quiet] = 0
+        return changed(reports, rate=rate)
 
     with pytest.raises(RejectedError):
         judge(p_value(WRAPPERS[name], sample))

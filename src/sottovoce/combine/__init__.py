@@ -37,7 +37,15 @@ from .groups import Groups
 from .predictions import PREDICTIONS, noise_and_lean
 from .weights import WEIGHTS, person_weights
 
-__all__ = ["ALIASES", "METHODS", "Groups", "combine", "combine_groups", "person_weights"]
+__all__ = [
+    "ALIASES",
+    "METHODS",
+    "Groups",
+    "combine",
+    "combine_groups",
+    "covariance_of",
+    "person_weights",
+]
 
 ALIKE = (
     "people of all groups answer alike: where those who chose another level differ, the estimate "
@@ -95,7 +103,7 @@ def combine(
     return combine_groups(
         Groups.of_estimates(given),
         method=method,
-        covariance=partial(_covariance_of, given) if known else None,
+        covariance=partial(covariance_of, given) if known else None,
         assuming=[e.assuming for e in given],
         biased=any(e.biased for e in given),
         labels=given[0].labels,
@@ -195,7 +203,8 @@ def _assumed(claims: Sequence[str]) -> str:
     return "; ".join(dict.fromkeys(filter(None, claims)))
 
 
-def _covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
+def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
+    """Σ ω_j² Cov(ψ̂_j) of estimates that know their covariance."""
     parts = []
     for estimate in given:
         if (found := estimate.covariance) is None:

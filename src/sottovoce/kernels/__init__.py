@@ -10,9 +10,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .bits import bernoulli, column_counts, column_counts_by, place_truth, settle
+    from .bits import bernoulli, column_counts, place_truth, settle
     from .categorical import below, grr, histogram, histogram_by, narrow, positions
     from .grid import window_response
+    from .grouped import column_counts_by
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
     from .subset import resize_subsets
@@ -22,7 +23,7 @@ _HOME = {
     "settle": "bits",
     "place_truth": "bits",
     "column_counts": "bits",
-    "column_counts_by": "bits",
+    "column_counts_by": "grouped",
     "grr": "categorical",
     "below": "categorical",
     "histogram": "categorical",

@@ -12,12 +12,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from .vectors import add_bits, wide_vectors
+from .vectors import wide_vectors
 
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _WIDE = 512  # words of a row that are counted together: 4 KB, long enough for the prefetcher
-_MOST_HELD = np.uint8(255)  # rows that counters of 8 bits can hold
 _STRIP = 512  # words of output that stay in the first-level cache together with their planes
 
 
@@ -210,62 +209,4 @@ def column_counts(rows):
             byte = rows[i, j]
             for bit in range(8):
                 counts[j * 8 + bit] += (byte >> bit) & 1
-    return counts
-
-
-@njit(cache=True, nogil=True)
-def _release(lanes, at, counts):
-    """Add the 8-bit counters of one group, which begin at lanes[at], to `counts`; clear them."""
-    for j in range(counts.size // 64):
-        for k in range(8):
-            word = lanes[at + 8 * j + k]
-            lanes[at + 8 * j + k] = np.uint64(0)
-            for byte in range(8):
-                counts[64 * j + 8 * byte + k] += np.int64(word & np.uint64(255))
-                word >>= np.uint64(8)
-
-
-@njit(cache=True, nogil=True, inline="always")
-def _word(row, j):
-    """Eight bytes of a row as one word, or those that are left."""
-    word = np.uint64(0)
-    for byte in range(min(8, row.size - 8 * j)):
-        word |= np.uint64(row[8 * j + byte]) << np.uint64(8 * byte)
-    return word
-
-
-@njit(cache=True, nogil=True)
-def column_counts_by(rows, group, groups):
-    """One row of counts per group, or an empty array when a group is out of range.
-
-    Each group has counters of 8 bits, eight to a word, that are emptied before they overflow; so
-    the rows are read once and need no sorting. `rows` is C-contiguous and 8-byte aligned.
-    """
-    wide_vectors()
-    n, width = rows.shape
-    for i in range(n):
-        if np.int64(group[i]) >= groups:
-            return np.zeros((0, 0), np.int64)
-    length = (width + 7) // 8
-    whole = width % 8 == 0
-    words = rows.reshape(n * width)[: n * width // 8 * 8].view(np.uint64)
-    counts = np.zeros((groups, 64 * length), np.int64)
-    lanes = np.zeros(groups * 8 * length, np.uint64)
-    held = np.zeros(groups, np.uint8)
-    for i in range(n):
-        g = np.int64(group[i])
-        at = np.uintp(g * 8 * length)
-        if whole:
-            for j in range(length):
-                add_bits(lanes, at + np.uintp(8 * j), words[np.uintp(i * length + j)])
-        else:
-            for j in range(length):
-                add_bits(lanes, at + np.uintp(8 * j), _word(rows[i], j))
-        held[g] += np.uint8(1)
-        if held[g] == _MOST_HELD:
-            _release(lanes, g * 8 * length, counts[g])
-            held[g] = np.uint8(0)
-    for g in range(groups):
-        if held[g]:
-            _release(lanes, g * 8 * length, counts[g])
     return counts

@@ -204,28 +204,28 @@ def histogram_by(group, values, groups, size):
     if values.size and (np.int64(worst) >= size or np.int64(last) >= groups):
         return np.zeros((0, 0), np.int64)
     cells = groups * size
-    tables = np.zeros((4 if cells <= 4096 else 1, cells), np.uint32)
     counts = np.zeros(cells, np.int64)
     row = np.uintp(size)
-    one = np.uint32(1)
+    if cells > 16_384:
+        for i in range(values.size):
+            counts[np.uintp(group[i]) * row + np.uintp(values[i])] += 1
+        return counts.reshape(groups, size)
     chunk = 1 << 30  # a 32-bit cell cannot overflow within it
+    one = np.uint32(1)
     for start in range(0, values.size, chunk):
-        stop = min(start + chunk, values.size)
-        tables[:] = np.uint32(0)
-        fours = start
-        if tables.shape[0] == 4:
-            t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
-            fours += (stop - start) // 4 * 4
-            for i in range(start, fours, 4):
-                t0[np.uintp(group[i]) * row + np.uintp(values[i])] += one
-                t1[np.uintp(group[i + 1]) * row + np.uintp(values[i + 1])] += one
-                t2[np.uintp(group[i + 2]) * row + np.uintp(values[i + 2])] += one
-                t3[np.uintp(group[i + 3]) * row + np.uintp(values[i + 3])] += one
-        for i in range(fours, stop):
-            tables[0, np.uintp(group[i]) * row + np.uintp(values[i])] += one
-        for table in tables:
-            for v in range(cells):
-                counts[v] += np.int64(table[v])
+        part, own = values[start : start + chunk], group[start : start + chunk]
+        tables = np.zeros((4, cells), np.uint32)
+        t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
+        fours = part.size // 4 * 4
+        for i in range(0, fours, 4):
+            t0[np.uintp(own[i]) * row + np.uintp(part[i])] += one
+            t1[np.uintp(own[i + 1]) * row + np.uintp(part[i + 1])] += one
+            t2[np.uintp(own[i + 2]) * row + np.uintp(part[i + 2])] += one
+            t3[np.uintp(own[i + 3]) * row + np.uintp(part[i + 3])] += one
+        for i in range(fours, part.size):
+            t0[np.uintp(own[i]) * row + np.uintp(part[i])] += one
+        for v in range(cells):
+            counts[v] += np.int64(t0[v]) + np.int64(t1[v]) + np.int64(t2[v]) + np.int64(t3[v])
     return counts.reshape(groups, size)
 
 

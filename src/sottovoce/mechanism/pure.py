@@ -85,21 +85,21 @@ class PureMechanism(LinearMechanism):
         return self.support(reports)
 
     @cached_property
-    def _noise(self) -> tuple[float, float, float, float]:
+    def rounded(self) -> tuple[float, float, float, float]:
         """(q, p − q, noise of a value nobody holds, what holding it adds), each rounded once."""
         p, q = self.p, self.q
         base, slope = q * (1 - q) / (p - q) ** 2, (1 - p - q) / (p - q)
         return float(q), float(p - q), float(base), float(slope)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
-        q, gap, _, _ = self._noise
+        q, gap, _, _ = self.rounded
         fractions: Floats = counts / n
         fractions -= q  # in place: under a menu of levels and rates there are many
         fractions /= gap
         return fractions
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
-        _, _, base, slope = self._noise
+        _, _, base, slope = self.rounded
         result: Floats = (base + slope * np.asarray(frequencies, float)) / n
         return result
 

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..aggregate import Aggregate
-from ..combine import ALIASES, METHODS, combine
+from ..combine import ALIASES, METHODS, combine, combine_groups, covariance_of
 from ..domain import Domain, Label, code_dtype
 from ..encoding import Coded, as_column, first_few
 from ..errors import AnswerError, EstimateError, ParameterError, WireError
-from ..estimate import Estimate
+from ..estimate import Estimate, Floats
 from ..guarantee import Guarantee
 from ..mechanism import (
     SEEDED,
@@ -34,6 +34,7 @@ from ..mechanism import (
 )
 from ..randomness import Source
 from ..report import Column, Reports
+from .flat import groups_of
 from .wrapper import (
     MOST_CHOICES,
     NO_GROUP,
@@ -340,13 +341,28 @@ class Levels(Wrapper):
         """
         self.accept(aggregate, Aggregate)
         name = self.chosen(method)
-        parts = self.estimates(aggregate, inner=inner)
-        if not parts:
-            raise EstimateError("there are no reports, so there is nothing to estimate")
-        found = combine(parts, method=ALIASES.get(name, name))
-        found = promising(found, Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee)
+        guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
+        groups = None if inner else groups_of(self._bound, aggregate.tables)
+        if groups is not None:
+            found = combine_groups(
+                groups,
+                method=ALIASES.get(name, name),
+                covariance=partial(self._covariance, aggregate),
+                labels=self.domain.labels,
+                name=getattr(self.domain, "name", ""),
+                shares=True,
+                guarantee=guarantee,
+            )
+        else:
+            parts = self.estimates(aggregate, inner=inner)
+            if not parts:
+                raise EstimateError("there are no reports, so there is nothing to estimate")
+            found = promising(combine(parts, method=ALIASES.get(name, name)), guarantee)
         warn_if_useless(found, span_of(self.domain))
         return found
+
+    def _covariance(self, aggregate: Aggregate, weights: Floats) -> Floats:
+        return covariance_of(list(self.estimates(aggregate).values()), weights)
 
     def estimates(self, aggregate: Aggregate, *, inner: str | None = None) -> dict[str, Estimate]:
         """One estimate per level that somebody chose, unbiased unless `inner` is not."""

@@ -16,12 +16,13 @@ from ..estimate import Estimate, Floats
 from ..mechanism import LinearMechanism, Mechanism, PureMechanism, parts_may_be_useless
 from ..mechanisms.numeric import NumericMechanism
 from ..ranges import Range
-from .strata import AnyNoise, Noise, PureNoise, Strata, expected_inverse
+from .moments import AnyNoise, CountedMeans, KnownMeans, Means, Noise, PureNoise
+from .strata import Strata, expected_inverse
 
 
 def of_reports(
     inner: Mechanism,
-    rates: Sequence[float],
+    rates: Floats,
     aggregate: Aggregate,
     part: Callable[[Aggregate, float], Aggregate],
     method: str | None,
@@ -30,33 +31,33 @@ def of_reports(
     asked, reported = aggregate.tables["asked"], aggregate.tables["reported"]
     spoken = np.flatnonzero(reported)
     seen = np.where(reported > 1, 1 / np.maximum(reported - 1, 1), 1.0)
-    common: dict[str, Any] = {
-        "rates": np.array(rates),
-        "people": asked.astype(float),
-        "inverse": seen,
-    }
+    common: dict[str, Any] = {"rates": rates, "people": asked.astype(float), "inverse": seen}
     if isinstance(inner, LinearMechanism):
-        means = _means(inner, aggregate.tables[f"in/{inner.table}"], reported, spoken)
-        strata = Strata(means=means, second=means, noise=_noise(inner, means), **common)
+        answers = _means(inner, aggregate.tables[f"in/{inner.table}"], reported, spoken)
+        strata = Strata(answers=answers, second=answers, noise=_noise(inner, answers), **common)
+        nothing = np.zeros(inner.domain.size)
         template = Estimate(
-            values=means[0],
-            spread=means[0],  # only its labels, name and kind are asked for
+            values=nothing,
+            spread=nothing,  # only its labels, name and kind are asked for
             n=int(reported.sum()),
             labels=inner.domain.labels,
             name=getattr(inner.domain, "name", ""),
             guarantee=inner.guarantee,
         )
         return strata, template
-    found = {h: _estimated(inner, part(aggregate, rates[h]), method) for h in spoken.tolist()}
+    found = {
+        h: _estimated(inner, part(aggregate, float(rates[h])), method) for h in spoken.tolist()
+    }
     template = found[int(spoken[0])]
     return _of_estimates(
         found, reported, template, lowest(inner.domain, template.shares), common
     ), template
 
 
-def _noise(inner: LinearMechanism, means: Floats) -> Noise:
+def _noise(inner: LinearMechanism, answers: Means) -> Noise:
     if isinstance(inner, PureMechanism):
-        return PureNoise(inner, means)
+        return PureNoise(inner, answers)
+    means = answers.table
     each = np.stack([inner.variance(row, 1) for row in means])
     return AnyNoise(each, lambda h: inner.covariance(means[h], 1))
 
@@ -66,17 +67,14 @@ def _means(
     counts: NDArray[np.int64],
     reported: NDArray[np.int64],
     spoken: NDArray[np.intp],
-) -> Floats:
+) -> Means:
     """Each stratum's unbiased estimate, zeros where nobody reported."""
     if isinstance(inner, PureMechanism):
-        means = inner.debias(counts, np.maximum(reported, 1)[:, None])  # type: ignore[arg-type]
-        if spoken.size < reported.size:
-            means[reported == 0] = 0.0
-        return means
+        return CountedMeans(inner, counts, reported)
     means = np.zeros((reported.size, inner.domain.size))
     for h in spoken.tolist():
         means[h] = inner.debias(counts[h], int(reported[h]))
-    return means
+    return KnownMeans(means)
 
 
 def _estimated(inner: Mechanism, part: Aggregate, method: str | None) -> Estimate:
@@ -104,7 +102,13 @@ def _of_estimates(
         return np.diag(noise[h]) if own is None else own * reported[h]
 
     known = AnyNoise(noise, matrix)
-    return Strata(means=means, second=second, noise=known, shares=template.shares, **common)
+    return Strata(
+        answers=KnownMeans(means),
+        second=KnownMeans(second),
+        noise=known,
+        shares=template.shares,
+        **common,
+    )
 
 
 def of_frequencies(
@@ -125,12 +129,13 @@ def of_frequencies(
             f"shares of shape {f.shape} and people {n!r:.80}; there are {len(rates)} rates and "
             f"{inner.domain.size} values, so give a row of shares and a number of people per rate"
         )
+    answers = KnownMeans(f)
     return Strata(
         rates=np.array(rates),
         people=people,
-        means=f,
-        second=f,
-        noise=_noise(inner, f),
+        answers=answers,
+        second=answers,
+        noise=_noise(inner, answers),
         inverse=_inverses(people, rates),
     )
 
@@ -159,8 +164,8 @@ def of_answers(
     return Strata(
         rates=np.array(rates),
         people=people,
-        means=span * mean(coded.codes),
-        second=span**2 * mean(coded.codes**2),
+        answers=KnownMeans(span * mean(coded.codes)),
+        second=KnownMeans(span**2 * mean(coded.codes**2)),
         noise=AnyNoise(each, lambda h: np.diag(each[h])),
         inverse=_inverses(people, rates),
         shares=False,

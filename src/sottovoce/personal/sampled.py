@@ -58,6 +58,7 @@ from .strata import (
     inverse_rates,
     variance,
     variance_parts,
+    with_least,
 )
 from .wrapper import (
     NO_GROUP,
@@ -84,7 +85,7 @@ UNRELATED = (
     "people's rates have nothing to do with their answers: where those asked more often answer "
     "otherwise, the estimate is off"
 )
-_FEW = 64
+FEW_RATES = 64
 _MOST_SILENT = (1 << 16) - 1
 
 
@@ -144,6 +145,11 @@ class Sampled(Wrapper):
     def _bound(self) -> Mechanism:
         return self.inner.bind(self.digest)
 
+    @cached_property
+    def grid(self) -> Floats:
+        """The rates, as an array."""
+        return np.array(self.rates)
+
     @property
     def choices(self) -> frozenset[str]:
         inner = self.inner.choices if isinstance(self.inner, Wrapper) else frozenset()
@@ -184,7 +190,7 @@ class Sampled(Wrapper):
             "hajek-ipw": Method("Hájek with inverse rates; bias of order 1/n", biased=several),
             "horvitz-thompson": Method("Horvitz and Thompson 1952", biased=False),
         }
-        if 1 < len(self.rates) <= _FEW:
+        if 1 < len(self.rates) <= FEW_RATES:
             found["adaptive"] = Method("James–Stein choice of pooled or stratified", biased=True)
         if isinstance(self.inner, PureMechanism):
             found |= {
@@ -195,7 +201,7 @@ class Sampled(Wrapper):
             }
         default = "hajek"
         if several:
-            default = "post-stratified" if len(self.rates) <= _FEW else "hajek-ipw"
+            default = "post-stratified" if len(self.rates) <= FEW_RATES else "hajek-ipw"
         return {default: found[default], **found}
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
@@ -203,7 +209,7 @@ class Sampled(Wrapper):
         if group.size and int(group.max()) >= len(self.rates):
             raise WireError(f"a report names rate {int(group.max())} of {len(self.rates)} rates")
         rows, quiet = spoken_rows(silent)
-        rates = np.array(self.rates)
+        rates = self.grid
         never = 0 in self.rates and (rates[picked(group, rows)] == 0).any()
         if never or (rates[group[quiet]] == 1).any():
             raise WireError("someone is silent at rate 1, or reports at rate 0")
@@ -345,7 +351,7 @@ class Sampled(Wrapper):
         return Aggregate(inner.id, inner.digest, n, tables, aggregate.seeded)
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
-        rates = np.array(self.rates)
+        rates = self.grid
         asked, reported = (aggregate.tables.get(name) for name in ("asked", "reported"))
         if asked is None or reported is None or not asked.shape == reported.shape == rates.shape:
             raise WireError(f"no counts of asked and reporting people for {rates.size} rates")
@@ -385,7 +391,7 @@ class Sampled(Wrapper):
                 "estimate"
             )
         self._refuse_gaps(name, asked, reported)
-        strata, template = of_reports(self._bound, self.rates, aggregate, self.part, inner)
+        strata, template = of_reports(self._bound, self.grid, aggregate, self.part, inner)
         about = {
             "labels": template.labels,
             "name": template.name,
@@ -443,24 +449,24 @@ class Sampled(Wrapper):
         heard = reported * inverse_rates(strata.rates)
         if name in SUPPORT and self._pure is not None:
             p, q = float(self._pure.p), float(self._pure.q)
-            counted = heard if name == "biswas-g" else reported
-            support = counted @ (q + (p - q) * strata.means)
+            counted = heard if name == "biswas-g" else reported.astype(float)
+            support = q * counted.sum() + (p - q) * strata.answers.sum(counted)
             size = float(strata.people @ strata.rates) if name == "biswas-t" else strata.n
             return np.asarray((support / size - q) / (p - q))
-        weights = {
-            "hajek": reported / reported.sum(),
-            "post-stratified": strata.people / strata.n,
-            "hajek-ipw": heard / heard.sum(),
-            "horvitz-thompson": heard / strata.n,
-            "biswas-c-hat": heard / strata.n,
-        }[name]
-        return np.asarray(weights @ strata.means)
+        weights, size = heard, strata.n  # as in horvitz-thompson and biswas-c-hat
+        if name == "hajek":
+            weights, size = reported.astype(float), float(reported.sum())
+        elif name == "post-stratified":
+            weights = strata.people
+        elif name == "hajek-ipw":
+            size = float(heard.sum())
+        return np.asarray(strata.answers.sum(weights) / size)
 
     def _refuse_gaps(self, name: str, asked: NDArray[Any], reported: NDArray[Any]) -> None:
         """Refuse to speak of people of whom nobody reported, where the method would."""
         if name in ("hajek", "biswas-t", "wang-c"):
             return
-        never = int(asked[np.array(self.rates) == 0].sum())
+        never = int(asked[self.grid == 0].sum())
         if never:
             raise EstimateError(
                 f"{never:,} people have rate 0 and can never report, so {name!r} cannot speak of "
@@ -561,8 +567,7 @@ def _combined(
     about: Mapping[str, Any],
 ) -> Estimate:
     """Each rate on its own, put together."""
-    noise, drawn = each_variance(strata)
-    vary = None if strata.shares else (strata.second - strata.means**2)[:, 0]
+    vary = None if strata.shares else strata.own[:, 0]
 
     def whole(weights: Floats) -> Floats:
         each = (covariance(strata.only([h]), "hajek", None) for h in range(weights.size))
@@ -571,7 +576,7 @@ def _combined(
     found = combine_groups(
         Groups.of(
             low + strata.means,
-            np.maximum(noise + drawn, noise / 2),
+            each_variance(strata),
             strata.people,
             reported.astype(float),
             vary,
@@ -588,13 +593,8 @@ def _varies(strata: Strata) -> float | None:
     """How much people's numbers vary, as far as it was estimated."""
     if strata.shares:
         return None
-    return float(strata.people @ (strata.second - strata.means**2)[:, 0] / strata.people.sum())
+    return float(strata.people @ strata.own[:, 0] / strata.people.sum())
 
 
 def _spread(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
-    """The estimated variance, at least half of what the noise of a valid distribution gives.
-
-    Where no report supports a value, the plain estimate of its variance would be zero.
-    """
-    noise, drawn = variance_parts(strata, method, pure)
-    return np.maximum(noise + drawn, noise / 2)
+    return with_least(*variance_parts(strata, method, pure))

@@ -19,74 +19,16 @@ for e_h. Biswas, Cormode and Maple's own variances of g and ĉ are in `personal.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..estimate import Floats
 from ..mechanism import PureMechanism
-
-
-class Noise(Protocol):
-    """C_h of each stratum, as diagonals and as matrices."""
-
-    def table(self) -> Floats:
-        """The diagonals, one row per stratum."""
-
-    def sum(self, weights: Floats) -> Floats:
-        """Diagonal of Σ a_h C_h."""
-
-    def matrix_sum(self, weights: Floats) -> Floats:
-        """Σ a_h C_h."""
-
-    def only(self, rows: NDArray[np.intp]) -> Noise:
-        """Of some strata."""
-
-
-@dataclass(frozen=True, eq=False)
-class AnyNoise:
-    """From a table of the diagonals and a function to the matrices."""
-
-    each: Floats
-    matrix: Callable[[int], Floats]
-
-    def table(self) -> Floats:
-        return self.each
-
-    def sum(self, weights: Floats) -> Floats:
-        return np.asarray(weights @ self.each)
-
-    def matrix_sum(self, weights: Floats) -> Floats:
-        return np.asarray(sum(a * self.matrix(h) for h, a in enumerate(weights.tolist())))
-
-    def only(self, rows: NDArray[np.intp]) -> Noise:
-        return AnyNoise(self.each[rows], lambda h: self.matrix(int(rows[h])))
-
-
-@dataclass(frozen=True, eq=False)
-class PureNoise:
-    """Of a pure mechanism, where C_h is linear in f_h, so that sums over strata need no table."""
-
-    mechanism: PureMechanism
-    means: Floats
-
-    def table(self) -> Floats:
-        return self.mechanism.variance(self.means, 1)
-
-    def sum(self, weights: Floats) -> Floats:
-        total = float(weights.sum())
-        return total * self.mechanism.variance(weights @ self.means / total, 1)
-
-    def matrix_sum(self, weights: Floats) -> Floats:
-        total = float(weights.sum())
-        return total * self.mechanism.covariance(weights @ self.means / total, 1)
-
-    def only(self, rows: NDArray[np.intp]) -> Noise:
-        return PureNoise(self.mechanism, self.means[rows])
+from .moments import KnownMeans, Means, Noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,10 +39,10 @@ class Strata:
     ----------
     rates, people : ndarray of shape (H,)
         π_h and n_h.
-    means : ndarray of shape (H, k)
+    answers : Means
         f_h.
-    second : ndarray of shape (H, k)
-        Diagonal of M_h; equal to the means for shares.
+    second : Means
+        Diagonal of M_h; the same for shares.
     noise : Noise
         C_h.
     inverse : ndarray of shape (H,)
@@ -113,8 +55,8 @@ class Strata:
 
     rates: Floats
     people: Floats
-    means: Floats
-    second: Floats
+    answers: Means
+    second: Means
     noise: Noise
     inverse: Floats
     shares: bool = True
@@ -131,12 +73,13 @@ class Strata:
         rows = every[which]
         if np.array_equal(rows, every):  # as a rule, and the tables may be long
             return self
+        answers = self.answers.only(rows)
         return replace(
             self,
             rates=self.rates[rows],
             people=self.people[rows],
-            means=self.means[rows],
-            second=self.second[rows],
+            answers=answers,
+            second=answers if self.second is self.answers else self.second.only(rows),
             noise=self.noise.only(rows),
             inverse=self.inverse[rows],
         )
@@ -146,9 +89,19 @@ class Strata:
         return replace(self, people=reported * inverse_rates(self.rates), size=size)
 
     @property
+    def means(self) -> Floats:
+        """f_h, one row per stratum."""
+        return self.answers.table
+
+    @property
+    def own(self) -> Floats:
+        """Diagonal of Σ_h, one row per stratum."""
+        return self.second.table - self.means**2
+
+    @property
     def mean(self) -> Floats:
         """The mean over all people."""
-        return np.asarray(self.people @ self.means / self.people.sum())
+        return np.asarray(self.answers.sum(self.people) / self.people.sum())
 
 
 def inverse_rates(rates: Floats) -> Floats:
@@ -167,29 +120,39 @@ def variance_parts(
 ) -> tuple[Floats, Floats]:
     """Variance of each value: what the noise of the reports adds, and what the draw of people."""
     if method in SUPPORT:
-        nobody = np.zeros_like(strata.means)
+        nobody = KnownMeans(np.zeros_like(strata.means))
         found, least = (
-            _support(replace(strata, means=means), method, _pure(pure), full=False)
-            for means in (strata.means, nobody)
+            _support(replace(strata, answers=answers), method, _pure(pure), full=False)
+            for answers in (strata.answers, nobody)
         )
         return least, found - least
     noise, drawn, what = _terms(strata, method)
     scale = _scale(strata, method)
-    if what == "own":
-        varies = drawn @ (strata.second - strata.means**2)
-    else:  # M_h about the centre, without a table of it for every stratum
-        centre = _centre(strata, method) if what == "about" else np.zeros(strata.means.shape[1])
-        varies = drawn @ strata.second - 2 * centre * (drawn @ strata.means)
-        varies += centre**2 * drawn.sum()
+    varies = drawn @ strata.own if what == "own" else strata.second.sum(drawn)
+    if what == "about":  # M_h about the centre, without a table of it for every stratum
+        centre, first = _centre(strata, method), varies
+        if strata.second is not strata.answers:
+            first = strata.answers.sum(drawn)
+        varies = varies - 2 * centre * first + centre**2 * drawn.sum()
     return strata.noise.sum(noise) / scale, varies / scale
 
 
-def each_variance(strata: Strata) -> tuple[Floats, Floats]:
-    """The same for each stratum's own estimate, one row per stratum."""
+def with_least(noise: Floats, drawn: Floats) -> Floats:
+    """An estimated variance from its two parts: at least half of what the noise adds.
+
+    Where no report supports a value, the plain estimate of its variance would be zero.
+    """
+    both = noise + drawn
+    return np.maximum(both, noise / 2, out=both)
+
+
+def each_variance(strata: Strata) -> Floats:
+    """Estimated variance of each stratum's own estimate, one row per stratum."""
     noise, drawn, _ = _terms(strata, "post-stratified")
-    scale = (strata.people**2)[:, None]
-    own = strata.second - strata.means**2
-    return noise[:, None] * strata.noise.table() / scale, drawn[:, None] * own / scale
+    scale = strata.people**2
+    return with_least(
+        strata.noise.table() * (noise / scale)[:, None], strata.own * (drawn / scale)[:, None]
+    )
 
 
 def covariance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
@@ -198,11 +161,11 @@ def covariance(strata: Strata, method: str, pure: PureMechanism | None) -> Float
         return _support(strata, method, _pure(pure), full=True)
     noise, drawn, what = _terms(strata, method)
     centre = _centre(strata, method)
-    total = np.diag(drawn @ strata.second)
+    total = np.diag(strata.second.sum(drawn))
     if what == "own":
         total -= (drawn[:, None] * strata.means).T @ strata.means
     if what == "about":
-        cross = np.outer(drawn @ strata.means, centre)
+        cross = np.outer(strata.answers.sum(drawn), centre)
         total += drawn.sum() * np.outer(centre, centre) - cross - cross.T
     return np.asarray((total + strata.noise.matrix_sum(noise)) / _scale(strata, method))
 
@@ -210,7 +173,7 @@ def covariance(strata: Strata, method: str, pure: PureMechanism | None) -> Float
 def _centre(strata: Strata, method: str) -> Floats:
     if method == "hajek":  # what the pooled estimate has as its expectation
         weights = strata.people * strata.rates
-        return np.asarray(weights @ strata.means / weights.sum())
+        return np.asarray(strata.answers.sum(weights) / weights.sum())
     return strata.mean
 
 

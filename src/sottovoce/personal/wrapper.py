@@ -43,6 +43,8 @@ def spoken_rows(silent: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
     """
     quiet = silent != 0
     places = np.flatnonzero(quiet)
+    if not places.size or places[0] == silent.size - places.size:
+        return slice(0, silent.size - places.size), places
     if places.size > _MOST_RUNS * 1024:
         return ~quiet, places
     starts, stops = np.append(0, places + 1), np.append(places, silent.size)

@@ -1,0 +1,151 @@
+"""Counts per bit position for each of several groups of rows, in one pass and without sorting.
+
+Every group has a counter of 8 bits for each bit of a row, eight to a word: adding a row takes one
+shift, mask and sum for each of its words. Counters are emptied before they can overflow. Where
+they are few, rows go to four sets of them in turn, so that a row does not wait for the one before,
+and after 4 · 255 rows, whatever their groups, all are moved to counters of 16 bits. Where they are
+many, each group's are emptied when it has 255 rows.
+
+Bit order: `kernels.bits`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from .vectors import add_bits, wide_vectors
+
+_SETS = 4
+_MOST = 255  # rows that counters of 8 bits can hold
+_SPILLS = 64  # times _SETS * _MOST is what counters of 16 bits can hold
+_FEW = 128  # words of all groups together whose counters stay in the first-level cache
+_LOW = np.uint64(0x00FF00FF00FF00FF)
+_ZERO = np.uint64(0)
+
+
+@njit(cache=True, nogil=True)
+def column_counts_by(rows, group, groups):
+    """One row of counts per group, or an empty array when a group is out of range.
+
+    `rows` is C-contiguous and 8-byte aligned.
+    """
+    last = group.dtype.type(0)
+    for i in range(group.size):
+        last = max(last, group[i])
+    if group.size and np.int64(last) >= groups:
+        return np.zeros((0, 0), np.int64)
+    if rows.shape[1] % 8:
+        rows = _in_whole_words(rows)
+    length = rows.shape[1] // 8
+    words = rows.reshape(rows.size).view(np.uint64)
+    counts = np.zeros((groups, 64 * length), np.int64)
+    if groups * length <= _FEW:
+        _few(words, group, groups, length, counts)
+    else:
+        _many(words, group, groups, length, counts)
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def _in_whole_words(rows):
+    """The rows with zeros after them, so that each fills whole words."""
+    n, width = rows.shape
+    wide = np.zeros((n, (width + 7) // 8 * 8), np.uint8)
+    wide[:, :width] = rows
+    return wide
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _add_rows(words, group, start, stop, groups, length, lanes):
+    for i in range(start, stop):
+        which = np.uintp(group[i]) + i % np.uintp(_SETS) * np.uintp(groups)
+        at = which * length * np.uintp(8)
+        for j in range(length):
+            add_bits(lanes, at + np.uintp(8) * j, words[i * length + j])
+
+
+@njit(cache=True, nogil=True)
+def _few(words, group, groups, length, counts):
+    wide_vectors()
+    size = groups * 8 * length
+    lanes = np.zeros(_SETS * size, np.uint64)
+    even, odd = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+    n, step = np.uintp(group.size), np.uintp(_SETS * _MOST)
+    start, spills = np.uintp(0), 0
+    while start < n:
+        stop = min(start + step, n)
+        if length == 1:  # the same call, compiled with a constant length
+            _add_rows(words, group, start, stop, groups, np.uintp(1), lanes)
+        elif length == 2:
+            _add_rows(words, group, start, stop, groups, np.uintp(2), lanes)
+        else:
+            _add_rows(words, group, start, stop, groups, np.uintp(length), lanes)
+        _spill(lanes, even, odd)
+        spills += 1
+        if spills == _SPILLS:
+            _release_wide(even, 0, counts)
+            _release_wide(odd, 1, counts)
+            spills = 0
+        start = stop
+    _release_wide(even, 0, counts)
+    _release_wide(odd, 1, counts)
+
+
+@njit(cache=True, nogil=True)
+def _spill(lanes, even, odd):
+    """Move counters of 8 bits to those of 16: bytes 0, 2, 4, 6 of each word, and the others."""
+    wide_vectors()
+    size = even.size
+    for k in range(size):
+        a, b, c, d = lanes[k], lanes[k + size], lanes[k + 2 * size], lanes[k + 3 * size]
+        even[k] += (a & _LOW) + (b & _LOW) + (c & _LOW) + (d & _LOW)
+        a, b, c, d = a >> np.uint64(8), b >> np.uint64(8), c >> np.uint64(8), d >> np.uint64(8)
+        odd[k] += (a & _LOW) + (b & _LOW) + (c & _LOW) + (d & _LOW)
+    lanes[:] = _ZERO
+
+
+@njit(cache=True, nogil=True)
+def _release_wide(lanes, first, counts):
+    """Add counters of 16 bits to `counts`; they stand for every second byte from `first` on."""
+    for g in range(counts.shape[0]):
+        for j in range(counts.shape[1] // 64):
+            for bit in range(8):
+                at = g * counts.shape[1] // 8 + 8 * j + bit
+                word = lanes[at]
+                for byte in range(first, 8, 2):
+                    counts[g, 64 * j + 8 * byte + bit] += np.int64(word & np.uint64(0xFFFF))
+                    word >>= np.uint64(16)
+                lanes[at] = _ZERO
+
+
+@njit(cache=True, nogil=True)
+def _many(words, group, groups, length, counts):
+    wide_vectors()
+    lanes = np.zeros(groups * 8 * length, np.uint64)
+    held = np.zeros(groups, np.uint8)
+    size = np.uintp(length)
+    for i in range(np.uintp(group.size)):
+        g = np.uintp(group[i])
+        at = g * size * np.uintp(8)
+        for j in range(size):
+            add_bits(lanes, at + np.uintp(8) * j, words[i * size + j])
+        held[g] += np.uint8(1)
+        if held[g] == _MOST:
+            _release(lanes, np.int64(at), counts[np.int64(g)])
+            held[g] = np.uint8(0)
+    for g in range(groups):
+        if held[g]:
+            _release(lanes, g * 8 * length, counts[g])
+
+
+@njit(cache=True, nogil=True)
+def _release(lanes, at, counts):
+    """Add the 8-bit counters of one group, which begin at lanes[at], to `counts`."""
+    for j in range(counts.size // 64):
+        for bit in range(8):
+            word = lanes[at + 8 * j + bit]
+            lanes[at + 8 * j + bit] = _ZERO
+            for byte in range(8):
+                counts[64 * j + 8 * byte + bit] += np.int64(word & np.uint64(255))
+                word >>= np.uint64(8)
