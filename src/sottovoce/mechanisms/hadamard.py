@@ -183,7 +183,8 @@ class HadamardResponse(LinearMechanism):
         own, other = p + s * self._outside, 2 * s * self._outside
         # A noisy estimate need not be a distribution; what it cannot be is taken off, so that
         # the plug-in variance is that of some distribution and never negative.
-        block = np.clip(np.bincount(self._block, f, minlength=self.blocks), 0, 1)[self._block]
+        shares = np.clip(np.bincount(self._block, f, minlength=self.blocks), 0, None)
+        block = (shares / max(shares.sum(), np.finfo(float).tiny))[self._block]
         second = (block * own + (1 - block) * other) / float(self._gap) ** 2
         result: Floats = (second - np.clip(f, 0, block)) / n
         return result
