@@ -21,6 +21,7 @@ from .errors import GuaranteeError, ParameterError
 MOST_EPSILON = 20.0
 
 LDP = "local differential privacy"
+LIP = "localised information privacy"
 _ADDS_UP = frozenset({LDP})
 
 ANY_CHANGE = "any two answers"
@@ -94,19 +95,30 @@ class Promise:
 
     def words(self, width: int = 79) -> str:
         """The promise in plain words, in lines of at most `width` characters."""
-        ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
-        belief = math.ceil(100 / (1 + 1 / ratio))
         delta = f", delta = {rounded_up(self.delta, 6)}" if self.delta else ""
-        unless = f", except with probability {rounded_up(self.delta, 6)}" if self.delta else ""
         parts = [
             f"epsilon = {rounded_up(self.epsilon, 6)}{delta}: {self.notion}",
             f"Protected: {self.unit}, against {self.against}.",
-            f"Meaning: for {self.neighbours}, anything seen is at most "
-            f"{rounded_up(ratio, 3)} times as likely under one as under the other. Someone who "
-            f"held both for equally likely ends at most {belief}% sure of one{unless}.",
+            self._meaning(),
             *(f"Assuming: {assumption}." for assumption in self.assuming),
         ]
         return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
+
+    def _meaning(self) -> str:
+        ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
+        most = rounded_up(ratio, 3)
+        if self.notion == LIP:
+            return (
+                f"Meaning: whatever is seen, {self.neighbours} is at most {most} times, and at "
+                f"least one {most}th, as likely as it was believed to be before."
+            )
+        belief = math.ceil(100 / (1 + 1 / ratio))
+        unless = f", except with probability {rounded_up(self.delta, 6)}" if self.delta else ""
+        return (
+            f"Meaning: for {self.neighbours}, anything seen is at most {most} times as likely "
+            "under one as under the other. Someone who held both for equally likely ends at most "
+            f"{belief}% sure of one{unless}."
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""

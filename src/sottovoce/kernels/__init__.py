@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
     from .subset import resize_subsets
+    from .table import KEEP, UNSURE, table_response
 
 _HOME = {
     "bernoulli": "bits",
@@ -33,9 +34,14 @@ _HOME = {
     "hash_support": "hashing",
     "resize_subsets": "subset",
     "window_response": "grid",
+    "KEEP": "table",
+    "UNSURE": "table",
+    "table_response": "table",
 }
 
 __all__ = [
+    "KEEP",
+    "UNSURE",
     "below",
     "bernoulli",
     "column_counts",
@@ -49,6 +55,7 @@ __all__ = [
     "place_truth",
     "resize_subsets",
     "settle",
+    "table_response",
     "walsh_hadamard",
     "window_response",
 ]

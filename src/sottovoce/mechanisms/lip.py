@@ -1,0 +1,273 @@
+"""Randomised response that knows a public prior: localised information privacy.
+
+Channel     Q(y|x) = κ (m_y + 1{x=y}),  m_y = max(P_y, 1 − E P_y) / (E − 1),  κ = 1 / (1 + Σ m_y)
+Estimate    f̂_y = (c_y / n − κ m_y) / κ
+Covariance  n Cov = [diag(λ) − Σ_x f_x Q_x Q_xᵀ] / κ²,   λ_y = κ (m_y + f_y)
+Guarantee   ε-LIP under the prior, and ln(1 + 1 / min m) ≤ 2ε of local differential privacy
+
+with E = e^ε. A prior known only inside a box gives m_y = max(hi_y, 1 − E lo_y) / (E − 1), which
+goes from the above to randomised response (lo = 0, hi = 1). The variants are in
+`mechanisms.prior_channels` and `mechanisms.prior_optimal`.
+
+Jiang, Li, Tandon, "Context-aware Data Aggregation with Localized Information Privacy". Its
+Theorem 2 breaks its own definition for skewed priors; it is the variant "jiang-theorem2", whose
+guarantee states what it really gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ..accounting.information import leakage, log_up
+from ..aggregate import Aggregate
+from ..domain import Domain, Label
+from ..errors import EstimateError, ParameterError
+from ..estimate import Estimate, Floats, bootstrap
+from ..guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
+from ..guarantee import LIP as LIP_NOTION
+from ..mechanism import SEEDED, TINY, Method
+from .drawn import ChannelMechanism
+from .prior import Prior
+from .prior_channels import IntegerChannel, designed, exact_lip
+from .prior_estimates import checked_sd, posterior, posterior_means, shrunk
+from .prior_optimal import a_optimal, mmse_optimal
+from .registry import register
+
+VARIANTS = (
+    "optimal",
+    "symmetric",
+    "opt-ldp",
+    "context-free-ldp",
+    "jiang-theorem2",
+    "mmse-optimal",
+    "a-optimal",
+)
+_LOCAL = ("opt-ldp", "context-free-ldp")
+_MOST_VALUES = 1 << 14
+_UNARY = (
+    "one bit per value is not offered: bits of one answer are not independent, so each bit's LIP "
+    "level bounds nothing, and two of them change with the answer (accounting.information."
+    "unary_level adds them up); 'optimal' sends one report for all values"
+)
+
+
+@register("lip")
+@dataclass(frozen=True, init=False)
+class LIP(ChannelMechanism):
+    """Randomised response that uses what is publicly known of the answers beforehand.
+
+    Parameters
+    ----------
+    domain : Domain, Attribute, int or sequence, optional
+        The public values; may be left out where the prior names them.
+    epsilon : float
+        Bound on how much a report changes the belief in any answer, as a log ratio.
+    prior : mapping, sequence or float, optional
+        Public probabilities of the values; a single number is that of "yes" against "no".
+    prior_low, prior_high : sequence or mapping, optional
+        Bounds between which the prior is known to lie. Without any prior everything is possible,
+        and this is randomised response.
+    variant : str
+        One of "optimal", "symmetric", "opt-ldp", "context-free-ldp", "jiang-theorem2",
+        "mmse-optimal" and "a-optimal".
+
+    Examples
+    --------
+    >>> m = LIP(prior={"infected": 0.1, "not": 0.9}, epsilon=1.0)
+    >>> [round(promise.epsilon, 3) for promise in m.guarantee.promises]
+    [1.0, 1.212]
+    """
+
+    prior: tuple[float, ...] | None = None
+    prior_low: tuple[float, ...] | None = None
+    prior_high: tuple[float, ...] | None = None
+    variant: str = "optimal"
+
+    extras: ClassVar[tuple[str, ...]] = ("prior", "prior_low", "prior_high", "variant")
+    needs_more: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label] | None = None,
+        *,
+        epsilon: float,
+        prior: Any = None,
+        prior_low: Any = None,
+        prior_high: Any = None,
+        variant: str = "optimal",
+        study: bytes | None = None,
+    ) -> None:
+        values, known = Prior.of(domain, prior, prior_low, prior_high)
+        if variant not in VARIANTS:
+            unary = f". {_UNARY}" if variant == "unary" else ""
+            raise ParameterError(
+                f"there is no variant {variant!r}; available: {', '.join(map(repr, VARIANTS))}"
+                + unary
+            )
+        for key, value in {
+            "prior": known.point,
+            "prior_low": None if known.point or known.free else known.low,
+            "prior_high": None if known.point or known.free else known.high,
+            "variant": variant,
+        }.items():
+            object.__setattr__(self, key, value)
+        super().__init__(values, epsilon=epsilon, study=study)
+
+    def validate(self) -> None:
+        super().validate()
+        if self.domain.size > _MOST_VALUES:
+            raise ParameterError(
+                f"{self.domain.size} values; a prior is used for at most {_MOST_VALUES:,}"
+            )
+        if self.variant not in ("optimal", *_LOCAL) and self.prior is None:
+            raise ParameterError(f"variant {self.variant!r} needs the prior itself, not bounds")
+        self.integers  # noqa: B018, refuses what cannot be drawn
+
+    # --- what it is -----------------------------------------------------------------------------
+
+    @cached_property
+    def known(self) -> Prior:
+        """What is known of the answers."""
+        return Prior.of(self.domain, self.prior, self.prior_low, self.prior_high)[1]
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        given = {"prior": self.prior, "prior_low": self.prior_low, "prior_high": self.prior_high}
+        said = {key: list(value) for key, value in given.items() if value is not None}
+        return {**super().parameters, **said, "variant": self.variant}
+
+    @cached_property
+    def integers(self) -> IntegerChannel:
+        """Q(y|x) 2^128, as it is drawn."""
+        if self.variant == "mmse-optimal":
+            return mmse_optimal(self.epsilon, self.known.exact)
+        if self.variant == "a-optimal":
+            return a_optimal(self.epsilon, self.known.exact)
+        return designed(self.variant, self.epsilon, *self.known.bounds)
+
+    @property
+    def centre(self) -> Floats:
+        """The prior, or the middle of what is known of it."""
+        return np.array(self.known.middle)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the prior makes of a report, and what holds without it."""
+        public = (WHO_ANSWERED,) * (self.domain.missing == "public")
+        assuming = (OWN_DEVICE, *public)
+        free = Promise(LDP, self.ldp_epsilon, assuming=assuming)
+        if self.variant in _LOCAL or self.known.free:
+            return Guarantee((free,))
+        believed = Promise(
+            LIP_NOTION,
+            self.lip_epsilon,
+            neighbours="any answer",
+            assuming=(*assuming, self.known.words),
+        )
+        return Guarantee((believed, free))
+
+    @cached_property
+    def lip_epsilon(self) -> float:
+        """The level under the stated prior: as asked for, but for a published channel its own."""
+        if self.variant != "jiang-theorem2":
+            return self.epsilon
+        return log_up(exact_lip(self.integers, [self.known.exact]))
+
+    @cached_property
+    def ldp_epsilon(self) -> float:
+        """The level that holds whatever the prior is."""
+        if self.variant in _LOCAL or self.known.free:
+            return self.epsilon
+        law = self.integers
+        if not law.rows:
+            return log_up(1 + Fraction(law.keep, min(law.rest)))
+        columns = zip(*law.rows, strict=True)
+        return log_up(max(Fraction(max(column), min(column)) for column in columns))
+
+    @property
+    def leakage(self) -> float:
+        """Mutual information of answer and report at the prior, in nats."""
+        return leakage(self.matrix, self.centre)
+
+    @property
+    def methods(self) -> Mapping[str, Method]:
+        found = {
+            "unbiased": Method("inverse of the channel", biased=False),
+            "mle": Method("maximum likelihood", biased=True),
+            "mmse": Method("Jiang et al., section IV: posterior means at the prior", biased=True),
+            "shrunk": Method("drawn to the prior as its stated error says", biased=True),
+        }
+        if self.prior is None:
+            found = {name: found[name] for name in ("unbiased", "mle")}
+        if not self.invertible:
+            found = {name: found[name] for name in ("mmse", "mle")}
+        if self.variant == "opt-ldp" and "mmse" in found:
+            found = {"mmse": found["mmse"], **found}
+        return found
+
+    # --- what the analyst does -------------------------------------------------------------------
+
+    def estimate(
+        self, aggregate: Aggregate, *, method: str | None = None, prior_sd: float | None = None
+    ) -> Estimate:
+        """The analyst's side: shares with their error.
+
+        Parameters
+        ----------
+        method : str, optional
+            One of `methods`. "mmse" and "shrunk" lean on the prior and are wrong by as much as it
+            is wrong; use them only if you vouch for it.
+        prior_sd : float, optional
+            For "shrunk": how far the true shares may be from the prior, as a standard deviation.
+        """
+        self.accept(aggregate, Aggregate)
+        name = self.chosen(method)
+        if (prior_sd is not None) != (name == "shrunk"):
+            raise ParameterError(
+                "prior_sd goes with method='shrunk', and that needs it: how far the true shares "
+                "may be from the prior, such as prior_sd=0.02"
+            )
+        if name in ("unbiased", "mle") and self.invertible:
+            return super().estimate(aggregate, method=name)
+        if aggregate.n == 0:
+            raise EstimateError("there are no reports, so there is nothing to estimate")
+        guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
+        common: dict[str, Any] = {
+            "n": aggregate.n,
+            "labels": self.domain.labels,
+            "name": getattr(self.domain, "name", ""),
+            "guarantee": guarantee,
+            "method": name,
+            "biased": True,
+        }
+        n, counts = aggregate.n, aggregate.tables[self.table]
+        if name == "mle":
+            fit = self.maximise(counts, n)
+            spread = partial(bootstrap, fit.values, partial(self.maximised_again, n), 20)
+            return Estimate(
+                fit.values, spread, error_from="bootstrap", converged=fit.converged, **common
+            )
+        if name == "mmse":
+            values, variance = posterior_means(self.centre, self.matrix, self._score, counts / n, n)
+        else:
+            sd, u = checked_sd(prior_sd), self.debias(counts, n)
+            values, variance = shrunk(u, self.centre, self.variance(self.centre, n), sd, n)
+        return Estimate(values, variance, assuming=self.known.vouched, **common)
+
+    def mmse_error(self) -> float:
+        """Expected squared error of one person's posterior mean, total over the values.
+
+        Σ_x P_x − Σ_y λ_y Σ_x P(x|y)²; for two values twice the error of their common number.
+        """
+        seen = self.centre @ self.matrix
+        return float(1 - seen @ (posterior(self.centre, self.matrix) ** 2).sum(axis=0))
+
+    def tiny(self) -> Self:
+        domain = Domain(min(self.domain.size, TINY))
+        return replace(self, domain=domain, **self.known.first(domain.size))

@@ -1,0 +1,132 @@
+"""Channels for answers with a known prior, in whole numbers out of 2^128.
+
+Most have the form Q(y|x) = κ (m_y + 1{x=y}): keep the answer with probability κ, else draw a
+value with weights m_y. With E = e^ε and the prior only known as lo ≤ P ≤ hi,
+
+optimal           m_y = max(hi_y, 1 − E lo_y) / (E − 1),  κ = 1 / (1 + Σ m_y)
+symmetric         two values: flip with q = (1 − a) / (E + 1 − 2a),  a = min(P_0, P_1)
+jiang-theorem2    m_y = P_y / (E − 1),  κ = 1 − 1/E: published; leaks more for skewed priors
+opt-ldp, context-free-ldp    randomised response, m_y = 1 / (E − 1)
+
+Rounding is always towards less information. Jiang, Li, Tandon, "Context-aware Data Aggregation
+with Localized Information Privacy", Theorem 2 and Propositions 3 and 4; the optimal form holds
+for every prior and any number of values, where Theorem 2 needs 1/(E+1) ≤ P ≤ E/(E+1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..randomness import BITS, exp
+
+WHOLE = 1 << BITS
+_CELLS = 1 << 16
+_CELL_SIZE = WHOLE // _CELLS
+
+
+@dataclass(frozen=True)
+class IntegerChannel:
+    """Q(y|x) 2^128: `rest[y]` for all x and `keep` more for y = x, or `rows[x][y]`."""
+
+    keep: int
+    rest: tuple[int, ...] = ()
+    rows: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def outputs(self) -> int:
+        """How many different reports there are."""
+        return len(self.rest) if self.rest else len(self.rows[0])
+
+    def law(self, x: int) -> tuple[Fraction, ...]:
+        """Q(·|x), exactly."""
+        if self.rows:
+            return tuple(Fraction(cell, WHOLE) for cell in self.rows[x])
+        return tuple(
+            Fraction(cell + self.keep * (x == y), WHOLE) for y, cell in enumerate(self.rest)
+        )
+
+    def intervals(self) -> list[list[tuple[int, int]]]:
+        """Per row of a drawing table: (report, size) of each interval; -1 keeps the answer."""
+        if self.rows:
+            return [list(enumerate(row)) for row in self.rows]
+        return [[(-1, self.keep), *enumerate(self.rest)]]
+
+
+def mixing(shares: Sequence[Fraction]) -> IntegerChannel:
+    """The most informative channel Q = κ (m_y + 1{x=y}) in 128 bits, for weights m."""
+    total = 1 + sum(shares)
+    keep = math.floor(Fraction(WHOLE - 2 * len(shares) - 2) / total)
+    rest = [math.ceil(keep * share) + 1 for share in shares]  # never less noise than asked for
+    rest[0] += WHOLE - keep - sum(rest)
+    return IntegerChannel(keep, tuple(rest))
+
+
+@lru_cache(maxsize=256)
+def designed(
+    variant: str, epsilon: float, low: tuple[Fraction, ...], high: tuple[Fraction, ...]
+) -> IntegerChannel:
+    """The channel of a variant that needs no optimisation."""
+    power = exp(epsilon)
+    d = len(low)
+    if variant in ("opt-ldp", "context-free-ldp"):
+        return mixing([1 / (power - 1)] * d)
+    if variant == "optimal":
+        return mixing(
+            [max(hi, 1 - power * lo) / (power - 1) for lo, hi in zip(low, high, strict=True)]
+        )
+    if variant == "jiang-theorem2":
+        return mixing([p / (power - 1) for p in low])
+    if d != 2:
+        raise ParameterError(f"variant 'symmetric' is for two values; {d} were given")
+    a = min(low)
+    flip = min((1 - a) / (power + 1 - 2 * a), Fraction(1, 2))
+    return mixing([flip / (1 - 2 * flip)] * 2) if flip < Fraction(1, 2) else _silent()
+
+
+def _silent() -> IntegerChannel:
+    raise ParameterError("the prior leaves nothing to be said; one value has all of it")
+
+
+def exact_lip(channel: IntegerChannel, priors: Sequence[Sequence[Fraction]]) -> Fraction:
+    """max Q(y|x)/λ_y and λ_y/Q(y|x) over all x, y and the given priors, in fractions."""
+    rows = [channel.law(x) for x in range(len(priors[0]))]
+    worst = Fraction(1)
+    for column in zip(*rows, strict=True):
+        for prior in priors:
+            seen = sum((p * q for p, q in zip(prior, column, strict=True)), Fraction(0))
+            if seen == 0 or min(column) == 0:
+                raise ParameterError("a report that some answers can never give tells them apart")
+            worst = max(worst, max(column) / seen, seen / min(column))
+    return worst
+
+
+def drawing_tables(
+    channel: IntegerChannel,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """(table, upper, lower, labels) for `kernels.table_response`."""
+    from .. import kernels
+
+    rows = channel.intervals()
+    many = len(rows[0])
+    table = np.full((len(rows), _CELLS), kernels.UNSURE, np.uint16)
+    upper = np.empty((len(rows), many - 1), np.uint64)
+    lower = np.empty((len(rows), many - 1), np.uint64)
+    labels = np.empty((len(rows), many), np.uint16)
+    for r, row in enumerate(rows):
+        start = 0
+        for k, (report, size) in enumerate(row):
+            label = kernels.KEEP if report < 0 else np.uint16(report)
+            end = start + size
+            table[r, -(-start // _CELL_SIZE) : end // _CELL_SIZE] = label
+            labels[r, k] = label
+            if k < many - 1:
+                upper[r, k], lower[r, k] = end >> 64, end & (2**64 - 1)
+            start = end
+    return table, upper, lower, labels
