@@ -178,14 +178,17 @@ class Guarantee:
         return self.promises[0]
 
     def __add__(self, other: Guarantee) -> Guarantee:
-        """What is promised to someone whose answer is released under both (basic composition)."""
+        """What is promised to someone whose answer is released under both (basic composition).
+
+        A promise under a prior does not add up; it is left out where another one remains.
+        """
         if not isinstance(other, Guarantee):
             return NotImplemented
         for side in (self, other):
             if not side.promises:
                 return Guarantee.none(side.reason)
-        mine = {promise.subject: promise for promise in self.promises}
-        theirs = {promise.subject: promise for promise in other.promises}
+        mine = {promise.subject: promise for promise in self._adding_up()}
+        theirs = {promise.subject: promise for promise in other._adding_up()}
         if mine.keys() != theirs.keys():
             strange = sorted(mine.keys() ^ theirs.keys())[0]
             raise GuaranteeError(
@@ -201,17 +204,28 @@ class Guarantee:
             raise ParameterError(f"releases is {releases!r}; it must be a whole number from 1 on")
         if releases == 1 or not self.promises:
             return self
-        twice = self + self  # refuses what does not add up
+        once = self._adding_up()
+        for promise in once:
+            _added(promise, promise)  # refuses what does not add up
+        many = {
+            promise: replace(
+                promise,
+                epsilon=_times_up(promise.epsilon, releases),
+                delta=min(1.0, _times_up(promise.delta, releases)),
+            )
+            for promise in once
+        }
+        free = min((p.epsilon for p in many.values() if p.notion == LDP), default=math.inf)
         return Guarantee(
             tuple(
-                replace(
-                    both,
-                    epsilon=_times_up(once.epsilon, releases),
-                    delta=min(1.0, _times_up(once.delta, releases)),
-                )
-                for once, both in zip(self.promises, twice.promises, strict=True)
+                many.get(promise) or _repeated_lip(promise, releases, free)
+                for promise in self.promises
             )
         )
+
+    def _adding_up(self) -> tuple[Promise, ...]:
+        """The promises that add up, or all if none does, for the error to name them."""
+        return tuple(p for p in self.promises if p.notion in _ADDS_UP) or self.promises
 
     def about(self, unit: str, neighbours: str) -> Guarantee:
         """The same promises about a larger unit, for example all answers of one person."""
@@ -263,6 +277,15 @@ def _added(a: Promise, b: Promise) -> Promise:
         delta=min(1.0, _sum_up(a.delta, b.delta)),
         assuming=tuple(dict.fromkeys(a.assuming + b.assuming)),
     )
+
+
+def _repeated_lip(promise: Promise, releases: int, free: float) -> Promise:
+    """k reports of an ε-LIP channel: min((2k − 1) ε, k ε_LDP), not kε.
+
+    The ratio of k reports is at most e^kε, and their average over the prior at least e^−(k−1)ε.
+    """
+    epsilon = min(_times_up(promise.epsilon, 2 * releases - 1), free)
+    return replace(promise, epsilon=epsilon)
 
 
 def rounded_up(value: float, digits: int) -> str:

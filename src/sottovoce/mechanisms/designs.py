@@ -21,7 +21,7 @@ def designs(requirement: Requirement) -> Iterator[Design]:
     """One design per mechanism that fits the question, with its unknown worked out."""
     for kind in REGISTRY.values():
         numeric = issubclass(kind, NumericMechanism)
-        if numeric == (requirement.bounds is None):
+        if not kind.compared or numeric == (requirement.bounds is None):
             continue
         question: Any = requirement.bounds if numeric else requirement.d
         design = _design(requirement, partial(_make, kind, question))

@@ -90,7 +90,8 @@ class LIP(ChannelMechanism):
     variant: str = "optimal"
 
     extras: ClassVar[tuple[str, ...]] = ("prior", "prior_low", "prior_high", "variant")
-    needs_more: ClassVar[bool] = True
+    compared: ClassVar[bool] = False
+    shown: ClassVar[str | None] = "mle"
 
     def __init__(
         self,

@@ -299,7 +299,8 @@ class Levels(Wrapper):
                 continue
             try:
                 with parts_may_be_useless():
-                    found[name] = mechanism.estimate(part)
+                    own = "unbiased" if "unbiased" in mechanism.methods else None
+                    found[name] = mechanism.estimate(part, method=own)
             except EstimateError as error:
                 raise EstimateError(f"level {name!r}: {error}") from error
         return found
