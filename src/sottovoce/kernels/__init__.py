@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
     from .subset import resize_subsets
-    from .table import KEEP, UNSURE, table_response
+    from .table import KEEP, table_response
 
 _HOME = {
     "bernoulli": "bits",
@@ -35,13 +35,11 @@ _HOME = {
     "resize_subsets": "subset",
     "window_response": "grid",
     "KEEP": "table",
-    "UNSURE": "table",
     "table_response": "table",
 }
 
 __all__ = [
     "KEEP",
-    "UNSURE",
     "below",
     "bernoulli",
     "column_counts",

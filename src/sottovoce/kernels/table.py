@@ -1,64 +1,64 @@
-"""Draws from any small channel by a table over 16 random bits."""
+"""Draws from any small channel by a table of pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 from numba import njit
 
-KEEP = np.uint16(65_534)
-UNSURE = np.uint16(65_535)
-_BLOCK = 4096
-_CELL = np.uint64(48)
-_REST = np.uint64(16)
+KEEP = np.uint32(1 << 16)
+_BLOCK = 1024
+_ONE = np.uint64(1)
+_TWO = np.uint64(2)
+_FLAG = np.uint64(16)
+_HALF = np.uint64(32)
+_SIGN = np.uint64(63)
 
 
 @njit(cache=True, nogil=True)
-def _search(high, low, upper, lower):
-    """How many of the rising 128-bit bounds are at most (high, low)."""
-    first, last = 0, upper.size
-    while first < last:
-        middle = (first + last) // 2
-        if upper[middle] < high or (upper[middle] == high and lower[middle] <= low):
-            first = middle + 1
-        else:
-            last = middle
-    return first
-
-
-@njit(cache=True, nogil=True)
-def table_response(words, codes, table, upper, lower, labels, out, extra, used):
+def table_response(words, codes, bounds, upper, lower, labels, out, extra, used):
     """One report per code; returns (done, extra words used).
 
-    `table[row, w]` is the report that all 128-bit numbers with the top bits w stand for, KEEP for
-    the code itself, or UNSURE where a bound falls among them: then 112 more bits decide. There is
-    one row for every code, or a single one for all. `upper` and `lower` are the bounds of each
-    row, `labels` the reports between them. How many words are used depends on w alone.
+    A number below 2^128 stands for a report: its first bits choose a cell, and its others are
+    compared with the cell's bound; below it the report is labels[2 cell + 1], else labels[2 cell].
+    A word holds the first 32 bits. Where they are those of the bound, 96 more decide, so that how
+    many words are used depends on the first word alone. `bounds` has the bounds' parts within the
+    word, `upper` and `lower` the next 64 and 32 bits. The label KEEP stands for the code itself.
+    There is one row of cells for every code, or a single one for all.
     """
-    rows = table.shape[0]
+    rows, cells = bounds.shape
+    first, label_of = bounds.reshape(rows * cells), labels.reshape(rows * cells * 2)
+    stride = np.uint64(cells if rows > 1 else 0)
+    shift = np.uint64(32)
+    while cells > 1:
+        cells >>= 1
+        shift -= _ONE
+    low = (_ONE << shift) - _ONE
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
-        unsure = 0
-        if rows == 1:
-            single = table[0]
-            for i in range(start, stop):
-                found = single[words[i]]
-                out[i] = codes[i] if found == KEEP else found
-                unsure += found == UNSURE
-        else:
-            for i in range(start, stop):
-                found = table[codes[i], words[i]]
-                out[i] = found
-                unsure += found == UNSURE
-        if unsure == 0:
+        tied = np.uint64(0)
+        # No branch on what is drawn: it could not be predicted.
+        for i in range(start, stop):
+            word, code = np.uint64(words[i]), np.uint64(codes[i])
+            at = (word >> shift) + code * stride
+            gap = (word & low) - np.uint64(first[at])
+            label = np.uint64(label_of[at * _TWO + (gap >> _SIGN)])
+            out[i] = label + code * (label >> _FLAG)
+            tied |= (gap - _ONE) & ~gap  # its first bit is set where the gap is zero
+        if tied >> _SIGN == 0:
             continue
         for i in range(start, stop):
-            row = 0 if rows == 1 else np.int64(codes[i])
-            if table[row, words[i]] != UNSURE:
+            word, code = np.uint64(words[i]), np.uint64(codes[i])
+            at = (word >> shift) + code * stride
+            if word & low != first[at]:
                 continue
             if used + 2 > extra.size:
                 return i, used
-            high = (np.uint64(words[i]) << _CELL) | (extra[used] >> _REST)
-            found = labels[row, _search(high, extra[used + 1], upper[row], lower[row])]
-            out[i] = codes[i] if found == KEEP else found
+            row, cell = np.int64(at) // bounds.shape[1], np.int64(at) % bounds.shape[1]
+            more, most = extra[used], extra[used + 1] >> _HALF
+            below = more < upper[row, cell] or (
+                more == upper[row, cell] and most < lower[row, cell]
+            )
+            label = np.uint64(label_of[at * _TWO + np.uint64(below)])
+            out[i] = label + code * (label >> _FLAG)
             used += 2
     return out.size, used

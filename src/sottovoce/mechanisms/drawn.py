@@ -1,4 +1,4 @@
-"""Mechanisms given by a table of probabilities, drawn exactly from 16 bits at a time."""
+"""Mechanisms given by a table of probabilities, drawn exactly from 32 bits at a time."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class ChannelMechanism(LinearMechanism):
         def step(words: Any, part: slice, extra: Any, used: int) -> Any:
             return kernels.table_response(words, codes[part], *tables, out[part], extra, used)
 
-        draws.each(codes.size, np.uint16, step)
+        draws.each(codes.size, np.uint32, step)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         counts: NDArray[np.int64] = kernels.histogram(reports.columns["value"], self.cells)

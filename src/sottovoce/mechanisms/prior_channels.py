@@ -27,8 +27,7 @@ from ..errors import ParameterError
 from ..randomness import BITS, exp
 
 WHOLE = 1 << BITS
-_CELLS = 1 << 16
-_CELL_SIZE = WHOLE // _CELLS
+_BEYOND = BITS - 32  # bits of a number that the first random word does not hold
 
 
 @dataclass(frozen=True)
@@ -110,23 +109,38 @@ def exact_lip(channel: IntegerChannel, priors: Sequence[Sequence[Fraction]]) -> 
 def drawing_tables(
     channel: IntegerChannel,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(table, upper, lower, labels) for `kernels.table_response`."""
+    """(bounds, upper, lower, labels) for `kernels.table_response`, exact to the last bit."""
     from .. import kernels
 
     rows = channel.intervals()
-    many = len(rows[0])
-    table = np.full((len(rows), _CELLS), kernels.UNSURE, np.uint16)
-    upper = np.empty((len(rows), many - 1), np.uint64)
-    lower = np.empty((len(rows), many - 1), np.uint64)
-    labels = np.empty((len(rows), many), np.uint16)
+    bits = max(1, (len(rows[0]) - 1).bit_length())
+    shape = (len(rows), 1 << bits)
+    bounds, upper, lower = (np.empty(shape, t) for t in (np.uint32, np.uint64, np.uint64))
+    labels = np.empty((len(rows), 2 << bits), np.uint32)
     for r, row in enumerate(rows):
-        start = 0
-        for k, (report, size) in enumerate(row):
-            label = kernels.KEEP if report < 0 else np.uint16(report)
-            end = start + size
-            table[r, -(-start // _CELL_SIZE) : end // _CELL_SIZE] = label
-            labels[r, k] = label
-            if k < many - 1:
-                upper[r, k], lower[r, k] = end >> 64, end & (2**64 - 1)
-            start = end
-    return table, upper, lower, labels
+        for cell, (bound, report, other) in enumerate(pairs(row, bits)):
+            bounds[r, cell] = bound >> _BEYOND
+            upper[r, cell] = bound >> 32 & (2**64 - 1)
+            lower[r, cell] = bound & (2**32 - 1)
+            labels[r, 2 * cell + 1] = kernels.KEEP if report < 0 else report
+            labels[r, 2 * cell] = kernels.KEEP if other < 0 else other
+    return bounds, upper, lower, labels
+
+
+def pairs(row: Sequence[tuple[int, int]], bits: int) -> list[tuple[int, int, int]]:
+    """Outcomes of exact sizes as 2^bits equal cells of at most two each: (bound, one, other).
+
+    Walker's alias method (Vose 1991): a cell takes all of an outcome that does not fill it, and
+    the rest of the cell from one that does.
+    """
+    cell = WHOLE >> bits
+    outcomes = [*row, *[(row[0][0], 0)] * ((1 << bits) - len(row))]
+    small = [(report, size) for report, size in outcomes if size < cell]
+    large = [(report, size) for report, size in outcomes if size >= cell]
+    made = []
+    while small:
+        (report, size), (other, rest) = small.pop(), large.pop()
+        made.append((size, report, other))
+        left = rest - (cell - size)
+        (small if left < cell else large).append((other, left))
+    return made + [(cell, report, report) for report, _ in large]
