@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import ParameterError, SottovoceError
-from .guarantee import Promise
+from .guarantee import LIP, Promise
 from .mechanism import LinearMechanism, Mechanism
 from .mechanisms.numeric import NumericMechanism
 from .report import Reports
@@ -125,7 +125,7 @@ def audit(
     inputs : sequence, optional
         Answers to tell apart; by default up to four spread over the domain.
     promise : Promise, optional
-        The promise to test; by default each of the mechanism's own.
+        The promise to test; by default each of the mechanism's own, but those under a prior.
     outcomes : callable, optional
         ``outcomes(reports, x, x')`` turns reports into one number, text or row per report; by
         default what tells the two answers apart for our mechanisms, and the report itself
@@ -291,6 +291,10 @@ def _inputs(mechanism: Any, inputs: Sequence[Any] | None) -> Sequence[Any]:
 
 def _promises(mechanism: Any, promise: Promise | None) -> tuple[Promise, ...]:
     if promise is not None:
+        if promise.notion == LIP:
+            raise ParameterError(
+                "two answers say nothing of a promise under a prior; audit the one without it"
+            )
         return (promise,)
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(
@@ -298,7 +302,7 @@ def _promises(mechanism: Any, promise: Promise | None) -> tuple[Promise, ...]:
         )
     if not mechanism.guarantee.promises:
         raise ParameterError(f"nothing is promised ({mechanism.guarantee.reason})")
-    return mechanism.guarantee.promises
+    return tuple(p for p in mechanism.guarantee.promises if p.notion != LIP)
 
 
 def _check(mechanism: Any, trials: int, confidence: float) -> None:

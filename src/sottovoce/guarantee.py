@@ -95,30 +95,25 @@ class Promise:
 
     def words(self, width: int = 79) -> str:
         """The promise in plain words, in lines of at most `width` characters."""
+        ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
+        belief = math.ceil(100 / (1 + 1 / ratio))
         delta = f", delta = {rounded_up(self.delta, 6)}" if self.delta else ""
+        unless = f", except with probability {rounded_up(self.delta, 6)}" if self.delta else ""
         parts = [
             f"epsilon = {rounded_up(self.epsilon, 6)}{delta}: {self.notion}",
             f"Protected: {self.unit}, against {self.against}.",
-            self._meaning(),
+            f"Meaning: for {self.neighbours}, anything seen is at most "
+            f"{rounded_up(ratio, 3)} times as likely under one as under the other. Someone who "
+            f"held both for equally likely ends at most {belief}% sure of one{unless}.",
             *(f"Assuming: {assumption}." for assumption in self.assuming),
         ]
-        return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
-
-    def _meaning(self) -> str:
-        ratio = math.exp(self.epsilon) if self.epsilon < 700 else math.inf
-        most = rounded_up(ratio, 3)
         if self.notion == LIP:
-            return (
-                f"Meaning: whatever is seen, {self.neighbours} is at most {most} times, and at "
-                f"least one {most}th, as likely as it was believed to be before."
+            times = rounded_up(ratio, 3)
+            parts[2] = (
+                f"Meaning: whatever is seen, {self.neighbours} stays between 1/{times} and {times} "
+                "times as likely as before, for someone who believed what is assumed here."
             )
-        belief = math.ceil(100 / (1 + 1 / ratio))
-        unless = f", except with probability {rounded_up(self.delta, 6)}" if self.delta else ""
-        return (
-            f"Meaning: for {self.neighbours}, anything seen is at most {most} times as likely "
-            "under one as under the other. Someone who held both for equally likely ends at most "
-            f"{belief}% sure of one{unless}."
-        )
+        return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
@@ -187,8 +182,11 @@ class Guarantee:
         for side in (self, other):
             if not side.promises:
                 return Guarantee.none(side.reason)
-        mine = {promise.subject: promise for promise in self._adding_up()}
-        theirs = {promise.subject: promise for promise in other._adding_up()}
+        mine, theirs = (
+            {p.subject: p for p in side.promises if p.notion != LIP}
+            or {p.subject: p for p in side.promises}
+            for side in (self, other)
+        )
         if mine.keys() != theirs.keys():
             strange = sorted(mine.keys() ^ theirs.keys())[0]
             raise GuaranteeError(
@@ -204,28 +202,22 @@ class Guarantee:
             raise ParameterError(f"releases is {releases!r}; it must be a whole number from 1 on")
         if releases == 1 or not self.promises:
             return self
-        once = self._adding_up()
-        for promise in once:
-            _added(promise, promise)  # refuses what does not add up
-        many = {
-            promise: replace(
-                promise,
-                epsilon=_times_up(promise.epsilon, releases),
-                delta=min(1.0, _times_up(promise.delta, releases)),
-            )
-            for promise in once
-        }
-        free = min((p.epsilon for p in many.values() if p.notion == LDP), default=math.inf)
-        return Guarantee(
-            tuple(
-                many.get(promise) or _repeated_lip(promise, releases, free)
-                for promise in self.promises
-            )
-        )
+        for promise in self.promises:
+            if promise.notion != LIP:
+                _added(promise, promise)  # refuses what does not add up
+        return Guarantee(tuple(self._repeated(promise, releases) for promise in self.promises))
 
-    def _adding_up(self) -> tuple[Promise, ...]:
-        """The promises that add up, or all if none does, for the error to name them."""
-        return tuple(p for p in self.promises if p.notion in _ADDS_UP) or self.promises
+    def _repeated(self, promise: Promise, k: int) -> Promise:
+        """k ε; under a prior min((2k − 1) ε, k ε_LDP).
+
+        There k reports are at most e^kε times as likely, and on average at least e^−(k−1)ε times.
+        """
+        epsilon = _times_up(promise.epsilon, 2 * k - 1 if promise.notion == LIP else k)
+        for free in self.promises:
+            same = (free.unit, free.against) == (promise.unit, promise.against)
+            if promise.notion == LIP and free.notion == LDP and not free.delta and same:
+                epsilon = min(epsilon, _times_up(free.epsilon, k))
+        return replace(promise, epsilon=epsilon, delta=min(1.0, _times_up(promise.delta, k)))
 
     def about(self, unit: str, neighbours: str) -> Guarantee:
         """The same promises about a larger unit, for example all answers of one person."""
@@ -277,15 +269,6 @@ def _added(a: Promise, b: Promise) -> Promise:
         delta=min(1.0, _sum_up(a.delta, b.delta)),
         assuming=tuple(dict.fromkeys(a.assuming + b.assuming)),
     )
-
-
-def _repeated_lip(promise: Promise, releases: int, free: float) -> Promise:
-    """k reports of an ε-LIP channel: min((2k − 1) ε, k ε_LDP), not kε.
-
-    The ratio of k reports is at most e^kε, and their average over the prior at least e^−(k−1)ε.
-    """
-    epsilon = min(_times_up(promise.epsilon, 2 * releases - 1), free)
-    return replace(promise, epsilon=epsilon)
 
 
 def rounded_up(value: float, digits: int) -> str:

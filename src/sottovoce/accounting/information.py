@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import ParameterError
 
 Floats = NDArray[np.float64]
-_MOST_PATTERNS = 200_000
+_MOST_STEPS = 10_000_000
 
 
 def lip_level(channel: ArrayLike, prior: ArrayLike) -> float:
@@ -74,18 +74,19 @@ def lip_level_repeated(channel: ArrayLike, prior: ArrayLike, times: int) -> floa
     q = _channel(channel)
     p = _prior(prior, q.shape[0])
     k = _times(times)
-    if math.comb(q.shape[1] + k - 1, k) > _MOST_PATTERNS:
+    if math.comb(q.shape[1] + k - 1, k) * k * q.shape[0] > _MOST_STEPS:
         raise ParameterError(
             f"{k} reports of {q.shape[1]} outputs have too many patterns to go through; "
             "lip_repeated_bound gives a safe bound"
         )
-    with np.errstate(divide="ignore"):
-        logs = np.log(q)
+    q = q[:, q.max(axis=0) > 0]
+    if (q == 0).any():
+        return math.inf  # a report that rules an answer out
+    logs = np.log(q)
     patterns = np.array(list(combinations_with_replacement(range(q.shape[1]), k)))
     likely = logs[:, patterns].sum(axis=2)  # inputs by patterns; their order does not matter
-    top = likely.max(axis=0)
-    with np.errstate(divide="ignore"):
-        average = np.log(p @ np.exp(likely - top)) + top
+    top = likely[p > 0].max(axis=0)  # so that no average underflows to zero
+    average = np.log(p @ np.exp(np.minimum(likely - top, 0.0))) + top
     return float(np.abs(likely - average).max())
 
 

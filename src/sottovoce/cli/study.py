@@ -310,6 +310,8 @@ def _advice(found: Study) -> list[str]:
     """Questions for which another mechanism would give a clearly smaller error."""
     lines = []
     for mechanism in found:
+        if not mechanism.compared:
+            continue
         best = _mechanism(mechanism.domain, mechanism.epsilon, None)  # type: ignore[arg-type]
         ratio = _error(mechanism, 1)[0] / _error(best, 1)[0]
         if ratio > 1.1:

@@ -60,6 +60,9 @@ class Mechanism(ABC):
     #: The method that command line and pages show where none is asked for; None for the default.
     shown: ClassVar[str | None] = None
 
+    #: How many values a question may have.
+    most_values: ClassVar[int] = 1 << 31
+
     #: Names of parameters beside epsilon that a study may set.
     extras: ClassVar[tuple[str, ...]] = ()
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
+from ..accounting.information import leakage
 from ..domain import Codes, Label, code_dtype
 from ..errors import EstimateError, WireError
 from ..estimate import Floats
@@ -19,7 +20,19 @@ from ..mechanism import Channel, LinearMechanism
 from ..randomness import Draws, Source
 from ..report import Column, Reports
 from .prior_channels import IntegerChannel, drawing_tables
-from .prior_estimates import fit_mixing, inverse, output_covariance
+from .prior_estimates import (
+    checked_sd,
+    fit_mixing,
+    inverse,
+    mixed_mmse_total,
+    mixed_posterior_means,
+    mmse_total,
+    output_covariance,
+    posterior_means,
+    shrunk,
+)
+
+_MOST_CORRELATED = 512
 
 
 class ChannelMechanism(LinearMechanism):
@@ -57,10 +70,7 @@ class ChannelMechanism(LinearMechanism):
 
     @cached_property
     def _score(self) -> Floats | None:
-        """The unbiased shares as a matrix on output shares; None where there is none."""
-        if self._mix is not None:
-            keep, rest = self._mix
-            return np.asarray((np.eye(rest.size) - rest[:, None]) / keep)
+        """Of a general channel: the unbiased shares as a matrix on output shares, if there are."""
         return inverse(self.matrix, self.centre)
 
     @property
@@ -72,8 +82,8 @@ class ChannelMechanism(LinearMechanism):
     def _combination(self) -> Floats:
         if self._score is None:
             raise EstimateError(
-                f"this channel of {self.id!r} cannot be inverted, so it has no unbiased estimate; "
-                f"it offers {', '.join(map(repr, self.methods))}"
+                f"different shares give the same reports under this channel of {self.id!r}, so "
+                f"that nothing unbiased can be said; it has {', '.join(map(repr, self.methods))}"
             )
         return self._score
 
@@ -164,12 +174,48 @@ class ChannelMechanism(LinearMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         if self._mix is None:
             q = self.matrix
-            return em(counts, lambda f: f @ q, lambda w: q @ w, np.ones(self.domain.size))
+            # Where several distributions are equally likely, the one reached from the centre.
+            start = np.ones(self.domain.size) if self.invertible else self.centre
+            return em(counts, lambda f: f @ q, lambda w: q @ w, start)
         return fit_mixing(counts / n, *self._mix)
 
     def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
-        law = np.clip(frequencies, 0, None) @ self.matrix
+        people = np.clip(frequencies, 0, None)
+        if self._mix is None:
+            law = people @ self.matrix
+        else:
+            keep, rest = self._mix
+            law = keep * people + rest * people.sum()
         return self.maximise(rng.multinomial(n, law / law.sum()), n).values
+
+    def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> tuple[Floats, Floats]:
+        """Shares that lean on the prior, and their mean squared error."""
+        if name == "shrunk":
+            tau, small = checked_sd(sd), self.domain.size <= _MOST_CORRELATED
+            noise = (self.covariance if small else self.variance)(self.centre, n)
+            return shrunk(self.debias(counts, n), self.centre, noise, tau, n)
+        if self._mix is None:
+            return posterior_means(self.centre, self.matrix, self._score, counts / n, n)
+        return mixed_posterior_means(self.centre, *self._mix, counts / n, n)
+
+    def mmse_error(self) -> float:
+        """Expected squared error of one person's posterior mean, total over the values.
+
+        Σ_x P_x − Σ_y λ_y Σ_x P(x|y)²; for two values twice the error of their common number.
+        """
+        if self._mix is None:
+            return mmse_total(self.centre, self.matrix)
+        return mixed_mmse_total(self.centre, *self._mix)
+
+    @property
+    def leakage(self) -> float:
+        """Mutual information of answer and report at the prior, in nats."""
+        if self._mix is None:
+            return leakage(self.matrix, self.centre)
+        keep, rest = self._mix
+        seen = rest + keep * self.centre
+        other, own = (1 - self.centre) * rest, self.centre * (rest + keep)
+        return float(other @ np.log(rest / seen) + own @ np.log((rest + keep) / seen))
 
     def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         return reports.columns["value"]

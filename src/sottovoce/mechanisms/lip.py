@@ -16,7 +16,7 @@ guarantee states what it really gives.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ..accounting.information import leakage, log_up
+from ..accounting.information import log_up
 from ..aggregate import Aggregate
 from ..domain import Domain, Label
 from ..errors import EstimateError, ParameterError
@@ -33,9 +33,8 @@ from ..guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 from ..guarantee import LIP as LIP_NOTION
 from ..mechanism import SEEDED, TINY, Method
 from .drawn import ChannelMechanism
-from .prior import Prior
+from .prior import PUBLIC, Prior
 from .prior_channels import IntegerChannel, designed, exact_lip
-from .prior_estimates import checked_sd, posterior, posterior_means, shrunk
 from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
 
@@ -49,11 +48,14 @@ VARIANTS = (
     "a-optimal",
 )
 _LOCAL = ("opt-ldp", "context-free-ldp")
-_MOST_VALUES = 1 << 14
 _UNARY = (
-    "one bit per value is not offered: bits of one answer are not independent, so each bit's LIP "
-    "level bounds nothing, and two of them change with the answer (accounting.information."
-    "unary_level adds them up); 'optimal' sends one report for all values"
+    "one bit per value is not offered: two bits change with the answer, and the LIP level of a "
+    "bit bounds neither them nor the answer (accounting.information.unary_level adds up what they "
+    "cost); variant 'optimal' sends one report for all values"
+)
+_UNCLEAR = (
+    "among shares that would give the same reports those nearest to the prior are right: the "
+    "reports cannot tell"
 )
 
 
@@ -91,6 +93,7 @@ class LIP(ChannelMechanism):
 
     extras: ClassVar[tuple[str, ...]] = ("prior", "prior_low", "prior_high", "variant")
     compared: ClassVar[bool] = False
+    most_values: ClassVar[int] = 1 << 14
     shown: ClassVar[str | None] = "mle"
 
     def __init__(
@@ -106,11 +109,9 @@ class LIP(ChannelMechanism):
     ) -> None:
         values, known = Prior.of(domain, prior, prior_low, prior_high)
         if variant not in VARIANTS:
-            unary = f". {_UNARY}" if variant == "unary" else ""
-            raise ParameterError(
-                f"there is no variant {variant!r}; available: {', '.join(map(repr, VARIANTS))}"
-                + unary
-            )
+            every = ", ".join(map(repr, VARIANTS))
+            unknown = f"there is no variant {variant!r}; available: {every}"
+            raise ParameterError(_UNARY if variant == "unary" else unknown)
         for key, value in {
             "prior": known.point,
             "prior_low": None if known.point or known.free else known.low,
@@ -122,12 +123,15 @@ class LIP(ChannelMechanism):
 
     def validate(self) -> None:
         super().validate()
-        if self.domain.size > _MOST_VALUES:
+        if self.domain.size > self.most_values:
             raise ParameterError(
-                f"{self.domain.size} values; a prior is used for at most {_MOST_VALUES:,}"
+                f"{self.domain.size:,} values; a prior is used for at most {self.most_values:,}"
             )
-        if self.variant not in ("optimal", *_LOCAL) and self.prior is None:
-            raise ParameterError(f"variant {self.variant!r} needs the prior itself, not bounds")
+        if self.variant not in ("optimal", "context-free-ldp") and self.prior is None:
+            raise ParameterError(
+                f"variant {self.variant!r} needs the prior itself; 'optimal' also takes bounds of "
+                "it, and 'context-free-ldp' none"
+            )
         self.integers  # noqa: B018, refuses what cannot be drawn
 
     # --- what it is -----------------------------------------------------------------------------
@@ -169,7 +173,7 @@ class LIP(ChannelMechanism):
             LIP_NOTION,
             self.lip_epsilon,
             neighbours="any answer",
-            assuming=(*assuming, self.known.words),
+            assuming=(*assuming, self.known.words(self.domain.labels), PUBLIC),
         )
         return Guarantee((believed, free))
 
@@ -178,7 +182,7 @@ class LIP(ChannelMechanism):
         """The level under the stated prior: as asked for, but for a published channel its own."""
         if self.variant != "jiang-theorem2":
             return self.epsilon
-        return log_up(exact_lip(self.integers, [self.known.exact]))
+        return log_up(exact_lip(self.integers, self.known.exact))
 
     @cached_property
     def ldp_epsilon(self) -> float:
@@ -190,11 +194,6 @@ class LIP(ChannelMechanism):
             return log_up(1 + Fraction(law.keep, min(law.rest)))
         columns = zip(*law.rows, strict=True)
         return log_up(max(Fraction(max(column), min(column)) for column in columns))
-
-    @property
-    def leakage(self) -> float:
-        """Mutual information of answer and report at the prior, in nats."""
-        return leakage(self.matrix, self.centre)
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -211,6 +210,16 @@ class LIP(ChannelMechanism):
         if self.variant == "opt-ldp" and "mmse" in found:
             found = {"mmse": found["mmse"], **found}
         return found
+
+    def chosen(self, method: str | None) -> str:
+        if method == "unbiased" and not self.invertible:
+            self._combination  # noqa: B018, says why there is none
+        if method in ("mmse", "shrunk") and self.prior is None:
+            raise ParameterError(
+                f"{method!r} leans on the prior itself, and it is not known here; this offers "
+                f"{', '.join(map(repr, self.methods))}"
+            )
+        return super().chosen(method)
 
     # --- what the analyst does -------------------------------------------------------------------
 
@@ -236,38 +245,30 @@ class LIP(ChannelMechanism):
             )
         if name in ("unbiased", "mle") and self.invertible:
             return super().estimate(aggregate, method=name)
-        if aggregate.n == 0:
-            raise EstimateError("there are no reports, so there is nothing to estimate")
-        guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
-        common: dict[str, Any] = {
-            "n": aggregate.n,
-            "labels": self.domain.labels,
-            "name": getattr(self.domain, "name", ""),
-            "guarantee": guarantee,
-            "method": name,
-            "biased": True,
-        }
         n, counts = aggregate.n, aggregate.tables[self.table]
+        if n == 0:
+            raise EstimateError("there are no reports, so there is nothing to estimate")
+        values: Floats
+        spread: Floats | Callable[[], Floats]
+        about: dict[str, Any] = {"assuming": self.known.vouched(self.domain.labels)}
         if name == "mle":
             fit = self.maximise(counts, n)
-            spread = partial(bootstrap, fit.values, partial(self.maximised_again, n), 20)
-            return Estimate(
-                fit.values, spread, error_from="bootstrap", converged=fit.converged, **common
-            )
-        if name == "mmse":
-            values, variance = posterior_means(self.centre, self.matrix, self._score, counts / n, n)
+            values = fit.values
+            spread = partial(bootstrap, values, partial(self.maximised_again, n), 20)
+            about = {"assuming": _UNCLEAR, "error_from": "bootstrap", "converged": fit.converged}
         else:
-            sd, u = checked_sd(prior_sd), self.debias(counts, n)
-            values, variance = shrunk(u, self.centre, self.variance(self.centre, n), sd, n)
-        return Estimate(values, variance, assuming=self.known.vouched, **common)
-
-    def mmse_error(self) -> float:
-        """Expected squared error of one person's posterior mean, total over the values.
-
-        Σ_x P_x − Σ_y λ_y Σ_x P(x|y)²; for two values twice the error of their common number.
-        """
-        seen = self.centre @ self.matrix
-        return float(1 - seen @ (posterior(self.centre, self.matrix) ** 2).sum(axis=0))
+            values, spread = self.leaning(name, counts, n, prior_sd)
+        return Estimate(
+            values,
+            spread,
+            n=n,
+            labels=self.domain.labels,
+            name=getattr(self.domain, "name", ""),
+            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            method=name,
+            biased=True,
+            **about,
+        )
 
     def tiny(self) -> Self:
         domain = Domain(min(self.domain.size, TINY))

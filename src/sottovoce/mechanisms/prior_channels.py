@@ -24,6 +24,7 @@ from functools import lru_cache
 import numpy as np
 
 from ..errors import ParameterError
+from ..mechanism import TOO_SMALL
 from ..randomness import BITS, exp
 
 WHOLE = 1 << BITS
@@ -72,38 +73,46 @@ def designed(
     variant: str, epsilon: float, low: tuple[Fraction, ...], high: tuple[Fraction, ...]
 ) -> IntegerChannel:
     """The channel of a variant that needs no optimisation."""
-    power = exp(epsilon)
-    d = len(low)
+    power, d = exp(epsilon), len(low)
+    gain = power - 1
+    if gain <= 0:
+        raise ParameterError(TOO_SMALL.format(epsilon=epsilon))
     if variant in ("opt-ldp", "context-free-ldp"):
-        return mixing([1 / (power - 1)] * d)
-    if variant == "optimal":
-        return mixing(
-            [max(hi, 1 - power * lo) / (power - 1) for lo, hi in zip(low, high, strict=True)]
-        )
-    if variant == "jiang-theorem2":
-        return mixing([p / (power - 1) for p in low])
-    if d != 2:
+        weights = [1 / gain] * d
+    elif variant == "optimal":
+        weights = [max(hi, 1 - power * lo) / gain for lo, hi in zip(low, high, strict=True)]
+    elif variant == "jiang-theorem2":
+        if min(low) == 0:
+            raise ParameterError(
+                "a prior holds 0, and there the published channel tells answers apart for sure; "
+                "use variant 'optimal'"
+            )
+        weights = [p / gain for p in low]
+    elif d != 2:
         raise ParameterError(f"variant 'symmetric' is for two values; {d} were given")
-    a = min(low)
-    flip = min((1 - a) / (power + 1 - 2 * a), Fraction(1, 2))
-    return mixing([flip / (1 - 2 * flip)] * 2) if flip < Fraction(1, 2) else _silent()
+    else:  # q / (1 − 2q) for the flip q = (1 − a) / (E + 1 − 2a)
+        weights = [(1 - min(low)) / gain] * 2
+    channel = mixing(weights)
+    if channel.keep <= 0:
+        raise ParameterError(TOO_SMALL.format(epsilon=epsilon))
+    return channel
 
 
-def _silent() -> IntegerChannel:
-    raise ParameterError("the prior leaves nothing to be said; one value has all of it")
-
-
-def exact_lip(channel: IntegerChannel, priors: Sequence[Sequence[Fraction]]) -> Fraction:
-    """max Q(y|x)/λ_y and λ_y/Q(y|x) over all x, y and the given priors, in fractions."""
-    rows = [channel.law(x) for x in range(len(priors[0]))]
-    worst = Fraction(1)
-    for column in zip(*rows, strict=True):
-        for prior in priors:
-            seen = sum((p * q for p, q in zip(prior, column, strict=True)), Fraction(0))
-            if seen == 0 or min(column) == 0:
-                raise ParameterError("a report that some answers can never give tells them apart")
-            worst = max(worst, max(column) / seen, seen / min(column))
-    return worst
+def exact_lip(channel: IntegerChannel, prior: Sequence[Fraction]) -> Fraction:
+    """max over x, y of Q(y|x) / λ_y and λ_y / Q(y|x), in fractions."""
+    if channel.rest:
+        columns = [
+            (rest + channel.keep * p, rest + channel.keep, rest)
+            for p, rest in zip(prior, channel.rest, strict=True)
+        ]
+    else:
+        columns = [
+            (sum(p * q for p, q in zip(prior, column, strict=True)), max(column), min(column))
+            for column in zip(*channel.rows, strict=True)
+        ]
+    if min(least for _, _, least in columns) == 0:
+        raise ParameterError("a report that some answers can never give tells them apart")
+    return max(max(Fraction(most) / seen, seen / least) for seen, most, least in columns)
 
 
 def drawing_tables(

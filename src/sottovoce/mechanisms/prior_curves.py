@@ -61,10 +61,10 @@ def flips(prior: ArrayLike, epsilon: float, variant: str) -> tuple[Floats, Float
     """(q0, q1) of a variant for the probability of yes, or many of them."""
     p1 = np.asarray(prior, float)
     p0 = 1 - p1
-    e = math.exp(epsilon)
+    e, gain = math.exp(epsilon), math.expm1(epsilon)
     if variant == "optimal":
-        m1 = np.maximum(p1, 1 - e * p1) / (e - 1)
-        m0 = np.maximum(p0, 1 - e * p0) / (e - 1)
+        m1 = np.maximum(p1, 1 - e * p1) / gain
+        m0 = np.maximum(p0, 1 - e * p0) / gain
         kappa = 1 / (1 + m0 + m1)
         return np.asarray(kappa * m1), np.asarray(kappa * m0)
     if variant == "symmetric":
@@ -89,8 +89,7 @@ def yes_error(prior: ArrayLike, epsilon: float, variant: str = "optimal") -> Flo
     """
     p1 = np.asarray(prior, float)
     if variant == "context-free-ldp":
-        e = math.exp(epsilon)
-        return np.asarray(np.full_like(p1, e / (e - 1) ** 2))
+        return np.asarray(np.full_like(p1, math.exp(epsilon) / math.expm1(epsilon) ** 2))
     q0, q1 = flips(p1, epsilon, variant)
     seen = p1 * (1 - q1) + (1 - p1) * q0
     both = p1 * (1 - p1)

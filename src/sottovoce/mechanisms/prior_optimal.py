@@ -29,9 +29,12 @@ from .prior_channels import WHOLE, IntegerChannel, exact_lip
 _MOST_MMSE = 12
 _MOST_UNBIASED = 8
 _LEAST = 1e-9
-_GAP = 1e-6
-_MOST_STEPS = 200
-_INSIDE = 1 - 1e-9  # designed for slightly less than ε, so that rounding cannot exceed it
+_GAP, _STALLED = 1e-6, 1e-4  # of the error, that better weights could still gain
+_MOST_STEPS = 100
+_LEAST_EPSILON = 1e-4
+_SAME = 1e-12
+_RIDGE = 1e-15
+_NOT_FOUND = "no {variant} channel was found for epsilon = {epsilon!r}; use variant 'optimal'"
 
 
 @lru_cache(maxsize=32)
@@ -41,9 +44,10 @@ def mmse_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
 
     p, vertices = _vertices(epsilon, prior, _MOST_MMSE, "mmse-optimal")
     gain = ((p * vertices) ** 2).sum(axis=1)
-    found = linprog(-gain, A_eq=vertices.T, b_eq=np.ones(p.size), method="highs")
+    matrix, total = _balance(p, vertices)
+    found = linprog(gain.min() - gain, A_eq=matrix, b_eq=total, method="highs")
     if not found.success:
-        raise ParameterError(f"no channel was found: {found.message}")
+        raise ParameterError(_NOT_FOUND.format(variant="mmse-optimal", epsilon=epsilon))
     return _whole(vertices, found.x, epsilon, prior)
 
 
@@ -60,25 +64,33 @@ def a_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
     p, vertices = _vertices(epsilon, prior, _MOST_UNBIASED, "a-optimal")
     d = p.size
     basis = np.linalg.qr(np.eye(d)[:, 1:] - 1 / d)[0]
-    rays = vertices @ basis
+    matrix, total = _balance(p, vertices)
+    rays = (vertices @ basis) / _spread(vertices)
 
     def error(weights: Floats, which: Any) -> tuple[float, Floats]:
         some = rays[which]
-        inverse = np.linalg.inv((some * weights[:, None]).T @ some)
+        information = (some * weights[:, None]).T @ some
+        ridge = _RIDGE * float(np.trace(information))  # a search may pass singular ones
+        inverse = np.linalg.inv(information + ridge * np.eye(d - 1))
         return float(np.trace(inverse)), -((some @ inverse) ** 2).sum(axis=1)
 
     def columns(cost: Floats) -> Floats:
-        found = linprog(cost, A_eq=vertices.T, b_eq=np.ones(d), bounds=(0, None), method="highs")
+        found = linprog(cost / np.abs(cost).max(), A_eq=matrix, b_eq=total, method="highs")
+        if not found.success:
+            raise ParameterError(_NOT_FOUND.format(variant="a-optimal", epsilon=epsilon))
         return np.asarray(found.x)
 
     rng = np.random.default_rng(0)  # only where to begin; nobody's answer depends on it
-    weights = np.mean([columns(rng.standard_normal(len(vertices))) for _ in range(d)], axis=0)
+    weights = np.mean([columns(rng.standard_normal(len(vertices))) for _ in range(4 * d)], axis=0)
+    last = math.inf
     for _ in range(_MOST_STEPS):
         value, gradient = error(weights, slice(None))
         towards = columns(gradient)
-        if float(gradient @ (weights - towards)) <= _GAP * value:
+        gap = float(gradient @ (weights - towards)) / value
+        if gap <= _GAP or (gap <= _STALLED and last - value <= _GAP * value):
             return _whole(vertices, weights, epsilon, prior)
-        which = np.flatnonzero((weights > _LEAST) | (towards > 0))
+        last = value
+        which = np.flatnonzero((weights * vertices.max(axis=1) > _LEAST) | (towards > 0))
         start = 0.9 * weights[which] + 0.1 * towards[which]
         found = minimize(
             lambda w, k=which, scale=value: tuple(part / scale for part in error(w, k)),
@@ -88,16 +100,14 @@ def a_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
             bounds=[(0.0, None)] * which.size,
             constraints={
                 "type": "eq",
-                "fun": lambda w, k=which: vertices[k].T @ w - 1,
-                "jac": lambda w, k=which: vertices[k].T,
+                "fun": lambda w, k=which: matrix[:, k] @ w - total,
+                "jac": lambda w, k=which: matrix[:, k],
             },
             options={"maxiter": 300, "ftol": 1e-12},
         )
         weights = np.zeros(len(vertices))
         weights[which] = np.maximum(found.x, 0.0)
-    raise ParameterError(
-        f"the best unbiased channel was not found within {_MOST_STEPS} steps; use variant 'optimal'"
-    )
+    raise ParameterError(_NOT_FOUND.format(variant="a-optimal", epsilon=epsilon))
 
 
 def _vertices(
@@ -110,37 +120,72 @@ def _vertices(
             f"variant {variant!r} goes through all corners and is for at most {most} values; "
             f"{p.size} were given; 'optimal' is for any number"
         )
-    if p.min() <= 0:
-        raise ParameterError(f"variant {variant!r} needs every value to have a positive prior")
-    high = math.exp(epsilon * _INSIDE)
-    low = 1 / high
+    if epsilon < _LEAST_EPSILON:
+        raise ParameterError(
+            f"epsilon is {epsilon!r}; variant {variant!r} is worked out in floating point, which "
+            f"needs at least {_LEAST_EPSILON:g}; 'optimal' does not"
+        )
+    high, low = math.exp(epsilon), math.exp(-epsilon)
     found = []
-    for k in range(p.size):
+    for k in np.flatnonzero(p > 0).tolist():
         others = [x for x in range(p.size) if x != k]
         ends = np.array(list(product((low, high), repeat=p.size - 1)))
         v = np.empty((len(ends), p.size))
         v[:, others] = ends
         v[:, k] = (1 - ends @ p[others]) / p[k]
-        found.append(v[(v[:, k] >= low - 1e-12) & (v[:, k] <= high + 1e-12)])
+        found.append(v[(v[:, k] >= low * (1 - _SAME)) & (v[:, k] <= high * (1 + _SAME))])
     every = np.clip(np.concatenate(found), low, high)
-    _, first = np.unique(every.round(9), axis=0, return_index=True)
+    _, first = np.unique(np.log(every).round(12), axis=0, return_index=True)
     return p, every[np.sort(first)]
+
+
+def _spread(vertices: Floats) -> float:
+    """How far ratios are from one, where that is little."""
+    return min(float(vertices.max()) - 1, 1.0)
+
+
+def _balance(p: Floats, vertices: Floats) -> tuple[Floats, Floats]:
+    """Σ λ_v v = 1 as A λ = b, scaled so that a small ε does not drown in a solver's tolerance.
+
+    P·v = 1 makes one line follow from the others; it is left out.
+    """
+    lines = np.delete((vertices - 1).T / _spread(vertices), int(np.argmax(p)), axis=0)
+    total = np.zeros(p.size)
+    total[-1] = 1
+    return np.vstack([lines, np.ones(len(vertices))]), total
 
 
 def _whole(
     vertices: Floats, weights: Floats, epsilon: float, prior: Sequence[Fraction]
 ) -> IntegerChannel:
-    """Columns λ_v v in whole numbers out of 2^128, checked in fractions to keep the promise."""
-    used = weights > _LEAST
-    columns = (vertices[used] * weights[used, None]).T
-    rows = []
-    for row in columns / columns.sum(axis=1, keepdims=True):
-        cells = [math.floor(Fraction(float(cell)) * WHOLE) for cell in row]
-        cells[int(np.argmax(row))] += WHOLE - sum(cells)
-        rows.append(tuple(cells))
-    channel = IntegerChannel(0, rows=tuple(rows))
-    if exact_lip(channel, [prior]) > exp(epsilon) * (1 - Fraction(1, 10**70)):
-        raise ParameterError(
-            f"no channel in 128 bits keeps epsilon = {epsilon!r} here; use variant 'optimal'"
-        )
-    return channel
+    """Columns λ_v v in whole numbers out of 2^128, checked in fractions to keep the promise.
+
+    A part of each column is put at its average, as little as makes up for rounding.
+    """
+    v, w = vertices, weights
+    for _ in range(2):  # what a solver's tolerance leaves of Σ λ_v v = 1
+        used = w * v.max(axis=1) > _LEAST  # the chance of the report, to whom it is likeliest
+        v, w = v[used], w[used]
+        w = w + np.linalg.lstsq(v.T, 1 - v.T @ w, rcond=None)[0]
+    v, w = v[w > 0], w[w > 0]
+    rows = [[Fraction(float(cell)) for cell in row] for row in (v * w[:, None]).T]
+    rows = [[cell / sum(row) for cell in row] for row in rows]
+    columns = zip(*rows, strict=True)
+    seen = [sum(p * q for p, q in zip(prior, column, strict=True)) for column in columns]
+    for digits in range(18, 3, -1):
+        part = Fraction(1, 10**digits)
+        mixed = [
+            [(1 - part) * cell + part * mean for cell, mean in zip(row, seen, strict=True)]
+            for row in rows
+        ]
+        channel = IntegerChannel(0, rows=tuple(map(_drawn, mixed)))
+        if exact_lip(channel, prior) <= exp(epsilon) * (1 - Fraction(1, 10**70)):
+            return channel
+    raise ParameterError(_NOT_FOUND.format(variant="an optimal", epsilon=epsilon))
+
+
+def _drawn(row: Sequence[Fraction]) -> tuple[int, ...]:
+    """A law in whole numbers; what rounding leaves goes to the likeliest report."""
+    cells = [math.floor(cell * WHOLE) for cell in row]
+    cells[max(range(len(row)), key=row.__getitem__)] += WHOLE - sum(cells)
+    return tuple(cells)

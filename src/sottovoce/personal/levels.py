@@ -44,6 +44,7 @@ from .wrapper import (
     described,
     of_people,
     put,
+    refuse_biased,
     span_of,
     taken,
     united,
@@ -347,6 +348,7 @@ def _check_menu(menu: Mapping[str, Mechanism]) -> None:
             )
         if isinstance(mechanism, Levels):
             raise ParameterError(f"level {name!r} is a menu itself; put all levels in one menu")
+        refuse_biased(mechanism)
         if mechanism.domain != first.domain:
             raise ParameterError(
                 f"level {name!r} is over {mechanism.domain!r}, the first one over "

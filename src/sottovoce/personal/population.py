@@ -55,6 +55,8 @@ def of_reports(
 
 
 def _estimated(inner: Mechanism, part: Aggregate, method: str | None) -> Estimate:
+    if method is None and "unbiased" in inner.methods:
+        method = "unbiased"
     with parts_may_be_useless():
         return inner.estimate(part, method=method)
 

@@ -52,7 +52,17 @@ from ..report import Column, Reports
 from .population import lowest, of_answers, of_frequencies, of_reports
 from .rates import checked_rates, rate_codes, refuse_following
 from .strata import SUPPORT, Strata, covariance, variance
-from .wrapper import Wrapper, answered, blank, described, of_people, put, span_of, taken
+from .wrapper import (
+    Wrapper,
+    answered,
+    blank,
+    described,
+    of_people,
+    put,
+    refuse_biased,
+    span_of,
+    taken,
+)
 
 RATE_IS_PUBLIC = (
     "whether someone reports is drawn at a public rate that was set without regard to the answer; "
@@ -99,6 +109,7 @@ class Sampled(Wrapper):
             )
         if isinstance(inner, Sampled) or _samples_within(inner):
             raise ParameterError("people are sampled within already; multiply those rates instead")
+        refuse_biased(inner)
         for key, value in {
             "domain": inner.domain,
             "epsilon": inner.epsilon,
