@@ -158,8 +158,10 @@ class ChannelMechanism(LinearMechanism):
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
         if self._mix is None:
-            g = self._combination
-            return np.asarray(g @ output_covariance(self.matrix, f) @ g.T / n)
+            # At estimated shares below zero this could turn negative; people are never below.
+            g, people = self._combination, np.maximum(f, 0.0)
+            people = people / people.sum()
+            return np.asarray(g @ output_covariance(self.matrix, people) @ g.T / n)
         keep, rest = self._mix
         cross = keep * np.outer(rest, f)
         matrix = -(np.outer(rest, rest) + cross + cross.T) / (keep**2 * n)

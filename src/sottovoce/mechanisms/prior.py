@@ -102,6 +102,8 @@ class Prior:
         """The bounds in fractions, without corners that no distribution reaches."""
         if self.point is not None:
             return self.exact, self.exact
+        if self.free:
+            return (Fraction(0),) * len(self.low), (Fraction(1),) * len(self.low)
         low, high = [Fraction(x) for x in self.low], [Fraction(x) for x in self.high]
         # Bounds that are a distribution but for rounding must leave room for it.
         below, above = max(sum(low), Fraction(1)), min(sum(high), Fraction(1))

@@ -28,6 +28,7 @@ from ..mechanism import TOO_SMALL
 from ..randomness import BITS, exp
 
 WHOLE = 1 << BITS
+_FINE = 4 * BITS  # bits after the point of weights, which may be as large as 2^128
 _BEYOND = BITS - 32  # bits of a number that the first random word does not hold
 
 
@@ -61,9 +62,11 @@ class IntegerChannel:
 
 def mixing(shares: Sequence[Fraction]) -> IntegerChannel:
     """The most informative channel Q = κ (m_y + 1{x=y}) in 128 bits, for weights m."""
-    total = 1 + sum(shares)
-    keep = math.floor(Fraction(WHOLE - 2 * len(shares) - 2) / total)
-    rest = [math.ceil(keep * share) + 1 for share in shares]  # never less noise than asked for
+    weights = [-(-(share.numerator << _FINE) // share.denominator) for share in shares]
+    total = (1 << _FINE) + sum(weights)
+    keep = ((WHOLE - 2 * len(shares) - 2) << _FINE) // total
+    # Rounded up, and one more for the digits of e^ε: never less noise than asked for.
+    rest = [-(-(keep * weight) >> _FINE) + 1 for weight in weights]
     rest[0] += WHOLE - keep - sum(rest)
     return IntegerChannel(keep, tuple(rest))
 
