@@ -84,7 +84,7 @@ def test_levels_under_a_wrong_prior(p: float) -> None:
         assert lip_level(mechanism.matrix, [f, 1 - f]) <= mechanism.ldp_epsilon + 1e-12
 
 
-# --- several reports of one answer -----------------------------------------------------------------
+# --- several reports of one answer ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_too_many_patterns_are_refused() -> None:
             lip_level_repeated([[0.6, 0.4], [0.4, 0.6]], [0.5, 0.5], wrong)
 
 
-# --- what composes -----------------------------------------------------------------------------------
+# --- what composes -------------------------------------------------------------------------------
 
 
 def test_levels_under_a_prior_are_not_added_up() -> None:
@@ -159,7 +159,7 @@ def test_a_promise_under_a_prior_alone_cannot_be_added() -> None:
     assert alone.times(3).epsilon == 5.0
 
 
-# --- one bit per value ---------------------------------------------------------------------------------
+# --- one bit per value ---------------------------------------------------------------------------
 
 
 def test_one_bit_per_value_costs_the_two_largest() -> None:
@@ -186,7 +186,7 @@ def test_the_unary_variant_is_refused_with_the_reason() -> None:
         LIP(3, epsilon=1.0, variant="unary")
 
 
-# --- what is no channel, and rounding --------------------------------------------------------------------
+# --- what is no channel, and rounding ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,15 @@ def test_what_is_no_channel_is_refused(wrong: list) -> None:
 
 @pytest.mark.parametrize(
     ("low", "high"),
-    [([0.6, 0.6], [1, 1]), ([0, 0], [0.4, 0.4]), ([0.5, 0.2], [0.4, 1]), ([0], [1]), ([0, 0], [1, 2])],
+    [
+        ([0.6, 0.6], [1, 1]),
+        ([0, 0], [0.4, 0.4]),
+        ([0.5, 0.2], [0.4, 1]),
+        ([0], [1]),
+        ([0, 0], [1, 2]),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_what_are_no_bounds_is_refused(low: list, high: list) -> None:
     with pytest.raises(ParameterError, match="bounds"):
         lip_level_box([[0.6, 0.4], [0.4, 0.6]], low, high)

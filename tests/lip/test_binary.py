@@ -24,7 +24,7 @@ def levels(mechanism: LIP) -> list[float]:
     return [round(promise.epsilon, 3) for promise in mechanism.guarantee.promises]
 
 
-# --- the optimum ----------------------------------------------------------------------------------
+# --- the optimum ---------------------------------------------------------------------------------
 
 
 def ours() -> np.ndarray:
@@ -156,7 +156,7 @@ def test_the_gap_does_not_grow_with_the_skew() -> None:
     assert gap(0.01, "jiang-theorem2") == pytest.approx(0.0039, abs=5e-5)
 
 
-# --- what was published, and is wrong --------------------------------------------------------------
+# --- what was published, and is wrong ------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_an_epsilon_too_small_for_optimisation_is_refused(variant: str) -> None:
         LIP(prior=0.3, epsilon=1e-6, variant=variant)
 
 
-# --- channels by optimisation ----------------------------------------------------------------------
+# --- channels by optimisation --------------------------------------------------------------------
 
 
 def noise(mechanism: LIP) -> float:

@@ -30,6 +30,7 @@ from .prior_estimates import (
     output_covariance,
     posterior_means,
     shrunk,
+    whole_people,
 )
 
 _MOST_CORRELATED = 512
@@ -182,13 +183,15 @@ class ChannelMechanism(LinearMechanism):
         return fit_mixing(counts / n, *self._mix)
 
     def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
-        people = np.clip(frequencies, 0, None)
+        people = whole_people(frequencies, n)
         if self._mix is None:
-            law = people @ self.matrix
+            rows = self.matrix / self.matrix.sum(axis=1, keepdims=True)
+            counts = rng.multinomial(people, rows).sum(axis=0)
         else:
             keep, rest = self._mix
-            law = keep * people + rest * people.sum()
-        return self.maximise(rng.multinomial(n, law / law.sum()), n).values
+            kept = rng.binomial(people, keep)
+            counts = kept + rng.multinomial(n - kept.sum(), rest / rest.sum())
+        return self.maximise(counts, n).values
 
     def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> tuple[Floats, Floats]:
         """Shares that lean on the prior, and their mean squared error."""

@@ -20,6 +20,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..estimate import Floats
@@ -133,6 +134,16 @@ def checked_sd(given: Any) -> float:
     if not good or not 0 <= float(given) < math.inf:
         raise ParameterError(f"prior_sd is {given!r}; it must be a number from 0 on")
     return float(given)
+
+
+def whole_people(shares: Floats, n: int) -> NDArray[np.int64]:
+    """n people with these shares, as nearly as whole people can have them."""
+    exact = np.clip(shares, 0, None)
+    exact = exact / exact.sum() * n
+    people = np.floor(exact).astype(np.int64)
+    short = n - int(people.sum())
+    people[np.argsort(people - exact, kind="stable")[:short]] += 1
+    return people
 
 
 # --- maximum likelihood -------------------------------------------------------------------------
