@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TESTED = {
+    13: "Never use LIP's published optimum outside 1/(e^ε+1) ≤ P1 ≤ e^ε/(e^ε+1), and never add LIP "
+    "levels up as if they composed like LDP.",
     15: "Never draw participants' randomness from a non-cryptographic generator, and never let a "
     "seed reach production code.",
     16: "Never drop missing answers silently.",
@@ -24,7 +26,6 @@ WAITING = {
     10: ("parties", "realised sample sizes are published"),
     11: ("accounting", "the published sampling bound is used as a guarantee"),
     12: ("secure", "a missing share passes"),
-    13: ("mechanisms/lip", "LIP's optimum is used outside its range, or its levels are added up"),
     14: ("personal/levels", "a weighted estimate hides that it assumes the levels alike"),
     19: ("transport", "shares are relayed in clear"),
     20: ("secure", "the dealer of correlated randomness is the curator"),

@@ -16,6 +16,7 @@ guarantee states what it really gives.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -78,6 +79,8 @@ class LIP(ChannelMechanism):
     variant : str
         One of "optimal", "symmetric", "opt-ldp", "context-free-ldp", "jiang-theorem2",
         "mmse-optimal" and "a-optimal".
+    fingerprint : str, optional
+        Of the channel, where it was found by optimisation; another one is refused.
 
     Examples
     --------
@@ -91,7 +94,13 @@ class LIP(ChannelMechanism):
     prior_high: tuple[float, ...] | None = None
     variant: str = "optimal"
 
-    extras: ClassVar[tuple[str, ...]] = ("prior", "prior_low", "prior_high", "variant")
+    extras: ClassVar[tuple[str, ...]] = (
+        "prior",
+        "prior_low",
+        "prior_high",
+        "variant",
+        "fingerprint",
+    )
     compared: ClassVar[bool] = False
     most_values: ClassVar[int] = 1 << 14
     shown: ClassVar[str | None] = "mle"
@@ -105,6 +114,7 @@ class LIP(ChannelMechanism):
         prior_low: Any = None,
         prior_high: Any = None,
         variant: str = "optimal",
+        fingerprint: str | None = None,
         study: bytes | None = None,
     ) -> None:
         values, known = Prior.of(domain, prior, prior_low, prior_high)
@@ -120,6 +130,12 @@ class LIP(ChannelMechanism):
         }.items():
             object.__setattr__(self, key, value)
         super().__init__(values, epsilon=epsilon, study=study)
+        if fingerprint not in (None, self.fingerprint):
+            raise ParameterError(
+                f"fingerprint is {fingerprint!r}, but here the channel has {self.fingerprint!r}: "
+                "another release of the optimiser finds another channel; use the one it was made "
+                "with, or variant 'optimal', which is a formula"
+            )
 
     def validate(self) -> None:
         super().validate()
@@ -145,7 +161,14 @@ class LIP(ChannelMechanism):
     def parameters(self) -> dict[str, Any]:
         given = {"prior": self.prior, "prior_low": self.prior_low, "prior_high": self.prior_high}
         said = {key: list(value) for key, value in given.items() if value is not None}
-        return {**super().parameters, **said, "variant": self.variant}
+        mark = {} if self.fingerprint is None else {"fingerprint": self.fingerprint}
+        return {**super().parameters, **said, "variant": self.variant, **mark}
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """Of a channel found by optimisation: two that differ never mix up their reports."""
+        rows = self.integers.rows
+        return hashlib.sha256(repr(rows).encode()).hexdigest()[:32] if rows else None
 
     @cached_property
     def integers(self) -> IntegerChannel:

@@ -15,7 +15,6 @@ for every prior and any number of values, where Theorem 2 needs 1/(E+1) â‰¤ P â‰
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

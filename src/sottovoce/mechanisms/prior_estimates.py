@@ -140,7 +140,7 @@ def whole_people(shares: Floats, n: int) -> NDArray[np.int64]:
     """n people with these shares, as nearly as whole people can have them."""
     exact = np.clip(shares, 0, None)
     exact = exact / exact.sum() * n
-    people = np.floor(exact).astype(np.int64)
+    people: NDArray[np.int64] = np.floor(exact).astype(np.int64)
     short = n - int(people.sum())
     people[np.argsort(people - exact, kind="stable")[:short]] += 1
     return people
