@@ -13,6 +13,7 @@ from .audit import audit
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
+from .lip import lip
 from .plan import plan
 from .randomise import randomise
 from .study import study
@@ -49,5 +50,5 @@ def main() -> None:
     """  # noqa: D301
 
 
-for command in (demo, plan, study, randomise, aggregate, estimate, guarantee, audit):
+for command in (demo, plan, lip, study, randomise, aggregate, estimate, guarantee, audit):
     main.add_command(command)

@@ -28,7 +28,8 @@ from .support.tables import MOST_ROWS, check_picture, estimate_table, save_pictu
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option(
     "--method",
-    help="unbiased (default) or mle; for numbers unbiased (the mean), variance or distribution.",
+    help="unbiased (default) or mle; for numbers unbiased (the mean), variance or distribution; "
+    "where a prior is known mle (default), unbiased or mmse.",
 )
 @click.option("--project", is_flag=True, help="Nearest valid shares: none negative, sum 1; biased.")
 @click.option(
@@ -65,6 +66,7 @@ def estimate(
     if picture is not None:
         check_picture(picture)
         check_output(picture, study_path, *files, force=force)
+    method = method or mechanism.shown
     found = mechanism.estimate(counted(files, mechanism, allow_equal=allow_equal), method=method)
     if project:
         found = found.project()

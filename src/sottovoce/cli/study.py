@@ -11,6 +11,7 @@ import click
 
 from ..errors import ParameterError
 from .support.options import PATH, check_output, force_option, json_option
+from .support.priors import known_beforehand
 from .support.screen import (
     console,
     facts,
@@ -64,6 +65,7 @@ def study() -> None:
 )
 @click.option("--epsilon", type=float, required=True, help="Privacy: above 0, at most 20.")
 @click.option("--mechanism", help="By default the one with the least error; hybrid for numbers.")
+@click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "value", "public"]),
@@ -83,6 +85,7 @@ def new(
     clip: bool,
     epsilon: float,
     mechanism: str | None,
+    prior: str | None,
     missing: Any,
     force: bool,
     as_json: bool,
@@ -122,7 +125,12 @@ def new(
             missing=missing,
         )
     )
-    made = Study(title, (_mechanism(attribute, epsilon, mechanism),))
+    asked = (
+        _mechanism(attribute, epsilon, mechanism)
+        if prior is None
+        else known_beforehand(attribute, epsilon, mechanism, prior)
+    )
+    made = Study(title, (asked,))
     made.save(path, replace=force)
     if as_json:
         print_json({"path": str(path), **_about(made, None)})

@@ -34,8 +34,9 @@ from ..guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 from ..guarantee import LIP as LIP_NOTION
 from ..mechanism import SEEDED, TINY, Method
 from .drawn import ChannelMechanism
-from .prior import PUBLIC, Prior
+from .prior import PUBLIC, UNARY, UNCLEAR, Prior
 from .prior_channels import IntegerChannel, designed, exact_lip
+from .prior_curves import Curve, prior_curve
 from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
 
@@ -49,15 +50,6 @@ VARIANTS = (
     "a-optimal",
 )
 _LOCAL = ("opt-ldp", "context-free-ldp")
-_UNARY = (
-    "one bit per value is not offered: two bits change with the answer, and the LIP level of a "
-    "bit bounds neither them nor the answer (accounting.information.unary_level adds up what they "
-    "cost); variant 'optimal' sends one report for all values"
-)
-_UNCLEAR = (
-    "among shares that would give the same reports those nearest to the prior are right: the "
-    "reports cannot tell"
-)
 
 
 @register("lip")
@@ -121,7 +113,7 @@ class LIP(ChannelMechanism):
         if variant not in VARIANTS:
             every = ", ".join(map(repr, VARIANTS))
             unknown = f"there is no variant {variant!r}; available: {every}"
-            raise ParameterError(_UNARY if variant == "unary" else unknown)
+            raise ParameterError(UNARY if variant == "unary" else unknown)
         for key, value in {
             "prior": known.point,
             "prior_low": None if known.point or known.free else known.low,
@@ -278,7 +270,7 @@ class LIP(ChannelMechanism):
             fit = self.maximise(counts, n)
             values = fit.values
             spread = partial(bootstrap, values, partial(self.maximised_again, n), 20)
-            about = {"assuming": _UNCLEAR, "error_from": "bootstrap", "converged": fit.converged}
+            about = {"assuming": UNCLEAR, "error_from": "bootstrap", "converged": fit.converged}
         else:
             values, spread = self.leaning(name, counts, n, prior_sd)
         return Estimate(
@@ -292,6 +284,11 @@ class LIP(ChannelMechanism):
             biased=True,
             **about,
         )
+
+    @staticmethod
+    def curve(prior: Any, epsilons: Sequence[float] | None = None) -> Curve:
+        """Error per person against ε for yes/no answers, beside LDP's; see `prior_curve`."""
+        return prior_curve(prior, epsilons)
 
     def tiny(self) -> Self:
         domain = Domain(min(self.domain.size, TINY))

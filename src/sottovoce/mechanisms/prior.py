@@ -17,6 +17,15 @@ PUBLIC = (
     "the prior is public and was not learned from these answers; whoever has a prior of their own "
     "shows it to everyone who sees how their report was made"
 )
+UNARY = (
+    "one bit per value is not offered: two bits change with the answer, and the LIP level of a "
+    "bit bounds neither them nor the answer (accounting.information.unary_level adds up what they "
+    "cost); variant 'optimal' sends one report for all values"
+)
+UNCLEAR = (
+    "among shares that would give the same reports those nearest to the prior are right: the "
+    "reports cannot tell"
+)
 _CLOSE = 1e-9
 _MOST_LISTED = 6
 _Given = dict[Label, float] | list[float] | float | None

@@ -32,21 +32,28 @@ MODELS: dict[str, tuple[str, float]] = {
 }
 
 
+#: How many made-up people stand for priors from everywhere.
+MANY = 10_000
+
+
 @dataclass(frozen=True)
 class Curve:
-    """Errors of several models over ε.
+    """Errors of several models over ε; `sottovoce.plot.lip` draws them.
 
     Attributes
     ----------
     epsilons : ndarray
     errors : mapping of str to ndarray
         √(average MSE per person) of each model, in the order of `epsilons`.
+    unasked : float
+        The same where nobody is asked and the prior is taken for the answer.
     prior : str
         Whose it is, in words.
     """
 
     epsilons: Floats
     errors: dict[str, Floats]
+    unasked: float
     prior: str
 
     def rows(self) -> list[dict[str, float]]:
@@ -103,14 +110,30 @@ def prior_curve(prior: Any, epsilons: Sequence[float] | None = None) -> Curve:
 
     Parameters
     ----------
-    prior : float or array-like
-        The probability of yes; or one per person, whose errors are averaged.
+    prior : float, array-like or "random"
+        The probability of yes; or one per person, whose errors are averaged; or "random" for
+        people with priors of their own, which come from all over [0, 1].
     epsilons : sequence of float, optional
         From .5 to 10 by default.
+
+    Examples
+    --------
+    >>> curve = prior_curve(0.5, [1.0])
+    >>> {name: round(float(error[0]), 3) for name, error in curve.errors.items()}
+    {'ε-LIP': 0.387, 'ε/2-LIP': 0.46, 'symmetric LIP': 0.387, 'Opt-LDP': 0.443, \
+'context-free LDP': 0.96}
     """
-    p = np.atleast_1d(np.asarray(prior, float))
+    everywhere = isinstance(prior, str) and prior == "random"
+    try:
+        p = np.atleast_1d(
+            np.asarray((np.arange(MANY) + 0.5) / MANY if everywhere else prior, float)
+        )
+    except (TypeError, ValueError):
+        p = np.array([np.nan])
     if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
-        raise ParameterError(f"prior is {prior!r:.80}; it must be probabilities from 0 to 1")
+        raise ParameterError(
+            f"prior is {prior!r:.80}; it must be probabilities of yes from 0 to 1, or 'random'"
+        )
     given = np.arange(0.5, 10.01, 0.5) if epsilons is None else epsilons
     grid = np.array([checked_epsilon(float(e)) for e in given])
     if not grid.size:
@@ -120,4 +143,9 @@ def prior_curve(prior: Any, epsilons: Sequence[float] | None = None) -> Curve:
         for name, (variant, part) in MODELS.items()
     }
     people = f"P(yes) = {p[0]:g}" if p.size == 1 else f"{p.size:,} people, each with a prior"
-    return Curve(grid, errors, people)
+    return Curve(
+        grid,
+        errors,
+        math.sqrt(float((p * (1 - p)).mean())),
+        "everyone with a prior of their own" if everywhere else people,
+    )
