@@ -37,14 +37,15 @@ def outcomes(channel: IntegerChannel, row: int) -> Counter[int]:
 
 def cells_of(mechanism: LIP) -> list[list[tuple[int, int, int]]]:
     """The tables read back in plain integers: (bound, report below it, report from it on)."""
-    bounds, upper, lower, labels = drawing_tables(mechanism.integers)
+    table, upper, lower = drawing_tables(mechanism.integers)
     found = []
-    for r in range(len(bounds)):
+    for r in range(len(table)):
         row = []
-        for c in range(bounds.shape[1]):
-            bound = int(bounds[r, c]) << 96 | int(upper[r, c]) << 32 | int(lower[r, c])
-            below, other = int(labels[r, 2 * c + 1]), int(labels[r, 2 * c])
-            row.append((bound, *(KEEP if v == kernels.KEEP else v for v in (below, other))))
+        for c in range(table.shape[1]):
+            entry = int(table[r, c])
+            bound = entry >> 32 << 96 | int(upper[r, c]) << 32 | int(lower[r, c])
+            reports = (entry >> 16 & 0xFFFF, entry & 0xFFFF)
+            row.append((bound, *(KEEP if v == kernels.KEEP else v for v in reports)))
         found.append(row)
     return found
 

@@ -108,7 +108,7 @@ class ChannelMechanism(LinearMechanism):
             )
 
     @cached_property
-    def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return drawing_tables(self.integers)
 
     def randomise(self, values: Any, *, source: Source | None = None) -> Reports:

@@ -117,25 +117,21 @@ def exact_lip(channel: IntegerChannel, prior: Sequence[Fraction]) -> Fraction:
     return max(max(Fraction(most) / seen, seen / least) for seen, most, least in columns)
 
 
-def drawing_tables(
-    channel: IntegerChannel,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(bounds, upper, lower, labels) for `kernels.table_response`, exact to the last bit."""
+def drawing_tables(channel: IntegerChannel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(table, upper, lower) for `kernels.table_response`, exact to the last bit."""
     from .. import kernels
 
     rows = channel.intervals()
     bits = max(1, (len(rows[0]) - 1).bit_length())
     shape = (len(rows), 1 << bits)
-    bounds, upper, lower = (np.empty(shape, t) for t in (np.uint32, np.uint64, np.uint64))
-    labels = np.empty((len(rows), 2 << bits), np.uint32)
+    table, upper, lower = (np.empty(shape, np.uint64) for _ in range(3))
     for r, row in enumerate(rows):
-        for cell, (bound, report, other) in enumerate(pairs(row, bits)):
-            bounds[r, cell] = bound >> _BEYOND
+        for cell, (bound, *reports) in enumerate(pairs(row, bits)):
+            below, other = (kernels.KEEP if report < 0 else report for report in reports)
+            table[r, cell] = bound >> _BEYOND << 32 | below << 16 | other
             upper[r, cell] = bound >> 32 & (2**64 - 1)
             lower[r, cell] = bound & (2**32 - 1)
-            labels[r, 2 * cell + 1] = kernels.KEEP if report < 0 else report
-            labels[r, 2 * cell] = kernels.KEEP if other < 0 else other
-    return bounds, upper, lower, labels
+    return table, upper, lower
 
 
 def pairs(row: Sequence[tuple[int, int]], bits: int) -> list[tuple[int, int, int]]:
