@@ -54,6 +54,11 @@ class ChannelMechanism(LinearMechanism):
         """Shares of the values to be best at."""
 
     @cached_property
+    def digest(self) -> bytes:
+        """As of every mechanism, worked out once: it covers a number per value."""
+        return super().digest
+
+    @cached_property
     def matrix(self) -> Floats:
         """Q(y|x) as floats."""
         if self._mix is not None:
