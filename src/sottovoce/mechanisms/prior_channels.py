@@ -1,12 +1,13 @@
 """Channels for answers with a known prior, in whole numbers out of 2^128.
 
 Most have the form Q(y|x) = κ (m_y + 1{x=y}): keep the answer with probability κ, else draw a
-value with weights m_y. With E = e^ε and the prior only known as lo ≤ P ≤ hi,
+value with weights m_y. With E = e^ε and the prior only known as lo ≤ P ≤ hi::
 
-optimal           m_y = max(hi_y, 1 − E lo_y) / (E − 1),  κ = 1 / (1 + Σ m_y)
-symmetric         two values: flip with q = (1 − a) / (E + 1 − 2a),  a = min(P_0, P_1)
-jiang-theorem2    m_y = P_y / (E − 1),  κ = 1 − 1/E: published; leaks more for skewed priors
-opt-ldp, context-free-ldp    randomised response, m_y = 1 / (E − 1)
+    optimal           m_y = max(hi_y, 1 − E lo_y) / (E − 1),  κ = 1 / (1 + Σ m_y)
+    symmetric         two values, m = (1 − a) / (E − 1), a = min(P_0, P_1):
+                      both are flipped with q = (1 − a) / (E + 1 − 2a)
+    jiang-theorem2    m_y = P_y / (E − 1),  κ = 1 − 1/E: leaks more for skewed priors
+    opt-ldp, context-free-ldp    randomised response, m_y = 1 / (E − 1)
 
 Rounding is always towards less information. Jiang, Li, Tandon, "Context-aware Data Aggregation
 with Localized Information Privacy", Theorem 2 and Propositions 3 and 4; the optimal form holds

@@ -1,11 +1,13 @@
 """Estimates from reports of a channel, with and without leaning on the prior.
 
-With output shares c/n, Q the channel and λ = P Q:
+With output shares c/n, Q the channel and λ = P Q::
 
-unbiased   G (c/n),  G = (Q Λ⁻¹ Qᵀ)⁻¹ Q Λ⁻¹: the unbiased combination of least variance at P
-mle        the maximum of Σ c_y log (f Q)_y
-mmse       Post (c/n),  Post_xy = P_x Q(y|x) / λ_y; bias (Post Qᵀ − I) f, which n does not shrink
-shrunk     P + S (S + V)⁻¹ (u − P),  S = [diag(P) − P Pᵀ] / n + τ² (I − 1/d) d / (d − 1)
+    unbiased   G (c/n),  G = (Q Λ⁻¹ Qᵀ)⁻¹ Q Λ⁻¹: unbiased, with the least variance at P
+    mle        the maximum of Σ c_y log (f Q)_y
+    mmse       Post (c/n),  Post_xy = P_x Q(y|x) / λ_y
+               its bias (Post Qᵀ − I) f does not shrink with n
+    shrunk     P + S (S + V)⁻¹ (u − P)
+               S = [diag(P) − P Pᵀ] / n + τ² (I − 1/d) d / (d − 1)
 
 where V is the noise of the unbiased u and τ the stated deviation of each share from the prior;
 τ = 0 gives mmse and τ = ∞ gives u. For two values mmse is P + ρ² (u − P) with

@@ -1,10 +1,10 @@
 """Channels with the least error under a known prior, for few values, by optimisation.
 
 A channel's columns are rays v(x) = Q(y|x) / λ_y of the polytope {P·v = 1, 1/E ≤ v ≤ E}, with
-weights λ_v that make the rows sum to one, Σ λ_v v = 1; only its vertices matter.
+weights λ_v that make the rows sum to one, Σ λ_v v = 1; only its vertices matter::
 
-mmse-optimal    maximise Σ λ_v Σ_x (P_x v_x)²: a linear programme
-a-optimal       minimise tr (Bᵀ J B)⁻¹, J = Σ λ_v v vᵀ, B a basis of {Σ = 0}: convex
+    mmse-optimal    maximise Σ λ_v Σ_x (P_x v_x)²: a linear programme
+    a-optimal       minimise tr (Bᵀ J B)⁻¹, J = Σ λ_v v vᵀ, B a basis of {Σ = 0}: convex
 
 The first is best for posterior means but often cannot be inverted; the second is best for
 unbiased shares.
