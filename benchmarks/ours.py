@@ -97,6 +97,9 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
         figures.append(Figure(f"{name} {step}", n, seconds, None, size, least, collect))
 
     both(sv.GRR(1024, epsilon=EPSILON), 20_000_000, 300e6, 1_000e6)
+    half = [figure.per_second / 2 for figure in figures]  # of GRR's, measured just before
+    falling = 1 / np.arange(1, 1025)
+    both(sv.LIP(prior=falling / falling.sum(), epsilon=EPSILON), 20_000_000, *half)
     both(sv.OUE(128, epsilon=EPSILON), 5_000_000, 15e6)
     both(sv.OUE(1024, epsilon=EPSILON), 1_000_000, 2e6, 60e6)
     both(sv.SUE(1024, epsilon=EPSILON), 1_000_000)

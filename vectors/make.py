@@ -37,6 +37,7 @@ KINDS = sv.Levels(
 )
 SAMPLED = sv.Sampled(sv.GRR(3, epsilon=1.0), rate=0.5)
 RATES = sv.Sampled(sv.GRR(3, epsilon=1.0), rate=[0, 0.25, 1])
+PRIOR = sv.Study("Known beforehand", (sv.LIP(COMMUTE, prior=[0.5, 0.2, 0.25, 0.05], epsilon=1.0),))
 
 NUMBERS = sv.Study("Numbers", (sv.Hybrid(sv.Range("income", -1e3, 1e5), epsilon=1.0),))
 
@@ -135,6 +136,12 @@ def good() -> Iterator[tuple[str, Vector]]:
     hadamard = sv.HadamardResponse(1000, epsilon=1.0)
     yield "hadamard", of_reports(hadamard, [reports_of(hadamard, y=[0, 1023, 512])])
 
+    lip = sv.LIP(COMMUTE, prior=[0.5, 0.2, 0.25, 0.05], epsilon=1.0)
+    told = reports_of(lip, value=[0, 3, 2, 1, 1])
+    yield "lip", of_reports(lip, [told])
+    box = sv.LIP(300, prior_low=[0.0] * 300, prior_high=[0.5] * 300, epsilon=2.0)
+    yield "lip_box", of_reports(box, [reports_of(box, value=[299, 0])])
+
     for name, mechanism, columns in numbers():
         yield name, of_reports(mechanism, [reports_of(mechanism, **columns)])
 
@@ -142,6 +149,7 @@ def good() -> Iterator[tuple[str, Vector]]:
     yield "aggregate_nobody", of_aggregate(grr, grr.aggregate(values[:0]))
     yield "aggregate_oue", of_aggregate(oue, oue.aggregate(bits))
     many = sv.Aggregate(oue.id, oue.digest, (1 << 62) - 1, {"support": [(1 << 61) + 1] * 10}, True)
+    yield "aggregate_lip", of_aggregate(lip, lip.aggregate(told))
     yield "aggregate_many", of_aggregate(oue, many)
     tens = sv.HadamardResponse(5, epsilon=1.0)
     cells = tens.aggregate(tens.every_report())
@@ -158,6 +166,7 @@ def good() -> Iterator[tuple[str, Vector]]:
 
     yield "study", of_study(STUDY)
     yield "study_numbers", of_study(NUMBERS)
+    yield "study_prior", of_study(PRIOR)
 
 
 def numbers() -> Iterator[tuple[str, sv.Mechanism, dict[str, list[int]]]]:
@@ -200,6 +209,8 @@ def seeded() -> Iterator[tuple[str, Vector]]:
     for kind in (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH, sv.HadamardResponse):
         mechanism = kind(10, epsilon=1.0)
         yield mechanism.id, drawn(mechanism, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9])
+    known = sv.LIP(prior=[0.25, 0.75, 0.0], epsilon=1.0)
+    yield known.id, drawn(known, [0, 1, 2, 0, 1, 2, 1, 1, 1, 1, 1, 2])
     for kind in (sv.Duchi, sv.Piecewise, sv.Hybrid):
         mechanism = kind((0, 10), epsilon=1.0)
         yield mechanism.id, drawn(mechanism, [0, 1.5, 2.25, 3, 4, 5, 6, 7, 8, 9, 9.999, 10])
@@ -272,6 +283,9 @@ def bad() -> Iterator[tuple[str, Vector]]:
     yield "olh_bucket", of("olh", changed(raw("olh"), 90, b"\4"), "WireError", "bucket 4")
     output = changed(raw("hadamard"), 64, struct.pack("<H", 1024))
     yield "hadamard_output", of("hadamard", output, "WireError", "1024")
+    yield "lip_value", of("lip", changed(raw("lip"), 65, b"\4"), "WireError", "value 4")
+    two = changed(raw("lip_box"), 64, struct.pack("<H", 300))
+    yield "lip_box_value", of("lip_box", two, "WireError", "value 300")
     cell = changed(raw("piecewise"), 64, struct.pack("<H", 1401))
     yield "piecewise_cell", of("piecewise", cell, "WireError", "cell")
     yield "hybrid_grid", of("hybrid", changed(raw("hybrid"), 64, b"\2"), "WireError", "grid 2")
@@ -345,6 +359,9 @@ def bad() -> Iterator[tuple[str, Vector]]:
     yield "aggregate_n_huge", of_counts(huge, "WireError", "2^62")
     cells_off = changed(raw("aggregate_hybrid"), 8, struct.pack("<Q", 9))
     yield "aggregate_hybrid_n", of("aggregate_hybrid", cells_off, "WireError", "not n = 9")
+    told = raw("aggregate_lip")
+    short = changed(told, 8, struct.pack("<Q", 6))
+    yield "aggregate_lip_n", of("aggregate_lip", short, "WireError", "give 1 each")
     yield "aggregate_truncated", of_counts(counts[:-1], "WireError", "too early")
     yield "aggregate_trailing", of_counts(counts + b"\0", "WireError", "follow")
 

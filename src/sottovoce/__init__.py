@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .mechanism import Channel, Mechanism
     from .mechanisms import (
         GRR,
+        LIP,
         OLH,
         OUE,
         SUE,
@@ -56,6 +57,7 @@ _HOME = {
     "Guarantee": "guarantee",
     "HadamardResponse": "mechanisms",
     "Hybrid": "mechanisms",
+    "LIP": "mechanisms",
     "Levels": "personal",
     "Mechanism": "mechanism",
     "OLH": "mechanisms",
@@ -79,6 +81,7 @@ _HOME = {
 
 __all__ = [
     "GRR",
+    "LIP",
     "OLH",
     "OUE",
     "SUE",

@@ -112,7 +112,7 @@ def choose(
     found = [
         _candidate(kind(values, epsilon=epsilon), people)
         for kind in REGISTRY.values()
-        if issubclass(kind, LinearMechanism)
+        if issubclass(kind, LinearMechanism) and kind.compared
     ]
     enough = _CLOSE * min(candidate.std_error for candidate in found)
 

@@ -22,6 +22,7 @@ MOST_EPSILON = 20.0
 
 LDP = "local differential privacy"
 DP = "differential privacy"
+LIP = "localised information privacy"
 ADDS_UP = frozenset({LDP, DP})
 
 ANY_CHANGE = "any two answers"
@@ -116,6 +117,12 @@ class Promise:
             f"held both for equally likely ends at most {belief}% sure of one{unless}.",
             *(f"Assuming: {assumption}." for assumption in self.assuming),
         ]
+        if self.notion == LIP:
+            times = rounded_up(ratio, 3)
+            parts[2] = (
+                f"Meaning: whatever is seen, {self.neighbours} stays between 1/{times} and {times} "
+                "times as likely as before, for someone who believed what is assumed here."
+            )
         return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
 
     def as_dict(self) -> dict[str, Any]:
@@ -176,14 +183,20 @@ class Guarantee:
         return self.promises[0]
 
     def __add__(self, other: Guarantee) -> Guarantee:
-        """What is promised to someone whose answer is released under both (basic composition)."""
+        """What is promised to someone whose answer is released under both (basic composition).
+
+        A promise under a prior does not add up; it is left out where another one remains.
+        """
         if not isinstance(other, Guarantee):
             return NotImplemented
         for side in (self, other):
             if not side.promises:
                 return Guarantee.none(side.reason)
-        mine = {promise.subject: promise for promise in self.promises}
-        theirs = {promise.subject: promise for promise in other.promises}
+        mine, theirs = (
+            {p.subject: p for p in side.promises if p.notion != LIP}
+            or {p.subject: p for p in side.promises}
+            for side in (self, other)
+        )
         if mine.keys() != theirs.keys():
             strange = sorted(mine.keys() ^ theirs.keys())[0]
             raise GuaranteeError(
@@ -199,17 +212,22 @@ class Guarantee:
             raise ParameterError(f"releases is {releases!r}; it must be a whole number from 1 on")
         if releases == 1 or not self.promises:
             return self
-        twice = self + self  # refuses what does not add up
-        return Guarantee(
-            tuple(
-                replace(
-                    both,
-                    epsilon=_times_up(once.epsilon, releases),
-                    delta=min(1.0, _times_up(once.delta, releases)),
-                )
-                for once, both in zip(self.promises, twice.promises, strict=True)
-            )
-        )
+        for promise in self.promises:
+            if promise.notion != LIP:
+                _added(promise, promise)  # refuses what does not add up
+        return Guarantee(tuple(self._repeated(promise, releases) for promise in self.promises))
+
+    def _repeated(self, promise: Promise, k: int) -> Promise:
+        """k ε; under a prior min((2k − 1) ε, k ε_LDP).
+
+        There k reports are at most e^kε times as likely, and on average at least e^−(k−1)ε times.
+        """
+        epsilon = _times_up(promise.epsilon, 2 * k - 1 if promise.notion == LIP else k)
+        for free in self.promises:
+            same = (free.unit, free.against) == (promise.unit, promise.against)
+            if promise.notion == LIP and free.notion == LDP and not free.delta and same:
+                epsilon = min(epsilon, _times_up(free.epsilon, k))
+        return replace(promise, epsilon=epsilon, delta=min(1.0, _times_up(promise.delta, k)))
 
     def about(self, unit: str, neighbours: str) -> Guarantee:
         """The same promises about a larger unit, for example all answers of one person."""

@@ -184,7 +184,7 @@ class Draws:
     def each(
         self,
         n: int,
-        word: type[np.uint32] | type[np.uint64],
+        word: type[np.uint16] | type[np.uint32] | type[np.uint64],
         step: Callable[[NDArray[Any], slice, NDArray[np.uint64], int], tuple[int, int]],
     ) -> None:
         """Run a kernel that takes one random word per item over n items.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sottovoce import GRR, Guarantee, Promise
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.guarantee import LDP, composed
+from sottovoce.guarantee import LDP, LIP, composed
 
 EPSILONS = st.floats(min_value=0, max_value=20, allow_subnormal=True)
 
@@ -61,12 +61,60 @@ def test_promises_about_different_things_do_not_add_up(other: dict) -> None:
         one(1.0) + one(1.0, **other)
 
 
+def under_a_prior(epsilon: float, free: float, **other: object) -> Guarantee:
+    return Guarantee((Promise(LIP, epsilon, **other), Promise(LDP, free, **other)))
+
+
 def test_notions_that_do_not_compose_are_refused() -> None:
-    lip = Guarantee((Promise("localised information privacy", 1.0),))
+    lip = Guarantee((Promise(LIP, 1.0),))
     with pytest.raises(GuaranteeError, match="do not add up"):
         lip + lip
     with pytest.raises(GuaranteeError, match="different things"):
         lip + one(1.0)
+    other = Guarantee((Promise("another notion", 1.0),))
+    for refused in (lambda: other + other, lambda: other.times(2)):
+        with pytest.raises(GuaranteeError, match="do not add up"):
+            refused()
+
+
+def test_a_promise_under_a_prior_is_left_out_where_another_remains() -> None:
+    both = under_a_prior(1.0, 1.25)
+    assert (both + both).promises == (Promise(LDP, 2.5),)
+    assert (both + one(0.5)).promises == (one(0.5) + both).promises == (Promise(LDP, 1.75),)
+    assert composed([both] * 3).epsilon == 3.75
+    strange = Guarantee((Promise(LDP, 1.0), Promise("another notion", 1.0)))
+    with pytest.raises(GuaranteeError, match="different things"):
+        both + strange  # only a promise under a prior may be left out
+
+
+@given(st.floats(0.01, 5), st.floats(1, 2), st.integers(2, 30))
+def test_repeated_reports_under_a_prior(epsilon: float, factor: float, k: int) -> None:
+    free = epsilon * factor
+    lip, ldp = under_a_prior(epsilon, free).times(k).promises
+    assert Fraction(ldp.epsilon) >= k * Fraction(free)
+    exact = min((2 * k - 1) * Fraction(epsilon), k * Fraction(free))
+    assert exact <= Fraction(lip.epsilon) <= exact * (1 + Fraction(1, 10**12))
+    assert lip.epsilon > k * epsilon * (1 - 1e-12)
+
+
+def test_only_a_free_promise_to_the_same_people_covers_one_under_a_prior() -> None:
+    weak = under_a_prior(4.0, 5.0, unit="an answer of the weak")
+    strong = under_a_prior(0.5, 0.6, unit="an answer of the strong")
+    menu = Guarantee(weak.promises + strong.promises)
+    assert [p.epsilon for p in menu.times(3).promises] == [15.0, 15.0, *(
+        p.epsilon for p in strong.times(3).promises
+    )]  # fmt: skip
+    seen = Guarantee((Promise(LIP, 4.0), Promise(LDP, 0.5, against="another")))
+    assert seen.times(3).promises[0].epsilon == 20.0
+    loose = Guarantee((Promise(LIP, 4.0), Promise(LDP, 0.5, delta=0.1)))
+    assert loose.times(3).promises[0].epsilon == 20.0  # what may fail does not cover it
+    assert Guarantee((Promise(LIP, 1.0),)).times(4).epsilon == 7.0
+
+
+def test_words_of_a_promise_under_a_prior() -> None:
+    words = " ".join(Promise(LIP, 1.0, neighbours="any answer").words().split())
+    assert "any answer stays between 1/2.72 and 2.72 times as likely as before" in words
+    assert "% sure" not in words
 
 
 def test_several_promises_add_up_by_subject() -> None:

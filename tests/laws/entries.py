@@ -9,7 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce import GRR, OLH, OUE, SUE, HadamardResponse, Mechanism, Range, SubsetSelection
+from sottovoce import (
+    GRR,
+    LIP,
+    OLH,
+    OUE,
+    SUE,
+    HadamardResponse,
+    Mechanism,
+    Range,
+    SubsetSelection,
+)
 from sottovoce.mechanisms import Duchi, Hybrid, Piecewise
 from sottovoce.mechanisms.numeric import NumericMechanism
 
@@ -46,6 +56,7 @@ class Entry:
     ratio: Callable[[Any], Fraction]
     domains: tuple[Any, ...] = SIZES
     exact_pairs: bool = True
+    more: tuple[Mechanism, ...] = ()
 
     @property
     def numeric(self) -> bool:
@@ -54,12 +65,42 @@ class Entry:
 
     def mechanisms(self) -> list[Mechanism]:
         """Several versions, as people would make them."""
-        return [self.kind(d, epsilon=e) for d in self.domains for e in EPSILONS]
+        return [*(self.kind(d, epsilon=e) for d in self.domains for e in EPSILONS), *self.more]
 
+
+def mixed(mechanism: Any) -> Fraction:
+    """Ratio of a mixture: the least likely report, from whoever it tells the truth of."""
+    return 1 + Fraction(mechanism.integers.keep, min(mechanism.integers.rest))
+
+
+PRIORS: tuple[dict[str, Any], ...] = (
+    {"domain": 2, "prior": 0.1},
+    {"domain": 2, "prior": 0},
+    {"prior": [0.5, 0.3, 0.2]},
+    {"prior": [0.0, 0.9, 0.0, 0.1]},
+    {"prior": [0.97, 0.01, 0.01, 0.01]},
+    {"prior_low": [0.05, 0.5], "prior_high": [0.3, 0.95]},
+    {"prior_low": [0.1, 0.0, 0.2, 0.0], "prior_high": [0.6, 0.5, 0.2, 1.0]},
+)
+VARIANTS: tuple[dict[str, Any], ...] = (
+    {"domain": 2, "prior": 0.01, "variant": "symmetric"},
+    {"prior": [0.2, 0.3, 0.5], "variant": "opt-ldp"},
+    {"prior": [0.2, 0.3, 0.5], "variant": "context-free-ldp"},
+    {"domain": 2, "prior": 0.01, "variant": "jiang-theorem2"},
+    {"prior": [0.4, 0.3, 0.2, 0.1], "variant": "mmse-optimal"},
+    {"prior": [0.9, 0.05, 0.05], "variant": "mmse-optimal"},
+    {"prior": [0.4, 0.3, 0.2, 0.1], "variant": "a-optimal"},
+    {"prior": [0.0, 0.3, 0.6, 0.1], "variant": "a-optimal"},
+)
+LIPS = (
+    *(LIP(**known, epsilon=e) for known in PRIORS for e in EPSILONS),
+    *(LIP(**known, epsilon=e) for known in VARIANTS for e in (0.1, 1.0, 4.0)),
+)
 
 ENTRIES = [
     Entry(GRR, lambda m: kept(m.p, m.domain.size - 1)),
     Entry(HadamardResponse, lambda m: kept(m.inside.fraction, 2 * m.blocks - 1)),
+    Entry(LIP, mixed, more=LIPS),
     Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False),
     Entry(OUE, lambda m: bits(m.p, m.q)),
     Entry(SubsetSelection, lambda m: kept(m.p, m.domain.size - m.omega, m.omega)),
@@ -84,7 +125,8 @@ def name(mechanism: Mechanism) -> str:
     """For the test's id."""
     domain = mechanism.domain
     about = domain.labels[0] if numeric(mechanism) else domain.size
-    return f"{mechanism.id}-{about}-{mechanism.epsilon:g}"
+    variant = getattr(mechanism, "variant", "optimal").removeprefix("optimal")
+    return f"{mechanism.id}-{about}-{mechanism.epsilon:g}" + f"-{variant}" * bool(variant)
 
 
 def example(kind: type[Mechanism], epsilon: float = 1.0, size: int = 4) -> Mechanism:

@@ -10,18 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import wraps
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sottovoce import Aggregate, Mechanism, Reports
+from sottovoce import Aggregate, Estimate, Mechanism, Reports
+from sottovoce.errors import EstimateError
+from sottovoce.guarantee import LDP, LIP
 from sottovoce.mechanism import PureMechanism
 from sottovoce.report import encode
 
 from .entries import IDEALISED_PAIRS, answers, numeric
 
+Law = Callable[[Mechanism], None]
 TIGHT = 1e-9
 ROUNDING = 1e-12
 
@@ -42,6 +46,12 @@ def power(epsilon: float) -> Fraction:
     return Fraction(value) * (1 - Fraction(1, 10**115))
 
 
+def logarithm(ratio: Fraction) -> float:
+    context = Context(prec=60)
+    quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return float(context.ln(quotient))
+
+
 def each_report(mechanism: Mechanism) -> list[Reports]:
     everything = mechanism.every_report()
     return [everything[k : k + 1] for k in range(len(everything))]
@@ -49,8 +59,25 @@ def each_report(mechanism: Mechanism) -> list[Reports]:
 
 def score(mechanism: Mechanism, report: Reports) -> list[Fraction]:
     """What one report adds to the estimate, through the real route, taken at its exact value."""
-    values = mechanism.estimate(mechanism.aggregate(report)).values
+    values = estimated(mechanism, mechanism.aggregate(report)).values
     return [Fraction(float(value)) for value in values]
+
+
+def estimated(mechanism: Mechanism, aggregate: Aggregate) -> Estimate:
+    """The unbiased estimate, where another one is the default."""
+    own = "unbiased" if "unbiased" in mechanism.methods else None
+    return mechanism.estimate(aggregate, method=own)
+
+
+def where_unbiased(law: Law) -> Law:
+    """A law about the unbiased estimate; the last law is for mechanisms that have none."""
+
+    @wraps(law)
+    def kept(mechanism: Mechanism) -> None:
+        if getattr(mechanism, "invertible", True):
+            law(mechanism)
+
+    return kept
 
 
 def truth(mechanism: Mechanism) -> list[list[Fraction]]:
@@ -89,12 +116,49 @@ def realised_ratio(mechanism: Mechanism) -> Fraction:
     return max(max(column) / min(column) for column in columns)
 
 
+def information_ratio(mechanism: Any) -> Fraction:
+    """The largest P(y|x) / P(y) or P(y) / P(y|x) under any prior within what is known.
+
+    P(y) is linear in the prior: its ends are found by giving what is free to the smallest, or to
+    the largest, entries of the column.
+    """
+    low, high = ([Fraction(share) for share in side] for side in (known(mechanism)))
+    worst = Fraction(1)
+    for column in zip(*mechanism.channel().exact, strict=True):
+        ends = []
+        for order in (sorted, lambda cells, key: sorted(cells, key=key, reverse=True)):
+            free, total = 1 - sum(low), sum(p * q for p, q in zip(low, column, strict=True))
+            for x in order(range(len(column)), key=column.__getitem__):
+                share = min(free, high[x] - low[x])
+                free, total = free - share, total + share * column[x]
+            ends.append(total)
+        worst = max(worst, max(column) / ends[0], ends[1] / min(column))
+    return worst
+
+
+def known(mechanism: Any) -> tuple[list[Fraction], list[Fraction]]:
+    """Bounds of the prior; a distribution that rounding kept from one is made one."""
+    if mechanism.prior is None:
+        return mechanism.prior_low, mechanism.prior_high
+    shares = [Fraction(share) for share in mechanism.prior]
+    return ([share / sum(shares) for share in shares],) * 2
+
+
+RATIOS = {LDP: realised_ratio, LIP: information_ratio}
+
+
 def epsilon_is_kept_and_tight(mechanism: Mechanism) -> None:
-    promised = mechanism.guarantee.epsilon
-    require(realised_ratio(mechanism) <= power(promised), "the channel leaks more than promised")
-    realised = mechanism.channel().epsilon()
-    require(realised <= promised, f"realised {realised!r}, promised {promised!r}")
-    require(promised - realised <= TIGHT, f"only {realised!r} of the promised {promised!r} is used")
+    """Every promise, each by its own notion of privacy."""
+    promises = mechanism.guarantee.promises
+    require(LDP in {promise.notion for promise in promises}, "nothing holds without a prior")
+    for promise in promises:
+        ratio, promised = RATIOS[promise.notion](mechanism), promise.epsilon
+        require(ratio <= power(promised), f"more {promise.notion} is lost than promised")
+        realised = logarithm(ratio)
+        require(realised <= promised, f"realised {realised!r}, promised {promised!r}")
+        require(promised - realised <= TIGHT, f"only {realised!r} of {promised!r} is used")
+    if len(promises) == 1:
+        require(mechanism.channel().epsilon() <= promises[0].epsilon, "the channel disagrees")
 
 
 # --- reports ------------------------------------------------------------------------------------
@@ -185,15 +249,17 @@ def stored_aggregates_come_back(mechanism: Mechanism) -> None:
 # --- estimates ----------------------------------------------------------------------------------
 
 
+@where_unbiased
 def estimate_is_linear(mechanism: Mechanism) -> None:
     """The estimate of many reports is the mean of theirs; bias and covariance rest on it."""
     reports = each_report(mechanism)
     reports.append(reports[0])  # one more often than the others: balance would hide clipping
     scores = np.array([score(mechanism, report) for report in reports], float)
-    whole = mechanism.estimate(mechanism.aggregate(Reports.concatenate(reports))).values
+    whole = estimated(mechanism, mechanism.aggregate(Reports.concatenate(reports))).values
     close(whole, scores.mean(axis=0), np.abs(scores).max(), "the estimate is not linear")
 
 
+@where_unbiased
 def estimate_is_unbiased(mechanism: Mechanism) -> None:
     scores = [score(mechanism, report) for report in each_report(mechanism)]
     scale = max(abs(value) for values in scores for value in values)
@@ -221,6 +287,7 @@ def covariance_given(mechanism: Mechanism) -> list[np.ndarray]:
     return matrices
 
 
+@where_unbiased
 def covariance_is_exact(mechanism: Mechanism) -> None:
     given = covariance_given(mechanism)
     if numeric(mechanism):
@@ -243,11 +310,12 @@ def covariance_is_exact(mechanism: Mechanism) -> None:
         close(mechanism.covariance(f, n), expected, scale, "covariance differs from the channel's")
 
 
+@where_unbiased
 def estimate_plugs_its_values_in(mechanism: Mechanism) -> None:
     # Where people are sampled, as many report as are expected to.
     typical = getattr(mechanism, "typical_reports", mechanism.every_report)
     aggregate = mechanism.aggregate(typical())
-    estimate = mechanism.estimate(aggregate)
+    estimate = estimated(mechanism, aggregate)
     require(estimate.error_from == "plug-in" and not estimate.biased, "labels of the estimate")
     require(estimate.guarantee == mechanism.guarantee, "the estimate carries another guarantee")
     require(estimate.covariance is not None, "an unbiased estimate has a covariance")
@@ -258,21 +326,38 @@ def estimate_plugs_its_values_in(mechanism: Mechanism) -> None:
         close(estimate.covariance, expected, scale, "covariance is not that of the plug-in values")
 
 
+@where_unbiased
 def errors_are_never_negative(mechanism: Mechanism) -> None:
     """Whatever the reports were, the plug-in variance has a root."""
     reports = each_report(mechanism)
     for some in (*reports, Reports.concatenate([reports[0], reports[-1], reports[-1]])):
         with np.errstate(invalid="ignore"):  # the root is what is judged here
-            variance = mechanism.estimate(mechanism.aggregate(some)).variance
+            variance = estimated(mechanism, mechanism.aggregate(some)).variance
         require(bool((variance >= 0).all()), f"a variance of {variance.min()}")
+
+
+def unbiased_is_refused_where_it_cannot_be(mechanism: Mechanism) -> None:
+    """Where rows of the channel depend on each other, no estimate claims to be unbiased."""
+    matrix = mechanism.channel().matrix
+    if isinstance(mechanism, PureMechanism) or getattr(mechanism, "invertible", True):
+        require(np.linalg.matrix_rank(matrix, tol=1e-12) == len(matrix), "it cannot be inverted")
+        return
+    require(np.linalg.matrix_rank(matrix, tol=1e-6) < len(matrix), "it could be inverted")
+    require(all(method.biased for method in mechanism.methods.values()), "a method claims it")
+    aggregate = mechanism.aggregate(mechanism.every_report())
+    require(mechanism.estimate(aggregate).biased, "the default claims it")
+    try:
+        mechanism.estimate(aggregate, method="unbiased")
+    except EstimateError as error:
+        require("same reports" in str(error), "it does not say why")
+    else:
+        require(False, "an unbiased estimate was given")
 
 
 def close(given: Any, expected: Any, scale: float, message: str) -> None:
     gap = float(np.abs(np.asarray(given) - np.asarray(expected)).max())
     require(gap <= ROUNDING * scale, f"{message}: off by {gap} at a size of {scale}")
 
-
-Law = Callable[[Mechanism], None]
 
 LAWS: dict[str, Law] = {
     law.__name__: law
@@ -288,5 +373,6 @@ LAWS: dict[str, Law] = {
         covariance_is_exact,
         estimate_plugs_its_values_in,
         errors_are_never_negative,
+        unbiased_is_refused_where_it_cannot_be,
     )
 }

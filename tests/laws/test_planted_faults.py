@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sottovoce import GRR, OUE, Aggregate, Channel, Estimate, Guarantee, Promise, Reports
+from sottovoce import GRR, LIP, OUE, Aggregate, Channel, Estimate, Guarantee, Promise, Reports
 from sottovoce.guarantee import LDP
 
 from . import laws
@@ -166,7 +166,72 @@ class GRRHasNegativeVariance(GRR):
         return super().variance(frequencies, n) - 1e6 * (np.asarray(frequencies) < 0)
 
 
+SKEWED = (0.97, 0.01, 0.01, 0.01)
+
+
+def skewed(self: LIP, domain: Any, *, epsilon: float, prior: Any = SKEWED, **other: Any) -> None:
+    LIP.__init__(self, domain, epsilon=epsilon, prior=prior, **other)
+
+
+class LIPPromisesLessUnderThePrior(LIP):
+    __init__ = skewed
+
+    @property
+    def guarantee(self) -> Guarantee:
+        under, free = super().guarantee.promises
+        return Guarantee((replace(under, epsilon=under.epsilon * (1 - 1e-12)), free))
+
+
+class LIPPromisesLessWithoutOne(LIP):
+    __init__ = skewed
+
+    @property
+    def guarantee(self) -> Guarantee:
+        under, free = super().guarantee.promises
+        return Guarantee((under, replace(free, epsilon=free.epsilon * (1 - 1e-12))))
+
+
+class LIPBelievesTheoremTwo(LIP):
+    """The published channel with the level that was claimed for it."""
+
+    def __init__(self, domain: Any, *, epsilon: float, **other: Any) -> None:
+        other = {"prior": SKEWED, "variant": "jiang-theorem2", **other}
+        super().__init__(domain, epsilon=epsilon, **other)
+
+    @property
+    def lip_epsilon(self) -> float:
+        return self.epsilon
+
+
+class LIPSaysNothingWithoutAPrior(LIP):
+    __init__ = skewed
+
+    @property
+    def guarantee(self) -> Guarantee:
+        return Guarantee(super().guarantee.promises[:1])
+
+
+class LIPInvertsWhatCannotBe(LIP):
+    """Two reports for four values, and a combination of them sold as unbiased."""
+
+    def __init__(self, domain: Any, *, epsilon: float, **other: Any) -> None:
+        rare = 0.025 / (np.exp(epsilon) + 1)
+        other = {"prior": [1 - 3 * rare] + [rare] * 3, "variant": "mmse-optimal", **other}
+        super().__init__(domain, epsilon=epsilon, **other)
+
+    invertible = True
+
+    @property
+    def _combination(self) -> Any:
+        return np.linalg.pinv(self.matrix.T)
+
+
 FAULTS: list[tuple[type, laws.Law]] = [
+    (LIPPromisesLessUnderThePrior, laws.epsilon_is_kept_and_tight),
+    (LIPPromisesLessWithoutOne, laws.epsilon_is_kept_and_tight),
+    (LIPBelievesTheoremTwo, laws.epsilon_is_kept_and_tight),
+    (LIPSaysNothingWithoutAPrior, laws.epsilon_is_kept_and_tight),
+    (LIPInvertsWhatCannotBe, laws.unbiased_is_refused_where_it_cannot_be),
     (GRRNamesOthersTooRarely, laws.epsilon_is_kept_and_tight),
     (OUESetsOthersTooRarely, laws.epsilon_is_kept_and_tight),
     (GRRWastesItsEpsilon, laws.epsilon_is_kept_and_tight),

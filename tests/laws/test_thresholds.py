@@ -40,7 +40,8 @@ def keeps_the_promise(ratio: Fraction, epsilon: float) -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.id)
 def test_rounding_keeps_the_promise(entry: Entry) -> None:
-    for d, epsilon in [((0, 1), e) for e in EPSILONS] if entry.numeric else GRID:
+    sizes = [(d, e) for d, e in GRID if d <= entry.kind.most_values]
+    for d, epsilon in [((0, 1), e) for e in EPSILONS] if entry.numeric else sizes:
         keeps_the_promise(entry.ratio(entry.kind(d, epsilon=epsilon)), epsilon)
 
 

@@ -8,6 +8,8 @@ TESTED = {
     5: "Never claim shuffle amplification outside its validity region, or with labelled reports.",
     14: "Never show a weighted estimate over self-chosen privacy levels without saying that it "
     "assumes the levels alike.",
+    13: "Never use LIP's published optimum outside 1/(e^ε+1) ≤ P1 ≤ e^ε/(e^ε+1), and never add LIP "
+    "levels up as if they composed like LDP.",
     15: "Never draw participants' randomness from a non-cryptographic generator, and never let a "
     "seed reach production code.",
     16: "Never drop missing answers silently.",
@@ -26,7 +28,6 @@ WAITING = {
     10: ("parties", "realised sample sizes are published"),
     11: ("secure", "the published sampling bound is used as a guarantee"),
     12: ("secure", "a missing share passes"),
-    13: ("mechanisms/lip", "LIP's optimum is used outside its range, or its levels are added up"),
     19: ("transport", "shares are relayed in clear"),
     20: ("secure", "the dealer of correlated randomness is the curator"),
 }

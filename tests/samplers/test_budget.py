@@ -13,6 +13,7 @@ from . import (
     test_coverage,
     test_grr,
     test_large,
+    test_lip,
     test_numbers,
     test_oue,
     test_tiny,
@@ -23,6 +24,7 @@ from .statistics import chi_square, extreme, fit, independent_fits
 MODULES = {
     "tiny": test_tiny,
     "grr": test_grr,
+    "lip": test_lip,
     "oue": test_oue,
     "large": test_large,
     "bernoulli": test_bernoulli,

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..guarantee import Promise
+from ..guarantee import LIP, Promise
 from ..mechanism import Mechanism
 from .finding import AuditError, Finding
 from .subjects import SILENCE, Look, Outcomes, Subject, answers_of, subjects_of
@@ -57,7 +57,7 @@ def audit(
     inputs : sequence, optional
         Answers to tell apart; by default up to four spread over the domain.
     promise : Promise, optional
-        The promise to test; by default each of the mechanism's own.
+        The promise to test; by default each of the mechanism's own, but those under a prior.
     outcomes : callable, optional
         ``outcomes(reports, x, x')`` turns reports into one number, text or row per report; by
         default what tells the two answers apart for our mechanisms, and the report itself
@@ -86,6 +86,8 @@ def audit(
     findings = []
     for subject in subjects_of(mechanism):
         each = promises[subject.promise] if promise is None else promise
+        if each.notion == LIP:
+            continue  # two answers say nothing of a promise under a prior
         look = outcomes or subject.look
         finding = _examine(mechanism, subject, each, answers, look, trials, confidence)
         if finding.broken:
@@ -184,6 +186,10 @@ def _words(event: set[Any]) -> str:
 
 def _promises(mechanism: Any, promise: Promise | None) -> tuple[Promise, ...]:
     if promise is not None:
+        if promise.notion == LIP:
+            raise ParameterError(
+                "two answers say nothing of a promise under a prior; audit the one without it"
+            )
         return (promise,)
     if not isinstance(mechanism, Mechanism):
         raise ParameterError(

@@ -14,6 +14,7 @@ from .audit import audit
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
+from .lip import lip
 from .plan import plan
 from .randomise import randomise
 from .study import study
@@ -50,5 +51,16 @@ def main() -> None:
     """  # noqa: D301
 
 
-for command in (demo, plan, study, randomise, aggregate, estimate, guarantee, account, audit):
+for command in (
+    demo,
+    plan,
+    lip,
+    study,
+    randomise,
+    aggregate,
+    estimate,
+    guarantee,
+    account,
+    audit,
+):
     main.add_command(command)

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     "--method",
     help="unbiased (default) or mle; for numbers unbiased (the mean), variance or distribution; "
     "for levels hybrid (default), post-stratified or pooled; for rates hajek or horvitz-thompson. "
-    "A name that is not known lists all.",
+    "where a prior is known mle (default), unbiased or mmse. A name that is not known lists all.",
 )
 @click.option("--levels", is_flag=True, help="Also show each level on its own.")
 @click.option("--rate", is_flag=True, help="Also show how many were asked and reported, by rate.")
@@ -94,7 +94,7 @@ def estimate(
         check_output(picture, study_path, *files, force=force)
     refuse_absent(mechanism, levels=levels, rate=rate)
     counts = counted(files, mechanism, allow_equal=allow_equal)
-    methods = _methods(mechanism, method)
+    methods = _methods(mechanism, method or mechanism.shown)
     found = mechanism.estimate(counts, **methods)
     if project:
         found = found.project()

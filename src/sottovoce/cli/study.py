@@ -9,6 +9,7 @@ import click
 
 from .support import designs, written
 from .support.options import PATH, check_output, force_option, json_option
+from .support.priors import known_beforehand
 from .support.promises import show_promises
 from .support.screen import console, facts, heading, plural, print_json, show_table
 
@@ -61,6 +62,7 @@ def study() -> None:
     help="Only some people report: with this probability, or one of these.",
 )
 @click.option("--mechanism", help="By default the one with the least error; hybrid for numbers.")
+@click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip.")
 @click.option(
     "--missing",
     type=click.Choice(["refuse", "value", "public"]),
@@ -82,6 +84,7 @@ def new(
     levels: str | None,
     rate: str | None,
     mechanism: str | None,
+    prior: str | None,
     missing: Any,
     force: bool,
     as_json: bool,
@@ -127,7 +130,12 @@ def new(
             missing=missing,
         )
     )
-    made = Study(title, (designs.made(attribute, epsilon, menu, rates, mechanism),))
+    asked = (
+        designs.made(attribute, epsilon, menu, rates, mechanism)
+        if prior is None
+        else known_beforehand(attribute, epsilon, menu, rates, mechanism, prior)
+    )
+    made = Study(title, (asked,))
     made.save(path, replace=force)
     if as_json:
         print_json({"path": str(path), **_about(made, None)})

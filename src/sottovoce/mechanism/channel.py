@@ -11,8 +11,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..accounting.information import lip_level
 from ..domain import Label
-from ..errors import ParameterError
 from ..estimate import Floats
 
 
@@ -53,19 +53,8 @@ class Channel:
         return float(context.ln(ratio))
 
     def level(self, prior: ArrayLike) -> float:
-        """Localised information privacy at a prior: max |ln P(x|y)/P(x)| over all x and y."""
-        weights = np.asarray(prior, float)
-        if weights.shape != (len(self.inputs),) or not abs(weights.sum() - 1) < 1e-9:
-            raise ParameterError(
-                f"the prior must be {len(self.inputs)} probabilities that sum to 1; {prior!r} given"
-            )
-        if (weights < 0).any():
-            raise ParameterError(f"the prior has a negative probability: {prior!r}")
-        likely = self.matrix[weights > 0]
-        marginal = weights[weights > 0] @ likely
-        ratios = likely[:, marginal > 0] / marginal[marginal > 0]
-        with np.errstate(divide="ignore"):
-            return float(np.abs(np.log(ratios)).max())
+        """Localised information privacy at a prior; see `accounting.information.lip_level`."""
+        return lip_level(self.matrix, prior)
 
 
 def product_row(bits: Iterable[tuple[int, Fraction]]) -> Fraction:

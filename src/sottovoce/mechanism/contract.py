@@ -57,6 +57,15 @@ class Mechanism(ABC):
     #: Wire name, set by `register`; frozen with version 1.
     id: ClassVar[str] = ""
 
+    #: Whether the values and epsilon are all there is to know, so that `choose` can compare it.
+    compared: ClassVar[bool] = True
+
+    #: The method that command line and pages show where none is asked for; None for the default.
+    shown: ClassVar[str | None] = None
+
+    #: How many values a question may have.
+    most_values: ClassVar[int] = 1 << 31
+
     #: Names of parameters beside epsilon that a study may set.
     extras: ClassVar[tuple[str, ...]] = ()
 

@@ -6,6 +6,7 @@ from .duchi import Duchi
 from .grr import GRR
 from .hadamard import HadamardResponse
 from .hybrid import Hybrid
+from .lip import LIP
 from .olh import OLH
 from .oue import OUE
 from .piecewise import Piecewise
@@ -15,6 +16,7 @@ from .sue import SUE
 
 __all__ = [
     "GRR",
+    "LIP",
     "OLH",
     "OUE",
     "REGISTRY",

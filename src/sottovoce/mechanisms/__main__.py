@@ -18,7 +18,8 @@ def warm() -> None:
         if issubclass(kind, NumericMechanism):
             mechanisms: list[Mechanism] = [kind((0, 1), epsilon=1.0)]
         else:
-            mechanisms = [kind(size, epsilon=1.0) for size in (4, 1 << 10, 1 << 17)]
+            sizes = (4, 1 << 10, 1 << 17)
+            mechanisms = [kind(d, epsilon=1.0) for d in sizes if d <= kind.most_values]
         for mechanism in mechanisms:
             mechanism.aggregate(mechanism.randomise(np.zeros(16, np.int64)))
 

@@ -31,7 +31,7 @@ def makers(requirement: Requirement) -> Iterator[Callable[[float], Mechanism]]:
     """For each kind that fits the question, a function from epsilon to the mechanism."""
     for kind in REGISTRY.values():
         numeric = issubclass(kind, NumericMechanism)
-        if numeric != (requirement.bounds is None):
+        if kind.compared and numeric != (requirement.bounds is None):
             yield partial(_make, kind, requirement.bounds if numeric else requirement.d)
 
 

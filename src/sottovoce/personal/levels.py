@@ -49,6 +49,7 @@ from .wrapper import (
     people_in,
     promising,
     put,
+    refuse_biased,
     span_of,
     taken,
     united,
@@ -376,7 +377,8 @@ class Levels(Wrapper):
                 continue
             try:
                 with parts_may_be_useless():
-                    way = inner if asks_for(mechanism, "rate") else None
+                    own = "unbiased" if "unbiased" in mechanism.methods else None
+                    way = inner if asks_for(mechanism, "rate") else own
                     found[name] = mechanism.estimate(part, method=way)
             except EstimateError as error:
                 raise EstimateError(f"level {name!r}: {error}") from error
@@ -424,6 +426,7 @@ def _check_menu(menu: Mapping[str, Mechanism]) -> None:
             )
         if asks_for(mechanism, "level"):
             raise ParameterError(f"level {name!r} is a menu itself; put all levels in one menu")
+        refuse_biased(mechanism)
         if mechanism.domain != first.domain:
             raise ParameterError(
                 f"level {name!r} is over {mechanism.domain!r}, the first one over "

@@ -78,6 +78,8 @@ def _means(
 
 
 def _estimated(inner: Mechanism, part: Aggregate, method: str | None) -> Estimate:
+    if method is None and "unbiased" in inner.methods:
+        method = "unbiased"
     with parts_may_be_useless():
         return inner.estimate(part, method=method)
 

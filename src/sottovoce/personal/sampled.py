@@ -71,6 +71,7 @@ from .wrapper import (
     people_in,
     picked,
     put,
+    refuse_biased,
     span_of,
     spoken_rows,
     taken,
@@ -122,6 +123,7 @@ class Sampled(Wrapper):
             )
         if asks_for(inner, "rate"):
             raise ParameterError("people are sampled within already; multiply those rates instead")
+        refuse_biased(inner)
         for key, value in {
             "domain": inner.domain,
             "epsilon": inner.epsilon,

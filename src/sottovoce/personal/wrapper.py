@@ -114,6 +114,15 @@ def people_in(coded: Coded) -> int:
     return len(coded) if coded.present is None else int(coded.present.size)
 
 
+def refuse_biased(mechanism: Mechanism) -> None:
+    """Refuse a mechanism without an unbiased estimate: wrappers put those together."""
+    if not getattr(mechanism, "invertible", True):
+        raise ParameterError(
+            f"{mechanism.id!r} has no unbiased estimate with these parameters, so it cannot be one "
+            "of several levels or sampled; use variant 'optimal'"
+        )
+
+
 def span_of(domain: Domain) -> float:
     """The width of what can be estimated: of a range of numbers, or 1 for shares."""
     return domain.high - domain.low if isinstance(domain, Range) else 1.0

@@ -136,7 +136,7 @@ def _common(values: Iterable[str]) -> str:
 def _promised(guarantees: list[Guarantee]) -> str:
     """Epsilon, or the least and the largest where there are several."""
     words = [paint.promised(guarantee) for guarantee in guarantees]
-    if not all(words) or any(guarantee.delta for guarantee in guarantees):
+    if not all(words) or any(len(g.promises) != 1 or g.delta for g in guarantees):
         return _common(words)
     _, least = min((g.epsilon, word) for g, word in zip(guarantees, words, strict=True))
     _, most = max((g.epsilon, word) for g, word in zip(guarantees, words, strict=True))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import MissingExtraError, ParameterError
 from ..estimate import Estimate, Floats
-from ..guarantee import Guarantee, rounded_up
+from ..guarantee import LDP, LIP, Guarantee, rounded_up
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -110,7 +110,14 @@ def title(ax: Axes, name: str, *facts: str) -> None:
 
 
 def promised(guarantee: Guarantee) -> str:
-    """Epsilon of the only promise, never rounded down; nothing where there is not exactly one."""
+    """Epsilon of the only promise, never rounded down; nothing where there are several.
+
+    Where there is one under a prior and one without, both.
+    """
+    by_notion = {promise.notion: promise for promise in guarantee.promises}
+    if len(guarantee.promises) == 2 and by_notion.keys() == {LIP, LDP}:
+        prior, free = (rounded_up(by_notion[notion].epsilon, 3) for notion in (LIP, LDP))
+        return f"ε = {prior} under the prior, {free} without"
     if len(guarantee.promises) != 1:
         return ""
     promise = guarantee.promises[0]

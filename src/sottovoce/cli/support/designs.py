@@ -131,6 +131,8 @@ def advice(mechanism: Mechanism) -> str:
 
     levels = {name: unwrapped(m) for name, m in menu_of(mechanism).items()}
     plain = levels or {"": unwrapped(mechanism)}
+    if not all(m.compared for m in plain.values()):
+        return ""  # what a prior is worth cannot be told from epsilon alone
     kind = best_kind(mechanism.domain, [m.epsilon for m in plain.values()])
     best = Levels.of(kind, mechanism.domain, {n or "all": m.epsilon for n, m in plain.items()})
     mine = Levels({n or "all": m for n, m in plain.items()})

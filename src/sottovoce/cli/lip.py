@@ -1,0 +1,288 @@
+"""``sottovoce lip``: randomised response that knows a prior, before anyone is asked."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import ParameterError
+from .support.options import PATH, check_output, force_option, json_option
+from .support.priors import prior_from
+from .support.screen import (
+    console,
+    facts,
+    heading,
+    plural,
+    print_json,
+    show_guarantee,
+    show_table,
+    table_of,
+)
+from .support.tables import check_picture, save_figure
+
+if TYPE_CHECKING:
+    from ..mechanisms import LIP
+    from ..mechanisms.prior_curves import Curve
+
+_PRIORS = ("0.01", "0.5", "0.99", "random")
+_MOST_SHOWN = 8
+
+
+@click.group()
+def lip() -> None:
+    """Design randomised response that knows a prior.
+
+    Where it is public how likely each answer is, less noise keeps a promise that is relative to
+    that knowledge. The promise that holds without it is always said as well.
+
+    \b
+    Example:
+      sottovoce lip design --prior 0.1 --epsilon 1
+
+    Next: sottovoce study new study.toml … --prior 0.1,0.9
+    """  # noqa: D301
+
+
+@lip.command()
+@click.option(
+    "--prior",
+    metavar="P[,P,…]",
+    help="Of yes; of all values in order; or by name: yes=0.1,no=0.9.",
+)
+@click.option("--low", metavar="P[,P,…]", help="Or bounds of it, written the same way: the lower …")
+@click.option("--high", metavar="P[,P,…]", help="… and the upper.")
+@click.option("--epsilon", type=float, required=True, help="Privacy: above 0, at most 20.")
+@click.option(
+    "--variant",
+    default="optimal",
+    show_default=True,
+    help="Or symmetric, opt-ldp, context-free-ldp, mmse-optimal, a-optimal, or a published one.",
+)
+@click.option(
+    "--people",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    metavar="N",
+    help="Predict the error for N people.",
+)
+@json_option
+def design(
+    prior: str | None,
+    low: str | None,
+    high: str | None,
+    epsilon: float,
+    variant: str,
+    people: int,
+    as_json: bool,
+) -> None:
+    """Show the channel for a prior, its levels and its error.
+
+    The level under the prior is relative to what is believed beforehand; the level without it
+    holds whatever anyone believes. Errors stand beside those of randomised response.
+
+    \b
+    Examples:
+      sottovoce lip design --prior 0.1 --epsilon 1
+      sottovoce lip design --prior infected=0.1,not=0.9 --epsilon 1 --people 1000
+      sottovoce lip design --low 0.05 --high 0.2 --epsilon 1
+
+    Next: sottovoce study new study.toml … --prior 0.1,0.9
+    """  # noqa: D301
+    from ..mechanisms import LIP
+
+    if prior is None and (low is None or high is None):
+        raise click.UsageError("give --prior, or both --low and --high")
+    written = {"prior": prior, "prior_low": low, "prior_high": high}
+    options = {"prior": "--prior", "prior_low": "--low", "prior_high": "--high"}
+    given: dict[str, Any] = {
+        key: prior_from(text, options[key]) for key, text in written.items() if text is not None
+    }
+    made = LIP(epsilon=epsilon, variant=variant, **given)
+    compared = _compared(made, people)
+    if as_json:
+        matrix = made.matrix.tolist() if made.domain.size <= _MOST_SHOWN else None
+        print_json(
+            {
+                "parameters": made.parameters,
+                "values": [str(label) for label in made.domain.labels],
+                "channel": matrix,
+                "levels": {p.notion: p.epsilon for p in made.guarantee.promises},
+                "leakage_nats": made.leakage,
+                "people": people,
+                "errors": compared,
+                "guarantee": made.guarantee.as_dict(),
+            }
+        )
+        return
+    _show_design(made, compared, people)
+
+
+def _compared(made: LIP, people: int) -> list[dict[str, Any]]:
+    """Errors of the design, of LDP at its epsilon, and of LDP at the level without a prior."""
+    from ..mechanisms import LIP
+
+    known = {key: getattr(made, key) for key in ("prior", "prior_low", "prior_high")}
+    response = {"domain": made.domain, "variant": "context-free-ldp", **known}
+    rows: list[tuple[str, LIP]] = [
+        (f"{made.variant}, ε = {made.epsilon:.4g}", made),
+        (f"randomised response, ε = {made.epsilon:.4g}", LIP(epsilon=made.epsilon, **response)),
+    ]
+    if made.ldp_epsilon != made.epsilon and made.ldp_epsilon <= 20:
+        name = f"randomised response, ε = {made.ldp_epsilon:.4g}"
+        rows.append((name, LIP(epsilon=made.ldp_epsilon, **response)))
+    return [
+        {
+            "design": name,
+            "per_person": _per_person(mechanism) if made.prior is not None else None,
+            "std_error": _std_error(mechanism, people),
+        }
+        for name, mechanism in rows
+    ]
+
+
+def _per_person(mechanism: LIP) -> float:
+    """Of yes (1) or no (0) for two values, else total over the values."""
+    return mechanism.mmse_error() / (2 if mechanism.domain.size == 2 else 1)
+
+
+def _std_error(mechanism: LIP, people: int) -> float | None:
+    """Of an average share, where shares are as the prior says."""
+    if not mechanism.invertible:
+        return None
+    return math.sqrt(float(mechanism.variance(mechanism.centre, people).mean()))
+
+
+def _show_design(made: LIP, compared: list[dict[str, Any]], people: int) -> None:
+    screen = console()
+    screen.print(heading(f"{plural(made.domain.size, 'value')}, {made.variant}"))
+    if max(made.domain.size, made.cells) <= _MOST_SHOWN:
+        labels = [str(label) for label in made.domain.labels]
+        reports = labels if not made.integers.rows else [f"report {k}" for k in range(made.cells)]
+        table = table_of(screen, [("answer", "left"), *((name, "right") for name in reports)])
+        for label, row in zip(labels, made.matrix, strict=True):
+            table.add_row(label, *(f"{cell:.4f}" for cell in row))
+        show_table(screen, table)
+        screen.print("How likely each answer is to give each report.", style="dim")
+    else:
+        keep = made.integers.keep / 2.0**128
+        screen.print(f"The answer is kept with probability {keep:.4g}, else a value is drawn.")
+    screen.print()
+    show_table(screen, facts(_levels(made)))
+    screen.print()
+    per = "yes or no" if made.domain.size == 2 else "all values"
+    columns = [("design", "left"), (f"one person, {per}", "right"), ("a share", "right")]
+    table = table_of(screen, columns)
+    for row in compared:
+        numbers = (row["per_person"], row["std_error"])
+        table.add_row(row["design"], *("–" if n is None else f"{n:.4g}" for n in numbers))
+    show_table(screen, table)
+    where = "where the prior is right" if made.prior else "in the middle of the bounds"
+    last = " The last line makes the promise that holds here without a prior."
+    screen.print(
+        "Squared error of one person's answer by its posterior mean, and standard error of an "
+        f"average share of {plural(people, 'person', 'people')} without bias, {where}."
+        + last
+        * (len(compared) > 2),
+        style="dim",
+    )
+    screen.print()
+    show_guarantee(screen, made.guarantee)
+
+
+def _levels(made: LIP) -> list[tuple[str, str]]:
+    """Both levels in a few words."""
+    from ..guarantee import LIP as UNDER
+    from ..guarantee import rounded_up
+
+    rows = []
+    for promise in made.guarantee.promises:
+        times = rounded_up(math.exp(promise.epsilon), 3)
+        level = f"ε = {rounded_up(promise.epsilon, 4)}: "
+        rows.append(
+            ("under the prior", f"{level}no answer becomes more than {times} times as likely")
+            if promise.notion == UNDER
+            else ("without one", f"{level}no report tells two answers apart by more than {times}")
+        )
+    return rows
+
+
+@lip.command()
+@click.option(
+    "--prior",
+    "priors",
+    multiple=True,
+    metavar="P",
+    help='Probability of yes, or "random" for everyone with one of their own; may be repeated.',
+)
+@click.option("--epsilon", "epsilons", metavar="E,E,…", help="Which; by default 0.5 to 10.")
+@click.option(
+    "--plot", "picture", type=PATH, metavar="FILE", help="Save a picture: .png, .svg, .pdf."
+)
+@force_option
+@json_option
+def curve(
+    priors: tuple[str, ...], epsilons: str | None, picture: Path | None, force: bool, as_json: bool
+) -> None:
+    """Show how useful each model is at each epsilon.
+
+    The square root of the average squared error per person, for yes/no questions: with the
+    promise relative to the prior (LIP), at half its epsilon, with equal flips for both answers
+    (symmetric), with randomised response that uses the prior (Opt-LDP) or does not
+    (context-free).
+
+    \b
+    Examples:
+      sottovoce lip curve --prior 0.01 --epsilon 1,2,4,8
+      sottovoce lip curve --prior 0.01 --prior 0.5 --prior random --plot curve.png
+
+    Next: sottovoce lip design --prior 0.01 --epsilon 4
+    """  # noqa: D301
+    from ..mechanisms import LIP
+
+    if picture is not None:
+        check_picture(picture)
+        check_output(picture, force=force)
+    grid = None if epsilons is None else _numbers(epsilons, "--epsilon", "0.5,1,2")
+    found = [
+        LIP.curve("random" if text == "random" else _numbers(text, "--prior", "0.01")[0], grid)
+        for text in priors or _PRIORS
+    ]
+    if picture is not None:
+        save_figure(lambda: _drawn(found), picture)
+    if as_json:
+        curves = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in found]
+        print_json({"curves": curves, "plot": None if picture is None else str(picture)})
+        return
+    _show_curves(found, picture)
+
+
+def _drawn(found: list[Curve]) -> Any:
+    from .. import plot
+
+    return plot.lip(found)
+
+
+def _numbers(text: str, option: str, such: str) -> list[float]:
+    try:
+        return [float(item) for item in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(f"{option} is {text!r}; give numbers, such as {such}") from error
+
+
+def _show_curves(found: list[Curve], picture: Path | None) -> None:
+    screen = console()
+    for each in found:
+        screen.print(heading(each.prior))
+        names = list(each.errors)
+        table = table_of(screen, [("ε", "right"), *((name, "right") for name in names)])
+        for row in each.rows():
+            table.add_row(f"{row['epsilon']:g}", *(f"{row[name]:.4f}" for name in names))
+        show_table(screen, table)
+        screen.print(f"The prior taken for the answer: {each.unasked:.4f}.\n", style="dim")
+    screen.print("√(average squared error per person); smaller is better.", style="dim")
+    if picture is not None:
+        screen.print(f"The picture is in {picture}.")

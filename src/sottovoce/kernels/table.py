@@ -1,0 +1,72 @@
+"""Draws from any small channel by a table of pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+KEEP = 1 << 15
+_KEEP = np.uint64(KEEP)
+_BLOCK = 1024
+_ONE = np.uint64(1)
+_FOUR = np.uint64(4)
+_FLAG = np.uint64(15)
+_HALF = np.uint64(32)
+_SIGN = np.uint64(63)
+
+
+@njit(cache=True, nogil=True)
+def _block(words, codes, table, shift, stride, out):
+    """All reports by their first word; whether one of them ties and must be done again."""
+    low = (_ONE << shift) - _ONE
+    tied = np.uint64(0)
+    # No branch on what is drawn: it could not be predicted. A negative gap has its first bit set,
+    # which chooses the upper of the two reports; stored is only their last 16 bits or 8.
+    for i in range(out.size):
+        word, code = np.uint64(words[i]), np.uint64(codes[i])
+        entry = table[(word >> shift) + code * stride]
+        gap = (word & low) - (entry >> _HALF)
+        report = entry >> ((gap >> _SIGN) << _FOUR)
+        out[i] = report + ((report >> _FLAG) & _ONE) * (code - _KEEP)
+        tied |= (gap - _ONE) & ~gap  # its first bit is set where the gap is zero
+    return tied >> _SIGN != 0
+
+
+@njit(cache=True, nogil=True)
+def table_response(words, codes, table, upper, lower, out, extra, used):
+    """One report per code; returns (done, extra words used).
+
+    A number below 2^128 stands for a report: its first bits choose a cell, and its others are
+    compared with the cell's bound; below it one report is meant, from it on another. A word holds
+    the first 32 bits. Where they are those of the bound, 96 more decide, so that how many words
+    are used depends on the first word alone. An entry of the table has the bound's part within
+    the word, the report below it and the other one, in 32, 16 and 16 bits; KEEP stands for the
+    code itself. `upper` and `lower` are the bound's next 64 and 32 bits. There is one row of cells
+    for every code, or a single one for all.
+    """
+    rows, cells = table.shape
+    flat = table.reshape(rows * cells)
+    first, second = upper.reshape(rows * cells), lower.reshape(rows * cells)
+    stride = np.uint64(cells if rows > 1 else 0)
+    shift = np.uint64(32)
+    while cells > 1:
+        cells >>= 1
+        shift -= _ONE
+    low = (_ONE << shift) - _ONE
+    for start in range(0, out.size, _BLOCK):
+        stop = min(start + _BLOCK, out.size)
+        if not _block(words[start:stop], codes[start:stop], flat, shift, stride, out[start:stop]):
+            continue
+        for i in range(start, stop):
+            word, code = np.uint64(words[i]), np.uint64(codes[i])
+            at = (word >> shift) + code * stride
+            if word & low != flat[at] >> _HALF:
+                continue
+            if used + 2 > extra.size:
+                return i, used
+            more, most = extra[used], extra[used + 1] >> _HALF
+            below = more < first[at] or (more == first[at] and most < second[at])
+            report = flat[at] >> (np.uint64(below) << _FOUR)
+            out[i] = report + ((report >> _FLAG) & _ONE) * (code - _KEEP)
+            used += 2
+    return out.size, used

@@ -1,0 +1,1 @@
+"""Randomised response that knows a prior: optimality, privacy, estimators, published errors."""
