@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sottovoce import LIP, kernels
+from sottovoce.kernels import table as table_kernel
 from sottovoce.mechanisms.prior_channels import WHOLE, IntegerChannel, drawing_tables, pairs
 from sottovoce.randomness import Draws
 
@@ -45,7 +46,7 @@ def cells_of(mechanism: LIP) -> list[list[tuple[int, int, int]]]:
             entry = int(table[r, c])
             bound = entry >> 32 << 96 | int(upper[r, c]) << 32 | int(lower[r, c])
             reports = (entry >> 16 & 0xFFFF, entry & 0xFFFF)
-            row.append((bound, *(KEEP if v == kernels.KEEP else v for v in reports)))
+            row.append((bound, *(KEEP if v == table_kernel.KEEP else v for v in reports)))
         found.append(row)
     return found
 

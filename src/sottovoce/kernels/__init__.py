@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
     from .subset import resize_subsets
-    from .table import KEEP, table_response
+    from .table import table_response
 
 _HOME = {
     "bernoulli": "bits",
@@ -37,12 +37,10 @@ _HOME = {
     "hash_support": "hashing",
     "resize_subsets": "subset",
     "window_response": "grid",
-    "KEEP": "table",
     "table_response": "table",
 }
 
 __all__ = [
-    "KEEP",
     "below",
     "bernoulli",
     "column_counts",

@@ -120,7 +120,7 @@ def exact_lip(channel: IntegerChannel, prior: Sequence[Fraction]) -> Fraction:
 
 def drawing_tables(channel: IntegerChannel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(table, upper, lower) for `kernels.table_response`, exact to the last bit."""
-    from .. import kernels
+    from ..kernels.table import KEEP  # not before a kernel is used: it loads the compiler
 
     rows = channel.intervals()
     bits = max(1, (len(rows[0]) - 1).bit_length())
@@ -128,7 +128,7 @@ def drawing_tables(channel: IntegerChannel) -> tuple[np.ndarray, np.ndarray, np.
     table, upper, lower = (np.empty(shape, np.uint64) for _ in range(3))
     for r, row in enumerate(rows):
         for cell, (bound, *reports) in enumerate(pairs(row, bits)):
-            below, other = (kernels.KEEP if report < 0 else report for report in reports)
+            below, other = (KEEP if report < 0 else report for report in reports)
             table[r, cell] = bound >> _BEYOND << 32 | below << 16 | other
             upper[r, cell] = bound >> 32 & (2**64 - 1)
             lower[r, cell] = bound & (2**32 - 1)
