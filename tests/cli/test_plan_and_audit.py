@@ -28,6 +28,11 @@ def _folder(tmp_path, monkeypatch):
         ("--values 6 --people 10000 --error 0.01", "epsilon"),
         ("--range 0 120 --people 1000 --epsilon 1", "hybrid"),
         ("--values 6 --people 1000 --levels strong=0.5,normal=2", "0.5–2"),
+        ("--values 6 --people 1000 --levels strong=0.5:30%,normal=2:70%", "strong 300, normal 700"),
+        ("--values 6 --people 1000 --levels a=1:0.5,b=2:1.5", "a 250, b 750"),
+        ("--values 6 --levels strong=0.5:30%,normal=2:70% --error 0.01", "strong 10,566"),
+        ("--values 6 --people 10000 --epsilon 1 --rate 0.1", "bytes sent"),
+        ("--values 6 --people 10000 --levels strong=0.5,normal=2 --traffic 8000", "at rate 0.327"),
     ],
 )
 def test_plans_are_ranked(words, shown):
@@ -48,10 +53,37 @@ def test_a_plan_as_json_with_a_picture():
     assert "exists already" in again.stderr
 
 
+def test_columns_are_those_asked_for():
+    plain = run("plan --values 6 --people 1000 --epsilon 1").output
+    assert "interval" in plain
+    assert "if alike" not in plain
+    assert "reports" not in plain.replace("report.", "")
+    levels = run("plan --values 6 --people 1000 --levels a=1,b=2").output
+    assert "if alike" in levels
+    assert "whatever people of each level answer" in levels
+
+
+def test_a_personal_plan_as_json_with_a_picture():
+    result = run(
+        "plan --values 6 --people 9000 --levels a=1:1,b=2:2 --traffic 9000 --plot p.png --json"
+    )
+    about = json.loads(result.stdout)
+    best = about["designs"][0]
+    assert best["people_by_level"] == {"a": 3000, "b": 6000}
+    assert best["std_error_alike"] < best["std_error"]
+    assert best["reports"] * best["report_bytes"] == pytest.approx(9000, rel=0.01)
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("--values 6 --people 1000", "two of"),
+        ("--values 6 --people 1000 --levels a=1:30%,b=2", "for every level or for none"),
+        ("--values 6 --people 1000 --levels a=1:x,b=2:1", "strong=0.5:30%"),
+        ("--values 6 --people 1000 --levels a=1:0,b=2:1", "positive share"),
+        ("--values 6 --people 1000 --epsilon 1 --rate 2", "at most 1"),
+        ("--values 6 --people 1000 --epsilon 1 --rate 0.5 --traffic 9", "no rate"),
         ("--people 1000 --epsilon 1", "number of values"),
         ("--values 6 --people 1000 --levels strong", "strong=0.5,normal=2"),
         ("--values 6 --people 1000 --epsilon 99", "at most 20"),

@@ -75,10 +75,10 @@ def test_the_limit_of_t_reduces_to_that_of_g_and_is_exact():
 
 def test_the_normalised_variance_counts_the_rate_twice_more():
     m = sv.GRR(100, epsilon=2)
-    assert round(N * published.normalised(m, n=N, rate=0.1)) == 2_604
+    assert round(N * published.g_norm(m, n=N, rate=0.1)) == 2_604
     share = exact(m, 0.0, "biswas-g") / N**2
     assert N * share == pytest.approx(26.0, abs=0.05)
-    assert published.normalised(m, n=N, rate=0.1) == pytest.approx(share / 0.1**2)
+    assert published.g_norm(m, n=N, rate=0.1) == pytest.approx(share / 0.1**2)
 
 
 def test_a_simulation_sides_with_the_exact_variance():

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .bits import bernoulli, column_counts, place_truth, settle
     from .categorical import below, grr, histogram, histogram_by, narrow, positions
     from .grid import window_response
-    from .grouped import column_counts_by
+    from .grouped import column_counts_by, row_sums, weighted_sum
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
     from .subset import resize_subsets
@@ -36,6 +36,8 @@ _HOME = {
     "hash_codes": "hashing",
     "hash_support": "hashing",
     "resize_subsets": "subset",
+    "row_sums": "grouped",
+    "weighted_sum": "grouped",
     "window_response": "grid",
     "table_response": "table",
 }
@@ -55,9 +57,11 @@ __all__ = [
     "place_truth",
     "positions",
     "resize_subsets",
+    "row_sums",
     "settle",
     "table_response",
     "walsh_hadamard",
+    "weighted_sum",
     "window_response",
 ]
 

@@ -1,4 +1,4 @@
-"""Counts per bit position for each of several groups of rows, in one pass and without sorting.
+"""Groups: their counts per bit position, in one pass without sorting, and sums over them.
 
 Every group has a counter of 8 bits for each bit of a row, eight to a word: adding a row takes one
 shift, mask and sum for each of its words. Counters are emptied before they can overflow. Where
@@ -45,6 +45,30 @@ def column_counts_by(rows, group, groups):
     else:
         _many(words, group, groups, length, counts)
     return counts
+
+
+@njit(cache=True, nogil=True)
+def row_sums(counts):
+    """The sum of each row, without a call for each."""
+    sums = np.zeros(counts.shape[0], np.int64)
+    for g in range(sums.size):
+        row, total = counts[g], np.int64(0)
+        for k in range(row.size):
+            total += row[k]
+        sums[g] = total
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def weighted_sum(counts, weights):
+    """Σ weights[g] counts[g]: integers are turned to floats on the way, not in a table."""
+    wide_vectors()
+    total = np.zeros(counts.shape[1])
+    for g in range(counts.shape[0]):
+        weight, row = weights[g], counts[g]
+        for k in range(total.size):
+            total[k] += weight * row[k]
+    return total
 
 
 @njit(cache=True, nogil=True)

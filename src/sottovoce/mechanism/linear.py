@@ -71,10 +71,8 @@ class LinearMechanism(Mechanism):
         if groups == 1:
             return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
         counts = self.tally_by(reports, group, groups)
-        if self.marks_per_report:
-            people = counts.sum(axis=1) // self.marks_per_report
-        else:
-            people = kernels.histogram(group, groups)
+        marks = self.marks_per_report
+        people = kernels.row_sums(counts) // marks if marks else kernels.histogram(group, groups)
         return people, {self.table: counts}
 
     @abstractmethod

@@ -162,6 +162,10 @@ class Levels(Wrapper):
 
     @property
     def methods(self) -> Mapping[str, Method]:
+        return self._methods
+
+    @cached_property
+    def _methods(self) -> Mapping[str, Method]:
         known = {name: Method(source, biased=biased) for name, (source, biased) in METHODS.items()}
         return {**known, **{alias: known[name] for alias, name in ALIASES.items()}}
 
@@ -274,11 +278,8 @@ class Levels(Wrapper):
             cell = within(group, groups, level, many)
             numbers, found = self._bound[0].counted_by(whole, cell, groups * many)
             people = numbers.reshape(groups, many)
-            tables = {
-                f"{k}/{name}": table.reshape(groups, many, *table.shape[1:])[:, k]
-                for k in range(many)
-                for name, table in found.items()
-            }
+            shaped = {n: t.reshape(groups, many, *t.shape[1:]) for n, t in found.items()}
+            tables = {f"{k}/{n}": t[:, k] for k in range(many) for n, t in shaped.items()}
         else:
             people, tables = self._counted_apart(reports, group, groups)
         return people.sum(axis=1), {"people": people, **tables}

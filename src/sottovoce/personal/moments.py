@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..estimate import Floats
 from ..mechanism import PureMechanism
 
@@ -64,15 +65,16 @@ class CountedMeans:
         return found
 
     @cached_property
-    def _parts(self) -> tuple[Floats, Floats, Floats]:
-        """Counts, 1 / S_h or zero, and whether anybody reported, as floats."""
+    def _heard(self) -> tuple[Floats, Floats]:
+        """1 / S_h, and whether anybody reported; zero where nobody did."""
         heard = (self.reported > 0).astype(float)
-        return self.counts.astype(float), heard / np.maximum(self.reported, 1), heard
+        return heard / np.maximum(self.reported, 1), heard
 
     def sum(self, weights: Floats) -> Floats:
         q, gap, _, _ = self.mechanism.rounded
-        counts, each, heard = self._parts
-        return np.asarray(((weights * each) @ counts - q * (weights @ heard)) / gap)
+        each, heard = self._heard
+        support = kernels.weighted_sum(self.counts, weights * each)
+        return np.asarray((support - q * (weights @ heard)) / gap)
 
     def only(self, rows: Rows) -> Means:
         return CountedMeans(self.mechanism, self.counts[rows], self.reported[rows])

@@ -9,7 +9,7 @@ g_limit       n (q − q²π) / ((p−q)² π)                             Theor
 c_limit       n π (q − q²π) / (p−q)²                               proof of Theorem 3.2, f → 0
 c_hat         g_actual + n (1−π) q² / (π (p−q)²)                   proof of Theorem 3.5
 t_limit       n² Σ q π_j (1 − q π_j) / ((Σ π_j)² (p−q)²)           Theorem 5.1, f → 0
-normalised    (q − q²π) / ((p−q)² π³ n)                            Theorem 3.3
+g_norm        (q − q²π) / ((p−q)² π³ n)                            Theorem 3.3
 
 Nothing here is used by an estimate or a plan: `Sampled.variance` has the exact values, for shares
 instead of numbers of people, so divided by n².
@@ -101,7 +101,7 @@ def t_limit(mechanism: PureMechanism, *, n: ArrayLike, rate: ArrayLike) -> float
     return size**2 * spread / (reports * (p - q)) ** 2
 
 
-def normalised(mechanism: PureMechanism, *, n: int, rate: float) -> float:
+def g_norm(mechanism: PureMechanism, *, n: int, rate: float) -> float:
     """Normalised variance of g; it divides by n π what estimates n f already, 1/π² too much.
 
     The right one is that of the share g / n, ``Sampled(…).variance(…, method="biswas-g")``, which
@@ -113,7 +113,7 @@ def normalised(mechanism: PureMechanism, *, n: int, rate: float) -> float:
     >>> import sottovoce as sv
     >>> m = sv.GRR(100, epsilon=2)
     >>> right = g_limit(m, n=1_000, rate=0.1) / 1_000**2
-    >>> round(1_000 * normalised(m, n=1_000, rate=0.1)), round(1_000 * right, 1)
+    >>> round(1_000 * g_norm(m, n=1_000, rate=0.1)), round(1_000 * right, 1)
     (2604, 26.0)
     """
     p, q = _pair(mechanism, 0.0, n, rate)

@@ -423,7 +423,6 @@ class Sampled(Wrapper):
         low = lowest(self.domain, strata.shares)
         if name in ("post-stratified", "adaptive") and len(self.rates) > 1:
             return _combined(strata.only(spoken), reported[spoken], low, name, assuming, about)
-        values = low + self._values(name, strata, reported)
         if name in ("horvitz-thompson", "biswas-c-hat"):
             seen = strata.seen(reported, size=strata.n).only(spoken)
         elif name == "hajek-ipw":
@@ -432,10 +431,11 @@ class Sampled(Wrapper):
             seen = strata.only(strata.people > 0)
         else:
             seen = strata.only(spoken)
+        values = seen.mean if name == "hajek-ipw" else self._values(name, strata, reported)
         assumes = UNRELATED * (len(self.rates) > 1 and name in ("hajek", "biswas-t"))
         spread = _spread(seen, name, self._pure)
         return Estimate(
-            values=values,
+            values=low + values,
             spread=spread,
             n=round(strata.n),
             reports=int(reported.sum()),
@@ -460,8 +460,6 @@ class Sampled(Wrapper):
             weights, size = reported.astype(float), float(reported.sum())
         elif name == "post-stratified":
             weights = strata.people
-        elif name == "hajek-ipw":
-            size = float(heard.sum())
         return np.asarray(strata.answers.sum(weights) / size)
 
     def _refuse_gaps(self, name: str, asked: NDArray[Any], reported: NDArray[Any]) -> None:

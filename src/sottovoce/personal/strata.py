@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -98,7 +98,7 @@ class Strata:
         """Diagonal of Σ_h, one row per stratum."""
         return self.second.table - self.means**2
 
-    @property
+    @cached_property
     def mean(self) -> Floats:
         """The mean over all people."""
         return np.asarray(self.answers.sum(self.people) / self.people.sum())
