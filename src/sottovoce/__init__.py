@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         Piecewise,
         SubsetSelection,
     )
-    from .personal import Levels, Sampled
+    from .personal import Levels, Records, Sampled
     from .plan import plan
     from .ranges import Range
     from .report import Reports
@@ -63,6 +63,7 @@ _HOME = {
     "Piecewise": "mechanisms",
     "Promise": "guarantee",
     "Range": "ranges",
+    "Records": "personal",
     "Reports": "report",
     "SUE": "mechanisms",
     "Sampled": "personal",
@@ -96,6 +97,7 @@ __all__ = [
     "Piecewise",
     "Promise",
     "Range",
+    "Records",
     "Reports",
     "Sampled",
     "Schema",

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .grid import window_response
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
+    from .records import record_bits
     from .subset import resize_subsets
 
 _HOME = {
@@ -33,6 +34,7 @@ _HOME = {
     "hash_support": "hashing",
     "resize_subsets": "subset",
     "window_response": "grid",
+    "record_bits": "records",
 }
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "histogram_by",
     "narrow",
     "place_truth",
+    "record_bits",
     "resize_subsets",
     "settle",
     "walsh_hadamard",

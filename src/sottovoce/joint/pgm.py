@@ -1,0 +1,53 @@
+"""`pgm`: a graphical model fitted to the pair tables of em-full, by the package mbi."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MissingExtraError
+from ..personal.patterns import Patterns
+from .estimate import JointEstimate, product_labels, spread_of
+from .fit import fitted
+
+if TYPE_CHECKING:
+    from ..personal.records import Records
+
+
+def pgm(
+    records: Records, aggregate: Patterns, asked: Sequence[int], *, progress: Any = None
+) -> JointEstimate:
+    """The graphical model whose pair tables are nearest to those of em-full (McKenna et al. 2019)."""
+    try:
+        import mbi
+    except ImportError as error:
+        raise MissingExtraError.of("mbi", "pgm", "the graphical model") from error
+    attributes = tuple(records.schema.attributes[a] for a in asked)
+    names = [attribute.name for attribute in attributes]
+    domain = mbi.Domain(names, [attribute.size for attribute in attributes])
+    sets = list(combinations(range(len(asked)), 2)) or [(0,)]
+    measured = []
+    for axes in sets:
+        pair = fitted(
+            records, aggregate, sorted(asked[a] for a in axes), method="em-full", progress=progress
+        )
+        clique = tuple(names[a] for a in axes)
+        table = pair.marginal(list(clique)).values * aggregate.n
+        measured.append(mbi.LinearMeasurement(table, clique, stddev=1.0))
+    model = mbi.estimation.mirror_descent(domain, measured, known_total=float(aggregate.n))
+    values = np.asarray(model.project(tuple(names)).datavector(), float) / aggregate.n
+    return JointEstimate(
+        values=values,
+        spread=spread_of(values, None),
+        n=aggregate.n,
+        labels=product_labels(attributes),
+        name=" × ".join(names),
+        guarantee=records.guarantee,
+        method="pgm",
+        biased=True,
+        error_from="bootstrap",
+        attributes=attributes,
+    )
