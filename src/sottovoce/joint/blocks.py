@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
+from ..parallel import over_ranges
 from .groups import Group
 from .hidden import GRID, GRID_ROUNDS, ROUNDS, atoms, mixing_weights, phi_of
 
 Floats = NDArray[np.float64]
 _SMALL = 1 << 20  # cells up to which rows are kept in double precision
 _KEPT = 400 << 20  # bytes of rows that are kept; what is more is made again at every step
-_PART = 1 << 22
-_LEAST = 1e-300
+_CHUNK = 1 << 19  # likelihoods added up in the rows' own precision
 
 
 @dataclass(eq=False)
@@ -48,10 +50,11 @@ class Block:
     def _made(self, part: slice) -> NDArray[Any]:
         raise NotImplementedError
 
-    def parts(self) -> Iterator[slice]:
-        step = max(1, _PART // self.cells) if self.kept is None else len(self.counts)
-        for start in range(0, len(self.counts), step):
-            yield slice(start, min(start + step, len(self.counts)))
+    def parts(self, within: slice) -> Iterator[slice]:
+        """Patterns a few at a time, so that rows which are not kept take little room."""
+        step = max(1, _CHUNK // self.cells)
+        for start in range(within.start, within.stop, step):
+            yield slice(start, min(start + step, within.stop))
 
     def only(self, which: NDArray[np.intp], counts: Floats) -> Block:
         """Some of the patterns, with other counts for all of them given."""
@@ -79,7 +82,7 @@ class HiddenBlock(Block):
             start += size
         rows = self.values.astype(self.dtype)[place]
         rows /= rows.max(axis=1, keepdims=True)
-        return rows
+        return np.asarray(rows)
 
 
 @dataclass(eq=False)
@@ -123,7 +126,7 @@ def block_of(group: Group, average: float, *, grid: bool = False) -> Block:
         q = atoms(1, 1, average)
     ones = group.ones
     different, where = np.unique(ones, axis=0, return_inverse=True)
-    many = np.bincount(where.ravel(), weights=counts)
+    many = np.bincount(where.ravel(), weights=counts).astype(float)
     rounds = GRID_ROUNDS if grid else ROUNDS
     weights = mixing_weights(q, group.sizes, different, many, rounds)
     phi = phi_of(q, weights, group.sizes)
@@ -169,22 +172,35 @@ def expectation(
     r = np.zeros_like(p)
     ll, judged = np.zeros(many), np.zeros(many)
     n, n_held = np.zeros(many), np.zeros(many)
-    for k, block in enumerate(blocks):
+    densities = [np.empty((len(block.counts), many)) for block in blocks]
+    for block, weights, d in zip(blocks, counts, densities, strict=True):
         outside = tuple(a + 1 for a in range(dims) if a not in block.axes)
         flat = p.sum(axis=outside).reshape(many, -1)
-        back = np.zeros_like(flat)
-        for part in block.parts():
-            rows = block.rows(part)
-            d = np.maximum((rows @ flat.T.astype(rows.dtype)).astype(float), _LEAST)
-            c = counts[k][part]
-            back += ((c / d).T.astype(rows.dtype) @ rows).astype(float)
-            logs = np.log(d)
-            ll += (c * logs).sum(axis=0)
-            n += c.sum(axis=0)
-            if held is not None:
-                judged += (held[k][part] * logs).sum(axis=0)
-                n_held += held[k][part].sum(axis=0)
         shape = [p.shape[a + 1] if a in block.axes else 1 for a in range(dims)]
-        r += back.reshape(many, *shape)
+        r += _back(block, flat, weights, d).reshape(many, *shape)
+    for k, d in enumerate(densities):
+        logs = np.log(d)
+        ll += np.einsum("pf,pf->f", counts[k], logs)
+        n += counts[k].sum(axis=0)
+        if held is not None:
+            judged += np.einsum("pf,pf->f", held[k], logs)
+            n_held += held[k].sum(axis=0)
     r /= n.reshape(-1, *([1] * dims))
     return r, ll / n, (judged / n_held if held is not None else None)
+
+
+def _back(block: Block, flat: Floats, weights: Floats, d: Floats) -> Floats:
+    """Lᵀ(c / Lp), adding up in double precision what each part has in the rows' own."""
+    own = np.ascontiguousarray(flat, block.dtype)
+    total = np.zeros(flat.shape)
+    lock = Lock()
+
+    def action(part: slice) -> None:
+        for some in block.parts(part):
+            back = np.zeros(own.shape, own.dtype)
+            kernels.expected_cells(block.rows(some), own, weights[some], back, d[some])
+            with lock:
+                np.add(total, back, out=total)
+
+    over_ranges(action, len(weights), work=2 * block.size * len(flat))
+    return total

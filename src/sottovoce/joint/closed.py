@@ -74,8 +74,7 @@ def kronecker(
     def inverted(counts: Sequence[Sequence[Floats]]) -> Floats:
         return from_moments(*_moments(groups, counts[0]))[0].ravel()
 
-    found = finished(records, aggregate, asked, "kronecker", inverted, [groups], "")
-    return found
+    return finished(records, aggregate, asked, "kronecker", inverted, [groups], "")
 
 
 def _moments(
@@ -102,7 +101,8 @@ def from_moments(
     """P_T and the moments E Π q of the hidden budgets, from exact Y_S for all S ⊆ T.
 
     Growing |S|: mom(S) = [ΣY_S − Σ_{U⊊S} ½^{|S|−|U|} Π_U (l_a − 1) mom(U)] / Π_S (l_a − 1);
-    E(U, V) = Σ_{W⊆U} (−1)^{|W|} ½^{|U|−|W|} mom(W ∪ V); P_S = [Y_S − Σ_{U⊊S} E(U, S∖U) P_U] / E(S, ∅).
+    E(U, V) = Σ_{W⊆U} (−1)^{|W|} ½^{|U|−|W|} mom(W ∪ V);
+    P_S = [Y_S − Σ_{U⊊S} E(U, S∖U) P_U] / E(S, ∅).
     """
     axes = range(len(sizes))
     others = np.array(sizes) - 1
@@ -110,9 +110,11 @@ def from_moments(
     tables: dict[tuple[int, ...], Floats] = {(): np.ones(())}
 
     def weight(ones: tuple[int, ...], rest: tuple[int, ...]) -> float:
-        return sum(
-            (-1) ** len(w) * 0.5 ** (len(ones) - len(w)) * mom[tuple(sorted({*w, *rest}))]
-            for w in [(), *_subsets(ones)]
+        return float(
+            sum(
+                (-1) ** len(w) * 0.5 ** (len(ones) - len(w)) * mom[tuple(sorted({*w, *rest}))]
+                for w in [(), *_subsets(ones)]
+            )
         )
 
     for s in _subsets(axes):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -158,7 +158,7 @@ def dealt(counts: Sequence[Floats], rng: np.random.Generator) -> list[NDArray[np
     fold = np.arange(owner.size) % FOLDS
     table = np.bincount(owner * FOLDS + fold, minlength=every.size * FOLDS).reshape(-1, FOLDS)
     edges = np.cumsum([0, *sizes])
-    return [table[a:b] for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [table[a:b] for a, b in pairwise(edges)]
 
 
 def _spread(power: Floats, p: Floats) -> Floats:

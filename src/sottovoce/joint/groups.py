@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,7 +72,7 @@ def positions(records: Records, attributes: Sequence[str]) -> list[int]:
 
 
 def groups_of(records: Records, aggregate: Patterns, asked: Sequence[int]) -> list[Group]:
-    """The groups of an aggregate for the asked attributes; records that report none are left out."""
+    """The groups for the asked attributes; records that report none of them are left out."""
     if aggregate.n == 0:
         raise EstimateError("there are no records, so there is nothing to estimate")
     columns = records.columns_of(aggregate.rows)
@@ -115,7 +116,7 @@ def _group(
     width = sum(int(sizes[asked[k]]) for k in axes)
     flat = np.unpackbits(unique[:, : -(-width // 8)], axis=1)[:, :width].astype(bool)
     edges = np.cumsum([0, *(int(sizes[asked[k]]) for k in axes)])
-    split = tuple(flat[:, a:b] for a, b in zip(edges[:-1], edges[1:], strict=True))
+    split = tuple(flat[:, a:b] for a, b in pairwise(edges))
     flips = None
     if records.public:
         budget = np.ascontiguousarray(unique[:, -(-width // 8) :]).view("<u2")

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from .. import kernels
 from ..personal.allocation import flip
 
 Floats = NDArray[np.float64]
@@ -29,7 +30,6 @@ _DRAWS = 250
 _CONCENTRATIONS = (0.3, 1.0, 3.0, 30.0)
 _FEW = 50
 _PSEUDO = 10.0
-_LEAST = 1e-300
 _LONG = 100
 GRID: Floats = np.array([0.003, 0.01, 0.03, *(0.06 + 0.04 * i for i in range(12))])
 
@@ -59,17 +59,19 @@ def mixing_weights(
     counts : ndarray
         How often.
     """
-    law = np.ones((len(q), len(ones)))
+    law = np.ones((len(ones), len(q)))
     for a, size in enumerate(sizes):
-        law *= _ones_law(q[:, a], size)[:, ones[:, a]]
+        law *= _ones_law(q[:, a], size).T[ones[:, a]]
     n = float(counts.sum())
     pseudo = 0.0 if n >= _FEW else _PSEUDO
     many = len(q)
-    w = np.full(many, 1 / many)
+    w = np.full((1, many), 1 / many)
+    weights, seen = counts.reshape(-1, 1), np.empty((len(ones), 1))
     for _ in range(rounds):
-        seen = np.maximum(w @ law, _LEAST)
-        w = (w * (law @ (counts / seen)) + pseudo / many) / (n + pseudo)
-    return w
+        back = np.zeros_like(w)
+        kernels.expected_cells(law, w, weights, back, seen)
+        w = (w * back + pseudo / many) / (n + pseudo)
+    return np.asarray(w[0])
 
 
 def _ones_law(q: Floats, size: int) -> Floats:
@@ -94,17 +96,15 @@ def phi_of(q: Floats, weights: Floats, sizes: Sequence[int]) -> Floats:
     Only ratios matter, so it is worked out in logarithms where many bits would underflow.
     """
     if sum(size - 1 for size in sizes) <= _LONG:
-        shape = [1] * len(sizes)
-        total = np.zeros(tuple(sizes))
-        for j in np.flatnonzero(weights > 0):
-            part = np.array(weights[j])
-            for a, size in enumerate(sizes):
-                m = np.arange(size)
-                axis = shape.copy()
-                axis[a] = size
-                part = part * (q[j, a] ** m * (1 - q[j, a]) ** (size - 1 - m)).reshape(axis)
-            total += part
-        return total
+        left, right = weights[:, None], np.ones((len(q), 1))
+        for a, size in enumerate(sizes):
+            m = np.arange(size)
+            own = q[:, a : a + 1] ** m * (1 - q[:, a : a + 1]) ** (size - 1 - m)
+            if a < len(sizes) // 2:
+                left = (left[:, :, None] * own[:, None, :]).reshape(len(q), -1)
+            else:
+                right = (right[:, :, None] * own[:, None, :]).reshape(len(q), -1)
+        return (left.T @ right).reshape(tuple(sizes))
     logs = None
     for j in np.flatnonzero(weights > 0):
         part = np.array(math.log(weights[j]))

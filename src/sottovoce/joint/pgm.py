@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def pgm(
     records: Records, aggregate: Patterns, asked: Sequence[int], *, progress: Any = None
 ) -> JointEstimate:
-    """The graphical model whose pair tables are nearest to those of em-full (McKenna et al. 2019)."""
+    """The graphical model with pair tables nearest to those of em-full (McKenna et al. 2019)."""
     try:
         import mbi
     except ImportError as error:
@@ -28,7 +28,7 @@ def pgm(
     attributes = tuple(records.schema.attributes[a] for a in asked)
     names = [attribute.name for attribute in attributes]
     domain = mbi.Domain(names, [attribute.size for attribute in attributes])
-    sets = list(combinations(range(len(asked)), 2)) or [(0,)]
+    sets: list[tuple[int, ...]] = list(combinations(range(len(asked)), 2)) or [(0,)]
     measured = []
     for axes in sets:
         pair = fitted(

@@ -34,7 +34,7 @@ _MOST_ROUNDS = 10_000
 
 
 def lasso(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
-    """Section 4.4: LASSO on the counts of records that report all that is asked, made to sum to 1."""
+    """Section 4.4: LASSO on the counts of records that report all that is asked; sums to 1."""
     groups = _complete(records, aggregate, asked)
     make = partial(_lasso_of, groups, float(flip(records.epsilon_average)))
     return finished(records, aggregate, asked, "lasso", lambda c: make(c[0]), [groups], "")

@@ -24,7 +24,7 @@ _FLOOR = 1e-6
 def one_way_blocks(
     records: Records, aggregate: Patterns, asked: Sequence[int]
 ) -> list[list[Block]]:
-    """For each asked attribute, the likelihood of its bits, by the number of reported attributes."""
+    """For each asked attribute, the likelihood of its bits, by how many are reported."""
     return [
         prepared(
             [

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .grid import window_response
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
+    from .mixture import expected_cells
     from .records import record_bits
     from .subset import resize_subsets
 
@@ -35,12 +36,14 @@ _HOME = {
     "resize_subsets": "subset",
     "window_response": "grid",
     "record_bits": "records",
+    "expected_cells": "mixture",
 }
 
 __all__ = [
     "below",
     "bernoulli",
     "column_counts",
+    "expected_cells",
     "grr",
     "hadamard_response",
     "hash_codes",

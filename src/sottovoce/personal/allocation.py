@@ -27,11 +27,24 @@ _MOST = int(MOST_EPSILON * STEPS)
 _CLOSE = 1e-6
 
 
-def in_steps(allocation: Floats) -> NDArray[np.uint16]:
-    """Budgets in whole steps, rounded down; UNREPORTED where there is none."""
-    with np.errstate(invalid="ignore"):
-        steps = np.floor(allocation * STEPS + 1e-9)
-    return np.where(np.isnan(allocation), UNREPORTED, steps).astype(np.uint16)
+def in_steps(allocation: Floats, average: float) -> NDArray[np.uint16]:
+    """Budgets in whole steps, rounded down; UNREPORTED where there is none.
+
+    A sum may exceed the total in the last digits that `checked` lets pass; the largest budget then
+    gives way, so that what is spent is never more than what is promised.
+    """
+    reported = ~np.isnan(allocation)
+    steps = np.floor(np.where(reported, allocation, 0.0) * STEPS).astype(np.int64)
+    over = steps.sum(axis=1) > most_steps(reported.sum(axis=1), average)
+    for row in np.flatnonzero(over):
+        excess = steps[row].sum() - most_steps(reported[row].sum(), average)
+        steps[row, steps[row].argmax()] -= excess
+    return np.where(reported, steps, UNREPORTED).astype(np.uint16)
+
+
+def most_steps(reported: Any, average: float) -> NDArray[np.int64]:
+    """The steps that a person may divide over so many attributes."""
+    return np.floor(np.asarray(reported) * average * STEPS).astype(np.int64)
 
 
 @lru_cache(maxsize=1)
@@ -82,7 +95,9 @@ def random(reported: NDArray[np.bool_], average: float, floor: float, source: So
     return np.where(reported, shares, np.nan)
 
 
-def checked(given: Any, people: int, names: Sequence[str], average: float, floor: float) -> Floats:
+def checked(
+    given: Any, people: int, names: Sequence[str], average: float, floor: float, *, first: int = 0
+) -> Floats:
     """An allocation as people × attributes, NaN where unreported, or an error that says why not."""
     try:
         allocation = np.array(given, float)
@@ -98,8 +113,10 @@ def checked(given: Any, people: int, names: Sequence[str], average: float, floor
         )
     reported = ~np.isnan(allocation)
     if not reported.any(axis=1).all():
-        row = int(np.flatnonzero(~reported.any(axis=1))[0])
+        row = first + int(np.flatnonzero(~reported.any(axis=1))[0])
         raise ParameterError(f"person {row} reports nothing; leave the row out")
+    if people == 0:
+        return allocation
     low, high = np.nanmin(allocation), np.nanmax(allocation)
     if not (low >= floor and high <= MOST_EPSILON):
         raise ParameterError(
@@ -112,9 +129,9 @@ def checked(given: Any, people: int, names: Sequence[str], average: float, floor
     if off.any():
         row = int(np.flatnonzero(off)[0])
         raise ParameterError(
-            f"person {row} divides {total[row]:g} over {int(reported[row].sum())} attributes; it "
-            f"must be {wanted[row]:g}, epsilon_average for each (sliders keep the total: "
-            "personal.allocation.slide)"
+            f"person {first + row} divides {total[row]:g} over {int(reported[row].sum())} "
+            f"attributes; it must be {wanted[row]:g}, epsilon_average for each (sliders "
+            "keep the total: personal.allocation.slide)"
         )
     return allocation
 

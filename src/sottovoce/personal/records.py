@@ -26,25 +26,20 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..domain import Schema
-from ..encoding import as_column
-from ..errors import AnswerError, DigestError, ParameterError, WireError
+from ..errors import DigestError, ParameterError
 from ..estimate import Estimate
-from ..guarantee import LDP, OWN_DEVICE, Guarantee, Promise, checked_epsilon
+from ..guarantee import Guarantee, checked_epsilon
 from ..mechanism import canonical_digest
 from ..randomness import SYSTEM, Draws, Source, refuse_seeded
 from ..ranges import Range
 from ..report import Column, Reports
-from .allocation import STEPS, UNREPORTED, checked, equal, in_steps, random, thresholds
+from . import record_wire as wire
+from . import tables
+from .allocation import checked, in_steps, thresholds
 from .patterns import Patterns
+from .record_promises import promises
+from .shares import shares_of
 
-INDEPENDENT = (
-    "how a person divides the budget, and which attributes they report, was decided without "
-    "regard to the answers; otherwise nothing is promised"
-)
-HIDDEN = (
-    "the division itself is not sent; it shows all the same in how many bits are set, so do not "
-    "rely on its being secret"
-)
 _MOST_BITS = 1 << 16
 _BLOCK = 1 << 14
 
@@ -97,6 +92,8 @@ class Records:
         attributes = schema if isinstance(schema, Schema) else Schema(schema)
         if not isinstance(public, bool):
             raise ParameterError(f"public is {public!r}; it must be True or False")
+        if study is not None and not (isinstance(study, bytes) and len(study) == 32):
+            raise ParameterError("study is the digest of a study, 32 bytes")
         average = checked_epsilon(epsilon_average)
         least = (0.5 if public else 0.0) if floor is None else floor
         if isinstance(least, bool) or not isinstance(least, (int, float)):
@@ -178,50 +175,17 @@ class Records:
     def guarantee_for(self, allocation: Sequence[float]) -> Guarantee:
         """What is promised to a person with this division: to the record, and to each answer."""
         row = checked([allocation], 1, self.names, self.epsilon_average, self.floor)[0]
-        assuming = (OWN_DEVICE, INDEPENDENT, *((HIDDEN,) * (not self.public)))
-        reported = ~np.isnan(row)
-        total = Promise(
-            LDP,
-            float(reported.sum() * self.epsilon_average),
-            neighbours="any two records",
-            unit=f"all {int(reported.sum())} reported answers of one person together",
-            assuming=assuming,
-        )
-        each = (
-            Promise(
-                LDP,
-                float(epsilon),
-                unit=f"the answer to {name!r} of one person who gives it this budget",
-                assuming=assuming,
-            )
-            for name, epsilon in zip(self.names, row, strict=True)
-            if not np.isnan(epsilon)
-        )
-        return Guarantee((total, *each))
+        dropped = any(attribute.missing == "public" for attribute in self.schema)
+        return promises(self.names, row, self.epsilon_average, public=self.public, dropped=dropped)
 
     @property
     def layout(self) -> tuple[Column, ...]:
         """The columns of a report."""
-        sent = Column("reported", "u1", width=-(-len(self.schema) // 8))
-        steps = (Column("steps", "<u2", width=len(self.schema)),) * self.public
-        return (sent, *steps, Column("bits", "u1", width=int(-(-self.starts[-1] // 8))))
+        return wire.layout(self.sizes, self.public)
 
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Raise WireError for reports that no participant can have sent."""
-        reported = unpacked(columns["reported"], len(self.schema), "reported")
-        if not reported.any(axis=1).all():
-            raise WireError("a record reports no attribute")
-        bits = unpacked(columns["bits"], int(self.starts[-1]), "bits")
-        silent = ~np.repeat(reported, self.sizes, axis=1)
-        if (bits & silent).any():
-            raise WireError("a record has bits of an attribute that it does not report")
-        if self.public:
-            steps = columns["steps"]
-            if ((steps == UNREPORTED) == reported).any():
-                raise WireError("a record's budgets and reported attributes do not agree")
-            spent = np.where(reported, steps, 0).sum(axis=1) / STEPS
-            if (spent > reported.sum(axis=1) * self.epsilon_average + 1e-6).any():
-                raise WireError("a record divides more than its total budget")
+        wire.check(columns, self.sizes, self.epsilon_average, self.floor if self.public else None)
 
     # --- what the roles do ----------------------------------------------------------------------
 
@@ -240,47 +204,32 @@ class Records:
         table : data frame or mapping of columns
             A column per attribute, a row per person.
         allocation : {"equal", "random"} or array-like
-            Each person's budget for each attribute, NaN where unreported; "random" divides by
-            Dirichlet(1).
+            Each person's budget for each attribute, NaN where unreported; a table is read by the
+            attributes' names. "random" divides by Dirichlet(1).
         reported : array-like of bool, optional
             With "equal" and "random": who reports what; by default everything, but for attributes
             whose missing answers are public.
         """
         source = SYSTEM if source is None else source
-        columns = [self._column(table, name) for name in self.names]
-        people = self._people(columns)
-        named = isinstance(allocation, str)
-        if named and allocation not in ("equal", "random"):
-            raise ParameterError(
-                f"allocation is {allocation!r}; it must be 'equal', 'random' or numbers"
-            )
-        if not named and reported is not None:
-            raise ParameterError("reported goes with 'equal' and 'random'; here NaN says it")
-        if not named and len(allocation) != people:
-            raise ParameterError(
-                f"the allocation has {len(allocation)} rows for {people} people; everyone needs one"
-            )
+        columns = tables.columns_of(table, self.names)
+        people = len(columns[0])
+        shares = shares_of(
+            self.schema,
+            columns,
+            allocation,
+            reported,
+            average=self.epsilon_average,
+            floor=self.floor,
+            source=source,
+        )
         made = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
         draws = source.draws()
         # In blocks, so that no more than the reports themselves is held for everyone.
         for start in range(0, people, _BLOCK):
             part = slice(start, min(start + _BLOCK, people))
-            some = [_rows(column, part) for column in columns]
-            if named:
-                sent = self._reported(some, part, people, reported)
-                shares = self._divided(allocation, sent, source)
-            else:
-                given = _rows(allocation, part)
-                shares = checked(given, len(some[0]), self.names, self.epsilon_average, self.floor)
-            self._draw(draws, some, shares, {name: c[part] for name, c in made.items()}, start)
+            some = [tables.rows_of(column, part) for column in columns]
+            self._draw(draws, some, shares(part), {k: c[part] for k, c in made.items()}, start)
         return Reports(self.id, self.digest, made, source.seeded)
-
-    def _divided(self, how: str, sent: NDArray[np.bool_], source: Source) -> NDArray[np.float64]:
-        if how == "equal":
-            shares = equal(sent, self.epsilon_average)
-        else:
-            shares = random(sent, self.epsilon_average, self.floor, source)
-        return checked(shares, len(sent), self.names, self.epsilon_average, self.floor)
 
     def _draw(
         self,
@@ -292,23 +241,8 @@ class Records:
     ) -> None:
         """The reports of a block of people, into `made`."""
         sent = ~np.isnan(shares)
-        codes = np.zeros(shares.shape, np.int64)
-        for a, (attribute, column) in enumerate(zip(self.schema, columns, strict=True)):
-            rows = np.flatnonzero(sent[:, a])
-            if rows.size == 0:
-                continue
-            try:
-                coded = attribute.coded(column if rows.size == len(shares) else column[rows])
-            except AnswerError as error:
-                where = f" (rows counted from {first})" if first else ""
-                raise AnswerError(f"{attribute.name!r}{where}: {error}") from error
-            if coded.present is not None:
-                raise AnswerError(
-                    f"{attribute.name!r}: {int((~coded.present).sum())} people report it and have "
-                    "no answer; give them NaN in the allocation"
-                )
-            codes[rows, a] = coded.codes
-        steps, bits, table = in_steps(shares), made["bits"], thresholds()
+        codes = tables.codes_of(self.schema, columns, sent, first)
+        steps, bits, table = in_steps(shares, self.epsilon_average), made["bits"], thresholds()
 
         def step(words: Any, part: slice, extra: Any, used: int) -> Any:
             some = (codes[part], steps[part], self.sizes, self.starts, table, bits[part])
@@ -326,30 +260,15 @@ class Records:
         self.match(reports.mechanism, reports.digest)
         if reports.seeded:
             refuse_seeded("these are")
-        parts = [
-            np.ascontiguousarray(reports.columns[column.name])
-            .view(np.uint8)
-            .reshape(len(reports), -1)
-            for column in self.layout
-        ]
-        rows = np.concatenate(parts, axis=1)
+        rows = wire.rows_of(self.layout, reports.columns)
         return Patterns.of(self.id, self.digest, rows, None, reports.seeded)
 
     def columns_of(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
         """The columns of packed reports."""
-        found: dict[str, NDArray[Any]] = {}
-        start = 0
-        for column in self.layout:
-            end = start + column.nbytes
-            part = np.ascontiguousarray(rows[:, start:end])
-            found[column.name] = part.view(column.dtype).reshape(len(rows), column.width)
-            start = end
-        return found
+        return wire.columns_of(self.layout, rows)
 
     def check_rows(self, rows: NDArray[np.uint8]) -> None:
         """The same check for the packed reports of an aggregate."""
-        if rows.shape[1] != sum(column.nbytes for column in self.layout):
-            raise WireError(f"reports of {rows.shape[1]} bytes are not those of this schema")
         self.check(self.columns_of(rows))
 
     # --- what the analyst does ------------------------------------------------------------------
@@ -382,56 +301,3 @@ class Records:
         if aggregate.seeded:
             refuse_seeded("these are")
         return aggregate
-
-    # --- reading tables -------------------------------------------------------------------------
-
-    def _column(self, table: Any, name: str) -> Any:
-        try:
-            return table[name]
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise AnswerError(
-                f"the table has no column {name!r}; it needs one for each of {self.names}"
-            ) from error
-        except Exception as error:  # data frames have errors of their own for a missing column
-            if type(error).__name__ in ("ColumnNotFoundError",):
-                raise AnswerError(f"the table has no column {name!r}") from error
-            raise
-
-    def _people(self, columns: list[Any]) -> int:
-        lengths = {len(column) for column in columns}
-        if len(lengths) != 1:
-            raise AnswerError(f"the columns have different lengths, {sorted(lengths)}")
-        return lengths.pop()
-
-    def _reported(
-        self, columns: list[Any], part: slice, people: int, given: Any
-    ) -> NDArray[np.bool_]:
-        if given is not None:
-            sent = np.asarray(given)
-            if sent.shape != (people, len(self.schema)) or sent.dtype != bool:
-                raise ParameterError(
-                    f"reported has the shape {sent.shape}; it must be true or false for each of "
-                    f"{people} people and {len(self.schema)} attributes"
-                )
-            return sent[part]
-        sent = np.ones((part.stop - part.start, len(self.schema)), bool)
-        for a, (attribute, column) in enumerate(zip(self.schema, columns, strict=True)):
-            if attribute.missing == "public":
-                sent[:, a] = as_column(column).positions(list(attribute.values))[0] != -1
-        return sent
-
-
-def _rows(column: Any, part: slice) -> Any:
-    """Some rows of a column or table; data frames' own labels play no part."""
-    if hasattr(column, "iloc"):
-        column = column.iloc[part]
-        return column.to_numpy()
-    return np.asarray(column[part]) if isinstance(column, (list, tuple)) else column[part]
-
-
-def unpacked(packed: NDArray[np.uint8], size: int, what: str) -> NDArray[np.bool_]:
-    """Bits, least significant first; spare ones must be zero."""
-    bits = np.unpackbits(packed, axis=1, bitorder="little")
-    if bits[:, size:].any():
-        raise WireError(f"a record has unused {what} set")
-    return bits[:, :size].astype(bool)
