@@ -1,11 +1,16 @@
-"""Likelihood rows of every pattern, and the expectation step over them."""
+"""How likely every pattern is, and the expectation step over them.
+
+A cell's likelihood depends only on which of its bits a pattern has set, so that of a pattern of k
+attributes is 2^k numbers whatever the size of the table.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
 from threading import Lock
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,90 +21,61 @@ from .groups import Group
 from .hidden import GRID, GRID_ROUNDS, ROUNDS, atoms, mixing_weights, phi_of
 
 Floats = NDArray[np.float64]
-_SMALL = 1 << 20  # cells up to which rows are kept in double precision
-_KEPT = 400 << 20  # bytes of rows that are kept; what is more is made again at every step
-_CHUNK = 1 << 19  # likelihoods added up in the rows' own precision
 
 
 @dataclass(eq=False)
 class Block:
-    """The rows of one group: for each pattern, how likely it is under each cell of its axes."""
+    """The patterns of one group, sorted with the last axis varying least.
+
+    Attributes
+    ----------
+    axes, sizes : tuple of int
+        Which axes of the table, and how many values they have.
+    bits : ndarray of uint8, patterns × bits of all axes
+    values : ndarray, patterns × 2^axes
+        The likelihood where the bits of the candidate values are (y_1, y_2, …), as a binary number;
+        the largest of a row is 1.
+    counts : ndarray
+        How often each pattern came.
+    """
 
     axes: tuple[int, ...]
     sizes: tuple[int, ...]
-    places: NDArray[np.int32]
+    bits: NDArray[np.uint8]
     values: Floats
     counts: Floats
-    dtype: Any = np.float64
-    kept: NDArray[Any] | None = None
 
     @property
     def cells(self) -> int:
+        """How many cells the axes have together."""
         return int(np.prod(self.sizes))
 
-    @property
-    def size(self) -> int:
-        return len(self.counts) * self.cells
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where the bits of each axis begin."""
+        return np.cumsum([0, *self.sizes[:-1]])
 
-    def rows(self, part: slice) -> NDArray[Any]:
-        """Likelihoods of some patterns, each row divided by its maximum."""
-        if self.kept is not None:
-            return self.kept[part]
-        return self._made(part)
-
-    def _made(self, part: slice) -> NDArray[Any]:
-        raise NotImplementedError
-
-    def parts(self, within: slice) -> Iterator[slice]:
-        """Patterns a few at a time, so that rows which are not kept take little room."""
-        step = max(1, _CHUNK // self.cells)
-        for start in range(within.start, within.stop, step):
-            yield slice(start, min(start + step, within.stop))
+    @cached_property
+    def change(self) -> NDArray[np.int64]:
+        """The last axis on which each pattern differs from the one before it; −1 for none."""
+        found = np.full(len(self.bits), -1, np.int64)
+        for a, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
+            own = self.bits[:, start : start + size]
+            found[1:][(own[1:] != own[:-1]).any(axis=1)] = a
+        return found
 
     def only(self, which: NDArray[np.intp], counts: Floats) -> Block:
         """Some of the patterns, with other counts for all of them given."""
-        places = self.places[which] if self.places.size else self.places
-        values = self.values[which] if self.values.ndim == 2 else self.values
-        return replace(self, places=places, values=values, counts=counts[which], kept=None)
+        return replace(self, bits=self.bits[which], values=self.values[which], counts=counts[which])
 
-    def keep(self) -> None:
-        """Hold all rows in memory."""
-        self.kept = self._made(slice(0, len(self.counts)))
-
-
-@dataclass(eq=False)
-class HiddenBlock(Block):
-    """Rows from φ: `places[a]` is n_a − y_a[v] for each pattern and value, times φ's stride."""
-
-    def _made(self, part: slice) -> NDArray[Any]:
-        place: Any = 0
-        start = 0
-        for size in self.sizes:
-            own = self.places[part, start : start + size]
-            place = (
-                own if start == 0 else (place[:, :, None] + own[:, None, :]).reshape(len(own), -1)
-            )
-            start += size
-        rows = self.values.astype(self.dtype)[place]
-        rows /= rows.max(axis=1, keepdims=True)
-        return np.asarray(rows)
-
-
-@dataclass(eq=False)
-class PublicBlock(Block):
-    """Rows from known budgets: Π_a (1 − q_a where the bit is set, else q_a)."""
-
-    def _made(self, part: slice) -> NDArray[Any]:
-        rows: Any = None
-        start = 0
-        for size in self.sizes:
-            own = self.values[part, start : start + size].astype(self.dtype)
-            rows = (
-                own if rows is None else (rows[:, :, None] * own[:, None, :]).reshape(len(own), -1)
-            )
-            start += size
-        rows /= rows.max(axis=1, keepdims=True)
-        return np.asarray(rows)
+    def rows(self) -> Floats:
+        """The likelihood of every pattern under every cell, each row divided by its maximum."""
+        code = np.zeros((len(self.bits), 1), np.int64)
+        for start, size in zip(self.starts, self.sizes, strict=True):
+            own = self.bits[:, start : start + size]
+            code = (code[:, :, None] * 2 + own[:, None, :]).reshape(len(own), -1)
+        rows = np.take_along_axis(self.values, code, axis=1)
+        return np.asarray(rows / rows.max(axis=1, keepdims=True))
 
 
 def block_of(group: Group, average: float, *, grid: bool = False) -> Block:
@@ -113,43 +89,37 @@ def block_of(group: Group, average: float, *, grid: bool = False) -> Block:
         Whether the law of one attribute's q is sought on a grid rather than among divisions of
         the total, as for the start of an iteration.
     """
-    counts = group.counts.astype(float)
     if group.flips is not None:
-        likely = [
-            np.where(bits, 1 - q[:, None], q[:, None])
-            for bits, q in zip(group.bits, group.flips.T, strict=True)
-        ]
-        empty = np.zeros((0, 0), np.int32)
-        return PublicBlock(group.axes, group.sizes, empty, np.concatenate(likely, axis=1), counts)
-    q = GRID[:, None] if grid else atoms(group.reported, len(group.axes), group.reported * average)
-    if grid and group.reported == 1:
-        q = atoms(1, 1, average)
+        values = np.ones((len(group.counts), 1))
+        for q, bits in zip(group.flips.T, group.bits, strict=True):
+            # With the candidate's bit unset the pattern is q / (1 − q) times as likely.
+            own = np.stack([q * ~bits.all(axis=1), (1 - q) * bits.any(axis=1)], axis=1)
+            values = (values[:, :, None] * own[:, None, :]).reshape(len(values), -1)
+    else:
+        values = _hidden(group, average, grid)
+    values /= values.max(axis=1, keepdims=True)
+    every = np.concatenate(group.bits, axis=1).astype(np.uint8)
+    return Block(group.axes, group.sizes, every, values, group.counts.astype(float))
+
+
+def _hidden(group: Group, average: float, grid: bool) -> Floats:
+    """φ(n − y) for every combination y of the candidate's bits; 0 where none can be."""
+    if grid and group.reported > 1:
+        q = GRID[:, None]
+    else:
+        q = atoms(group.reported, len(group.axes), group.reported * average)
     ones = group.ones
     different, where = np.unique(ones, axis=0, return_inverse=True)
-    many = np.bincount(where.ravel(), weights=counts).astype(float)
+    many = np.bincount(where.ravel(), weights=group.counts).astype(float)
     rounds = GRID_ROUNDS if grid else ROUNDS
     weights = mixing_weights(q, group.sizes, different, many, rounds)
     phi = phi_of(q, weights, group.sizes)
-    strides = np.cumprod([1, *group.sizes[::-1]])[:-1][::-1]
-    places = [
-        (ones[:, a : a + 1] - bits) * stride
-        for a, (bits, stride) in enumerate(zip(group.bits, strides, strict=True))
-    ]
-    table = np.concatenate(places, axis=1).astype(np.int32)
-    return HiddenBlock(group.axes, group.sizes, table, phi.ravel(), counts)
-
-
-def prepared(blocks: Sequence[Block]) -> list[Block]:
-    """Choose the precision of all rows, and hold as many in memory as there is room for."""
-    total = sum(block.size for block in blocks)
-    room = _KEPT
-    for block in sorted(blocks, key=lambda b: b.size):
-        block.dtype = np.float64 if total <= _SMALL else np.float32
-        cost = block.size * np.dtype(block.dtype).itemsize
-        if cost <= room:
-            block.keep()
-            room -= cost
-    return list(blocks)
+    found = np.zeros((len(different), 1 << len(group.axes)))
+    for code, y in enumerate(product((0, 1), repeat=len(group.axes))):
+        left = different - np.array(y)
+        can = ((left >= 0) & (left < np.array(group.sizes))).all(axis=1)
+        found[can, code] = phi[tuple(left[can].T)]
+    return np.asarray(found[where.ravel()])
 
 
 def expectation(
@@ -172,13 +142,12 @@ def expectation(
     r = np.zeros_like(p)
     ll, judged = np.zeros(many), np.zeros(many)
     n, n_held = np.zeros(many), np.zeros(many)
-    densities = [np.empty((len(block.counts), many)) for block in blocks]
-    for block, weights, d in zip(blocks, counts, densities, strict=True):
+    for k, block in enumerate(blocks):
         outside = tuple(a + 1 for a in range(dims) if a not in block.axes)
         flat = p.sum(axis=outside).reshape(many, -1)
         shape = [p.shape[a + 1] if a in block.axes else 1 for a in range(dims)]
-        r += _back(block, flat, weights, d).reshape(many, *shape)
-    for k, d in enumerate(densities):
+        back, d = _back(block, flat, counts[k])
+        r += back.reshape(many, *shape)
         logs = np.log(d)
         ll += np.einsum("pf,pf->f", counts[k], logs)
         n += counts[k].sum(axis=0)
@@ -189,18 +158,19 @@ def expectation(
     return r, ll / n, (judged / n_held if held is not None else None)
 
 
-def _back(block: Block, flat: Floats, weights: Floats, d: Floats) -> Floats:
-    """Lᵀ(c / Lp), adding up in double precision what each part has in the rows' own."""
-    own = np.ascontiguousarray(flat, block.dtype)
-    total = np.zeros(flat.shape)
-    lock = Lock()
+def _back(block: Block, flat: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Lᵀ(c / Lp) and Lp."""
+    p = np.ascontiguousarray(flat.T)
+    d = np.empty(counts.shape)
+    total = np.zeros(p.shape)
+    sizes, change, lock = np.array(block.sizes), block.change, Lock()
 
     def action(part: slice) -> None:
-        for some in block.parts(part):
-            back = np.zeros(own.shape, own.dtype)
-            kernels.expected_cells(block.rows(some), own, weights[some], back, d[some])
-            with lock:
-                np.add(total, back, out=total)
+        back = np.zeros(p.shape)
+        some = (block.bits[part], change[part], block.values[part], sizes, block.starts)
+        kernels.expected_cells(*some, p, counts[part], back, d[part])
+        with lock:
+            np.add(total, back, out=total)
 
-    over_ranges(action, len(weights), work=2 * block.size * len(flat))
-    return total
+    over_ranges(action, len(counts), work=8 * block.values.size * p.shape[1])
+    return total.T, d

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..estimate import Floats
 from ..personal.patterns import Patterns
-from .blocks import Block, block_of, prepared
+from .blocks import Block, block_of
 from .em import (
     FULL_STEPS,
     MOST_STEPS,
@@ -77,7 +77,7 @@ def _fit(
     progress: Progress | None,
 ) -> JointEstimate:
     groups = groups_of(records, aggregate, where)
-    blocks = prepared([block_of(group, records.epsilon_average) for group in groups])
+    blocks = [block_of(group, records.epsilon_average) for group in groups]
     single = one_way_blocks(records, aggregate, where)
     start = product_of([one_way(own) for own in single])
     step, steps = _steps(aggregate, blocks, start, method, stop, progress)
@@ -142,7 +142,7 @@ def _steps(
     if total <= _MANY:
         folds = dealt([block.counts for block in blocks], rng)
         return pair_step, best_stop(blocks, start, folds, progress=progress)[0]
-    some = prepared(_sampled(blocks, rng))
+    some = _sampled(blocks, rng)
     folds = dealt([block.counts for block in some], rng)
     best, _ = best_stop(some, start, folds, patience=_PATIENCE, progress=progress)
     return pair_step, best

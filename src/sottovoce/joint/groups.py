@@ -102,12 +102,12 @@ def _group(
     asked: Sequence[int],
     reported: int,
 ) -> Group:
-    """Only the bits of the asked attributes are unpacked, and equal patterns put together."""
+    """Equal patterns of the asked attributes put together, sorted by the last axis first."""
     starts, sizes = records.starts, records.sizes
     bits = np.unpackbits(columns["bits"][rows], axis=1, bitorder="little")
     kept = [bits[:, starts[asked[k]] : starts[asked[k]] + sizes[asked[k]]] for k in axes]
     del bits
-    packed = np.packbits(np.concatenate(kept, axis=1), axis=1)
+    packed = np.packbits(np.concatenate(kept[::-1], axis=1), axis=1)
     if records.public:
         steps = columns["steps"][rows][:, [asked[k] for k in axes]]
         extra = np.ascontiguousarray(steps.astype("<u2")).view(np.uint8)
@@ -115,8 +115,8 @@ def _group(
     unique, numbers = counted(packed, counts[rows])
     width = sum(int(sizes[asked[k]]) for k in axes)
     flat = np.unpackbits(unique[:, : -(-width // 8)], axis=1)[:, :width].astype(bool)
-    edges = np.cumsum([0, *(int(sizes[asked[k]]) for k in axes)])
-    split = tuple(flat[:, a:b] for a, b in pairwise(edges))
+    edges = np.cumsum([0, *(int(sizes[asked[k]]) for k in reversed(axes))])
+    split = tuple(flat[:, a:b] for a, b in pairwise(edges))[::-1]
     flips = None
     if records.public:
         budget = np.ascontiguousarray(unique[:, -(-width // 8) :]).view("<u2")

@@ -65,13 +65,11 @@ def mixing_weights(
     n = float(counts.sum())
     pseudo = 0.0 if n >= _FEW else _PSEUDO
     many = len(q)
-    w = np.full((1, many), 1 / many)
-    weights, seen = counts.reshape(-1, 1), np.empty((len(ones), 1))
+    w, back = np.full(many, 1 / many), np.empty(many)
     for _ in range(rounds):
-        back = np.zeros_like(w)
-        kernels.expected_cells(law, w, weights, back, seen)
+        kernels.expected_weights(law, w, counts, back)
         w = (w * back + pseudo / many) / (n + pseudo)
-    return np.asarray(w[0])
+    return w
 
 
 def _ones_law(q: Floats, size: int) -> Floats:

@@ -11,6 +11,7 @@ and Algorithm 2; Ren et al. 2018 (LoPub).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from ..errors import EstimateError, MissingExtraError
 from ..estimate import Floats
 from ..personal.allocation import flip
 from ..personal.patterns import Patterns
-from .blocks import Block, PublicBlock, prepared
+from .blocks import Block, block_of
 from .closed import finished
 from .em import FULL_STEPS, full_step, run
 from .estimate import JointEstimate
@@ -146,13 +147,9 @@ def _em(blocks: Sequence[Block], start: Floats, counts: Sequence[Floats]) -> Flo
 
 
 def _blocks(groups: Sequence[Group], q: float) -> list[Block]:
-    made: list[Block] = []
-    for group in groups:
-        likely = [np.where(bits, 1 - q, q) for bits in group.bits]
-        empty = np.zeros((0, 0), np.int32)
-        values = np.concatenate(likely, axis=1)
-        made.append(PublicBlock(group.axes, group.sizes, empty, values, group.counts.astype(float)))
-    return prepared(made)
+    """The likelihood as if everyone had the same budget."""
+    alike = [replace(g, flips=np.full((len(g.counts), len(g.axes)), q)) for g in groups]
+    return [block_of(group, 0.0) for group in alike]
 
 
 def _complete(records: Records, aggregate: Patterns, asked: Sequence[int]) -> list[Group]:

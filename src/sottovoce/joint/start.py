@@ -9,7 +9,7 @@ import numpy as np
 
 from ..estimate import Floats
 from ..personal.patterns import Patterns
-from .blocks import Block, block_of, expectation, prepared
+from .blocks import Block, block_of, expectation
 from .groups import groups_of
 
 if TYPE_CHECKING:
@@ -26,12 +26,10 @@ def one_way_blocks(
 ) -> list[list[Block]]:
     """For each asked attribute, the likelihood of its bits, by how many are reported."""
     return [
-        prepared(
-            [
-                block_of(group, records.epsilon_average, grid=True)
-                for group in groups_of(records, aggregate, [position])
-            ]
-        )
+        [
+            block_of(group, records.epsilon_average, grid=True)
+            for group in groups_of(records, aggregate, [position])
+        ]
         for position in asked
     ]
 

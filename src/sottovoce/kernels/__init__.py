@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .grid import window_response
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
-    from .mixture import expected_cells
+    from .mixture import expected_cells, expected_weights
     from .records import record_bits
     from .subset import resize_subsets
 
@@ -37,6 +37,7 @@ _HOME = {
     "window_response": "grid",
     "record_bits": "records",
     "expected_cells": "mixture",
+    "expected_weights": "mixture",
 }
 
 __all__ = [
@@ -44,6 +45,7 @@ __all__ = [
     "bernoulli",
     "column_counts",
     "expected_cells",
+    "expected_weights",
     "grr",
     "hadamard_response",
     "hash_codes",
