@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from ..personal.patterns import Patterns
 from .estimate import JointEstimate
-from .groups import positions
+from .groups import MOST_CELLS, positions
 
 if TYPE_CHECKING:
     from ..personal.records import Records
+
+__all__ = ["METHODS", "OPTIONS", "JointEstimate", "joint"]
 
 #: Every method: where it comes from.
 METHODS = {
@@ -25,6 +28,14 @@ METHODS = {
     "lopub-2": "LoPub's LASSO with q(epsilon_average)",
     "lopub-3": "LoPub's EM from and within the non-zero cells of its LASSO",
     "pgm": "a graphical model (mbi) fitted to the pair tables of em-full",
+}
+
+#: What can be said about how a method works.
+OPTIONS = {
+    "em-ll2": ("stop", "progress"),
+    "em-full": ("stop", "progress"),
+    "pgm": ("progress",),
+    "kronecker": ("force",),
 }
 
 
@@ -53,6 +64,17 @@ def joint(
             f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
         )
     asked = positions(records, attributes)
+    cells = math.prod(int(records.sizes[a]) for a in asked)
+    if cells > MOST_CELLS:
+        raise ParameterError(
+            f"a table of {list(attributes)} has {cells:,} cells; at most {MOST_CELLS:,} are "
+            "estimated; ask for fewer attributes, or give them wider bins"
+        )
+    allowed = OPTIONS.get(method, ())
+    for option in options:
+        if option not in allowed:
+            takes = " and ".join(map(repr, allowed)) or "no options"
+            raise ParameterError(f"{method!r} has no option {option!r}; it takes {takes}")
     if method in ("em-ll2", "em-full"):
         from .fit import fitted
 

@@ -85,12 +85,14 @@ def run(
 ) -> tuple[Floats, Floats, Floats | None]:
     """Take steps from a start; (p, log-likelihoods at p, held-out ones along the path).
 
-    With `counts` and `held` of several columns, as many fits are made at once.
+    With `counts` and `held` of several columns, as many fits are made at once, each from its own
+    start where `start` has one more axis.
     """
     weights = [block.counts[:, None] for block in blocks] if counts is None else list(counts)
     many = weights[0].shape[1]
-    p = np.repeat(start[None], many, axis=0)
-    pairs = pairs_of(blocks, start.ndim)
+    dims = 1 + max(a for block in blocks for a in block.axes)
+    p = start if start.ndim > dims else np.repeat(start[None], many, axis=0)
+    pairs = pairs_of(blocks, dims)
     power = np.full(many, _BOLD)
     before = np.full(many, -np.inf)
     path: list[Floats] = []

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..domain import Attribute, Label
 from ..errors import ParameterError
-from ..estimate import Estimate, Floats
+from ..estimate import PROJECTIONS, Estimate, Floats
 
 #: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]
@@ -63,7 +63,6 @@ class JointEstimate(Estimate):
 
         again = None if self.again is None else lambda: summed(self.again())  # type: ignore[misc]
         values = summed(self.values)[0]
-        raw = self.raw.marginal(names) if isinstance(self.raw, JointEstimate) else None
         return replace(
             self,
             values=values,
@@ -72,8 +71,31 @@ class JointEstimate(Estimate):
             name=" × ".join(attribute.name for attribute in kept),
             attributes=kept,
             again=again,
-            raw=raw,
+            raw=None,
             _covariance=None,
+        )
+
+    def project(self, method: str = "norm-sub") -> JointEstimate:
+        """The nearest table with no negative cell that sums to one; see `Estimate.project`."""
+        if method not in PROJECTIONS:
+            raise ParameterError(
+                f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
+            )
+        raw = self.raw if isinstance(self.raw, JointEstimate) else self
+        weights = raw.variance if method != "norm-sub" else np.ones(raw.values.size)
+        values = PROJECTIONS[method](raw.values, weights)
+        make = raw.again
+        again = None
+        if make is not None:
+            again = once(lambda: np.array([PROJECTIONS[method](x, weights) for x in make()]))
+        return replace(
+            raw,
+            values=values,
+            spread=spread_of(values, again),
+            method=f"{raw.method} + {method}",
+            biased=True,
+            again=again,
+            raw=raw,
         )
 
     def conditional(self, of: Sequence[str], given: Sequence[str]) -> Floats:

@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..estimate import Floats
@@ -27,16 +28,13 @@ from .em import (
     run,
 )
 from .estimate import JointEstimate, once, product_labels, spread_of
-from .groups import groups_of
+from .groups import MOST_CELLS, groups_of
 from .start import one_way, one_way_blocks, product_of
 
 if TYPE_CHECKING:
     from ..personal.records import Records
 
-MOST_CELLS = 10**6
-_MOST_ROWS = (
-    5 * 10**8
-)  # likelihoods of all patterns together, above which only what is asked is fitted
+_MOST_SUMS = 2 * 10**8  # of all patterns together, above which only what is asked is fitted
 _MANY = 50_000
 _PATIENCE = 20
 _REPETITIONS = 20
@@ -59,13 +57,22 @@ def fitted(
     """The table of the asked attributes; fitted over all attributes where that is possible."""
     every = list(range(len(records.schema)))
     cells = int(np.prod(records.sizes.astype(object)))
-    whole = cells <= MOST_CELLS and cells * len(aggregate.counts) <= _MOST_ROWS
+    whole = cells <= MOST_CELLS and len(aggregate.counts) << len(every) <= _MOST_SUMS
     where = every if whole else sorted(asked)
+    missing = [a for a in where if a not in asked and not _reported(records, aggregate)[a]]
+    where = [a for a in where if a not in missing]
     key = (method, stop, tuple(where))
     if key not in aggregate.fits:
         aggregate.fits[key] = _fit(records, aggregate, where, method, stop, progress)
     found: JointEstimate = aggregate.fits[key]
     return found.marginal([records.names[a] for a in asked])
+
+
+def _reported(records: Records, aggregate: Patterns) -> NDArray[np.bool_]:
+    """Which attributes anybody reports."""
+    sent = records.columns_of(aggregate.rows)["reported"]
+    every = np.bitwise_or.reduce(sent, axis=0) if len(sent) else sent.sum(axis=0, dtype=np.uint8)
+    return np.unpackbits(every, bitorder="little")[: len(records.schema)].astype(bool)
 
 
 def _fit(
@@ -91,17 +98,9 @@ def _fit(
             starts.append(product_of(own))
         if not steps:
             return np.array(starts).reshape(_REPETITIONS, -1)
-        tables = [
-            run(
-                blocks,
-                first,
-                step,
-                steps,
-                counts=[_resampled(b.counts, rng)[:, None] for b in blocks],
-            )
-            for first in starts
-        ]
-        return np.array([table[0][0] for table in tables]).reshape(_REPETITIONS, -1)
+        counts = [np.stack([_resampled(b.counts, rng) for _ in starts], axis=1) for b in blocks]
+        tables = run(blocks, np.array(starts), step, steps, counts=counts)[0]
+        return tables.reshape(_REPETITIONS, -1)
 
     again = once(repeated)
     attributes = tuple(records.schema.attributes[a] for a in where)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..personal.records import Records
 
 Floats = NDArray[np.float64]
+MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from .. import kernels
-from ..personal.allocation import flip
+from ..personal.allocation import STEPS, flip
 
 Floats = NDArray[np.float64]
 ROUNDS = 300
@@ -38,7 +38,7 @@ GRID: Floats = np.array([0.003, 0.01, 0.03, *(0.06 + 0.04 * i for i in range(12)
 def atoms(reported: int, axes: int, total: float) -> Floats:
     """Rows of q for the first `axes` of `reported` attributes that share a total budget."""
     if reported == 1:
-        return flip(np.array([[total]]))
+        return flip(np.array([[math.floor(total * STEPS) / STEPS]]))
     rng = np.random.default_rng(_SEED + reported)
     drawn = [rng.dirichlet([c] * reported, _DRAWS) for c in _CONCENTRATIONS]
     return flip(np.concatenate(drawn)[:, :axes] * total)

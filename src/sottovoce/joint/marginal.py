@@ -32,16 +32,23 @@ from .groups import Group, groups_of, positions
 if TYPE_CHECKING:
     from ..personal.records import Records
 
+Part = tuple[Floats, Floats, int]  # shares, their covariance, records
+
 METHODS = {
     "self-calibrated": "q̄ from the bits themselves",
     "published": "PLDP, Eq. 16: biased upwards",
+    "known-budgets": "the mean of (y − q_u) / (½ − q_u), with public budgets",
 }
 _CLEAR = 10.0  # standard errors that ½ − q̄ must be from zero for a stratum to stand alone
 UNRELATED = "how many attributes people report has nothing to do with their answers"
 
 
 def marginal(
-    records: Records, aggregate: Patterns, attributes: Sequence[str], *, method: str
+    records: Records,
+    aggregate: Patterns,
+    attributes: Sequence[str],
+    *,
+    method: str | None = None,
 ) -> Estimate:
     """The distribution of one attribute with intervals.
 
@@ -49,8 +56,11 @@ def marginal(
     ----------
     attributes : sequence of str
         One name; for several use `joint`.
-    method : {"self-calibrated", "published"}
+    method : {"self-calibrated", "known-budgets", "published"}, optional
+        By default the first with hidden budgets, the second with public ones.
     """
+    if method is None:
+        method = "known-budgets" if records.public else "self-calibrated"
     if method not in METHODS:
         raise ParameterError(
             f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
@@ -60,7 +70,13 @@ def marginal(
         raise ParameterError(
             f"{len(asked)} attributes were asked for; marginal is for one, joint for several"
         )
+    if method == "known-budgets" and not records.public:
+        raise ParameterError(
+            "budgets are hidden, so 'known-budgets' has nothing to work with; use 'self-calibrated'"
+        )
     groups = groups_of(records, aggregate, asked)
+    if method == "known-budgets":
+        return _finished(records, asked[0], method, [_known(groups)], "")
     published = flip(records.epsilon_average) if method == "published" else None
     parts = [_part([group], published) for group in groups] if published is None else []
     assuming = ""
@@ -73,12 +89,19 @@ def marginal(
             )
         assuming = UNRELATED * (len(groups) > 1)
         parts = [whole]
-    people = np.array([part[2] for part in parts if part is not None])
+    known = [part for part in parts if part is not None]
+    return _finished(records, asked[0], method, known, assuming)
+
+
+def _finished(
+    records: Records, position: int, method: str, parts: Sequence[Part], assuming: str
+) -> Estimate:
+    """Strata put together in proportion to their people."""
+    people = np.array([part[2] for part in parts])
     share = people / people.sum()
-    values = sum(w * part[0] for w, part in zip(share, parts, strict=True) if part is not None)
-    covariance = sum(w * w * p[1] for w, p in zip(share, parts, strict=True) if p is not None)
-    matrix = np.asarray(covariance)
-    attribute = records.schema.attributes[asked[0]]
+    values = sum(w * part[0] for w, part in zip(share, parts, strict=True))
+    matrix = np.asarray(sum(w * w * part[1] for w, part in zip(share, parts, strict=True)))
+    attribute = records.schema.attributes[position]
     return Estimate(
         values=np.asarray(values),
         spread=np.diag(matrix).copy(),
@@ -94,9 +117,20 @@ def marginal(
     )
 
 
-def _part(
-    groups: Sequence[Group], published: NDArray[np.float64] | None
-) -> tuple[Floats, Floats, int] | None:
+def _known(groups: Sequence[Group]) -> Part:
+    """Each person's bits by their own q, without weights: people with small budgets count in full."""
+    bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
+    counts = np.concatenate([group.counts for group in groups]).astype(float)
+    q = np.concatenate([group.flips[:, :1] for group in groups if group.flips is not None])
+    if (q >= 0.5).any():
+        raise EstimateError(
+            "some people gave this attribute no budget at all, so their bits are coins; use "
+            "'self-calibrated', or collect with a floor"
+        )
+    return _moments((bits - q) / (0.5 - q), counts)
+
+
+def _part(groups: Sequence[Group], published: NDArray[np.float64] | None) -> Part | None:
     """(shares, covariance, records) of some groups; None where the bits say nothing."""
     bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
     counts = np.concatenate([group.counts for group in groups]).astype(float)
@@ -115,9 +149,15 @@ def _part(
             return None
         values = (seen - average) / gap
         influence = (bits - (1 - values) * (ones - 0.5)[:, None] / (size - 1)) / gap
-    centred = influence - counts @ influence / s
-    covariance = (centred * counts[:, None]).T @ centred / s / max(s - 1, 1)
-    return values, covariance, int(s)
+    return values, _moments(influence, counts)[1], int(s)
+
+
+def _moments(each: Floats, counts: Floats) -> Part:
+    """The mean of what each person contributes, its covariance, and how many people there are."""
+    s = float(counts.sum())
+    mean = counts @ each / s
+    centred = each - mean
+    return mean, (centred * counts[:, None]).T @ centred / s / max(s - 1, 1), int(s)
 
 
 def _again(matrix: Floats, frequencies: Floats, rng: np.random.Generator) -> Floats:

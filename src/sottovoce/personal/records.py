@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,9 @@ from .allocation import checked, in_steps, thresholds
 from .patterns import Patterns
 from .record_promises import promises
 from .shares import shares_of
+
+if TYPE_CHECKING:
+    from ..joint import JointEstimate
 
 _MOST_BITS = 1 << 16
 _BLOCK = 1 << 14
@@ -121,8 +124,6 @@ class Records:
                 f"the attributes have {self.starts[-1]} values together; at most {_MOST_BITS:,}"
             )
 
-    # --- what it is -----------------------------------------------------------------------------
-
     @property
     def names(self) -> list[str]:
         """The attributes' names in order."""
@@ -186,8 +187,6 @@ class Records:
     def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
         """Raise WireError for reports that no participant can have sent."""
         wire.check(columns, self.sizes, self.epsilon_average, self.floor if self.public else None)
-
-    # --- what the roles do ----------------------------------------------------------------------
 
     def randomise(
         self,
@@ -271,10 +270,8 @@ class Records:
         """The same check for the packed reports of an aggregate."""
         self.check(self.columns_of(rows))
 
-    # --- what the analyst does ------------------------------------------------------------------
-
     def marginal(
-        self, aggregate: Patterns, attributes: Sequence[str], *, method: str = "self-calibrated"
+        self, aggregate: Patterns, attributes: Sequence[str], *, method: str | None = None
     ) -> Estimate:
         """The distribution of one attribute; see `sottovoce.joint.marginal`."""
         from ..joint.marginal import marginal
@@ -288,7 +285,7 @@ class Records:
         *,
         method: str = "em-ll2",
         **options: Any,
-    ) -> Any:
+    ) -> JointEstimate:
         """The joint distribution of some attributes; see `sottovoce.joint`."""
         from ..joint import joint
 
