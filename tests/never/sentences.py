@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TESTED = {
+    2: "Never claim PLDP ε_total when the allocation may depend on the data.",
+    3: "Never show ε_w or Theorem 3's m·min ε_i as a guarantee.",
     15: "Never draw participants' randomness from a non-cryptographic generator, and never let a "
     "seed reach production code.",
     16: "Never drop missing answers silently.",
@@ -13,8 +15,6 @@ TESTED = {
 
 WAITING = {
     1: ("personal/sampled", "the sampling probability depends on the person's own value"),
-    2: ("personal/records", "PLDP's total is claimed for an allocation that depends on the data"),
-    3: ("personal/records", "ε_w or m·min ε_i is shown as a guarantee"),
     4: ("personal/sampled", "sampling amplification is claimed in the local model"),
     5: ("accounting", "shuffle amplification is claimed outside its validity"),
     6: ("secure", "noise shares of 1/K are used when parties may collude"),

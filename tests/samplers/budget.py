@@ -23,6 +23,7 @@ DECLARED = {
     "below": 7,
     "numbers": 5,
     "coverage": 2,
+    "records": 2,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())

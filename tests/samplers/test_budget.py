@@ -15,6 +15,7 @@ from . import (
     test_large,
     test_numbers,
     test_oue,
+    test_records,
     test_tiny,
 )
 from .statistics import chi_square, extreme, fit, independent_fits
@@ -28,6 +29,7 @@ MODULES = {
     "below": test_below,
     "numbers": test_numbers,
     "coverage": test_coverage,
+    "records": test_records,
 }
 
 

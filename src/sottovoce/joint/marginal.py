@@ -118,7 +118,7 @@ def _finished(
 
 
 def _known(groups: Sequence[Group]) -> Part:
-    """Each person's bits by their own q, without weights: people with small budgets count in full."""
+    """Each person's bits by their own q, without weights: small budgets count in full."""
     bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
     counts = np.concatenate([group.counts for group in groups]).astype(float)
     q = np.concatenate([group.flips[:, :1] for group in groups if group.flips is not None])

@@ -83,15 +83,13 @@ def random(reported: NDArray[np.bool_], average: float, floor: float, source: So
     total = reported.sum(axis=1, keepdims=True) * (average - floor)
     with np.errstate(invalid="ignore"):
         shares = floor + weights / weights.sum(axis=1, keepdims=True) * total
-    # An attribute takes at most what one budget may be; the rest goes to the others.
-    for _ in range(reported.shape[1]):
-        over = shares > MOST_EPSILON
-        if not over.any():
-            break
-        spare = np.where(over, shares - MOST_EPSILON, 0).sum(axis=1, keepdims=True)
-        room = reported & ~over
-        many = np.maximum(room.sum(axis=1, keepdims=True), 1)
-        shares = np.where(over, MOST_EPSILON, shares + np.where(room, spare / many, 0))
+    # An attribute takes at most what one budget may be; the rest goes where there is room.
+    over = np.where(reported, np.maximum(shares - MOST_EPSILON, 0), 0)
+    if over.any():
+        shares = np.where(reported, np.minimum(shares, MOST_EPSILON), 0)
+        room = np.where(reported, MOST_EPSILON - shares, 0)
+        part = room / np.maximum(room.sum(axis=1, keepdims=True), 1e-300)
+        shares = np.minimum(shares + part * over.sum(axis=1, keepdims=True), MOST_EPSILON)
     return np.where(reported, shares, np.nan)
 
 
