@@ -36,8 +36,8 @@ Written by `python -m benchmarks.records`. AVD is half the sum of absolute diffe
 estimated and the true table, the mean over all sets of k attributes and all runs. Everyone reports
 m of five attributes, m uniform on 1 to 5, which ones uniform, and divides 2m at random
 (Dirichlet(1)); the division is hidden. `lasso` is the published method (PLDP), made to sum to one;
-`lopub-1` to `lopub-3` are the comparators of its paper. `kronecker` is projected and for at most two
-attributes. t* is where held-out likelihood stopped each run of the default.
+`lopub-1` to `lopub-3` are the comparators of its paper. `kronecker` is projected and for at most
+two attributes. t* is where held-out likelihood stopped each run of the default.
 """
 
 
@@ -221,8 +221,8 @@ def speed(people: int = 1_000_000) -> str:
         [
             "## Speed",
             "",
-            f"{people:,} records of eight attributes of eight values; the joint of three attributes",
-            f"(512 cells) by the default, t* = {found.steps}.",
+            f"{people:,} records of eight attributes of eight values; the joint of three",
+            f"attributes (512 cells) by the default, t* = {found.steps}.",
             "",
             "| | measured | wanted |",
             "| --- | ---: | ---: |",

@@ -15,6 +15,7 @@ from .estimate import estimate
 from .guarantee import guarantee
 from .plan import plan
 from .randomise import randomise
+from .records import records
 from .study import study
 from .support.group import Commands
 
@@ -49,5 +50,5 @@ def main() -> None:
     """  # noqa: D301
 
 
-for command in (demo, plan, study, randomise, aggregate, estimate, guarantee, audit):
+for command in (demo, plan, study, randomise, aggregate, estimate, guarantee, audit, records):
     main.add_command(command)
