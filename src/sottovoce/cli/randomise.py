@@ -98,16 +98,16 @@ def randomise(
         fresh = again or not receipt.releases
         if fresh:
             if others and not again:
-                raise changed(answers, source.column, others)
+                raise _changed(answers, source.column, others)
             check_output(out, answers, study_path, force=force)
             receipt = draw(mechanism, source, given, drawer, receipt, out)
-            promised = mechanism.guarantee.times(total(receipt, others))
+            promised = mechanism.guarantee.times(_total(receipt, others))
             receipt = replace(receipt, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
         receipt = give(mechanism, drawer, receipt, out, force=force or fresh)
         elsewhere = drawer.elsewhere()
-    releases = total(receipt, others)
-    guarantee = mechanism.guarantee.times(releases)
+    total = _total(receipt, others)
+    guarantee = mechanism.guarantee.times(total)
     notes = _notes(receipt, others, elsewhere, fresh)
     if as_json:
         print_json(
@@ -121,7 +121,7 @@ def randomise(
                 "out": str(out),
                 "sha256": receipt.latest.sha256[form(out)],
                 "fresh": fresh,
-                "releases": releases,
+                "releases": total,
                 "receipt": str(drawer.receipt_path),
                 "guarantee": guarantee.as_dict(),
                 "notes": notes,
@@ -138,7 +138,7 @@ def randomise(
             [
                 ("question", f"{name}: {mechanism.id}, epsilon = {mechanism.epsilon:g}"),
                 ("answers", f"{answers}, column {source.column!r}, {people}"),
-                ("release", f"{releases}{drawn}"),
+                ("release", f"{total}{drawn}"),
                 ("receipt", str(drawer.receipt_path)),
             ]
         ),
@@ -146,7 +146,7 @@ def randomise(
     for note in notes:
         screen.print(f"\n{note}", style="yellow")
     screen.print()
-    after = f" after {releases} releases together" if releases > 1 else ""
+    after = f" after {total} releases together" if total > 1 else ""
     show_guarantee(screen, guarantee, f"What is promised to everyone who answered{after}")
     screen.print(
         f"\nNext: sottovoce estimate {out} --study {study_path}", style="dim", soft_wrap=True
@@ -170,13 +170,12 @@ def _begun(
     return replace(receipt, inputs=tuple(dict.fromkeys((*receipt.inputs, given.path))))
 
 
-def total(receipt: Receipt, others: list[Receipt]) -> int:
+def _total(receipt: Receipt, others: list[Receipt]) -> int:
     """How often someone who is in all of these files was released."""
     return len(receipt.releases) + sum(len(other.releases) for other in others)
 
 
-def changed(path: Path, column: str, others: list[Receipt]) -> ParameterError:
-    """The error for a file that held other answers when it was randomised before."""
+def _changed(path: Path, column: str, others: list[Receipt]) -> ParameterError:
     last = max(other.latest.time for other in others)
     return ParameterError(
         f"{str(path)!r}, column {column!r}, was randomised under this study on {last} and has "

@@ -9,7 +9,7 @@ from typing import Any, cast
 import click
 
 from ..errors import ParameterError
-from .randomise import changed, total
+from .randomise import _changed, _total
 from .support.counting import counted
 from .support.found import show_found
 from .support.options import (
@@ -124,15 +124,15 @@ def randomise_records(
                 "division is a second release, so say --again if that is what you want"
             )
         if fresh and others and not again:
-            raise changed(table, source.column, others)
+            raise _changed(table, source.column, others)
         if fresh:
             check_output(out, table, schema, force=force)
             receipt = draw(divided, source, given, drawer, receipt, out)
-            promised = about.guarantee.times(total(receipt, others))
+            promised = about.guarantee.times(_total(receipt, others))
             receipt = replace(receipt, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
         receipt = give(cast("Any", about), drawer, receipt, out, force=force or fresh)
-    releases = total(receipt, others)
+    releases = _total(receipt, others)
     guarantee = about.guarantee.times(releases)
     if as_json:
         print_json(
