@@ -125,7 +125,7 @@ def test_refused_marginals(study) -> None:
         records.marginal(aggregate, ["a"], method="x")
     if not records.public:
         with pytest.raises(ParameterError, match="budgets are hidden"):
-            records.marginal(aggregate, ["a"], method="known-budgets")
+            records.marginal(aggregate, ["a"], method="known-epsilons")
 
 
 def test_tables_that_are_too_large_are_refused() -> None:

@@ -1,4 +1,4 @@
-"""``sottovoce records``: whole records, everyone dividing a budget over the attributes."""
+"""``sottovoce records``: whole records, everyone dividing epsilon over the attributes."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ plot_option = click.option(
 def records() -> None:
     """Randomise whole records; estimate marginal and joint distributions.
 
-    Everyone divides a budget over the attributes as they like, without looking at the answers;
+    Everyone divides epsilon over the attributes as they like, without looking at the answers;
     nobody's division is sent. The attributes stand in a TOML file with a title, epsilon_average,
     and an [[attribute]] for each, with name and values (or edges).
 
@@ -69,7 +69,7 @@ def records() -> None:
     type=click.Choice(["equal", "random", "columns"]),
     default="equal",
     show_default=True,
-    help="How budgets are divided; 'columns' reads epsilon_NAME for each attribute, empty where "
+    help="How epsilon is divided; 'columns' reads epsilon_NAME for each attribute, empty where "
     "unreported.",
 )
 @click.option("--out", type=PATH, required=True, metavar="FILE", help=".svr or .parquet.")
@@ -166,7 +166,7 @@ def randomise_records(
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="REPORTS...")
 @records_option
 @click.option("--attribute", required=True, metavar="NAME", help="Which attribute.")
-@click.option("--method", help="self-calibrated, known-budgets (public budgets) or published.")
+@click.option("--method", help="self-calibrated, known-epsilons (where they are public) or published.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @plot_option
 @allow_equal_option

@@ -37,7 +37,7 @@ Part = tuple[Floats, Floats, int]  # shares, their covariance, records
 METHODS = {
     "self-calibrated": "q̄ from the bits themselves",
     "published": "PLDP, Eq. 16: biased upwards",
-    "known-budgets": "the mean of (y − q_u) / (½ − q_u), with public budgets",
+    "known-epsilons": "the mean of (y − q_u) / (½ − q_u), with public budgets",
 }
 _CLEAR = 10.0  # standard errors that ½ − q̄ must be from zero for a stratum to stand alone
 UNRELATED = "how many attributes people report has nothing to do with their answers"
@@ -56,11 +56,11 @@ def marginal(
     ----------
     attributes : sequence of str
         One name; for several use `joint`.
-    method : {"self-calibrated", "known-budgets", "published"}, optional
+    method : {"self-calibrated", "known-epsilons", "published"}, optional
         By default the first with hidden budgets, the second with public ones.
     """
     if method is None:
-        method = "known-budgets" if records.public else "self-calibrated"
+        method = "known-epsilons" if records.public else "self-calibrated"
     if method not in METHODS:
         raise ParameterError(
             f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
@@ -70,12 +70,12 @@ def marginal(
         raise ParameterError(
             f"{len(asked)} attributes were asked for; marginal is for one, joint for several"
         )
-    if method == "known-budgets" and not records.public:
+    if method == "known-epsilons" and not records.public:
         raise ParameterError(
-            "budgets are hidden, so 'known-budgets' has nothing to work with; use 'self-calibrated'"
+            "budgets are hidden, so 'known-epsilons' has nothing to work with; use 'self-calibrated'"
         )
     groups = groups_of(records, aggregate, asked)
-    if method == "known-budgets":
+    if method == "known-epsilons":
         return _finished(records, asked[0], method, [_known(groups)], "")
     published = flip(records.epsilon_average) if method == "published" else None
     parts = [_part([group], published) for group in groups] if published is None else []

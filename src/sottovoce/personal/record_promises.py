@@ -10,7 +10,7 @@ from ..estimate import Floats
 from ..guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 
 INDEPENDENT = (
-    "how a person divides the budget, and which attributes they report, was decided without "
+    "how a person divides epsilon, and which attributes they report, was decided without "
     "regard to the answers; otherwise nothing is promised"
 )
 HIDDEN = (
@@ -45,7 +45,7 @@ def promises(
         Promise(
             LDP,
             float(epsilon),
-            unit=f"the answer to {name!r} of one person who gives it this budget",
+            unit=f"the answer to {name!r} of one person who gives it this epsilon",
             assuming=assuming,
         )
         for name, epsilon in zip(names, row, strict=True)

@@ -170,7 +170,7 @@ class Records:
     def guarantee(self) -> Guarantee:
         """What is promised to someone who reports every attribute; fewer cost less."""
         total, one, *_ = self.guarantee_for([self.epsilon_average] * len(self.schema)).promises
-        unit = "one answer with the average budget (with another budget, that is its epsilon)"
+        unit = "one answer with the average share (with another share, that is its epsilon)"
         return Guarantee((total, replace(one, unit=unit)))
 
     def guarantee_for(self, allocation: Sequence[float]) -> Guarantee:
