@@ -124,7 +124,7 @@ def test_refused_marginals(study) -> None:
     with pytest.raises(ParameterError, match="no method"):
         records.marginal(aggregate, ["a"], method="x")
     if not records.public:
-        with pytest.raises(ParameterError, match="budgets are hidden"):
+        with pytest.raises(ParameterError, match="divisions are hidden"):
             records.marginal(aggregate, ["a"], method="known-epsilons")
 
 

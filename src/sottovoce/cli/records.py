@@ -166,7 +166,7 @@ def randomise_records(
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="REPORTS...")
 @records_option
 @click.option("--attribute", required=True, metavar="NAME", help="Which attribute.")
-@click.option("--method", help="self-calibrated, known-epsilons (where they are public) or published.")
+@click.option("--method", help="self-calibrated, known-epsilons (if public) or published.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @plot_option
 @allow_equal_option

@@ -72,7 +72,7 @@ def marginal(
         )
     if method == "known-epsilons" and not records.public:
         raise ParameterError(
-            "budgets are hidden, so 'known-epsilons' has nothing to work with; use 'self-calibrated'"
+            "divisions are hidden, so 'known-epsilons' has nothing to go by; use 'self-calibrated'"
         )
     groups = groups_of(records, aggregate, asked)
     if method == "known-epsilons":
