@@ -10,14 +10,13 @@ Guarantee   the record has m ε_average, each answer its ε_a, if allocation and
             depend on the answers
 
 "PLDP: Personalized Local Differential Privacy for Multidimensional Data Aggregation", section 4.
-Its Eq. 16 uses q(ε_average) for everyone, which is biased; `method="published"` has it. Its
-Theorems 3 and 4 do not hold and are not used.
+Its Eq. 16 has q(ε_average) for everyone and is biased; its Theorems 3 and 4 do not hold.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ from ..domain import Schema
 from ..errors import DigestError, ParameterError
 from ..estimate import Estimate
 from ..guarantee import Guarantee, checked_epsilon
-from ..mechanism import canonical_digest
+from ..mechanism import Design, canonical_digest
 from ..randomness import SYSTEM, Draws, Source, refuse_seeded
 from ..ranges import Range
 from ..report import Column, Reports
@@ -105,14 +104,9 @@ class Records:
             raise ParameterError(
                 f"floor is {least!r}; it must be from 0 to epsilon_average = {average:g}"
             )
-        for key, value in {
-            "schema": attributes,
-            "epsilon_average": average,
-            "public": public,
-            "floor": float(least),
-            "study": study,
-        }.items():
-            object.__setattr__(self, key, value)
+        given = (attributes, average, public, float(least), study)
+        for one, value in zip(fields(self), given, strict=True):
+            object.__setattr__(self, one.name, value)
         for attribute in attributes:
             if isinstance(attribute, Range):
                 raise ParameterError(
@@ -178,6 +172,12 @@ class Records:
         row = checked([allocation], 1, self.names, self.epsilon_average, self.floor)[0]
         dropped = any(attribute.missing == "public" for attribute in self.schema)
         return promises(self.names, row, self.epsilon_average, public=self.public, dropped=dropped)
+
+    def designs(self, n: int) -> tuple[Design, ...]:
+        """Ways for n people to report such records, with their errors and different promises."""
+        from .record_designs import designs
+
+        return designs(self.sizes.tolist(), n=n, average=self.epsilon_average)
 
     @property
     def layout(self) -> tuple[Column, ...]:
