@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,17 @@ from .fit import fitted
 if TYPE_CHECKING:
     from ..personal.records import Records
 
+_TOTAL = 1000.0  # mbi counts in single precision; shares of a thousand keep it from stalling
+
 
 def pgm(
     records: Records, aggregate: Patterns, asked: Sequence[int], *, progress: Any = None
 ) -> JointEstimate:
     """The graphical model with pair tables nearest to those of em-full (McKenna et al. 2019)."""
     try:
-        import mbi
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its own settings
+            import mbi
     except ImportError as error:
         raise MissingExtraError.of("mbi", "pgm", "the graphical model") from error
     attributes = tuple(records.schema.attributes[a] for a in asked)
@@ -35,10 +40,11 @@ def pgm(
             records, aggregate, sorted(asked[a] for a in axes), method="em-full", progress=progress
         )
         clique = tuple(names[a] for a in axes)
-        table = pair.marginal(list(clique)).values * aggregate.n
+        table = pair.marginal(list(clique)).values * _TOTAL
         measured.append(mbi.LinearMeasurement(table, clique, stddev=1.0))
-    model = mbi.estimation.mirror_descent(domain, measured, known_total=float(aggregate.n))
-    values = np.asarray(model.project(tuple(names)).datavector(), float) / aggregate.n
+    model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=_TOTAL)
+    found = np.asarray(model.project(tuple(names)).datavector(), float)
+    values = found / found.sum()
     return JointEstimate(
         values=values,
         spread=spread_of(values, None),
