@@ -40,7 +40,7 @@ if TYPE_CHECKING:
         Piecewise,
         SubsetSelection,
     )
-    from .personal import Levels, Sampled
+    from .personal import Levels, Records, Sampled
     from .plan import plan
     from .ranges import Range
     from .report import Reports
@@ -65,6 +65,7 @@ _HOME = {
     "Piecewise": "mechanisms",
     "Promise": "guarantee",
     "Range": "ranges",
+    "Records": "personal",
     "Reports": "report",
     "SUE": "mechanisms",
     "Sampled": "personal",
@@ -99,6 +100,7 @@ __all__ = [
     "Piecewise",
     "Promise",
     "Range",
+    "Records",
     "Reports",
     "Sampled",
     "Schema",

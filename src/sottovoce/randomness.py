@@ -204,6 +204,26 @@ class Draws:
                 more, self._used = step(words[done:], part, self._extra, 0)
                 done += more
 
+    def rows(
+        self,
+        n: int,
+        width: int,
+        step: Callable[[NDArray[np.uint16], slice, NDArray[np.uint64], int], tuple[int, int]],
+    ) -> None:
+        """Run a kernel that takes `width` words of 16 bits per item; otherwise as `each`."""
+        buffer = self._words.view(np.uint16)
+        size = buffer.size // width
+        for start in range(0, n, size):
+            stop = min(start + size, n)
+            words = buffer[: (stop - start) * width]
+            self._source.fill(words)
+            done, self._used = step(words, slice(start, stop), self._extra, self._used)
+            while start + done < stop:
+                self._source.fill(self._extra)
+                part = slice(start + done, stop)
+                more, self._used = step(words[done * width :], part, self._extra, 0)
+                done += more
+
     def until_done(
         self, n: int, step: Callable[[int, NDArray[np.uint64], int], tuple[int, int]]
     ) -> None:

@@ -10,6 +10,8 @@ TESTED = {
     "assumes the levels alike.",
     13: "Never use LIP's published optimum outside 1/(e^ε+1) ≤ P1 ≤ e^ε/(e^ε+1), and never add LIP "
     "levels up as if they composed like LDP.",
+    2: "Never claim PLDP ε_total when the allocation may depend on the data.",
+    3: "Never show ε_w or Theorem 3's m·min ε_i as a guarantee.",
     15: "Never draw participants' randomness from a non-cryptographic generator, and never let a "
     "seed reach production code.",
     16: "Never drop missing answers silently.",
@@ -19,8 +21,6 @@ TESTED = {
 }
 
 WAITING = {
-    2: ("personal/records", "PLDP's total is claimed for an allocation that depends on the data"),
-    3: ("personal/records", "ε_w or m·min ε_i is shown as a guarantee"),
     6: ("secure", "noise shares of 1/K are used when parties may collude"),
     7: ("secure", "plain count and noise shares are sent to the curator"),
     8: ("parties", "MM starts from true local marginals"),

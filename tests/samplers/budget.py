@@ -25,6 +25,7 @@ DECLARED = {
     "numbers": 5,
     "coverage": 2,
     "wrappers": 10,
+    "records": 2,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())

@@ -16,6 +16,7 @@ from . import (
     test_lip,
     test_numbers,
     test_oue,
+    test_records,
     test_tiny,
     test_wrappers,
 )
@@ -32,6 +33,7 @@ MODULES = {
     "numbers": test_numbers,
     "coverage": test_coverage,
     "wrappers": test_wrappers,
+    "records": test_records,
 }
 
 

@@ -17,6 +17,7 @@ from .guarantee import guarantee
 from .lip import lip
 from .plan import plan
 from .randomise import randomise
+from .records import records
 from .study import study
 from .support.group import Commands
 
@@ -62,5 +63,6 @@ for command in (
     guarantee,
     account,
     audit,
+    records,
 ):
     main.add_command(command)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .grouped import column_counts_by, row_sums, weighted_sum
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
+    from .mixture import expected_cells, expected_weights
+    from .records import record_bits
     from .subset import resize_subsets
     from .table import table_response
 
@@ -40,6 +42,9 @@ _HOME = {
     "weighted_sum": "grouped",
     "window_response": "grid",
     "table_response": "table",
+    "record_bits": "records",
+    "expected_cells": "mixture",
+    "expected_weights": "mixture",
 }
 
 __all__ = [
@@ -47,6 +52,8 @@ __all__ = [
     "bernoulli",
     "column_counts",
     "column_counts_by",
+    "expected_cells",
+    "expected_weights",
     "grr",
     "hadamard_response",
     "hash_codes",
@@ -56,6 +63,7 @@ __all__ = [
     "narrow",
     "place_truth",
     "positions",
+    "record_bits",
     "resize_subsets",
     "row_sums",
     "settle",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .levels import Levels
 from .rates import best_rates
+from .records import Records
 from .sampled import Sampled
 
-__all__ = ["Levels", "Sampled", "best_rates"]
+__all__ = ["Levels", "Records", "Sampled", "best_rates"]

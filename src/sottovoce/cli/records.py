@@ -1,0 +1,263 @@
+"""``sottovoce records``: whole records, everyone dividing epsilon over the attributes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import click
+
+from ..errors import ParameterError
+from .randomise import _changed, _total
+from .support.counting import counted
+from .support.found import show_found
+from .support.options import (
+    PATH,
+    allow_equal_option,
+    check_output,
+    force_option,
+    json_option,
+)
+from .support.receipts import Drawer, Receipt, folder_of
+from .support.records import Divided, Table, load_records
+from .support.release import Input, draw, give
+from .support.screen import (
+    console,
+    heading,
+    plural,
+    print_json,
+    progress,
+    show_guarantee,
+)
+from .support.tables import check_picture, save_figure
+
+_MOST_STEPS = 500
+
+records_option = click.option(
+    "--records", "schema", type=PATH, required=True, metavar="FILE", help="The file of attributes."
+)
+plot_option = click.option(
+    "--plot", "picture", type=PATH, metavar="FILE", help="Save a picture: .png, .svg, .pdf."
+)
+
+
+@click.group()
+def records() -> None:
+    """Randomise whole records; estimate marginal and joint distributions.
+
+    Everyone divides epsilon over the attributes as they like, without looking at the answers;
+    nobody's division is sent. The attributes stand in a TOML file with a title, epsilon_average,
+    and an [[attribute]] for each, with name and values (or edges).
+
+    \b
+    Example:
+      sottovoce records randomise people.csv --records health.toml \\
+          --allocation random --out reports.svr
+      sottovoce records joint reports.svr --records health.toml \\
+          --attribute smokes --attribute age --plot heat.png
+
+    Next: sottovoce records randomise --help
+    """  # noqa: D301
+
+
+@records.command("randomise")
+@click.argument("table", type=PATH)
+@records_option
+@click.option(
+    "--allocation",
+    type=click.Choice(["equal", "random", "columns"]),
+    default="equal",
+    show_default=True,
+    help="How epsilon is divided; 'columns' reads epsilon_NAME for each attribute, empty where "
+    "unreported.",
+)
+@click.option("--out", type=PATH, required=True, metavar="FILE", help=".svr or .parquet.")
+@click.option("--again", is_flag=True, help="Draw fresh noise: one more release.")
+@click.option("--receipts", type=PATH, metavar="DIR", help="Where receipts are kept.")
+@force_option
+@json_option
+def randomise_records(
+    table: Path,
+    schema: Path,
+    allocation: str,
+    out: Path,
+    again: bool,
+    receipts: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Turn a table of true answers into reports.
+
+    TABLE is a CSV or Parquet file with a row per person and a column per attribute. The same
+    command again gives the same reports; --again draws fresh ones, a second release.
+
+    \b
+    Example:
+      sottovoce records randomise people.csv --records health.toml --out reports.svr
+
+    Next: sottovoce records marginal, or sottovoce records joint.
+    """  # noqa: D301
+    title, about = load_records(schema)
+    source = cast("Any", Table(table, about, allocation == "columns"))
+    divided = cast("Any", Divided(about, allocation))
+    check_output(out, table, schema, force=True)
+    given = Input.of(table)
+    drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, source.column)
+    with drawer.open():
+        receipt = drawer.receipt() or Receipt(
+            study=title,
+            question=allocation,
+            mechanism=about.id,
+            mechanism_digest=about.digest.hex(),
+            input_digest=given.digest,
+            column=source.column,
+            inputs=(),
+            rows=0,
+        )
+        receipt = replace(receipt, inputs=tuple(dict.fromkeys((*receipt.inputs, given.path))))
+        others = drawer.others(receipt.inputs)
+        fresh = again or not receipt.releases
+        if not fresh and receipt.question != allocation:
+            raise ParameterError(
+                f"these answers were randomised with --allocation {receipt.question}; another "
+                "division is a second release, so say --again if that is what you want"
+            )
+        if fresh and others and not again:
+            raise _changed(table, source.column, others)
+        if fresh:
+            check_output(out, table, schema, force=force)
+            receipt = draw(divided, source, given, drawer, receipt, out)
+            promised = about.guarantee.times(_total(receipt, others))
+            receipt = replace(receipt, guarantee=promised.as_dict())
+            drawer.write(receipt)  # before anyone can see the reports
+        receipt = give(cast("Any", about), drawer, receipt, out, force=force or fresh)
+    releases = _total(receipt, others)
+    guarantee = about.guarantee.times(releases)
+    if as_json:
+        print_json(
+            {
+                "title": title,
+                "people": receipt.rows,
+                "reports": receipt.latest.reports,
+                "out": str(out),
+                "allocation": allocation,
+                "fresh": fresh,
+                "releases": releases,
+                "receipt": str(drawer.receipt_path),
+                "guarantee": guarantee.as_dict(),
+            }
+        )
+        return
+    screen = console()
+    screen.print(heading(f"{title}: {plural(receipt.latest.reports, 'record')} in {out}"))
+    if not fresh:
+        screen.print("These answers were randomised before: the same reports were given again.")
+    screen.print()
+    show_guarantee(screen, guarantee, "What is promised to someone who reports every attribute")
+    screen.print(
+        f"\nNext: sottovoce records joint {out} --records {schema} --attribute NAME",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+@records.command("marginal")
+@click.argument("files", type=PATH, nargs=-1, required=True, metavar="REPORTS...")
+@records_option
+@click.option("--attribute", required=True, metavar="NAME", help="Which attribute.")
+@click.option("--method", help="self-calibrated, known-epsilons (if public) or published.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@plot_option
+@allow_equal_option
+@force_option
+@json_option
+def marginal_records(
+    files: tuple[Path, ...],
+    schema: Path,
+    attribute: str,
+    method: str | None,
+    confidence: float,
+    picture: Path | None,
+    allow_equal: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Estimate how many people gave each answer to one attribute.
+
+    \b
+    Example:
+      sottovoce records marginal reports.svr --records health.toml --attribute smokes
+
+    Next: sottovoce records joint, for attributes together.
+    """  # noqa: D301
+    title, about = load_records(schema)
+    _check_picture(picture, schema, files, force)
+    aggregate = cast("Any", counted(files, cast("Any", about), allow_equal=allow_equal))
+    found = about.marginal(aggregate, [attribute], method=method)
+    found.interval(confidence)
+    if picture is not None:
+        save_figure(lambda: found.plot(confidence=confidence), picture)
+    show_found(title, found, confidence, picture, as_json)
+
+
+@records.command("joint")
+@click.argument("files", type=PATH, nargs=-1, required=True, metavar="REPORTS...")
+@records_option
+@click.option(
+    "--attribute", "names", required=True, multiple=True, metavar="NAME", help="Once for each axis."
+)
+@click.option("--method", default="em-ll2", show_default=True, help="How; see the page on records.")
+@click.option("--stop", type=int, metavar="STEPS", help="EM steps; by default cross-validated.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@plot_option
+@allow_equal_option
+@force_option
+@json_option
+def joint_records(
+    files: tuple[Path, ...],
+    schema: Path,
+    names: tuple[str, ...],
+    method: str,
+    stop: int | None,
+    confidence: float,
+    picture: Path | None,
+    allow_equal: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Estimate the joint distribution of attributes; for two, --plot draws a heat map.
+
+    \b
+    Example:
+      sottovoce records joint reports.svr --records health.toml \\
+          --attribute smokes --attribute age --plot heat.png
+
+    Next: sottovoce records marginal, for one attribute with exact intervals.
+    """  # noqa: D301
+    title, about = load_records(schema)
+    _check_picture(picture, schema, files, force)
+    aggregate = cast("Any", counted(files, cast("Any", about), allow_equal=allow_equal))
+    options: dict[str, Any] = {} if stop is None else {"stop": stop}
+    with progress("fitting", _MOST_STEPS) as done:
+        if method in ("em-ll2", "em-full"):
+            options["progress"] = lambda step, _: done(step)
+        found = about.joint(aggregate, list(names), method=method, **options)
+    found.interval(confidence)
+    if picture is not None:
+        save_figure(lambda: _drawn(found, confidence), picture)
+    show_found(title, found, confidence, picture, as_json, steps=found.steps)
+
+
+def _drawn(found: Any, confidence: float) -> Any:
+    from ..plot import heatmap
+
+    return heatmap(found) if len(found.attributes) == 2 else found.plot(confidence=confidence)
+
+
+def _check_picture(
+    picture: Path | None, schema: Path, files: tuple[Path, ...], force: bool
+) -> None:
+    if picture is not None:
+        check_picture(picture)
+        check_output(picture, schema, *files, force=force)

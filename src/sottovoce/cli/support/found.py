@@ -1,0 +1,57 @@
+"""Estimates from records, on the screen or as JSON."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .screen import console, heading, plural, print_json, show_guarantee, show_table
+from .tables import MOST_ROWS, estimate_table
+
+
+def show_found(
+    title: str,
+    found: Any,
+    confidence: float,
+    picture: Path | None,
+    as_json: bool,
+    **more: Any,
+) -> None:
+    """Show a marginal or joint distribution; `more` goes into the JSON object."""
+    if as_json:
+        print_json(
+            {
+                "title": title,
+                "attributes": found.name,
+                "reports": found.n,
+                "method": found.method,
+                "biased": found.biased,
+                "error_from": found.error_from,
+                "assuming": found.assuming,
+                "confidence": confidence,
+                "values": found.rows(confidence),
+                "plot": None if picture is None else str(picture),
+                "guarantee": found.guarantee.as_dict(),
+                **more,
+            }
+        )
+        return
+    screen = console()
+    screen.print(heading(f"{title}: {found.name}"))
+    steps = more.get("steps")
+    taken = "" if steps is None else f", {plural(steps, 'step')}"
+    screen.print(f"{plural(found.n, 'report')}, {found.method}{taken}")
+    if steps == 0 and len(found.attributes) > 1:
+        screen.print("No dependence was found: this is the product of the attributes' own shares.")
+    if found.assuming:
+        screen.print(f"Assuming that {found.assuming}.")
+    screen.print()
+    show_table(screen, estimate_table(screen, found, confidence))
+    if found.values.size > MOST_ROWS:
+        screen.print(
+            f"\nThe {MOST_ROWS} largest of {found.values.size:,} cells; --json lists all of them."
+        )
+    if picture is not None:
+        screen.print(f"The picture is in {picture}.")
+    screen.print()
+    show_guarantee(screen, found.guarantee, "What is promised to someone who reports everything")

@@ -1,0 +1,59 @@
+"""`pgm`: a graphical model fitted to the pair tables of em-full, by the package mbi."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MissingExtraError
+from ..personal.patterns import Patterns
+from .estimate import JointEstimate, product_labels, spread_of
+from .fit import fitted
+
+if TYPE_CHECKING:
+    from ..personal.records import Records
+
+_TOTAL = 1000.0  # mbi counts in single precision; shares of a thousand keep it from stalling
+
+
+def pgm(
+    records: Records, aggregate: Patterns, asked: Sequence[int], *, progress: Any = None
+) -> JointEstimate:
+    """The graphical model with pair tables nearest to those of em-full (McKenna et al. 2019)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of its own settings
+            import mbi
+    except ImportError as error:
+        raise MissingExtraError.of("mbi", "pgm", "the graphical model") from error
+    attributes = tuple(records.schema.attributes[a] for a in asked)
+    names = [attribute.name for attribute in attributes]
+    domain = mbi.Domain(names, [attribute.size for attribute in attributes])
+    sets: list[tuple[int, ...]] = list(combinations(range(len(asked)), 2)) or [(0,)]
+    measured = []
+    for axes in sets:
+        pair = fitted(
+            records, aggregate, sorted(asked[a] for a in axes), method="em-full", progress=progress
+        )
+        clique = tuple(names[a] for a in axes)
+        table = pair.marginal(list(clique)).values * _TOTAL
+        measured.append(mbi.LinearMeasurement(table, clique, stddev=1.0))
+    model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=_TOTAL)
+    found = np.asarray(model.project(tuple(names)).datavector(), float)
+    values = found / found.sum()
+    return JointEstimate(
+        values=values,
+        spread=spread_of(values, None),
+        n=aggregate.n,
+        labels=product_labels(attributes),
+        name=" × ".join(names),
+        guarantee=records.guarantee,
+        method="pgm",
+        biased=True,
+        error_from="bootstrap",
+        attributes=attributes,
+    )

@@ -1,0 +1,57 @@
+"""Every attribute on its own by expectation–maximisation: the start of all iterations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..estimate import Floats
+from ..personal.patterns import Patterns
+from .blocks import Block, block_of, expectation
+from .groups import groups_of
+
+if TYPE_CHECKING:
+    from ..personal.records import Records
+
+_ROUNDS = 300
+_AT_LEAST = 7
+_GAIN = 1e-7
+_FLOOR = 1e-6
+
+
+def one_way_blocks(
+    records: Records, aggregate: Patterns, asked: Sequence[int]
+) -> list[list[Block]]:
+    """For each asked attribute, the likelihood of its bits, by how many are reported."""
+    return [
+        [
+            block_of(group, records.epsilon_average, grid=True)
+            for group in groups_of(records, aggregate, [position])
+        ]
+        for position in asked
+    ]
+
+
+def one_way(blocks: Sequence[Block], counts: Sequence[Floats] | None = None) -> Floats:
+    """The most likely distribution of one attribute."""
+    weights = [block.counts[:, None] for block in blocks] if counts is None else list(counts)
+    p = np.full((1, *blocks[0].sizes), 1 / blocks[0].cells)
+    before = -np.inf
+    for round_ in range(1, _ROUNDS + 1):
+        r, ll, _ = expectation(blocks, p, weights, None)
+        p = p * r
+        p /= p.sum()
+        if round_ >= _AT_LEAST and ll[0] - before < _GAIN:
+            break
+        before = float(ll[0])
+    return np.asarray(p[0])
+
+
+def product_of(distributions: Sequence[Floats]) -> Floats:
+    """The product of distributions, none of their values quite zero, so that all can grow."""
+    table: Floats = np.ones(())
+    for p in distributions:
+        table = np.multiply.outer(table, np.maximum(p, _FLOOR))
+    return np.asarray(table / table.sum())

@@ -1,0 +1,142 @@
+"""Other ways to ask for a record with the same total, and what each of them promises.
+
+Errors are standard errors of an average share of one attribute, for shares that are alike and
+people who report every attribute. S is the number of ones of an attribute; "random" divisions are
+Dirichlet(1), so that one attribute's part of the total is Beta(1, m − 1).
+
+hidden, equal   E[S − S²/l] / l / (½ − q̄)²: the influence of one person on a self-calibrated share
+public          E[P(1 − P) / (½ − q)²], P = 1/(2l) + (1 − 1/l) q
+split           GRR or subset selection for each attribute at epsilon_average
+sample one      m times the same at the total, and (m − 1)(1 − 1/l)/l for who is sampled
+tuple           one GRR over all combinations at the total, summed to an attribute
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..guarantee import LDP, MOST_EPSILON, OWN_DEVICE, Guarantee, Promise
+from ..mechanism import Design
+from ..mechanisms import GRR, SubsetSelection
+from .allocation import Floats, flip
+from .record_promises import HIDDEN, INDEPENDENT
+
+_POINTS = 20_000
+_FLOOR = 0.5
+_MOST_TUPLES = 1 << 31
+SPENT = "the total, since the whole of it may be spent on any answer: no cap per answer is kept"
+
+
+def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ...]:
+    """Designs for n people with attributes of these sizes, the least error first.
+
+    Examples
+    --------
+    >>> [design.name for design in designs([6] * 4, n=10_000, average=3.0)][:2]
+    ['one GRR on the tuple', 'split: GRR or subset selection']
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+    m, total = len(sizes), len(sizes) * average
+    parts = _parts(m)
+    floor = min(_FLOOR, average)
+    random, floored = parts * total, floor + parts * (total - floor * m)
+    whole = -(-(m + sum(sizes)) // 8)
+    found = [
+        _design("hidden, random", _mean(sizes, random, _own), n, total, whole, (HIDDEN,)),
+        _design("hidden, equal", _mean(sizes, average, _own), n, total, whole, (HIDDEN,)),
+        _design("public, random", _mean(sizes, floored, _known), n, total, whole + 2 * m, ()),
+        _design("split: GRR or subset selection", _split(sizes, average), n, total, whole, ()),
+    ]
+    if total <= MOST_EPSILON:
+        who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
+        one = _split(sizes, total) * m + (m - 1) * who
+        found.append(_design("sample one attribute", one, n, total, whole, (), each=total))
+        if math.prod(sizes) < _MOST_TUPLES:
+            tuples = _tuple(sizes, total)
+            found.append(_design("one GRR on the tuple", tuples, n, total, 4, (), each=total))
+    return tuple(sorted(found, key=lambda design: design.std_error))
+
+
+def _design(
+    name: str,
+    unit: float,
+    n: int,
+    total: float,
+    size: int,
+    assuming: tuple[str, ...],
+    each: float | None = None,
+) -> Design:
+    """A design with its promises: the record's total, and what any single answer can count on."""
+    usual = (OWN_DEVICE, INDEPENDENT, *assuming)
+    record = Promise(
+        LDP,
+        total,
+        neighbours="any two records",
+        unit="all answers of one person together",
+        assuming=usual,
+    )
+    unit_words = "one answer: its own part of the total, at most this" if each is None else SPENT
+    answer = Promise(LDP, total if each is None else each, unit=unit_words, assuming=usual)
+    return Design(
+        name=name,
+        n=n,
+        levels={"record": total},
+        std_error=math.sqrt(unit / n),
+        report_bytes=size,
+        decode_steps=float(n),
+        guarantee=Guarantee((record, answer)),
+    )
+
+
+def _parts(m: int) -> Floats:
+    """Beta(1, m − 1) at the middles of equal probabilities."""
+    if m == 1:
+        return np.ones(1)
+    middles = (np.arange(_POINTS) + 0.5) / _POINTS
+    return np.asarray(1 - (1 - middles) ** (1 / (m - 1)))
+
+
+def _mean(
+    sizes: Sequence[int], epsilon: Floats | float, variance: Callable[[int, Floats], float]
+) -> float:
+    q = np.atleast_1d(flip(np.minimum(epsilon, MOST_EPSILON)))
+    return float(np.mean([variance(size, q) for size in sizes]))
+
+
+def _own(size: int, q: Floats) -> float:
+    """One person's part in the variance of a self-calibrated share."""
+    mean = 0.5 + (size - 1) * q
+    square = mean**2 + 0.25 + (size - 1) * q * (1 - q)
+    return float(np.mean(mean - square / size) / size / (0.5 - q.mean()) ** 2)
+
+
+def _known(size: int, q: Floats) -> float:
+    """The same where each person's q is known."""
+    p = 0.5 / size + (1 - 1 / size) * q
+    return float(np.mean(p * (1 - p) / (0.5 - q) ** 2))
+
+
+def _split(sizes: Sequence[int], epsilon: float) -> float:
+    """The better of GRR and subset selection for each attribute."""
+    found = [
+        min(kind(size, epsilon=epsilon).total_variance(1) for kind in (GRR, SubsetSelection)) / size
+        for size in sizes
+    ]
+    return float(np.mean(found))
+
+
+def _tuple(sizes: Sequence[int], epsilon: float) -> float:
+    cells = math.prod(sizes)
+    q = 1 / (math.exp(epsilon) + cells - 1)
+    gap = (math.exp(epsilon) - 1) * q
+    found = []
+    for size in sizes:
+        other = cells / size * q
+        same = other + gap
+        found.append((same * (1 - same) / size + other * (1 - other) * (1 - 1 / size)) / gap**2)
+    return float(np.mean(found))

@@ -1,0 +1,68 @@
+"""Everyone's division of the budget, a block of people at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domain import Schema
+from ..errors import ParameterError
+from ..randomness import Source
+from . import tables
+from .allocation import Floats, checked, equal, random
+
+NAMED = ("equal", "random")
+
+
+def shares_of(
+    schema: Schema,
+    columns: Sequence[Any],
+    allocation: Any,
+    reported: Any,
+    *,
+    average: float,
+    floor: float,
+    source: Source,
+) -> Callable[[slice], Floats]:
+    """A function from a block of people to their checked budgets, NaN where unreported."""
+    people = len(columns[0])
+    names = [attribute.name for attribute in schema]
+
+    def accepted(shares: Any, part: slice) -> Floats:
+        many = part.stop - part.start
+        return checked(shares, many, names, average, floor, first=part.start)
+
+    if not isinstance(allocation, str):
+        given = _given(allocation, reported, names, people)
+        return lambda part: accepted(tables.rows_of(given, part), part)
+    if allocation not in NAMED:
+        raise ParameterError(
+            f"allocation is {allocation!r}; it must be 'equal', 'random' or numbers"
+        )
+    who = None if reported is None else tables.checked_reported(reported, (people, len(schema)))
+
+    def divided(part: slice) -> Floats:
+        sent: NDArray[np.bool_] = (
+            tables.answered(schema, columns, part) if who is None else who[part]
+        )
+        if allocation == "equal":
+            return accepted(equal(sent, average), part)
+        return accepted(random(sent, average, floor, source), part)
+
+    return divided
+
+
+def _given(allocation: Any, reported: Any, names: Sequence[str], people: int) -> Any:
+    if reported is not None:
+        raise ParameterError("reported goes with 'equal' and 'random'; here NaN says it")
+    given = tables.by_name(allocation, names)
+    rows = len(given) if hasattr(given, "__len__") and np.ndim(given) else "no"
+    if rows != people:
+        raise ParameterError(
+            f"the allocation has {rows} rows for {people} people; everyone needs one, with a "
+            "budget per attribute; or say 'equal' or 'random'"
+        )
+    return given

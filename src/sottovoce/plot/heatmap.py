@@ -1,0 +1,92 @@
+"""A joint distribution of two attributes as a heat map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..domain import Attribute
+from ..errors import ParameterError
+from ..guarantee import rounded_up
+from . import paint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ..joint import JointEstimate
+
+_MOST_NUMBERS = 100
+_INCHES = 0.42
+
+
+def heatmap(joint: JointEstimate, *, ax: Axes | None = None) -> Axes:
+    """Shares of all people, one cell per pair of values; the darker, the more.
+
+    Parameters
+    ----------
+    joint : JointEstimate
+        Over two attributes: the first goes down, the second across.
+    ax : matplotlib Axes, optional
+        Where; a new figure of fitting size by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> r = sv.Records([sv.Attribute("a", 2), sv.Attribute("b", 3)], epsilon_average=2.0)
+    >>> agg = r.aggregate(r.randomise({"a": [0, 1] * 300, "b": [0, 1, 2] * 200}))
+    >>> ax = sv.plot.heatmap(r.joint(agg, ["a", "b"]))
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('b', 'a')
+    """
+    paint.need_matplotlib()
+    attributes: tuple[Attribute, ...] = getattr(joint, "attributes", ())
+    if len(attributes) != 2:
+        raise ParameterError(
+            f"a heat map shows two attributes; {len(attributes) or 'no joint table'} "
+            f"{'were' if attributes else 'was'} given; choose two with .marginal([…])"
+        )
+    down, across = attributes
+    table = joint.table
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        width = min(12.0, 3.4 + 1.6 * _INCHES * across.size)
+        height = min(14.0, 2.0 + _INCHES * down.size)
+        _, ax = plt.subplots(figsize=(max(width, 5.5), height), layout="constrained")
+    most = float(max(np.abs(table).max(), 1e-12))
+    negative = bool((table < 0).any())
+    # Negative estimates are shown as such, on the other side of white.
+    colours, least = ("RdBu", -most) if negative else ("Blues", 0.0)
+    image = ax.imshow(table, aspect="auto", cmap=colours, vmin=least, vmax=most)
+    ax.set_xticks(range(across.size), [paint.two_lines(x, 14) for x in across.labels])
+    ax.set_yticks(range(down.size), [paint.two_lines(x, 24) for x in down.labels])
+    if max(len(str(x)) for x in across.labels) * across.size > 60:
+        ax.tick_params(axis="x", rotation=35)
+        for label in ax.get_xticklabels():
+            label.set_horizontalalignment("right")
+    ax.set_xlabel(paint.one_line(across.name))
+    ax.set_ylabel(paint.one_line(down.name))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(np.arange(1, across.size) - 0.5, minor=True)
+    ax.set_yticks(np.arange(1, down.size) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=1.5)
+    ax.tick_params(which="minor", length=0)
+    if table.size <= _MOST_NUMBERS:
+        for (row, column), share in np.ndenumerate(table):
+            colour = "white" if abs(share) > 0.6 * most else paint.BLACK
+            text = f"{100 * share:.1f}"
+            ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=8.5)
+    bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(paint.percent)
+    bar.set_label("share of people" + (" (cells in %)" if table.size <= _MOST_NUMBERS else ""))
+    total = max((promise.epsilon for promise in joint.guarantee.promises), default=0.0)
+    promised = f"ε = {rounded_up(total, 6)} for all answers together" if total else ""
+    paint.title(ax, joint.name, f"{joint.n:,} reports", joint.method, promised)
+    return ax

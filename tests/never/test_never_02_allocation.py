@@ -1,0 +1,37 @@
+"""Never claim PLDP ε_total when the allocation may depend on the data."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import sottovoce as sv
+from sottovoce.personal import allocation, shares
+from tests.joint.test_exact import worst
+
+RECORDS = sv.Records([sv.Attribute("a", 16), sv.Attribute("b", 16)], epsilon_average=2.0)
+
+
+def test_the_claim_would_be_false() -> None:
+    # Theorem 4 claims 4 for records divided (2, 2) and (3.9, .1).
+    for size, true in ((2, 4.41), (4, 9.03), (16, 36.8)):
+        loss = worst(size, 3.9, 2.0) + worst(size, 0.1, 2.0)
+        other = worst(size, 2.0, 3.9) + worst(size, 2.0, 0.1)
+        assert math.isclose(max(loss, other), true, rel_tol=2e-3)
+
+
+def test_every_promise_assumes_that_answers_played_no_part() -> None:
+    for row in ([2.0, 2.0], [3.9, 0.1], [2.0, math.nan]):
+        for promise in RECORDS.guarantee_for(row).promises:
+            assert any("without regard to the answers" in text for text in promise.assuming)
+            assert any("otherwise nothing is promised" in text for text in promise.assuming)
+    words = " ".join(str(RECORDS.guarantee).split())
+    assert words.count("without regard to the answers") == len(RECORDS.guarantee.promises)
+
+
+def test_no_helper_that_divides_is_given_the_answers() -> None:
+    for helper in (allocation.equal, allocation.random, allocation.slide, allocation.checked):
+        taken = set(inspect.signature(helper).parameters)
+        assert not taken & {"table", "columns", "answers", "values", "codes"}
+    # Where columns come in, only who answered is read, and only where that is declared public.
+    assert "codes_of" not in inspect.getsource(shares)

@@ -1,0 +1,51 @@
+"""Heat maps: every cell is drawn where it belongs, and says its share."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import testing
+from sottovoce.errors import ParameterError
+
+A = np.arange(3000) % 3
+TABLE = {"a": A, "b": np.where(A > 0, 1, 0), "c": A % 2}
+RECORDS = sv.Records(
+    [sv.Attribute(n, k) for n, k in (("a", 3), ("b", 2), ("c", 2))], epsilon_average=3.0
+)
+
+
+@pytest.fixture(scope="module")
+def found():
+    with testing.seeded(5) as source:
+        aggregate = RECORDS.aggregate(RECORDS.randomise(TABLE, source=source))
+        yield {m: RECORDS.joint(aggregate, ["a", "b"], method=m) for m in ("em-ll2", "kronecker")}
+
+
+@pytest.mark.parametrize("method", ["em-ll2", "kronecker"])
+def test_cells_and_labels(found, method: str) -> None:
+    joint = found[method]
+    ax = sv.plot.heatmap(joint)
+    np.testing.assert_allclose(ax.images[0].get_array(), joint.table)
+    shown = {tuple(map(int, t.get_position()[::-1])): t.get_text() for t in ax.texts}
+    for (row, column), share in np.ndenumerate(joint.table):
+        assert shown[row, column] == f"{100 * share:.1f}"
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["0", "1", "2"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("b", "a")
+    low, high = ax.images[0].get_clim()
+    assert low == (-high if (joint.table < 0).any() else 0)
+
+
+def test_given_axes_are_used(found) -> None:
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    assert sv.plot.heatmap(found["em-ll2"], ax=ax) is ax
+
+
+@pytest.mark.parametrize("what", ["one", "estimate"])
+def test_anything_but_two_attributes_is_refused(found, what: str) -> None:
+    joint = found["em-ll2"].marginal(["a"]) if what == "one" else sv.ask(A, values=3, epsilon=1.0)
+    with pytest.raises(ParameterError, match="a heat map shows two attributes"):
+        sv.plot.heatmap(joint)
