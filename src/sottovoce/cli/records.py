@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -21,7 +23,7 @@ from .support.options import (
 )
 from .support.receipts import Drawer, Receipt, folder_of
 from .support.records import Divided, Table, load_records
-from .support.release import Input, draw, give
+from .support.release import Input, Made, give, released
 from .support.screen import (
     console,
     heading,
@@ -32,7 +34,11 @@ from .support.screen import (
 )
 from .support.tables import check_picture, save_figure
 
+if TYPE_CHECKING:
+    from ..report import Reports
+
 _MOST_STEPS = 500
+_MOST_BYTES = 1 << 23
 
 records_option = click.option(
     "--records", "schema", type=PATH, required=True, metavar="FILE", help="The file of attributes."
@@ -99,8 +105,8 @@ def randomise_records(
     Next: sottovoce records marginal, or sottovoce records joint.
     """  # noqa: D301
     title, about = load_records(schema)
-    source = cast("Any", Table(table, about, allocation == "columns"))
-    divided = cast("Any", Divided(about, allocation))
+    source = Table(table, about, allocation == "columns")
+    divided = Divided(about, allocation)
     check_output(out, table, schema, force=True)
     given = Input.of(table)
     drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, source.column)
@@ -127,7 +133,11 @@ def randomise_records(
             raise _changed(table, source.column, others)
         if fresh:
             check_output(out, table, schema, force=force)
-            receipt = draw(divided, source, given, drawer, receipt, out)
+            people: list[int] = []
+            batches = partial(_batches, divided, source, people)
+            receipt = released(
+                batches, lambda: Made(sum(people), sum(people)), given, drawer, receipt, out
+            )
             promised = about.guarantee.times(_total(receipt, others))
             receipt = replace(receipt, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
@@ -160,6 +170,17 @@ def randomise_records(
         style="dim",
         soft_wrap=True,
     )
+
+
+def _batches(
+    divided: Divided, source: Table, people: list[int], done: Callable[[int], None]
+) -> Iterator[Reports]:
+    """Reports of as many people as fit into memory at once; `people` counts them."""
+    each = sum(column.nbytes for column in divided.layout)
+    for _, chunk in source.chunks(max(1, _MOST_BYTES // each), done):
+        batch = divided.randomise(chunk)
+        people.append(len(batch))
+        yield batch
 
 
 @records.command("marginal")

@@ -21,11 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import AnswerError, FileError, MissingExtraError, SottovoceError, StudyError
+from ...errors import FileError, MissingExtraError, SottovoceError, StudyError
 from ...files import read_file
 
 if TYPE_CHECKING:
-    from ...guarantee import Guarantee
     from ...personal.records import Records
     from ...report import Reports
 
@@ -80,26 +79,11 @@ class Divided:
 
     records: Records
     allocation: str
-    id = "pmoue"
-
-    @property
-    def digest(self) -> bytes:
-        """That of the records."""
-        return self.records.digest
 
     @property
     def layout(self) -> Any:
         """The columns of a report."""
         return self.records.layout
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What is promised."""
-        return self.records.guarantee
-
-    def match(self, mechanism: str, digest: bytes) -> Records:
-        """For reading its reports again."""
-        return self.records.match(mechanism, digest)
 
     def randomise(self, table: Any) -> Reports:
         """The reports of some people."""
@@ -130,10 +114,6 @@ class Table:
             part = whole.slice(first, rows)
             yield first, part
             done(size * (first + len(part)) // max(len(whole), 1))
-
-    def refused(self, chunk: Any, first: int) -> AnswerError | None:
-        """Records name the attribute and the row themselves."""
-        return None
 
     def _read(self, pa: Any) -> Any:
         names = self.records.names + [BUDGET + n for n in self.records.names if self.budgets]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,30 +92,58 @@ class Source:
         return {choice.what: choice.words for choice in self.choices}
 
 
+@dataclass(frozen=True)
+class Made:
+    """What went into a release: people, their reports, where choices come from, and counts."""
+
+    people: int
+    reports: int
+    choices: dict[str, str] = field(default_factory=dict)
+    counts: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+
+
 def draw(
     mechanism: Mechanism, source: Source, given: Input, drawer: Drawer, receipt: Receipt, out: Path
 ) -> Receipt:
     """Randomise into the drawer; the receipt with this release is not written yet."""
+    tally = Tally(mechanism)
+
+    def made() -> Made:
+        return Made(tally.people, tally.reports, source.words, tally.counts)
+
+    batches = partial(_batches, mechanism, source, tally)
+    return released(batches, made, given, drawer, receipt, out)
+
+
+def released(
+    batches: Callable[[Done], Iterator[Reports]],
+    made: Callable[[], Made],
+    given: Input,
+    drawer: Drawer,
+    receipt: Receipt,
+    out: Path,
+) -> Receipt:
+    """Write batches of fresh reports into the drawer, and note what `made` says of them after."""
     from ...report import ReportWriter
 
     kept = drawer.kept(len(receipt.releases) + 1, form(out))
-    tally = Tally(mechanism)
     written = 0
     with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
-        for batch in _batches(mechanism, source, tally, done):
+        for batch in batches(done):
             written += len(batch)
             if len(batch):
                 writer.append(batch)
         if not written:
             raise AnswerError(
-                f"none of the {plural(tally.people, 'person', 'people')} in "
-                f"{str(source.answers.path)!r} answered, so there is nothing to report"
+                f"none of the {plural(made().people, 'person', 'people')} in {given.path!r} "
+                "answered, so there is nothing to report"
             )
         given.check_unchanged()
     now = datetime.now(UTC).isoformat(timespec="seconds")
     digests: dict[str, str] = {form(out): sha256(kept)}
-    release = Release(now, tally.reports, kept.name, digests, source.words, tally.counts)
-    return replace(with_release(receipt, release), rows=tally.people)
+    about = made()
+    release = Release(now, about.reports, kept.name, digests, about.choices, about.counts)
+    return replace(with_release(receipt, release), rows=about.people)
 
 
 def _batches(mechanism: Mechanism, source: Source, tally: Tally, done: Done) -> Iterator[Reports]:
