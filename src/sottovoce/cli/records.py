@@ -20,8 +20,8 @@ from .support.options import (
     json_option,
 )
 from .support.receipts import Drawer, Receipt, folder_of
-from .support.records import Divided, Table, load_records
-from .support.release import Input, draw, give
+from .support.records import Table, draw_records, load_records
+from .support.release import Input, give
 from .support.screen import (
     console,
     heading,
@@ -99,8 +99,7 @@ def randomise_records(
     Next: sottovoce records marginal, or sottovoce records joint.
     """  # noqa: D301
     title, about = load_records(schema)
-    source = cast("Any", Table(table, about, allocation == "columns"))
-    divided = cast("Any", Divided(about, allocation))
+    source = Table(table, about, allocation == "columns")
     check_output(out, table, schema, force=True)
     given = Input.of(table)
     drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, source.column)
@@ -127,9 +126,9 @@ def randomise_records(
             raise _changed(table, source.column, others)
         if fresh:
             check_output(out, table, schema, force=force)
-            receipt = draw(divided, source, given, drawer, receipt, out)
+            receipt = draw_records(about, source, allocation, given, drawer, receipt, out)
             promised = about.guarantee.times(_total(receipt, others))
-            receipt = replace(receipt, guarantee=promised.as_dict())
+            receipt = replace(receipt, question=allocation, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
         receipt = give(cast("Any", about), drawer, receipt, out, force=force or fresh)
     releases = _total(receipt, others)

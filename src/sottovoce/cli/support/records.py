@@ -17,21 +17,24 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import AnswerError, FileError, MissingExtraError, SottovoceError, StudyError
 from ...files import read_file
+from .receipts import Drawer, Receipt, Release, sha256, with_release
+from .release import Input, form
+from .screen import progress
 
 if TYPE_CHECKING:
-    from ...guarantee import Guarantee
     from ...personal.records import Records
-    from ...report import Reports
 
 _KEYS = {"title", "epsilon_average", "public", "floor", "attribute"}
 _ATTRIBUTE_KEYS = {"name", "values", "edges", "missing"}
 BUDGET = "epsilon_"
+_ROWS = 1 << 18
 
 
 def load_records(path: Path) -> tuple[str, Records]:
@@ -75,41 +78,6 @@ def _without(given: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Divided:
-    """Records together with how everyone divides the budget; randomises a part of a table."""
-
-    records: Records
-    allocation: str
-    id = "pmoue"
-
-    @property
-    def digest(self) -> bytes:
-        """That of the records."""
-        return self.records.digest
-
-    @property
-    def layout(self) -> Any:
-        """The columns of a report."""
-        return self.records.layout
-
-    @property
-    def guarantee(self) -> Guarantee:
-        """What is promised."""
-        return self.records.guarantee
-
-    def match(self, mechanism: str, digest: bytes) -> Records:
-        """For reading its reports again."""
-        return self.records.match(mechanism, digest)
-
-    def randomise(self, table: Any) -> Reports:
-        """The reports of some people."""
-        if self.allocation != "columns":
-            return self.records.randomise(table, allocation=self.allocation)
-        budgets = {n: table[BUDGET + n].to_numpy(zero_copy_only=False) for n in self.records.names}
-        return self.records.randomise(table, allocation=budgets)
-
-
-@dataclass(frozen=True)
 class Table:
     """A CSV or Parquet file with a column per attribute."""
 
@@ -130,10 +98,6 @@ class Table:
             part = whole.slice(first, rows)
             yield first, part
             done(size * (first + len(part)) // max(len(whole), 1))
-
-    def refused(self, chunk: Any, first: int) -> AnswerError | None:
-        """Records name the attribute and the row themselves."""
-        return None
 
     def _read(self, pa: Any) -> Any:
         names = self.records.names + [BUDGET + n for n in self.records.names if self.budgets]
@@ -166,3 +130,38 @@ class Table:
             return pa.float64()
         plain = all(isinstance(value, int) for value in attribute.values)
         return pa.int64() if plain else pa.string()
+
+
+def draw_records(
+    records: Records,
+    source: Table,
+    allocation: str,
+    given: Input,
+    drawer: Drawer,
+    receipt: Receipt,
+    out: Path,
+) -> Receipt:
+    """Randomise into the drawer; the receipt with this release is not written yet."""
+    from ...report import ReportWriter
+
+    kept = drawer.kept(len(receipt.releases) + 1, form(out))
+    people = 0
+    with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
+        for first, part in source.chunks(_ROWS, done):
+            shares: Any = allocation
+            if source.budgets:
+                columns = {n: part[BUDGET + n] for n in records.names}
+                shares = {n: c.to_numpy(zero_copy_only=False) for n, c in columns.items()}
+            try:
+                batch = records.randomise(part, allocation=shares)
+            except SottovoceError as error:
+                where = f"{str(source.path)!r}" + (f", rows from {first}" if first else "")
+                raise type(error)(f"{where}: {error}") from error
+            people += len(part)
+            writer.append(batch)
+        if not people:
+            raise AnswerError(f"there is nobody in {str(source.path)!r}, so nothing to report")
+        given.check_unchanged()
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    release = Release(now, people, kept.name, {form(out): sha256(kept)})
+    return replace(with_release(receipt, release), rows=people)
