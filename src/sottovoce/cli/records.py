@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ..errors import ParameterError
+from ..errors import ParameterError, SottovoceError
 from .randomise import _changed, _total
 from .support.counting import counted
 from .support.found import show_found
@@ -139,7 +139,7 @@ def randomise_records(
                 batches, lambda: Made(sum(people), sum(people)), given, drawer, receipt, out
             )
             promised = about.guarantee.times(_total(receipt, others))
-            receipt = replace(receipt, guarantee=promised.as_dict())
+            receipt = replace(receipt, question=allocation, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
         receipt = give(cast("Any", about), drawer, receipt, out, force=force or fresh)
     releases = _total(receipt, others)
@@ -177,8 +177,12 @@ def _batches(
 ) -> Iterator[Reports]:
     """Reports of as many people as fit into memory at once; `people` counts them."""
     each = sum(column.nbytes for column in divided.layout)
-    for _, chunk in source.chunks(max(1, _MOST_BYTES // each), done):
-        batch = divided.randomise(chunk)
+    for first, chunk in source.chunks(max(1, _MOST_BYTES // each), done):
+        try:
+            batch = divided.randomise(chunk)
+        except SottovoceError as error:
+            where = f"{str(source.path)!r}" + (f", rows from {first}" if first else "")
+            raise type(error)(f"{where}: {error}") from error
         people.append(len(batch))
         yield batch
 
