@@ -65,8 +65,9 @@ def score(mechanism: Mechanism, report: Reports) -> list[Fraction]:
 
 def estimated(mechanism: Mechanism, aggregate: Aggregate) -> Estimate:
     """The unbiased estimate, where another one is the default."""
-    own = "unbiased" if "unbiased" in mechanism.methods else None
-    return mechanism.estimate(aggregate, method=own)
+    if "unbiased" not in mechanism.methods:
+        return mechanism.estimate(aggregate)
+    return mechanism.estimate(aggregate, method="unbiased")
 
 
 def where_unbiased(law: Law) -> Law:
