@@ -229,7 +229,8 @@ def test_the_law_is_kept_without_the_fault(law: laws.Law) -> None:
 
 
 def test_every_law_of_wrappers_has_a_planted_fault() -> None:
-    apply_not = {laws.support_has_p_and_q}
+    # The last is about channels that cannot be inverted, which wrappers refuse to wrap.
+    apply_not = {laws.support_has_p_and_q, laws.unbiased_is_refused_where_it_cannot_be}
     assert {law for _, law in FAULTS} == set(laws.LAWS.values()) - apply_not
 
 

@@ -180,6 +180,7 @@ SPEAKS = {
     laws.covariance_is_exact,
     laws.estimate_plugs_its_values_in,
     laws.errors_are_never_negative,
+    laws.unbiased_is_refused_where_it_cannot_be,
 }
 
 
