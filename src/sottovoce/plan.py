@@ -15,6 +15,7 @@ from .guarantee import checked_epsilon
 from .mechanism import Design, Requirement
 from .mechanisms import designs as local_designs
 from .personal import designs as personal_designs
+from .personal import record_designs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
     local_designs.designs,
     personal_designs.designs,
+    record_designs.offered,
 )
 
 
@@ -96,6 +98,9 @@ class Plan:
         """Error against epsilon and against n; see `sottovoce.plot.plan`."""
         from . import plot
 
+        if self.requirement.attributes:
+            raise ParameterError("plans for records have no picture; print the plan")
+
         drawn: Sequence[Axes] = plot.plan(self, axes=axes)
         return drawn
 
@@ -112,6 +117,7 @@ def plan(
     traffic: float | None = None,
     error: float | None = None,
     delta: float = 0.0,
+    attributes: Sequence[int] | None = None,
 ) -> Plan:
     """Rank designs, or answer how many people or which epsilon is needed.
 
@@ -144,6 +150,9 @@ def plan(
         Wanted standard error: of an average share, or of the mean in its own units.
     delta : float
         Probability with which a promise may fail; the local designs promise with 0 in any case.
+    attributes : sequence of int, optional
+        Instead of `d`: how many values each attribute of a record has; `epsilon` is then that of
+        an attribute on average, and the designs promise different things (see their guarantees).
 
     Returns
     -------
@@ -175,6 +184,7 @@ def plan(
         shares=_shares(shares, menu),
         rate=rate,
         traffic=traffic,
+        attributes=_attributes(attributes),
     )
     _check(requirement)
     found = [design for room in ROOMS for design in room(requirement)]
@@ -220,10 +230,30 @@ def _positive(number: object) -> bool:
     return real and 0 < number < math.inf  # type: ignore[operator]
 
 
-def _check(asked: Requirement) -> None:
-    if (asked.d is None) == (asked.bounds is None):
+def _attributes(given: Sequence[int] | None) -> tuple[int, ...]:
+    """The numbers of values of a record's attributes."""
+    if given is None:
+        return ()
+    sizes = tuple(given) if isinstance(given, Iterable) else ()
+    if not sizes or not all(type(size) is int and size >= 2 for size in sizes):
         raise ParameterError(
-            "give d, the number of values, or bounds, those of a number; one of them"
+            f"attributes is {given!r}; give how many values each has, two or more, such as [4, 2]"
+        )
+    return sizes
+
+
+def _check(asked: Requirement) -> None:
+    if (asked.d is not None) + (asked.bounds is not None) + bool(asked.attributes) != 1:
+        raise ParameterError(
+            "give d, the number of values, or bounds, those of a number, or attributes, those of a "
+            "record; one of them"
+        )
+    if asked.attributes and (
+        len(asked.levels) != 1 or asked.rate != 1 or asked.traffic is not None
+    ):
+        raise ParameterError(
+            "a plan for records takes one epsilon, that of an attribute on average, and neither "
+            "levels nor rates"
         )
     if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
         raise ParameterError(

@@ -240,3 +240,46 @@ def test_the_picture_is_drawn_at_the_plans_rates(asked):
 def test_bad_requirements_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):
         sv.plan(**{"d": 4, "n": 100, "levels": MENU, **options})
+
+
+def test_plans_for_records_rank_designs_with_different_promises():
+    found = sv.plan(attributes=[6] * 4, n=10_000, epsilon=3.0)
+    names = [design.name for design in found]
+    assert names[0] == "one GRR on the tuple"
+    assert {"hidden, random", "public, random", "sample one attribute"} <= set(names)
+    errors = [design.std_error for design in found]
+    assert errors == sorted(errors)
+    whole, one = found.best.guarantee.promises
+    assert whole.epsilon == one.epsilon == 12.0
+    assert "no cap per answer" in one.unit
+    split = next(design for design in found if design.name.startswith("split"))
+    assert "its own part" in split.guarantee.promises[1].unit
+
+
+def test_plans_for_records_work_out_the_people():
+    found = sv.plan(attributes=[4, 2], epsilon=2.0, error=0.01)
+    for design in found:
+        assert design.std_error <= 0.01
+        assert sv.plan(attributes=[4, 2], epsilon=2.0, n=design.n).requirement.n == design.n
+    few = sv.plan(attributes=[4, 2], epsilon=2.0, n=found.best.n - 1).best
+    assert few.std_error > 0.01
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"attributes": []}, "how many values"),
+        ({"attributes": [1, 2]}, "two or more"),
+        ({"attributes": [4], "d": 3}, "one of them"),
+        ({"attributes": [4], "rate": 0.5}, "neither"),
+        ({"attributes": 4}, "how many values"),
+    ],
+)
+def test_bad_plans_for_records_are_refused(given, says):
+    with pytest.raises(ParameterError, match=says):
+        sv.plan(n=1000, epsilon=1.0, **given)
+
+
+def test_plans_for_records_have_no_picture():
+    with pytest.raises(ParameterError, match="no picture"):
+        sv.plan(attributes=[4, 2], n=1000, epsilon=1.0).plot()

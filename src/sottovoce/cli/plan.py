@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 @click.option(
     "--range", "bounds", nargs=2, type=float, metavar="LOW HIGH", help="Or the bounds of a number."
 )
+@click.option(
+    "--attributes", metavar="D,D,…", help="Or how many values each attribute of a record has."
+)
 @click.option("--people", "n", type=int, metavar="N", help="How many people there are.")
 @click.option("--epsilon", type=float, help="Everyone's privacy: above 0, at most 20.")
 @click.option(
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 def plan(
     d: int | None,
     bounds: tuple[float, float] | None,
+    attributes: str | None,
     n: int | None,
     epsilon: float | None,
     levels: str | None,
@@ -64,6 +68,7 @@ def plan(
                                                                how many of each level?
       sottovoce plan --values 6 --people 10000 --levels strong=0.5,normal=2 --traffic 8000
                                                                how often should each report?
+      sottovoce plan --attributes 4,4,2 --people 10000 --epsilon 2     how to ask for records?
 
     Next: sottovoce study new study.toml … --mechanism NAME
     """  # noqa: D301
@@ -83,6 +88,7 @@ def plan(
         rate=1.0 if rate is None else rate,
         traffic=traffic,
         error=error,
+        attributes=None if attributes is None else _sizes(attributes),
     )
     if picture is not None:
         save_figure(found.plot, picture)
@@ -114,7 +120,7 @@ def _show(found: Plan, picture: Path | None) -> None:
     show_table(screen, table)
     if found.by_level():
         screen.print(f"\n{found.by_level()}")
-    unit = "an average share" if found.requirement.d is not None else "the mean"
+    unit = "the mean" if found.requirement.bounds is not None else "an average share"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
     if len(found.requirement.levels) > 1:
         screen.print(
@@ -124,6 +130,15 @@ def _show(found: Plan, picture: Path | None) -> None:
         )
     if picture is not None:
         screen.print(f"The picture is in {picture}.")
+
+
+def _sizes(text: str) -> list[int]:
+    try:
+        return [int(size) for size in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(
+            f"--attributes is {text!r}; give numbers of values, such as 4,4,2"
+        ) from error
 
 
 def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:

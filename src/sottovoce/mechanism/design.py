@@ -17,7 +17,8 @@ from ..guarantee import Guarantee
 class Requirement:
     """What a plan must meet: a question, and two of people, privacy and error.
 
-    `d` is the number of values of a question, or `bounds` are those of a number; `levels` maps
+    `d` is the number of values of a question, or `bounds` are those of a number, or `attributes`
+    the numbers of values of a record's attributes, epsilon then being that of each; `levels` maps
     names to epsilons and is empty where epsilon is what is asked for; `shares` are those of the
     people who choose each level. Each person reports with probability `rate`, or as often as
     `traffic`, the bytes that may be sent in all, allows.
@@ -32,6 +33,7 @@ class Requirement:
     shares: Mapping[str, float] = field(default_factory=dict)
     rate: float = 1.0
     traffic: float | None = None
+    attributes: tuple[int, ...] = ()
 
     @property
     def personal(self) -> bool:
@@ -41,6 +43,8 @@ class Requirement:
     def words(self) -> str:
         """The requirement in one line."""
         question = f"{self.d:,} values" if self.d is not None else f"a number in {self.bounds}"
+        if self.attributes:
+            question = f"records of {len(self.attributes)} attributes"
         people = "" if self.n is None else f", {self.n:,} people"
         alike = len(set(self.shares.values())) < 2
         menu = "".join(

@@ -19,7 +19,7 @@ _LEAST_EPSILON = 1e-3
 
 def designs(requirement: Requirement) -> Iterator[Design]:
     """One design per mechanism that fits the question, with its unknown worked out."""
-    if requirement.personal:
+    if requirement.personal or requirement.attributes:
         return  # `sottovoce.personal` has those
     for make in makers(requirement):
         design = _design(requirement, make)

@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import ParameterError
 from ..guarantee import LDP, MOST_EPSILON, OWN_DEVICE, Guarantee, Promise
-from ..mechanism import Design
+from ..mechanism import Design, Requirement
 from ..mechanisms import GRR, SubsetSelection
 from .allocation import Floats, flip
 from .record_promises import HIDDEN, INDEPENDENT
@@ -60,6 +61,23 @@ def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ..
             tuples = _tuple(sizes, total)
             found.append(_design("one GRR on the tuple", tuples, n, total, 4, (), each=total))
     return tuple(sorted(found, key=lambda design: design.std_error))
+
+
+def offered(requirement: Requirement) -> tuple[Design, ...]:
+    """The same for a plan, with the number of people worked out where an error is wanted."""
+    if not requirement.attributes:
+        return ()
+    (average,) = requirement.levels.values()
+    sizes = list(requirement.attributes)
+    if requirement.n is not None:
+        return designs(sizes, n=requirement.n, average=average)
+    wanted = requirement.error or 1.0
+    found = []
+    for single in designs(sizes, n=1, average=average):
+        n = max(1, math.ceil((single.std_error / wanted) ** 2))
+        error = single.std_error / math.sqrt(n)
+        found.append(replace(single, n=n, std_error=error, decode_steps=float(n)))
+    return tuple(found)
 
 
 def _design(
