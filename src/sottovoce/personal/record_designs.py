@@ -38,7 +38,7 @@ def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ..
     Examples
     --------
     >>> [design.name for design in designs([6] * 4, n=10_000, average=3.0)][:2]
-    ['one GRR on the tuple', 'split: GRR or subset selection']
+    ['one GRR on the tuple', 'split by attribute']
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
         raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
@@ -51,7 +51,7 @@ def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ..
         _design("hidden, random", _mean(sizes, random, _own), n, total, whole, (HIDDEN,)),
         _design("hidden, equal", _mean(sizes, average, _own), n, total, whole, (HIDDEN,)),
         _design("public, random", _mean(sizes, floored, _known), n, total, whole + 2 * m, ()),
-        _design("split: GRR or subset selection", _split(sizes, average), n, total, whole, ()),
+        _design("split by attribute", _split(sizes, average), n, total, whole, ()),
     ]
     if total <= MOST_EPSILON:
         who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
