@@ -109,7 +109,9 @@ def _show(found: Plan, picture: Path | None) -> None:
     screen.print(heading(found.requirement.words()))
     columns = found.columns()
     columns[0] = ("mechanism", columns[0][1])
-    if not found.requirement.personal:
+    if found.requirement.attributes:
+        columns = [column for column in columns if column[0] != "people" or found.requirement.error]
+    elif not found.requirement.personal:
         columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.3g}"))
         columns.append(("decode steps", lambda x: f"{x.decode_steps:.2g}"))
     table = table_of(
@@ -122,6 +124,12 @@ def _show(found: Plan, picture: Path | None) -> None:
         screen.print(f"\n{found.by_level()}")
     unit = "the mean" if found.requirement.bounds is not None else "an average share"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
+    if found.requirement.attributes:
+        screen.print(
+            "Epsilon is that of the whole record. 'tuple' and 'sample one' may spend all of it on "
+            "any answer; the others keep each answer's own part.",
+            style="dim",
+        )
     if len(found.requirement.levels) > 1:
         screen.print(
             "They hold whatever people of each level answer; 'if alike' is the default estimate's "
