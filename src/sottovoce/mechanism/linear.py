@@ -71,8 +71,8 @@ class LinearMechanism(Mechanism):
         if groups == 1:
             return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
         counts = self.tally_by(reports, group, groups)
-        marks = self.marks_per_report
-        people = kernels.row_sums(counts) // marks if marks else kernels.histogram(group, groups)
+        single = self.marks_per_report == 1  # then counts of values are counts of reports
+        people = kernels.row_sums(counts) if single else kernels.histogram(group, groups)
         return people, {self.table: counts}
 
     @abstractmethod
