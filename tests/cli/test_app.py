@@ -51,7 +51,7 @@ def test_every_command_has_an_example_and_says_what_comes_next(command):
     assert "Next: " in result.stdout
 
 
-GROUPS = {("study",), ("lip",)}
+GROUPS = {("study",), ("lip",), ("records",)}
 
 
 @pytest.mark.parametrize("command", [c for c in commands(main) if c not in GROUPS], ids=" ".join)

@@ -50,7 +50,7 @@ plot_option = click.option(
 
 @click.group()
 def records() -> None:
-    """Randomise whole records; estimate marginal and joint distributions.
+    """Whole records, epsilon divided over attributes.
 
     Everyone divides epsilon over the attributes as they like, without looking at the answers;
     nobody's division is sent. The attributes stand in a TOML file with a title, epsilon_average,
