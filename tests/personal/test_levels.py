@@ -35,7 +35,7 @@ from sottovoce.errors import (
 )
 from sottovoce.guarantee import WHO_ANSWERED
 from sottovoce.personal.levels import LEVEL_IS_PUBLIC
-from sottovoce.personal.sampled import RATE_IS_PUBLIC
+from sottovoce.personal.sampling import RATE_IS_PUBLIC
 
 MODE = Attribute("commute", ["car", "bike", "train", "foot"])
 EPSILONS = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}
