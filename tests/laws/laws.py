@@ -66,8 +66,9 @@ def score(mechanism: Mechanism, report: Reports) -> list[Fraction]:
 
 def estimated(mechanism: Mechanism, aggregate: Aggregate) -> Estimate:
     """The unbiased estimate, where another one is the default."""
-    own = "unbiased" if "unbiased" in mechanism.methods else None
-    return mechanism.estimate(aggregate, method=own)
+    if next(iter(mechanism.methods)) == "mmse":
+        return mechanism.estimate(aggregate, method="unbiased")
+    return mechanism.estimate(aggregate)
 
 
 def where_unbiased(law: Law) -> Law:
