@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sottovoce import LIP, Levels, Sampled, testing
+from sottovoce import LIP, Levels, Sampled, audit, testing
 from sottovoce.errors import ParameterError
 from sottovoce.guarantee import LDP
 from sottovoce.guarantee import LIP as LIP_NOTION
@@ -169,3 +169,13 @@ def test_what_cannot_be_inverted_is_no_level_and_not_sampled() -> None:
         Levels({"a": LIP(3, epsilon=1.0), "b": UNCLEAR})
     with pytest.raises(ParameterError, match="no unbiased estimate"):
         Sampled(UNCLEAR, rate=0.5)
+
+
+def test_audits_test_the_promise_without_a_prior() -> None:
+    # Two answers say nothing of a promise under a prior; its epsilon would be "broken" at once.
+    mechanism = LIP(prior=0.3, epsilon=1.0)
+    (finding,) = audit(mechanism, trials=200_000, confidence=1 - 1e-8)
+    assert finding.promise.notion == LDP
+    assert 1.0 < finding.epsilon < mechanism.ldp_epsilon
+    with pytest.raises(ParameterError, match="under a prior"):
+        audit(mechanism, promise=mechanism.guarantee.promises[0])
