@@ -34,7 +34,7 @@ from sottovoce.errors import (
     WireError,
 )
 from sottovoce.guarantee import WHO_ANSWERED
-from sottovoce.personal.levels import LEVEL_IS_PUBLIC
+from sottovoce.personal.menus import LEVEL_IS_PUBLIC
 from sottovoce.personal.sampling import RATE_IS_PUBLIC
 
 MODE = Attribute("commute", ["car", "bike", "train", "foot"])

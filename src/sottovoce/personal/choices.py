@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ..guarantee import Guarantee
 from ..mechanism import Mechanism
-from .levels import LEVEL_IS_PUBLIC, Levels
+from .levels import Levels
+from .menus import LEVEL_IS_PUBLIC
 from .sampled import Sampled
 
 
