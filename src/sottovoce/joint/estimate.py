@@ -113,7 +113,8 @@ class JointEstimate(Estimate):
         table = table / table.sum()
         apart = np.outer(table.sum(axis=1), table.sum(axis=0))
         seen = table > 0
-        return float((table[seen] * np.log(table[seen] / apart[seen])).sum())
+        found = float((table[seen] * np.log(table[seen] / apart[seen])).sum())
+        return max(found, 0.0)  # independent attributes may come out below zero by rounding
 
     def synthetic(self, n: int, *, seed: int | None = None) -> dict[str, list[Label]]:
         """n made-up records with this distribution, one column per attribute.
