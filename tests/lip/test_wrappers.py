@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
 from sottovoce import LIP, Levels, Sampled, audit, testing
-from sottovoce.errors import ParameterError
+from sottovoce.errors import GuaranteeError, ParameterError
 from sottovoce.guarantee import LDP
 from sottovoce.guarantee import LIP as LIP_NOTION
 
@@ -179,3 +181,21 @@ def test_audits_test_the_promise_without_a_prior() -> None:
     assert 1.0 < finding.epsilon < mechanism.ldp_epsilon
     with pytest.raises(ParameterError, match="under a prior"):
         audit(mechanism, promise=mechanism.guarantee.promises[0])
+
+
+def test_whatever_level_was_chosen_the_largest_prior_free_epsilon_is_stated() -> None:
+    """The level with the larger LIP epsilon may be the one with the smaller prior-free epsilon."""
+    from sottovoce.personal.choices import guarantee_of
+
+    skewed = LIP(["yes", "no"], prior=[0.02, 0.98], epsilon=1.2)
+    even = LIP(["yes", "no"], prior=[1 / (1 + math.e), math.e / (1 + math.e)], epsilon=1.0)
+    assert even.ldp_epsilon > 1.9 > 1.3 > skewed.ldp_epsilon
+    (promise,) = guarantee_of(Levels({"skewed": skewed, "even": even})).promises
+    assert promise.notion == LDP
+    assert promise.epsilon == even.ldp_epsilon
+
+
+def test_the_loss_by_rates_that_follow_answers_counts_without_the_prior() -> None:
+    even = LIP(["yes", "no"], prior=[1 / (1 + math.e), math.e / (1 + math.e)], epsilon=1.0)
+    with pytest.raises(GuaranteeError, match=r"the true epsilon is 4\.2, not 2"):
+        Sampled(even, rate={"yes": 0.1, "no": 0.9})

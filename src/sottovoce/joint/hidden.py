@@ -103,7 +103,7 @@ def phi_of(q: Floats, weights: Floats, sizes: Sequence[int]) -> Floats:
             else:
                 right = (right[:, :, None] * own[:, None, :]).reshape(len(q), -1)
         return (left.T @ right).reshape(tuple(sizes))
-    logs = None
+    logs = np.full(tuple(sizes), -np.inf)
     for j in np.flatnonzero(weights > 0):
         part = np.array(math.log(weights[j]))
         for a, size in enumerate(sizes):
@@ -111,6 +111,5 @@ def phi_of(q: Floats, weights: Floats, sizes: Sequence[int]) -> Floats:
             axis = [1] * len(sizes)
             axis[a] = size
             part = part + (m * np.log(q[j, a]) + (size - 1 - m) * np.log1p(-q[j, a])).reshape(axis)
-        logs = part if logs is None else np.logaddexp(logs, part)
-    assert logs is not None  # noqa: S101, some weight is positive
+        logs = np.logaddexp(logs, part)
     return np.asarray(np.exp(logs - logs.max()))

@@ -36,16 +36,20 @@ _MOST_ROUNDS = 10_000
 
 def lasso(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
     """Section 4.4: LASSO on the counts of records that report all that is asked; sums to 1."""
-    groups = _complete(records, aggregate, asked)
-    make = partial(_lasso_of, groups, float(flip(records.epsilon_average)))
-    return finished(records, aggregate, asked, "lasso", lambda c: make(c[0]), [groups], "")
+    return _lasso(records, aggregate, asked, "lasso")
 
 
 def lopub_lasso(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
     """LoPub-2: the same regression for reports that all have the budget epsilon_average."""
+    return _lasso(records, aggregate, asked, "lopub-2")
+
+
+def _lasso(
+    records: Records, aggregate: Patterns, asked: Sequence[int], method: str
+) -> JointEstimate:
     groups = _complete(records, aggregate, asked)
     make = partial(_lasso_of, groups, float(flip(records.epsilon_average)))
-    return finished(records, aggregate, asked, "lopub-2", lambda c: make(c[0]), [groups], "")
+    return finished(records, aggregate, asked, method, lambda c: make(c[0]), [groups], "")
 
 
 def entropy_split(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
@@ -55,7 +59,7 @@ def entropy_split(records: Records, aggregate: Patterns, asked: Sequence[int]) -
     right: H(A1) + H(A2) = H(A) + I(A1; A2). The text argues for the opposite.
     """
     if len(asked) == 1:
-        return lasso(records, aggregate, asked)
+        return _lasso(records, aggregate, asked, "entropy-split")
     q = float(flip(records.epsilon_average))
     splits = []
     for k in range(len(asked)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..guarantee import Guarantee
+from ..guarantee import LDP, Guarantee
 from ..mechanism import Mechanism
 from .levels import Levels
 from .menus import LEVEL_IS_PUBLIC
@@ -54,7 +54,12 @@ def guarantee_of(mechanism: Mechanism, level: str | None = None) -> Guarantee:
     menu = menu_of(mechanism)
     if not menu:
         return mechanism.guarantee
-    loudest = max(menu.values(), key=lambda one: one.epsilon)
-    promised = loudest.guarantee if level is None else menu[level].guarantee
-    promises = (replace(p, assuming=(*p.assuming, LEVEL_IS_PUBLIC)) for p in promised.promises)
-    return Guarantee(tuple(promises), promised.reason)
+    if level is not None:
+        promised = menu[level].guarantee
+        promises = (replace(p, assuming=(*p.assuming, LEVEL_IS_PUBLIC)) for p in promised.promises)
+        return Guarantee(tuple(promises), promised.reason)
+    # A promise under a prior is one level's own; without it, the largest epsilon covers all.
+    free = [p for one in menu.values() for p in one.guarantee.promises if p.notion == LDP]
+    assuming = dict.fromkeys(words for promise in free for words in promise.assuming)
+    largest = max(free, key=lambda promise: promise.epsilon)
+    return Guarantee((replace(largest, assuming=(*assuming, LEVEL_IS_PUBLIC)),))

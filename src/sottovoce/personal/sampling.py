@@ -31,6 +31,7 @@ from .wrapper import (
     asks_for,
     blank,
     described,
+    free_epsilon,
     only_row,
     people_in,
     picked,
@@ -72,7 +73,7 @@ class SampledReports(Wrapper):
             "epsilon": inner.epsilon,
             "study": study,
             "inner": inner,
-            "rates": checked_rates(rate, inner.epsilon),
+            "rates": checked_rates(rate, free_epsilon(inner)),
         }.items():
             object.__setattr__(self, key, value)
         self.validate()
@@ -158,7 +159,7 @@ class SampledReports(Wrapper):
         group = self.chosen_by(rate, coded).codes
         levels = self._levels(level, coded)
         if len(self.rates) > 1:
-            refuse_following(coded, group, self.rates, self.epsilon)
+            refuse_following(coded, group, self.rates, free_epsilon(self.inner))
         asked = np.bincount(group, minlength=len(self.rates))
         drawn = self._drawn(group, asked, source)
         chosen = np.flatnonzero(drawn)
@@ -174,7 +175,7 @@ class SampledReports(Wrapper):
         return self.reports(source, **columns)
 
     def chosen_by(self, given: Any, coded: Coded) -> Coded:
-        codes = rate_codes(given, self.rates, people_in(coded), self.epsilon)
+        codes = rate_codes(given, self.rates, people_in(coded), free_epsilon(self.inner))
         return Coded(answered(codes, "rate", coded))
 
     def _levels(self, level: Any, coded: Coded) -> Coded | None:

@@ -14,7 +14,7 @@ from ..domain import Domain, code_dtype
 from ..encoding import Coded
 from ..errors import ParameterError, WireError
 from ..estimate import Estimate
-from ..guarantee import Guarantee
+from ..guarantee import LDP, Guarantee
 from ..mechanism import Mechanism
 from ..ranges import Range
 from ..report import Column, Reports
@@ -121,6 +121,11 @@ def refuse_biased(mechanism: Mechanism) -> None:
             f"{mechanism.id!r} has no unbiased estimate with these parameters, so it cannot be one "
             "of several levels or sampled; use variant 'optimal'"
         )
+
+
+def free_epsilon(mechanism: Mechanism) -> float:
+    """The largest epsilon that any report keeps whatever the prior is."""
+    return max(p.epsilon for p in mechanism.guarantee.promises if p.notion == LDP)
 
 
 def span_of(domain: Domain) -> float:
