@@ -92,7 +92,7 @@ def test_the_three_cases_of_the_closed_form() -> None:
         assert float(yes_error(p, 1.0)) == pytest.approx(mse)
 
 
-# --- numbers of the maths page -------------------------------------------------------------------
+# --- known numbers -------------------------------------------------------------------------------
 
 #: (P1, ε): Theorem 2, true LIP, LDP, true ε/2-LIP, gain of LIP over LDP
 TABLE = {

@@ -248,7 +248,7 @@ def test_the_likeliest_shares_have_the_error_of_their_bootstrap(mechanism: LIP) 
     assert not believable(0.5 * said, happened, 0.2)
 
 
-#: rmse about the people at ε = 1, P1 = .1: (n, f): mmse, unbiased, mle; the page's own figures
+#: rmse about the people at ε = 1, P1 = .1: (n, f): mmse, unbiased, mle; known figures
 #: come from fewer rounds, hence 5 %.
 TABLE = {
     (1000, 0.1): (0.0089, 0.0258, 0.0258),

@@ -10,7 +10,7 @@ from sottovoce import Estimate, Guarantee, Mechanism
 
 PEOPLE, VALUES = 1000, 30
 
-#: 000's Table 2, and the two pairs of the maths page; groups are of equal size.
+#: 000's Table 2, and two pairs; groups are of equal size.
 EPSILONS = {
     "s1": (0.1, 0.4, 0.7, 1.0),
     "s2": (0.1, 0.1, 0.8, 1.0),

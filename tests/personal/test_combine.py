@@ -85,7 +85,7 @@ def test_only_000_has_weights_per_person() -> None:
         person_weights([1.0], [1], method="pooled")
 
 
-# --- errors of the maths page -------------------------------------------------------------------
+# --- known errors --------------------------------------------------------------------------------
 
 
 def weighted_error(per_person: Any, epsilons: Any, scatter: float) -> float:

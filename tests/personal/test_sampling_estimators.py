@@ -328,7 +328,7 @@ def test_c_rates_that_follow_the_value_ruin_t_and_nothing_else() -> None:
     assert oracle.expected(DEPENDS, *pair(s))["biswas-t"] == 2500 / 20_000
     for method in ("biswas-t", "hajek"):
         bias = found[method].mean() - truth
-        assert bias / truth == pytest.approx(-0.583, abs=0.002)  # the page's run: −59 %
+        assert bias / truth == pytest.approx(-0.583, abs=0.002)  # one published run: −59 %
         with pytest.raises(AssertionError):
             judge(found[method], truth, variance(s, DEPENDS, method), False)
     for method in ("post-stratified", "horvitz-thompson", "hajek-ipw", "biswas-g"):
@@ -344,7 +344,7 @@ def test_c_the_library_would_not_collect_at_such_rates() -> None:
 
 
 def test_c_which_estimate_is_best_depends_on_what_rates_follow() -> None:
-    """The page's order of standard deviations: 588 < 606 < 636, and 462 < 636 < 640."""
+    """The known order of standard deviations: 588 < 606 < 636, and 462 < 636 < 640."""
     follows = Setting(GRR, 4, 1.0, (0.2, 0.6), (6000, 14000), (1.0, 0.0))
     ignores = Setting(GRR, 4, 1.0, (0.2, 0.6), (6000, 14000), (0.3, 0.3))
     s = sampled(follows)

@@ -21,7 +21,7 @@ BINOMIAL = np.array([math.comb(100, k) / 2**100 for k in range(101)])
     ("epsilon", "at_tenth", "at_one"), [(1.0, 3.42, 1.05), (4.0, 0.155, 0.046), (6.0, 0.053, 0.013)]
 )
 def test_the_papers_setting_has_the_pages_distances(epsilon, at_tenth, at_one):
-    """TV of ĉ for Bin(100, ½) and 50,000 people, as simulated for the maths page."""
+    """TV of ĉ for Bin(100, ½) and 50,000 people."""
     ax = communication(
         sv.GRR(101, epsilon=epsilon), 50_000, frequencies=BINOMIAL, methods=["biswas-c-hat"]
     )
