@@ -258,7 +258,7 @@ def joint_records(
       sottovoce records joint reports.svr --records health.toml \\
           --attribute smokes --attribute age --plot heat.png
 
-    Next: sottovoce records marginal, for one attribute with exact intervals.
+    Next: sottovoce records marginal, for one attribute on its own.
     """  # noqa: D301
     title, about = load_records(schema)
     _check_picture(picture, schema, files, force)
