@@ -1,4 +1,4 @@
-"""Car once: nearly independent attributes, so the default must not invent dependence."""
+"""Car once: nearly independent, mostly uniform attributes; the default must invent nothing."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ from sottovoce import testing
 
 COLUMNS = ["buying", "safety", "persons", "lug_boot", "class"]
 RUNS = 3
+#: Known distances of em-ll2 to the truth for k = 1..5, the means of three runs.
+REFERENCE = (0.0360, 0.0905, 0.1653, 0.2581, 0.3721)
 
 
 def test_the_default_is_as_good_as_the_product() -> None:
@@ -51,3 +53,4 @@ def test_the_default_is_as_good_as_the_product() -> None:
     for k in range(1, 6):
         default, product = np.mean(found["em-ll2", k]), np.mean(found["product", k])
         assert default <= 1.05 * product, f"k = {k}: {default:.4f} and {product:.4f}, t* = {steps}"
+        assert default <= 1.15 * REFERENCE[k - 1], f"k = {k}: {default:.4f}, t* = {steps}"

@@ -120,7 +120,7 @@ STEPS = {
 
 @pytest.mark.parametrize(("step", "many", "cells", "likelihood"), STEPS.values(), ids=STEPS)
 def test_example_2_paths(example, step, many, cells, likelihood) -> None:
-    p, ll, _ = run(example[0], START, step, many)
+    p, ll, _ = run(example[0], START[None], step, many)
     near(p, cells)
     if likelihood is not None:
         assert ll[0] == pytest.approx(likelihood, **EXACT)
@@ -128,7 +128,7 @@ def test_example_2_paths(example, step, many, cells, likelihood) -> None:
 
 def test_example_2_stop(example) -> None:
     blocks, folds = example
-    best, held = best_stop(blocks, START, folds)
+    best, held = best_stop(blocks, START[None], folds)
     assert best == 6
     near(
         held[:8],
@@ -136,7 +136,7 @@ def test_example_2_stop(example) -> None:
     )
     assert held[500] == pytest.approx(-1.322951, **EXACT)
     near(
-        run(blocks, START, pair_step, best)[0],
+        run(blocks, START[None], pair_step, best)[0],
         [0.306165, 0.104551, 0.056448, 0.036700, 0.070920, 0.105421, 0.083496, 0.236300],
     )
 

@@ -85,14 +85,17 @@ def run(
 ) -> tuple[Floats, Floats, Floats | None]:
     """Take steps from a start; (p, log-likelihoods at p, held-out ones along the path).
 
-    With `counts` and `held` of several columns, as many fits are made at once, each from its own
-    start where `start` has one more axis.
+    Parameters
+    ----------
+    start : ndarray of shape (1 or fits, l_1, …)
+        Where to begin: one place for all fits, or one for each.
+    counts, held : sequences of ndarray of shape (patterns, fits)
+        With several columns, as many fits are made at once.
     """
     weights = [block.counts[:, None] for block in blocks] if counts is None else list(counts)
     many = weights[0].shape[1]
-    dims = 1 + max(a for block in blocks for a in block.axes)
-    p = start if start.ndim > dims else np.repeat(start[None], many, axis=0)
-    pairs = pairs_of(blocks, dims)
+    p = np.repeat(start, many, axis=0) if len(start) == 1 else start
+    pairs = pairs_of(blocks, p.ndim - 1)
     power = np.full(many, _BOLD)
     before = np.full(many, -np.inf)
     path: list[Floats] = []
@@ -125,6 +128,7 @@ def best_stop(
     start: Floats,
     folds: Sequence[NDArray[np.int64]],
     *,
+    step: Step = pair_step,
     patience: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[int, Floats]:
@@ -135,12 +139,14 @@ def best_stop(
     folds : sequence of ndarray of shape (patterns, folds)
         One per block: how many of each pattern's records are in each fold.
     """
+    if sum(int(fold.sum()) for fold in folds) < FOLDS:
+        return 0, np.zeros(1)  # too few to hold any out
     held = [fold.astype(float) for fold in folds]
     rest = [fold.sum(axis=1, keepdims=True) - fold for fold in held]
     _, _, path = run(
         blocks,
         start,
-        pair_step,
+        step,
         MOST_STEPS,
         counts=rest,
         held=held,

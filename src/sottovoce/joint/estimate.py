@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import rel_entr
 
 from ..domain import Attribute, Label
 from ..errors import ParameterError
@@ -98,23 +99,66 @@ class JointEstimate(Estimate):
             raw=raw,
         )
 
-    def conditional(self, of: Sequence[str], given: Sequence[str]) -> Floats:
-        """P(of | given): one row per combination of the given attributes, NaN where it is empty."""
-        both = self.marginal([*given, *of])
-        cells = int(np.prod([self.attributes[a].size for a in self._axes(given)]))
-        rows = both.values.reshape(cells, -1)
-        total = rows.sum(axis=1, keepdims=True)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray(np.where(total > 0, rows / total, np.nan))
+    def conditional(self, of: Sequence[str], given: Sequence[str]) -> Conditional:
+        """P(of | given), the shares among people with the same given answers.
 
-    def mutual_information(self, one: str, other: str) -> float:
-        """How much two attributes say of each other, in nats."""
-        table = np.maximum(self.marginal([one, other]).table, 0)
-        table = table / table.sum()
-        apart = np.outer(table.sum(axis=1), table.sum(axis=0))
-        seen = table > 0
-        found = float((table[seen] * np.log(table[seen] / apart[seen])).sum())
-        return max(found, 0.0)  # independent attributes may come out below zero by rounding
+        A row of its `table` for each combination of the given attributes; NaN where nobody has it.
+        """
+        both = self.marginal([*given, *of])
+        rows = int(np.prod([self.attributes[a].size for a in self._axes(given)]))
+
+        def divided(tables: Floats) -> Floats:
+            cells = np.maximum(tables, 0).reshape(len(tables), rows, -1)
+            total = cells.sum(axis=2, keepdims=True)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return np.asarray(np.where(total > 0, cells / total, np.nan).reshape(tables.shape))
+
+        values, about = self._read(both, divided)
+        return Conditional(
+            values=values,
+            labels=both.labels,
+            name=f"{' × '.join(of)} given {' × '.join(given)}",
+            shape=(rows, values.size // rows),
+            **about,
+        )
+
+    def mutual_information(self, one: str, other: str) -> Estimate:
+        """How much two attributes say of each other, in nats: a single value.
+
+        Noise looks like dependence, so that it is rather too large; its error counts this.
+        """
+        both = self.marginal([one, other])
+        shape = both.table.shape
+
+        def information(tables: Floats) -> Floats:
+            p = np.maximum(tables, 0).reshape(-1, *shape)
+            p = p / p.sum(axis=(1, 2), keepdims=True)
+            apart = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True)
+            found = rel_entr(p, apart).sum(axis=(1, 2))
+            # Independence may come out below zero by rounding.
+            return np.asarray(np.maximum(found, 0)[:, None])
+
+        values, about = self._read(both, information)
+        name = f"mutual information of {one} and {other}"
+        return Estimate(values=values, labels=("nats",), name=name, shares=False, **about)
+
+    def _read(
+        self, both: JointEstimate, read: Callable[[Floats], Floats]
+    ) -> tuple[Floats, dict[str, Any]]:
+        """A function of the table, and what its estimate says beside the values."""
+        make = both.again
+        again = None if make is None else lambda: read(make())
+        values = read(both.values[None])[0]
+        about = {
+            "spread": spread_of(values, again),
+            "n": self.n,
+            "guarantee": self.guarantee,
+            "method": self.method,
+            "biased": True,
+            "error_from": self.error_from,
+            "assuming": self.assuming,
+        }
+        return values, about
 
     def synthetic(self, n: int, *, seed: int | None = None) -> dict[str, list[Label]]:
         """n made-up records with this distribution, one column per attribute.
@@ -142,6 +186,24 @@ class JointEstimate(Estimate):
         return [self.names.index(name) for name in names]
 
 
+@dataclass(frozen=True, eq=False)
+class Conditional(Estimate):
+    """Shares of some attributes among people who are alike in others.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Combinations of the given attributes, and of those that the shares are of.
+    """
+
+    shape: tuple[int, int] = (1, 1)
+
+    @property
+    def table(self) -> Floats:
+        """One row, with sum one, for every combination of the given attributes."""
+        return self.values.reshape(self.shape)
+
+
 def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
     """A label for every cell; an attribute alone keeps its own."""
     if len(attributes) == 1:
@@ -154,7 +216,12 @@ def spread_of(values: Floats, again: Again | None) -> Any:
     """Variances from repetitions, worked out when they are asked for."""
     if again is None:
         return np.full(values.size, np.nan)
-    return lambda: np.asarray(((again() - values) ** 2).mean(axis=0))
+
+    def spread() -> Floats:
+        away = np.ma.masked_invalid((again() - values) ** 2)  # shares of nobody are no numbers
+        return np.asarray(away.mean(axis=0).filled(np.nan))
+
+    return spread
 
 
 def once(make: Again) -> Again:

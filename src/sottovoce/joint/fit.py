@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,7 @@ from .em import (
 )
 from .estimate import JointEstimate, once, product_labels, spread_of
 from .groups import MOST_CELLS, groups_of
-from .start import one_way, one_way_blocks, product_of
+from .start import one_way, one_way_blocks, one_way_held, product_of
 
 if TYPE_CHECKING:
     from ..personal.records import Records
@@ -86,21 +87,38 @@ def _fit(
     groups = groups_of(records, aggregate, where)
     blocks = [block_of(group, records.epsilon_average) for group in groups]
     single = one_way_blocks(records, aggregate, where)
-    start = product_of([one_way(own) for own in single])
-    step, steps = _steps(aggregate, blocks, start, method, stop, progress)
-    p = run(blocks, start, step, steps, progress=progress)[0][0] if steps else start
     rng = np.random.default_rng(_seed(aggregate))
+    few = _sampled(blocks, rng)
+    likely = product_of([one_way(own) for own in single])
+    start = likely
+    if method == "em-ll2" and stop == "cv" and few is blocks:
+        start = product_of([one_way_held(own, rng) for own in single])
+    patience = None if few is blocks else _PATIENCE
+
+    def best() -> int:
+        folds = dealt([block.counts for block in few], rng)
+        return best_stop(few, start[None], folds, patience=patience, progress=progress)[0]
+
+    step, steps = _steps(start.ndim, method, stop, best)
+    p = run(blocks, start[None], step, steps, progress=progress)[0][0] if steps else start
 
     def repeated() -> Floats:
-        starts = []
-        for _ in range(_REPETITIONS):
-            own = [one_way(b, [_resampled(x.counts, rng)[:, None] for x in b]) for b in single]
-            starts.append(product_of(own))
-        if not steps:
-            return np.array(starts).reshape(_REPETITIONS, -1)
-        counts = [np.stack([_resampled(b.counts, rng) for _ in starts], axis=1) for b in blocks]
-        tables = run(blocks, np.array(starts), step, steps, counts=counts)[0]
-        return tables.reshape(_REPETITIONS, -1)
+        share = _records(few) / _records(blocks)
+        starts = np.array(
+            [
+                product_of(
+                    [one_way(own, [_drawn(b.counts, rng, share) for b in own]) for own in single]
+                )
+                for _ in range(_REPETITIONS)
+            ]
+        )
+        counts = [np.hstack([_drawn(b.counts, rng) for _ in starts]) for b in few]
+        tables = run(few, starts, step, steps, counts=counts, progress=progress)[0]
+        scale = math.sqrt(share * _REPETITIONS / (_REPETITIONS - 1))
+        # Early stops move the table too, so that repetitions lie around where it goes without.
+        last = run(blocks, likely[None], step, max(steps, FULL_STEPS), progress=progress)[0][0]
+        around = last + scale * (tables - tables.mean(axis=0))
+        return np.asarray(around.reshape(_REPETITIONS, -1))
 
     again = once(repeated)
     attributes = tuple(records.schema.attributes[a] for a in where)
@@ -122,33 +140,24 @@ def _fit(
     )
 
 
-def _steps(
-    aggregate: Patterns,
-    blocks: Sequence[Block],
-    start: Floats,
-    method: str,
-    stop: Any,
-    progress: Progress | None,
-) -> tuple[Step, int]:
-    if start.ndim == 1 and method == "em-ll2":
+def _steps(axes: int, method: str, stop: Any, best: Callable[[], int]) -> tuple[Step, int]:
+    if axes == 1 and method == "em-ll2":
         return full_step, 0  # the start is the answer for one attribute
     if method == "em-full":
         return full_step, FULL_STEPS if stop == "cv" else _checked(stop)
     if stop != "cv":
         return pair_step, _checked(stop)
-    rng = np.random.default_rng(_seed(aggregate))
-    total = int(sum(block.counts.sum() for block in blocks))
-    if total <= _MANY:
-        folds = dealt([block.counts for block in blocks], rng)
-        return pair_step, best_stop(blocks, start, folds, progress=progress)[0]
-    some = _sampled(blocks, rng)
-    folds = dealt([block.counts for block in some], rng)
-    best, _ = best_stop(some, start, folds, patience=_PATIENCE, progress=progress)
-    return pair_step, best
+    return pair_step, best()
 
 
-def _sampled(blocks: Sequence[Block], rng: np.random.Generator) -> list[Block]:
-    """The patterns of _MANY records drawn without replacement."""
+def _records(blocks: Sequence[Block]) -> int:
+    return int(sum(block.counts.sum() for block in blocks))
+
+
+def _sampled(blocks: list[Block], rng: np.random.Generator) -> list[Block]:
+    """The patterns of _MANY records drawn without replacement, or all where there are fewer."""
+    if _records(blocks) <= _MANY:
+        return blocks
     every = np.concatenate([block.counts for block in blocks]).astype(np.int64)
     drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals")
     edges = np.cumsum([0, *(len(block.counts) for block in blocks)])
@@ -167,9 +176,10 @@ def _checked(stop: Any) -> int:
     return stop
 
 
-def _resampled(counts: Floats, rng: np.random.Generator) -> Floats:
-    n = int(counts.sum())
-    return np.asarray(rng.multinomial(n, counts / n).astype(float))
+def _drawn(counts: Floats, rng: np.random.Generator, share: float = 1.0) -> Floats:
+    """Counts of as many records, or a share of them, drawn again; one column."""
+    n = counts.sum()
+    return np.asarray(rng.multinomial(max(1, round(share * n)), counts / n).astype(float)[:, None])
 
 
 def _seed(aggregate: Patterns) -> int:

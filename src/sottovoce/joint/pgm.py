@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import MissingExtraError
+from ..estimate import Floats
 from ..personal.patterns import Patterns
-from .estimate import JointEstimate, product_labels, spread_of
+from .estimate import JointEstimate, once, product_labels, spread_of
 from .fit import fitted
 
 if TYPE_CHECKING:
@@ -34,20 +35,32 @@ def pgm(
     names = [attribute.name for attribute in attributes]
     domain = mbi.Domain(names, [attribute.size for attribute in attributes])
     sets: list[tuple[int, ...]] = list(combinations(range(len(asked)), 2)) or [(0,)]
-    measured = []
-    for axes in sets:
-        pair = fitted(
-            records, aggregate, sorted(asked[a] for a in axes), method="em-full", progress=progress
-        )
-        clique = tuple(names[a] for a in axes)
-        table = pair.marginal(list(clique)).values * _TOTAL
-        measured.append(mbi.LinearMeasurement(table, clique, stddev=1.0))
-    model = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=_TOTAL)
-    found = np.asarray(model.project(tuple(names)).datavector(), float)
-    values = found / found.sum()
+    cliques = [tuple(names[a] for a in axes) for axes in sets]
+    pairs = [
+        fitted(records, aggregate, [asked[a] for a in axes], method="em-full", progress=progress)
+        for axes in sets
+    ]
+
+    def model(tables: Sequence[Floats]) -> Floats:
+        measured = [
+            mbi.LinearMeasurement(table * _TOTAL, clique, stddev=1.0)
+            for table, clique in zip(tables, cliques, strict=True)
+        ]
+        fit = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=_TOTAL)
+        found = np.asarray(fit.project(tuple(names)).datavector(), float)
+        return np.asarray(found / found.sum())
+
+    values = model([pair.values for pair in pairs])
+
+    def repeated() -> Floats:
+        # All pair tables of a repetition come from the same reports drawn again.
+        every = [np.maximum(pair.again(), 0) for pair in pairs if pair.again is not None]
+        return np.array([model(tables) for tables in zip(*every, strict=True)])
+
+    again = once(repeated)
     return JointEstimate(
         values=values,
-        spread=spread_of(values, None),
+        spread=spread_of(values, again),
         n=aggregate.n,
         labels=product_labels(attributes),
         name=" × ".join(names),
@@ -56,4 +69,5 @@ def pgm(
         biased=True,
         error_from="bootstrap",
         attributes=attributes,
+        again=again,
     )

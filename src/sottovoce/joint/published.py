@@ -146,7 +146,7 @@ def _lasso_of(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Fl
 
 def _em(blocks: Sequence[Block], start: Floats, counts: Sequence[Floats]) -> Floats:
     weights = [c[:, None] for c in counts]
-    p, _, _ = run(blocks, start, full_step, FULL_STEPS, counts=weights)
+    p, _, _ = run(blocks, start[None], full_step, FULL_STEPS, counts=weights)
     return np.asarray(p[0].ravel())
 
 
