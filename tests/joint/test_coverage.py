@@ -1,0 +1,56 @@
+"""Intervals of joint tables hold the truth about as often as they say, with early stops too."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import testing
+
+N = 1500
+RUNS = 15
+NAMES = ["a", "b", "c"]
+ATTRIBUTES = [sv.Attribute("a", 3), sv.Attribute("b", 3), sv.Attribute("c", 2)]
+
+
+@cache
+def errors(dependent: float) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Of every pair of attributes in every run: distance to the truth, error, and noise alone."""
+    rng = np.random.default_rng(5)
+    found = []
+    for seed in range(RUNS):
+        a = rng.choice(3, N, p=[0.5, 0.3, 0.2])
+        table = {
+            "a": a,
+            "b": np.where(rng.random(N) < dependent, a, rng.integers(0, 3, N)),
+            "c": np.where(rng.random(N) < dependent, a % 2, rng.integers(0, 2, N)),
+        }
+        records = sv.Records(ATTRIBUTES, epsilon_average=2.0)
+        with testing.seeded(seed) as source:
+            aggregate = records.aggregate(
+                records.randomise(table, allocation="random", source=source)
+            )
+            for names in (["a", "b"], ["a", "c"], ["b", "c"]):
+                truth = np.zeros([records.schema.attributes[NAMES.index(x)].size for x in names])
+                np.add.at(truth, tuple(table[x] for x in names), 1 / N)
+                estimate = records.joint(aggregate, names)
+                noise = estimate.again().std(axis=0)
+                found.append((np.abs(estimate.values - truth.ravel()), estimate.std_error, noise))
+    return found
+
+
+def covered(dependent: float, which: int) -> float:
+    return float(np.mean([(x[0] <= 1.96 * x[which]).mean() for x in errors(dependent)]))
+
+
+@pytest.mark.parametrize("dependent", [0.0, 0.3, 0.7])
+def test_nineteen_of_twenty_or_nearly_so(dependent: float) -> None:
+    assert 0.88 <= covered(dependent, 1) <= 1
+
+
+def test_noise_alone_is_caught() -> None:
+    """Planted fault: errors that leave out how far the early stop moved the table."""
+    assert covered(0.3, 2) < 0.85
