@@ -82,3 +82,8 @@ def inside(multi, monkeypatch):
         return result, *given
 
     return call
+
+
+@pytest.fixture(scope="session")
+def mbi():
+    return library("mbi", "mbi").mbi
