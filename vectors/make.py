@@ -18,6 +18,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.personal.patterns import Patterns
 from sottovoce.report import encode
 
 FOLDER = Path(__file__).parent / "v1"
@@ -39,11 +40,27 @@ SAMPLED = sv.Sampled(sv.GRR(3, epsilon=1.0), rate=0.5)
 RATES = sv.Sampled(sv.GRR(3, epsilon=1.0), rate=[0, 0.25, 1])
 PRIOR = sv.Study("Known beforehand", (sv.LIP(COMMUTE, prior=[0.5, 0.2, 0.25, 0.05], epsilon=1.0),))
 
+HABITS = [COMMUTE, sv.Attribute.bins("age", [0, 30, 60, 99]), sv.Attribute("sport", 2)]
+HIDDEN = sv.Records(HABITS, epsilon_average=2.0)
+PUBLIC = sv.Records(HABITS, epsilon_average=2.0, public=True)
+
 NUMBERS = sv.Study("Numbers", (sv.Hybrid(sv.Range("income", -1e3, 1e5), epsilon=1.0),))
 
 
-def about(mechanism: sv.Mechanism) -> Vector:
+def about(mechanism: sv.Mechanism | sv.Records) -> Vector:
     """Everything that a reader needs to make the mechanism."""
+    if isinstance(mechanism, sv.Records):
+        return {
+            "mechanism": mechanism.id,
+            "domain": [attribute.canonical() for attribute in mechanism.schema],
+            "parameters": {
+                "epsilon_average": mechanism.epsilon_average,
+                "public": mechanism.public,
+                "floor": mechanism.floor,
+            },
+            "study": None if mechanism.study is None else mechanism.study.hex(),
+            "digest": mechanism.digest.hex(),
+        }
     return {
         "mechanism": mechanism.id,
         "domain": mechanism.domain.canonical(),
@@ -53,7 +70,7 @@ def about(mechanism: sv.Mechanism) -> Vector:
     }
 
 
-def of_reports(mechanism: sv.Mechanism, batches: list[sv.Reports]) -> Vector:
+def of_reports(mechanism: sv.Mechanism | sv.Records, batches: list[sv.Reports]) -> Vector:
     """Reports of one mechanism, in one envelope or several."""
     envelopes = [encode(b, more=k < len(batches) - 1) for k, b in enumerate(batches)]
     whole = sv.Reports.concatenate(batches)
@@ -79,6 +96,19 @@ def of_aggregate(mechanism: sv.Mechanism, aggregate: sv.Aggregate) -> Vector:
     }
 
 
+def of_patterns(mechanism: sv.Records, patterns: Patterns) -> Vector:
+    """Distinct records and how often each came."""
+    return {
+        "kind": "patterns",
+        **about(mechanism),
+        "seeded": patterns.seeded,
+        "n": patterns.n,
+        "rows": [row.tobytes().hex() for row in patterns.rows],
+        "counts": patterns.counts.tolist(),
+        "bytes": patterns.to_bytes().hex(),
+    }
+
+
 def of_study(study: sv.Study) -> Vector:
     """A study, its digest and those of its questions."""
     return {
@@ -89,14 +119,14 @@ def of_study(study: sv.Study) -> Vector:
     }
 
 
-def reports_of(mechanism: sv.Mechanism, **columns: list[Any]) -> sv.Reports:
+def reports_of(mechanism: sv.Mechanism | sv.Records, **columns: list[Any]) -> sv.Reports:
     """Chosen reports, in the mechanism's own types."""
     reports = forged(mechanism, **columns)
     mechanism.check(reports.columns)
     return reports
 
 
-def forged(mechanism: sv.Mechanism, **columns: list[Any]) -> sv.Reports:
+def forged(mechanism: sv.Mechanism | sv.Records, **columns: list[Any]) -> sv.Reports:
     """The same, unchecked."""
     arrays = {
         column.name: np.array(columns[column.name], column.dtype).reshape(
@@ -164,6 +194,12 @@ def good() -> Iterator[tuple[str, Vector]]:
     small = sv.Hybrid((0, 100), epsilon=1.0, steps=4)
     yield "aggregate_hybrid", of_aggregate(small, small.aggregate(small.every_report()[::3]))
 
+    for name, mechanism, columns in records():
+        reports = reports_of(mechanism, **columns)
+        yield name, of_reports(mechanism, [reports])
+        yield f"patterns_{name}", of_patterns(mechanism, mechanism.aggregate(reports))
+    yield "patterns_nobody", of_patterns(HIDDEN, HIDDEN.aggregate(reports_of(HIDDEN, **NOBODY)))
+
     yield "study", of_study(STUDY)
     yield "study_numbers", of_study(NUMBERS)
     yield "study_prior", of_study(PRIOR)
@@ -204,6 +240,59 @@ def wrapped() -> Iterator[tuple[str, sv.Mechanism, dict[str, list[Any]]]]:
     yield "levels_numbers", numbers, {"level": [0, 1], "grid": [0, 1], "cell": [1, 2]}
 
 
+NOBODY: dict[str, list[Any]] = {"reported": [], "bits": []}
+#: Attributes that people report, and the bits of all attributes one after the other: 4, 3 and 2.
+SENT = {"reported": [[7], [7], [3], [4]], "bits": [[255, 1], [255, 1], [4, 0], [128, 0]]}
+STEPS = [[2048] * 3, [2048] * 3, [512, 3584, 65_535], [65_535, 65_535, 2048]]
+
+
+def records() -> Iterator[tuple[str, sv.Records, dict[str, list[Any]]]]:
+    """Chosen records of people who report all attributes or some."""
+    yield "records", HIDDEN, SENT
+    yield "records_public", PUBLIC, {**SENT, "steps": STEPS}
+
+
+def bad_records() -> dict[str, tuple[str, sv.Records, dict[str, list[Any]], str]]:
+    """Records that nobody can have sent."""
+    one = {"reported": [[3]], "bits": [[4, 0]]}
+    public = ("records_public", PUBLIC)
+    return {
+        "records_nothing": ("records", HIDDEN, {**one, "reported": [[0]]}, "reports no attribute"),
+        "records_unreported": ("records", HIDDEN, {**one, "bits": [[132, 0]]}, "does not report"),
+        "records_spare_bit": ("records", HIDDEN, {**one, "bits": [[4, 2]]}, "unused bits"),
+        "records_spare_name": ("records", HIDDEN, {**one, "reported": [[11]]}, "unused reported"),
+        "records_total": (*public, {**one, "steps": [[2048, 2049, 65_535]]}, "more than its total"),
+        "records_floor": (*public, {**one, "steps": [[510, 2048, 65_535]]}, "allowed is 0.5"),
+        "records_budget": (*public, {**one, "steps": [[2048, 65_535, 65_535]]}, "do not agree"),
+        "records_no_budget": (*public, {**one, "steps": [[2048, 1024, 1024]]}, "do not agree"),
+    }
+
+
+def bad_patterns(good_one: bytes) -> dict[str, tuple[bytes, str, str]]:
+    """Aggregates of records that no records can have given."""
+    head, width, different = 52 + len("pmoue"), 3, 3
+    counts = head + width * different
+    rows = [good_one[head + width * k : head + width * (k + 1)] for k in range(different)]
+    turned = rows[1] + rows[0]
+    nobody = changed(good_one, counts, struct.pack("<q", 0))
+    wide = changed(good_one, 8, struct.pack("<I", width + 1))
+    return {
+        "magic": (changed(good_one, 0, b"SVAG"), "WireError", "begins with"),
+        "version": (changed(good_one, 4, b"\2"), "WireError", "version 2"),
+        "flag": (changed(good_one, 5, b"\2"), "WireError", "flags"),
+        "digest": (changed(good_one, 20, bytes(32)), "DigestError", "0000"),
+        "id": (changed(good_one, 52, b"pmoux"), "DigestError", "'pmoux'"),
+        "order": (changed(good_one, head, turned), "WireError", "rising order"),
+        "twice": (changed(good_one, head, rows[0] * 2), "WireError", "each once"),
+        "no_count": (nobody, "WireError", "below 1"),
+        "negative": (changed(good_one, counts, b"\xff" * 8), "WireError", "below 1"),
+        "row": (changed(good_one, head, b"\0"), "WireError", "reports no attribute"),
+        "width": (wide, "WireError", "need"),
+        "truncated": (good_one[:-1], "WireError", "need"),
+        "trailing": (good_one + b"\0", "WireError", "need"),
+    }
+
+
 def seeded() -> Iterator[tuple[str, Vector]]:
     """What seed 2026 draws for each mechanism: the same on every machine."""
     for kind in (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH, sv.HadamardResponse):
@@ -219,9 +308,12 @@ def seeded() -> Iterator[tuple[str, Vector]]:
     yield "levels", drawn(MENU, answers, level=levels)
     both = sv.Sampled(MENU, rate=[0.5, 0.25])
     yield "sampled", drawn(both, answers, level=levels, rate=rates)
+    table = {"commute": answers, "age": [7 * k for k in range(12)], "sport": [0, 1, 1] * 4}
+    yield "records", drawn(HIDDEN, table, allocation="random")
+    yield "records_public", drawn(PUBLIC, table, allocation=[[0.5, 4.5, 1.0]] * 12)
 
 
-def drawn(mechanism: sv.Mechanism, answers: list[Any], **choice: Any) -> Vector:
+def drawn(mechanism: sv.Mechanism | sv.Records, answers: Any, **choice: Any) -> Vector:
     """Reports that a seed draws."""
     with testing.seeded(2026) as source:
         reports = mechanism.randomise(answers, source=source, **choice)
@@ -312,6 +404,10 @@ def bad() -> Iterator[tuple[str, Vector]]:
 
     for name, (good_one, mechanism, columns, says) in bad_wrapped().items():
         yield name, of(good_one, encode(forged(mechanism, **columns)), "WireError", says)
+    for name, (good_one, records_of, columns, says) in bad_records().items():
+        yield name, of(good_one, encode(forged(records_of, **columns)), "WireError", says)
+    for name, (data, error, says) in bad_patterns(raw("patterns_records")).items():
+        yield f"patterns_{name}", of("patterns_records", data, error, says)
     for name, (good_one, tables, n, says) in bad_wrapped_counts().items():
         whole = {key: np.array(t) for key, t in made[good_one]["tables"].items()}
         digest = bytes.fromhex(made[good_one]["digest"])

@@ -13,11 +13,13 @@ from sottovoce import (
     Levels,
     Mechanism,
     Range,
+    Records,
     Reports,
     Sampled,
     Study,
 )
 from sottovoce.mechanisms import by_id
+from sottovoce.personal.patterns import Patterns
 
 ROOT = Path(__file__).parents[2] / "vectors"
 FOLDER = ROOT / "v1"
@@ -47,8 +49,14 @@ def domain(about: dict[str, Any]) -> Domain:
     return Domain(values, edges=edges, missing=about["missing"])
 
 
-def mechanism(vector: dict[str, Any]) -> Mechanism:
+def mechanism(vector: dict[str, Any]) -> Mechanism | Records:
     study = vector["study"] and bytes.fromhex(vector["study"])
+    made: Mechanism | Records
+    if vector["mechanism"] == "pmoue":
+        schema = [domain(about) for about in vector["domain"]]
+        made = Records(schema, **vector["parameters"], study=study or None)
+        assert made.digest.hex() == vector["digest"]
+        return made
     made = described(vector, domain(vector["domain"]), study or None)
     assert made.digest.hex() == vector["digest"]
     return made
@@ -69,10 +77,14 @@ def data(vector: dict[str, Any]) -> bytes:
     return bytes.fromhex(vector["bytes"])
 
 
-def read(vector: dict[str, Any], given: bytes | None = None) -> Reports | Aggregate | Study:
+def read(
+    vector: dict[str, Any], given: bytes | None = None
+) -> Reports | Aggregate | Patterns | Study:
     if vector["kind"] == "study":
         return Study.from_toml(vector["toml"])
     given = data(vector) if given is None else given
     if vector["kind"] == "aggregate":
         return Aggregate.from_bytes(given, expect=mechanism(vector))
+    if vector["kind"] == "patterns":
+        return Patterns.from_bytes(given, expect=mechanism(vector))
     return Reports.from_bytes(given, expect=mechanism(vector))

@@ -17,7 +17,8 @@ from . import read
 
 REPORTS = read.some("good", "hand", "seeded", kind="reports")
 AGGREGATES = read.some("good", kind="aggregate")
-BYTES = {**REPORTS, **AGGREGATES}
+PATTERNS = read.some("good", kind="patterns")
+BYTES = {**REPORTS, **AGGREGATES, **PATTERNS}
 
 
 def each(vectors: dict[str, Any]) -> Any:
@@ -49,7 +50,7 @@ def test_making_them_again_changes_nothing(make: Any) -> None:
 def test_every_mechanism_has_a_vector() -> None:
     from sottovoce.mechanisms import REGISTRY
 
-    every = {*REGISTRY, "levels", "sampled"}
+    every = {*REGISTRY, "levels", "sampled", "pmoue"}
     for start in ("good", "seeded"):
         assert {v["mechanism"] for v in read.some(start, kind="reports").values()} == every
 
@@ -83,6 +84,16 @@ def test_aggregates_are_read_and_written(vector: dict[str, Any]) -> None:
     assert aggregate.seeded == vector["seeded"]
     assert {name: table.tolist() for name, table in aggregate.tables.items()} == vector["tables"]
     assert aggregate.to_bytes() == read.data(vector)
+
+
+@each(PATTERNS)
+def test_patterns_are_read_and_written(vector: dict[str, Any]) -> None:
+    patterns = read.read(vector)
+    assert patterns.n == vector["n"]
+    assert patterns.seeded == vector["seeded"]
+    assert [row.tobytes().hex() for row in patterns.rows] == vector["rows"]
+    assert patterns.counts.tolist() == vector["counts"]
+    assert patterns.to_bytes() == read.data(vector)
 
 
 @each(read.some("good", kind="study"))
