@@ -37,7 +37,6 @@ from .support.tables import check_picture, save_figure
 if TYPE_CHECKING:
     from ..report import Reports
 
-_MOST_STEPS = 500
 _MOST_BYTES = 1 << 23
 
 records_option = click.option(
@@ -264,11 +263,15 @@ def joint_records(
     _check_picture(picture, schema, files, force)
     aggregate = cast("Any", counted(files, cast("Any", about), allow_equal=allow_equal))
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
-    with progress("fitting", _MOST_STEPS) as done:
-        if method in ("em-ll2", "em-full"):
-            options["progress"] = lambda step, _: done(step)
+    bars: list[Callable[[int], None]] = []
+    if method in ("em-ll2", "em-full", "pgm"):
+        options["progress"] = lambda step, of: bars[-1](100 * step // max(of, 1))
+    with progress("fitting", 100) as done:
+        bars.append(done)
         found = about.joint(aggregate, list(names), method=method, **options)
-    found.interval(confidence)
+    with progress("errors", 100) as done:
+        bars.append(done)
+        found.interval(confidence)
     if picture is not None:
         save_figure(lambda: _drawn(found, confidence), picture)
     show_found(title, found, confidence, picture, as_json, steps=found.steps)
