@@ -57,6 +57,7 @@ def test_from_a_table_to_a_joint_distribution(run, table, name: str) -> None:
     both = ("--attribute", "smokes", "--attribute", "age", "--plot", "heat.png")
     found = json.loads(run("records", "joint", "r.svr", *ASK, *both, "--json").stdout)
     assert found["steps"] >= 0
+    assert 0 <= found["mutual_information"]["low"] <= found["mutual_information"]["estimate"]
     assert found["values"][0]["value"] == "yes | [0, 30)"
     assert sum(row["estimate"] for row in found["values"]) == pytest.approx(1)
     assert Path("heat.png").read_bytes().startswith(b"\x89PNG")

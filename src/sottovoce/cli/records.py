@@ -274,7 +274,13 @@ def joint_records(
         found.interval(confidence)
     if picture is not None:
         save_figure(lambda: _drawn(found, confidence), picture)
-    show_found(title, found, confidence, picture, as_json, steps=found.steps)
+    more: dict[str, Any] = {"steps": found.steps}
+    if len(found.attributes) == 2:
+        information = found.mutual_information(*found.names)
+        more["mutual_information"] = {
+            key: value for key, value in information.rows(confidence)[0].items() if key != "value"
+        }
+    show_found(title, found, confidence, picture, as_json, **more)
 
 
 def _drawn(found: Any, confidence: float) -> Any:

@@ -14,7 +14,7 @@ from scipy.special import rel_entr
 
 from ..domain import Attribute, Label
 from ..errors import ParameterError
-from ..estimate import PROJECTIONS, Estimate, Floats
+from ..estimate import PROJECTIONS, Estimate, Floats, Interval
 
 #: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]
@@ -122,7 +122,7 @@ class JointEstimate(Estimate):
             **about,
         )
 
-    def mutual_information(self, one: str, other: str) -> Estimate:
+    def mutual_information(self, one: str, other: str) -> Information:
         """How much two attributes say of each other, in nats: a single value.
 
         Noise looks like dependence, so that it is rather too large; its error counts this.
@@ -140,7 +140,7 @@ class JointEstimate(Estimate):
 
         values, about = self._read(both, information)
         name = f"mutual information of {one} and {other}"
-        return Estimate(values=values, labels=("nats",), name=name, shares=False, **about)
+        return Information(values=values, labels=("nats",), name=name, shares=False, **about)
 
     def _read(
         self, both: JointEstimate, read: Callable[[Floats], Floats]
@@ -202,6 +202,16 @@ class Conditional(Estimate):
     def table(self) -> Floats:
         """One row, with sum one, for every combination of the given attributes."""
         return self.values.reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Information(Estimate):
+    """A mutual information, which is never negative."""
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """An interval by the normal approximation, from zero on."""
+        low, high = super().interval(confidence)
+        return Interval(np.maximum(low, 0), high)
 
 
 def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:

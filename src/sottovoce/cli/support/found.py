@@ -51,6 +51,12 @@ def show_found(
         screen.print(
             f"\nThe {MOST_ROWS} largest of {found.values.size:,} cells; --json lists all of them."
         )
+    information = more.get("mutual_information")
+    if information is not None:
+        screen.print(
+            f"\nMutual information: {information['estimate']:.3f} nats "
+            f"({information['low']:.3f} to {information['high']:.3f}); 0 would be independence."
+        )
     if picture is not None:
         screen.print(f"The picture is in {picture}.")
     screen.print()
