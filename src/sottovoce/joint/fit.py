@@ -89,10 +89,14 @@ def _fit(
     single = one_way_blocks(records, aggregate, where)
     rng = np.random.default_rng(_seed(aggregate))
     few = _sampled(blocks, rng)
-    likely = product_of([one_way(own) for own in single])
-    start = likely
-    if method == "em-ll2" and stop == "cv" and few is blocks:
-        start = product_of([one_way_held(own, rng) for own in single])
+    alone = [one_way(own) for own in single]
+    likely = start = product_of(alone)
+    if method == "em-ll2" and stop == "cv":
+        held = [
+            one_way_held(own, rng) if _records(own) <= _MANY else p
+            for own, p in zip(single, alone, strict=True)
+        ]
+        start = product_of(held)
     patience = None if few is blocks else _PATIENCE
 
     def best() -> int:
