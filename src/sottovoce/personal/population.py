@@ -17,7 +17,7 @@ from ..mechanism import LinearMechanism, Mechanism, PureMechanism, parts_may_be_
 from ..mechanisms.numeric import NumericMechanism
 from ..ranges import Range
 from .moments import AnyNoise, CountedMeans, KnownMeans, Means, Noise, PureNoise
-from .strata import Strata, expected_inverse
+from .strata import Strata, expected_inverse, seen_inverse
 
 
 def of_reports(
@@ -30,8 +30,11 @@ def of_reports(
     """The strata as estimated, and an estimate that has labels, name and kind of the values."""
     asked, reported = aggregate.tables["asked"], aggregate.tables["reported"]
     spoken = np.flatnonzero(reported)
-    seen = np.where(reported > 1, 1 / np.maximum(reported - 1, 1), 1.0)
-    common: dict[str, Any] = {"rates": rates, "people": asked.astype(float), "inverse": seen}
+    common: dict[str, Any] = {
+        "rates": rates,
+        "people": asked.astype(float),
+        "inverse": seen_inverse(reported),
+    }
     if isinstance(inner, LinearMechanism):
         answers = _means(inner, aggregate.tables[f"in/{inner.table}"], reported, spoken)
         strata = Strata(answers=answers, second=answers, noise=_noise(inner, answers), **common)
