@@ -27,7 +27,11 @@ Tables = Mapping[str, NDArray[np.int64]]
 
 
 def groups_of(levels: Sequence[Mechanism], tables: Tables) -> Groups | None:
-    """The levels as groups, or None where they must be estimated one by one."""
+    """The levels as groups, or None where they must be estimated one by one.
+
+    Levels without rates of their own may have tables with a row for each rate of what wraps them;
+    then there is a row of groups for each.
+    """
     if len(levels) < 2 or not tables["people"].all():
         return None
     pure = [level for level in levels if _is_pure(level)]
@@ -50,13 +54,14 @@ def _is_pure(mechanism: Mechanism) -> TypeGuard[PureMechanism]:
 
 
 def _of_pure(levels: Sequence[PureMechanism], tables: Tables) -> Groups:
-    counts = np.stack([tables[f"{k}/{level.table}"][None] for k, level in enumerate(levels)])
-    people = tables["people"]
-    one = np.ones((people.size, 1))
+    counts = np.stack([tables[f"{k}/{level.table}"] for k, level in enumerate(levels)], axis=-2)
+    people = tables["people"].reshape(-1, 1)
+    one = np.ones(people.shape)
     values, variance = kernels.stratified(
-        counts, _laws(levels), people[:, None], one, one / people[:, None], 0 * one
+        counts.reshape(people.size, 1, -1), _laws(levels), people, one, one / people, 0 * one
     )
-    return Groups.of(values, variance, people.astype(float), people.astype(float))
+    shape, sizes = counts.shape, people.reshape(counts.shape[:-1]).astype(float)
+    return Groups(values.reshape(shape), variance.reshape(shape), sizes, sizes)
 
 
 def _of_sampled(levels: Sequence[Sampled], tables: Tables) -> Groups | None:
@@ -80,7 +85,7 @@ def _of_sampled(levels: Sequence[Sampled], tables: Tables) -> Groups | None:
         asked / people[:, None],
         *own_terms(asked, seen_inverse(reported)),
     )
-    return Groups.of(values, variance, people, reported.sum(axis=1).astype(float))
+    return Groups(values, variance, people, reported.sum(axis=1).astype(float))
 
 
 def _laws(levels: Sequence[PureMechanism]) -> Floats:
