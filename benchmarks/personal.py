@@ -19,6 +19,7 @@ EPSILON = 2.0
 LEVELS = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}
 GRIDS = (3, 10, 64, 1000)
 SEVERAL = (3, 10)
+MANY = 64
 KINDS: dict[str, Callable[[float], Any]] = {
     "GRR d=100": lambda epsilon: sv.GRR(100, epsilon=epsilon),
     "OUE d=128": lambda epsilon: sv.OUE(128, epsilon=epsilon),
@@ -98,14 +99,18 @@ def measure(effort: Effort) -> list[Row]:
             sampled = sv.Sampled(make(EPSILON), rate=rates)
             timed(f"{size:,} rates", sampled, one, rate=picked(rates, n))
         names = picked(list(LEVELS), n)
-        for size in SEVERAL:
+        for size in (*SEVERAL, MANY):
             rates = grid(size)
             menu = {name: sv.Sampled(make(e), rate=rates) for name, e in LEVELS.items()}
             choices = {"level": names, "rate": picked(rates, n)}
             timed(f"4 levels, {size:,} rates", sv.Levels(menu), one, **choices)
+        levels = sv.Levels({name: make(epsilon) for name, epsilon in LEVELS.items()})
+        for size in SEVERAL:
+            rates = grid(size)
+            choices = {"level": names, "rate": picked(rates, n)}
+            timed(f"{size:,} rates of 4 levels", sv.Sampled(levels, rate=rates), one, **choices)
         everyone = timed("everyone reports", sv.Sampled(make(EPSILON), rate=1.0))
-        menu = {name: make(epsilon) for name, epsilon in LEVELS.items()}
-        timed("everyone reports, 4 levels", sv.Levels(menu), everyone, level=names)
+        timed("everyone reports, 4 levels", levels, everyone, level=names)
     return rows
 
 
@@ -143,10 +148,11 @@ def section(rows: list[Row]) -> str:
 
 {PEOPLE:,} people on one core. Everyone draws with a personal rate from a public grid,
 {MEAN_RATE:g} on average, or chooses one of four levels, or both; levels come as a column of text,
-rates as one of floats. *Both* is the way from reports to an estimate with its standard errors, and
-beside it stands how much longer that is than for as many reports at one rate and one epsilon,
-measured in turn. The first steps, aggregate and estimate on their own, run while all is still in
-the cache.
+rates as one of floats. Of *4 levels, 3 rates* each level samples its people; *3 rates of 4 levels*
+sample the whole menu, which is then estimated at every rate. *Both* is the way from reports to an
+estimate with its standard errors, and beside it stands how much longer that is than for as many
+reports at one rate and one epsilon, measured in turn. The first steps, aggregate and estimate on
+their own, run while all is still in the cache.
 
 {table([*head, "times one rate", "wanted"], cells)}
 """

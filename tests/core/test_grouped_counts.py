@@ -76,6 +76,23 @@ def test_sums_over_groups():
     assert np.array_equal(kernels.row_sums(counts), counts.sum(axis=1))
 
 
+def test_sums_over_the_strata_of_groups():
+    rng = np.random.default_rng(4)
+    counts, reports = rng.integers(0, 20, (4, 6, 13)), rng.integers(20, 40, (4, 6))
+    laws = np.array([[0.1, 0.5, 0.36, 0.6], [0.4, 0.2, 6.0, 0.1]])
+    weights, noise, drawn = rng.uniform(size=(3, 4, 6, 1))
+    q, gap, base, slope = laws[[0, 1, 0, 1]].T[:, :, None, None]
+    f = (counts / reports[:, :, None] - q) / gap
+    c = noise * (base + slope * f)
+    v = c + 9 * drawn * (f - f**2)
+    assert 0 < (v < c / 2).sum() < v.size
+    mean, spread = kernels.stratified(
+        counts, laws, reports, weights[..., 0], noise[..., 0], 9 * drawn[..., 0]
+    )
+    assert mean == pytest.approx((weights * f).sum(axis=1), rel=1e-12)
+    assert spread == pytest.approx((weights**2 * np.maximum(v, c / 2)).sum(axis=1), rel=1e-12)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [2, 9, 70])
 def test_each_group_is_counted_as_if_alone(kind, d):

@@ -1,4 +1,4 @@
-"""All levels at once give what they give one by one."""
+"""All levels at once give what they give one by one, and so do all rates of a menu."""
 
 from __future__ import annotations
 
@@ -13,7 +13,22 @@ from sottovoce.personal.flat import groups_of
 
 EPSILONS = {"a": 0.5, "b": 1.0, "c": 3.0}
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection]
-GRIDS = [None, [0.3], [0.2, 0.9], [0.1, 0.5, 1.0]]
+GRIDS = [None, [0.3], [0.2, 0.9], [0.1, 0.5, 1.0], np.linspace(0.7, 0.95, 64).tolist()]
+IDS = ["no rates", "one", "two", "three", "many"]
+SAME = ("n", "reports", "method", "biased", "assuming", "error_from", "name")
+
+
+def alike(found, wanted, method):
+    """Estimates are equal but for rounding, relative to the largest value, which may be zero."""
+    close = 1e-6 if method == "yang-optimised" else 1e-12  # numerical minimisation
+    for what in ("values", "variance", "covariance"):
+        new, old = getattr(found, what), getattr(wanted, what)
+        assert (new is None) == (old is None)
+        assert old is None or np.abs(new - old).max() <= close * np.abs(old).max(), what
+    for name in SAME:
+        assert getattr(found, name) == getattr(wanted, name), name
+    assert tuple(found.labels) == tuple(wanted.labels)
+    assert (found.raw is None) == (wanted.raw is None)
 
 
 def menu(kind, rates, d=7):
@@ -23,7 +38,7 @@ def menu(kind, rates, d=7):
     return sv.Levels(made)
 
 
-def counted(levels, rates, d=7, n=3_000, seed=5):
+def counted(levels, rates, d=7, n=6_000, seed=5):
     rng = np.random.default_rng(seed)
     answers, names = rng.integers(0, d, n) // 2, rng.choice(list(EPSILONS), n)
     more = {} if rates is None else {"rate": rng.choice(rates, n)}
@@ -32,26 +47,42 @@ def counted(levels, rates, d=7, n=3_000, seed=5):
 
 @pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("rates", GRIDS, ids=str)
+@pytest.mark.parametrize("rates", GRIDS, ids=IDS)
 def test_they_are_the_estimates_of_each_combined(kind, rates):
     levels = menu(kind, rates)
     aggregate = counted(levels, rates)
     assert groups_of(levels._bound, aggregate.tables) is not None
     for method in METHODS:
-        close = 1e-6 if method == "yang-optimised" else 1e-9  # numerical minimisation
         found = levels.estimate(aggregate, method=method)
-        wanted = combine(levels.estimates(aggregate), method=method)
-        assert found.values == pytest.approx(wanted.values, rel=close, abs=1e-2 * close)
-        assert found.variance == pytest.approx(wanted.variance, rel=close)
-        if wanted.covariance is None:
-            assert found.covariance is None
-        else:
-            assert found.covariance == pytest.approx(wanted.covariance, rel=close, abs=1e-2 * close)
-        for name in ("n", "reports", "method", "biased", "assuming", "error_from", "name"):
-            assert getattr(found, name) == getattr(wanted, name), name
-        assert tuple(found.labels) == tuple(wanted.labels)
-        assert (found.raw is None) == (wanted.raw is None)
+        alike(found, combine(levels.estimates(aggregate), method=method), method)
         assert found.guarantee == levels.guarantee
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")
+@pytest.mark.parametrize("kind", [*KINDS, sv.HadamardResponse])
+@pytest.mark.parametrize("rates", GRIDS[1:4], ids=IDS[1:4])
+def test_a_menu_at_all_rates_is_the_menu_at_each(kind, rates, monkeypatch):
+    sampled = sv.Sampled(menu(kind, None), rate=rates)
+    aggregate = counted(sampled, rates)
+    inside = {n.removeprefix("in/"): t for n, t in aggregate.tables.items()}
+    assert (groups_of(sampled._bound._bound, inside) is None) == (kind is sv.HadamardResponse)
+    for inner in METHODS:
+        for method in sampled.methods:
+            found = sampled.estimate(aggregate, method=method, inner=inner)
+            with monkeypatch.context() as patch:
+                patch.setattr(sv.Levels, "_estimate_rows", lambda *_: None)
+                wanted = sampled.estimate(aggregate, method=method, inner=inner)
+                alike(found, wanted, inner)
+
+
+def test_weights_that_take_people_for_alike_warn_once():
+    sampled = sv.Sampled(menu(sv.GRR, None), rate=[0.5, 1.0])
+    aggregate = counted(sampled, [0.5, 1.0])
+    with pytest.warns(sv.errors.AlikeWarning) as told:
+        found = sampled.estimate(aggregate, inner="pooled")
+    assert len(told) == 1
+    assert found.biased
+    assert found.covariance.shape == (7, 7)  # without another word
 
 
 def test_what_is_not_alike_is_estimated_one_by_one():

@@ -16,7 +16,7 @@ adaptive          pooled + ω (post-stratified − pooled), ω by a James–Stei
 Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", section 3.2
 (Eq. 4, Solutions 1 and 2); the corrected weights add the data's own variance D to theirs. The
 random-effects moments are those of DerSimonian and Laird 1986, for a vector. The errors of hybrid
-and adaptive allow for how far these may lean; see `predictions.noise_and_lean`.
+and adaptive allow for how far these may lean; see `predictions.squared_lean`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ..errors import AlikeWarning, EstimateError, ParameterError
 from ..estimate import Estimate, Floats, normally_again
 from ..guarantee import Guarantee
 from .groups import Groups
-from .predictions import PREDICTIONS, noise_and_lean
+from .predictions import PREDICTIONS, squared_lean
 from .weights import WEIGHTS, person_weights
 
 __all__ = [
@@ -127,7 +127,8 @@ def combine_groups(
     Parameters
     ----------
     groups : Groups
-        Two or more of them.
+        Two or more of them. Rows of groups give rows of values and variances, an estimate for
+        other code and not for people.
     covariance : callable, optional
         From weights ω_j to Σ ω_j² Cov(ψ̂_j).
     assuming, biased
@@ -138,18 +139,19 @@ def combine_groups(
     about |= {
         "n": round(float(groups.people.sum())),
         "reports": round(float(groups.reports.sum())),
-        "answer_variance": None if about["shares"] else groups.scatter,
+        "answer_variance": None if about["shares"] else float(groups.scatter[0]),
         "biased": biased,
     }
-    raw = _weighted(groups, groups.sizes, covariance, _assumed(assuming), about)
+    raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
     if method == "post-stratified":
         return raw
     if method in PREDICTIONS:
         weights = PREDICTIONS[method](groups)
         about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
-        spread = noise_and_lean(groups, weights)
+        values, noise = groups.sum(weights)
+        spread = noise + squared_lean(groups, weights)
         return Estimate(
-            values=weights @ groups.values,
+            values=values,
             spread=spread,
             raw=raw,
             _replicate=partial(normally_again, spread) if about["shares"] else None,
@@ -165,29 +167,28 @@ def combine_groups(
         stacklevel=3,
     )
     about |= {"method": method, "biased": True}
-    return _weighted(groups, weights, covariance, _assumed([*assuming, ALIKE]), about, mixed=True)
+    values, noise = groups.sum(weights)
+    single = np.maximum(values * (1 - values), 0.0) if about["shares"] else groups.scatter
+    found = values, noise + groups.mix(weights) * single
+    return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
 
 
 def _weighted(
     groups: Groups,
     weights: Floats,
+    found: tuple[Floats, Floats],
     covariance: Callable[[Floats], Floats] | None,
     assuming: str,
     about: Mapping[str, Any],
-    *,
-    mixed: bool = False,
 ) -> Estimate:
-    values = weights @ groups.values
-    # What a wrong mix of people adds: nothing for the right one, weights = sizes.
-    mix = float((weights**2 / groups.people).sum() - 1 / groups.people.sum()) if mixed else 0.0
+    values, spread = found
 
     def whole(parts: Callable[[Floats], Floats]) -> Floats:
+        mix = groups.mix(weights)
         if not about["shares"]:
             return np.asarray(parts(weights) + mix * groups.scatter)
         return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
 
-    single = values * (1 - values) if about["shares"] else np.array([groups.scatter])
-    spread = weights**2 @ groups.variance + mix * np.maximum(single, 0.0)
     return Estimate(
         values=values,
         spread=spread,

@@ -1,9 +1,14 @@
-"""Groups of people, each with an unbiased estimate of its own."""
+"""Groups of people, each with an unbiased estimate of its own.
+
+Whatever is worked out from groups works for rows of them, too: then every array has one more axis,
+the first, and nothing is mixed along it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -19,46 +24,27 @@ class Groups:
 
     Attributes
     ----------
-    values : ndarray of shape (groups, values)
+    values : ndarray of shape (..., groups, values)
         Unbiased estimates.
     variance : ndarray of the same shape
         Their noise.
-    people, reports : ndarray
+    people, reports : ndarray of shape (..., groups)
         How many people each group has, and how many of them reported.
-    scatter : float
-        D, the variance of one person's answer, total over the values.
+    answers_vary : ndarray of shape (..., groups), optional
+        How much the numbers that people answer vary in each group; shares tell it themselves.
     """
 
     values: Floats
     variance: Floats
     people: Floats
     reports: Floats
-    scatter: float
-
-    @classmethod
-    def of(
-        cls,
-        values: Floats,
-        variance: Floats,
-        people: Floats,
-        reports: Floats,
-        answers_vary: Floats | None = None,
-    ) -> Self:
-        """Groups with the scatter that they show; that of numbers must be told."""
-        sizes = people / people.sum()
-        if answers_vary is None:
-            common = sizes @ values
-            squared = float(common @ common) - float((sizes**2 @ variance).sum())
-            scatter = min(max(1 - squared, 0.0), 1 - 1 / values.shape[1])
-        else:
-            scatter = max(float(sizes @ answers_vary), 0.0)
-        return cls(values, variance, people, reports, scatter)
+    answers_vary: Floats | None = None
 
     @classmethod
     def of_estimates(cls, given: Sequence[Estimate]) -> Self:
         """The groups of several estimates."""
         vary = None if given[0].shares else np.array([e.answer_variance or 0.0 for e in given])
-        return cls.of(
+        return cls(
             np.array([e.values for e in given]),
             np.array([e.variance for e in given]),
             np.array([e.n for e in given], float),
@@ -66,12 +52,44 @@ class Groups:
             vary,
         )
 
-    @property
+    @cached_property
+    def scatter(self) -> Floats:
+        """D, the variance of one person's answer, total over the values, of shape (..., 1)."""
+        if self.answers_vary is not None:
+            return np.asarray(np.maximum(total(self.sizes * self.answers_vary), 0.0))
+        values, variance = self.together
+        varies = 1 - (total(values**2) - total(variance))
+        return np.asarray(np.minimum(np.maximum(varies, 0.0), 1 - 1 / values.shape[-1]))
+
+    @cached_property
+    def together(self) -> tuple[Floats, Floats]:
+        """Every group weighted by its people, the unbiased estimate, and its noise."""
+        return self.sum(self.sizes)
+
+    def sum(self, weights: Floats) -> tuple[Floats, Floats]:
+        """Σ ω_j ψ̂_j, and its noise."""
+        return summed(weights, self.values), summed(weights**2, self.variance)
+
+    @cached_property
     def noise(self) -> Floats:
         """Total noise of each group's estimate, V_j / n_j."""
-        return np.asarray(np.maximum(self.variance.sum(axis=1), _TINY))
+        return np.asarray(np.maximum(self.variance.sum(axis=-1), _TINY))
 
-    @property
+    @cached_property
     def sizes(self) -> Floats:
         """Shares of the people, n_j / n."""
-        return np.asarray(self.people / self.people.sum())
+        return np.asarray(self.people / total(self.people))
+
+    def mix(self, weights: Floats) -> Floats:
+        """What a wrong mix of people adds, times D: nothing for the right one, the sizes."""
+        return np.asarray(total(weights**2 / self.people) - 1 / total(self.people))
+
+
+def total(each: Floats) -> Floats:
+    """Sum over the groups, or the values, of each row."""
+    return np.asarray(np.add.reduce(each, axis=-1, keepdims=True))
+
+
+def summed(weights: Floats, table: Floats) -> Floats:
+    """Σ_j ω_j t_j over the groups of each row."""
+    return np.asarray((weights[..., None, :] @ table)[..., 0, :])

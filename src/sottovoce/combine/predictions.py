@@ -6,13 +6,12 @@ how far they lie apart.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 
 from ..estimate import Floats
-from .groups import Groups
+from .groups import Groups, summed, total
 from .weights import pooled
 
 _SEEN = 2.0  # standard deviations from which on a single value's shift is taken for real
@@ -29,32 +28,33 @@ def _hybrid(groups: Groups) -> Floats:
     noise, sizes = groups.noise, groups.sizes
     own = groups.scatter / groups.people
     a = 1 / (noise + own)
-    gap = groups.values - a @ groups.values / a.sum()
-    q = float(a @ np.einsum("jk,jk->j", gap, gap))
-    between = max(0.0, (q - (a.size - 1)) / float(a.sum() - (a @ a) / a.sum()))
+    whole = total(a)
+    gap = groups.values - (summed(a, groups.values) / whole)[..., None, :]
+    q = total(a * np.einsum("...k,...k->...", gap, gap))
+    between = np.maximum(0.0, (q - (a.shape[-1] - 1)) / (whole - total(a * a) / whole))
     g = 1 / (own + between + noise)
     keep = (own + between) * g
-    return np.asarray(sizes * keep + float(sizes @ (1 - keep)) * g / g.sum())
+    return np.asarray(sizes * keep + total(sizes * (1 - keep)) * g / total(g))
 
 
 def _adaptive(groups: Groups) -> Floats:
     """Pooled, moved towards post-stratified by ω = max(0, 1 − max(d−3, 0)/(d−1) · Σv_Z / ΣZ²)."""
     weights, sizes = pooled(groups), groups.sizes
-    gap = (sizes - weights) @ groups.values
-    d = groups.values.shape[1]
-    extra = float(((sizes**2 - weights**2) @ groups.variance).sum())
-    extra -= groups.scatter * float((weights**2 / groups.people).sum() - 1 / groups.people.sum())
+    gap = summed(sizes - weights, groups.values)
+    d = gap.shape[-1]
+    extra = total(summed(sizes**2 - weights**2, groups.variance))
+    extra -= groups.scatter * groups.mix(weights)
     part = max(d - 3, 0) / (d - 1) if d > 1 else 0.0
-    squared = float(gap @ gap)
-    move = 1.0 if squared == 0 else max(0.0, 1 - part * max(extra, 0.0) / squared)
-    return np.asarray(weights + move * (sizes - weights))
+    squared, kept = total(gap**2), part * np.maximum(extra, 0.0)
+    move = 1 - np.divide(kept, squared, out=np.zeros_like(kept), where=squared > 0)
+    return np.asarray(weights + np.maximum(move, 0.0) * (sizes - weights))
 
 
 PREDICTIONS: dict[str, Callable[[Groups], Floats]] = {"hybrid": _hybrid, "adaptive": _adaptive}
 
 
-def noise_and_lean(groups: Groups, weights: Floats) -> Floats:
-    """Mean squared error of a prediction: its noise, and how far off it may lean.
+def squared_lean(groups: Groups, weights: Floats) -> Floats:
+    """How far off a prediction may lean, squared: what its mean squared error has beside noise.
 
     The shift Z = Σ (ω_j − n_j/n) ψ̂_j from the unbiased estimate has noise v, so that Z² − v is the
     squared lean, on average. For one value that is too noisy to go by, unless Z is beyond twice
@@ -62,9 +62,9 @@ def noise_and_lean(groups: Groups, weights: Floats) -> Floats:
     drawn together where little is seen of their difference, not where there is little of it. A
     bootstrap from the prediction cannot know that, and covers too seldom where groups differ.
     """
-    shift = weights - groups.sizes
-    moved, noise = (shift @ groups.values) ** 2, shift**2 @ groups.variance
-    doubt = math.sqrt(2 * float(noise @ noise)) / noise.size
-    whole = max(float((moved - noise).mean()) + doubt, 0.0)
-    alone = np.where(moved > _SEEN**2 * noise, moved - noise, 0.0)
-    return np.asarray(weights**2 @ groups.variance + np.maximum(alone, whole))
+    shift, noise = groups.sum(weights - groups.sizes)
+    moved = shift**2
+    lean = moved - noise
+    whole = np.maximum(total(lean) + np.sqrt(2 * total(noise**2)), 0.0) / noise.shape[-1]
+    alone = np.where(moved > _SEEN**2 * noise, lean, 0.0)
+    return np.asarray(np.maximum(alone, whole))

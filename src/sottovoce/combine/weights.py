@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
 from ..estimate import Floats
-from .groups import Groups
+from .groups import Groups, total
 
 
 def person_weights(noise: ArrayLike, people: ArrayLike, *, method: str) -> Floats:
@@ -47,6 +47,9 @@ def _optimised(v: Floats, n: Floats) -> Floats:
     """Solution 1. Sum and bounds hold by w = softmax(x); the objective is scaled to be near one."""
     from scipy.optimize import minimize
 
+    if v.ndim > 1:  # rows of groups
+        return np.array([_optimised(*row) for row in zip(v, n, strict=True)])
+
     def error(x: Floats) -> tuple[float, Floats]:
         w = np.exp(x - x.max())
         w /= w.sum()
@@ -62,7 +65,7 @@ def _optimised(v: Floats, n: Floats) -> Floats:
 
 
 def _normal(weights: Floats) -> Floats:
-    return np.asarray(weights / weights.sum())
+    return np.asarray(weights / total(weights))
 
 
 def pooled(groups: Groups) -> Floats:

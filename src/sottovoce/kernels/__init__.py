@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .bits import bernoulli, column_counts, place_truth, settle
     from .categorical import below, grr, histogram, histogram_by, narrow, positions
     from .grid import window_response
-    from .grouped import column_counts_by, row_sums, weighted_sum
+    from .grouped import column_counts_by, row_sums, stratified, weighted_sum
     from .hadamard import hadamard_response, walsh_hadamard
     from .hashing import hash_codes, hash_support
     from .mixture import expected_cells, expected_weights
@@ -39,6 +39,7 @@ _HOME = {
     "hash_support": "hashing",
     "resize_subsets": "subset",
     "row_sums": "grouped",
+    "stratified": "grouped",
     "weighted_sum": "grouped",
     "window_response": "grid",
     "table_response": "table",
@@ -67,6 +68,7 @@ __all__ = [
     "resize_subsets",
     "row_sums",
     "settle",
+    "stratified",
     "table_response",
     "walsh_hadamard",
     "weighted_sum",

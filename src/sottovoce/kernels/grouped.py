@@ -72,6 +72,33 @@ def weighted_sum(counts, weights):
 
 
 @njit(cache=True, nogil=True)
+def stratified(counts, laws, reports, weights, noise, drawn):
+    """Σ_h w_gh f_gh of each group's strata, and Σ_h w_gh² max(v_gh, c_gh / 2), a row per group.
+
+    f = (counts / reports − q) / gap,  c = noise (base + slope f),  v = c + drawn (f − f²), where
+    the groups take (q, gap, base, slope) from the laws in turn. Tables of f, c and v would outgrow
+    the cache.
+    """
+    wide_vectors()
+    groups, strata, size = counts.shape
+    mean, spread = np.zeros((groups, size)), np.zeros((groups, size))
+    for g in range(groups):
+        q, gap, base, slope = laws[g % len(laws)]
+        shift = q / gap
+        for h in range(strata):
+            row, scale = counts[g, h], 1 / (reports[g, h] * gap)
+            weight, square = weights[g, h], weights[g, h] ** 2
+            a, b = noise[g, h], drawn[g, h]
+            for k in range(size):
+                f = row[k] * scale - shift
+                c = a * (base + slope * f)
+                v = c + b * (f - f * f)
+                mean[g, k] += weight * f
+                spread[g, k] += square * max(v, c / 2)
+    return mean, spread
+
+
+@njit(cache=True, nogil=True)
 def _in_whole_words(rows):
     """The rows with zeros after them, so that each fills whole words."""
     n, width = rows.shape

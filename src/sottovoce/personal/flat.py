@@ -11,23 +11,27 @@ Python that runs once per level would take longer than to count a hundred thousa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..combine import Groups
 from ..estimate import Floats
 from ..mechanism import LinearMechanism, Mechanism, PureMechanism
-from .moments import AnyNoise, KnownMeans
 from .sampled import FEW_RATES, Sampled
-from .strata import Strata, each_variance
+from .strata import own_terms, seen_inverse
 
 Tables = Mapping[str, NDArray[np.int64]]
 
 
 def groups_of(levels: Sequence[Mechanism], tables: Tables) -> Groups | None:
-    """The levels as groups, or None where they must be estimated one by one."""
+    """The levels as groups, or None where they must be estimated one by one.
+
+    Levels without rates of their own may have tables with a row for each rate of what wraps them;
+    then there is a row of groups for each.
+    """
     if len(levels) < 2 or not tables["people"].all():
         return None
     pure = [level for level in levels if _is_pure(level)]
@@ -50,10 +54,14 @@ def _is_pure(mechanism: Mechanism) -> TypeGuard[PureMechanism]:
 
 
 def _of_pure(levels: Sequence[PureMechanism], tables: Tables) -> Groups:
-    counts = np.stack([tables[f"{k}/{level.table}"] for k, level in enumerate(levels)])
-    people = tables["people"].astype(float)
-    values, noise = _debiased(levels, counts, people[:, None])
-    return Groups.of(values, noise / people[:, None], people, people)
+    counts = np.stack([tables[f"{k}/{level.table}"] for k, level in enumerate(levels)], axis=-2)
+    people = tables["people"].reshape(-1, 1)
+    one = np.ones(people.shape)
+    values, variance = kernels.stratified(
+        counts.reshape(people.size, 1, -1), _laws(levels), people, one, one / people, 0 * one
+    )
+    shape, sizes = counts.shape, people.reshape(counts.shape[:-1]).astype(float)
+    return Groups(values.reshape(shape), variance.reshape(shape), sizes, sizes)
 
 
 def _of_sampled(levels: Sequence[Sampled], tables: Tables) -> Groups | None:
@@ -69,39 +77,16 @@ def _of_sampled(levels: Sequence[Sampled], tables: Tables) -> Groups | None:
     if not reported.all():  # there are gaps, or levels that nobody can speak for
         return None
     counts = np.stack([tables[f"{k}/in/{m.table}"] for k, m in enumerate(inner)])
-    means, noise = _debiased(inner, counts, reported[:, :, None])
-    flat = (len(levels) * many, means.shape[2])
-    answers = KnownMeans(means.reshape(flat))
-    strata = Strata(
-        rates=np.concatenate([level.grid for level in levels]),
-        people=asked.reshape(-1).astype(float),
-        answers=answers,
-        second=answers,
-        noise=AnyNoise(noise.reshape(flat), lambda h: np.diag(noise.reshape(flat)[h])),
-        inverse=np.where(reported > 1, 1 / np.maximum(reported - 1, 1), 1.0).reshape(-1),
-    )
-    variance = each_variance(strata).reshape(means.shape)
     people = asked.sum(axis=1).astype(float)
-    weights = asked / people[:, None]
-    return Groups.of(
-        np.einsum("lr,lrv->lv", weights, means),
-        np.einsum("lr,lrv->lv", weights**2, variance),
-        people,
-        reported.sum(axis=1).astype(float),
+    values, variance = kernels.stratified(
+        counts,
+        _laws(inner),
+        reported,
+        asked / people[:, None],
+        *own_terms(asked, seen_inverse(reported)),
     )
+    return Groups(values, variance, people, reported.sum(axis=1).astype(float))
 
 
-def _debiased(
-    mechanisms: Sequence[PureMechanism], counts: NDArray[np.int64], reports: NDArray[Any]
-) -> tuple[Floats, Floats]:
-    """Unbiased shares, and the noise of one report, at each level."""
-    shape = (len(mechanisms), *[1] * (counts.ndim - 1))
-    q, gap, base, slope = (
-        np.array(column).reshape(shape)
-        for column in zip(*(mechanism.rounded for mechanism in mechanisms), strict=True)
-    )
-    means = counts * (1 / (reports * gap))
-    means -= q / gap
-    noise = slope * means
-    noise += base
-    return means, noise
+def _laws(levels: Sequence[PureMechanism]) -> Floats:
+    return np.array([level.rounded for level in levels])

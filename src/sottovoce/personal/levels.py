@@ -9,12 +9,12 @@ Yang et al., "Fair and Differentially Private Distributed Frequency Estimation",
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
 from ..aggregate import Aggregate
-from ..combine import ALIASES, METHODS, combine, combine_groups, covariance_of
+from ..combine import ALIASES, METHODS, Groups, combine, combine_groups, covariance_of
 from ..domain import Domain, Label
 from ..errors import EstimateError, ParameterError
 from ..estimate import Estimate, Floats
@@ -26,7 +26,7 @@ from ..mechanism import (
     parts_may_be_useless,
     warn_if_useless,
 )
-from .flat import groups_of
+from .flat import Tables, groups_of
 from .menus import LevelReports
 from .wrapper import (
     asks_for,
@@ -96,15 +96,7 @@ class Levels(LevelReports):
         guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
         groups = None if inner else groups_of(self._bound, aggregate.tables)
         if groups is not None:
-            found = combine_groups(
-                groups,
-                method=ALIASES.get(name, name),
-                covariance=partial(self._covariance, aggregate),
-                labels=self.domain.labels,
-                name=getattr(self.domain, "name", ""),
-                shares=True,
-                guarantee=guarantee,
-            )
+            found = self._combined(groups, name, guarantee, partial(self._covariance, aggregate))
         else:
             parts = self.estimates(aggregate, inner=inner)
             if not parts:
@@ -112,6 +104,29 @@ class Levels(LevelReports):
             found = promising(combine(parts, method=ALIASES.get(name, name)), guarantee)
         warn_if_useless(found, span_of(self.domain))
         return found
+
+    def _estimate_rows(self, tables: Tables, method: str | None) -> Estimate | None:
+        groups = groups_of(self._bound, tables)
+        if groups is None:
+            return None
+        return self._combined(groups, self.chosen(method), self.guarantee, None)
+
+    def _combined(
+        self,
+        groups: Groups,
+        method: str,
+        guarantee: Guarantee,
+        covariance: Callable[[Floats], Floats] | None,
+    ) -> Estimate:
+        return combine_groups(
+            groups,
+            method=ALIASES.get(method, method),
+            covariance=covariance,
+            labels=self.domain.labels,
+            name=getattr(self.domain, "name", ""),
+            shares=True,
+            guarantee=guarantee,
+        )
 
     def _covariance(self, aggregate: Aggregate, weights: Floats) -> Floats:
         return covariance_of(list(self.estimates(aggregate).values()), weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,13 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from ..aggregate import Aggregate
 from ..domain import Domain
 from ..encoding import Coded
-from ..errors import ParameterError
+from ..errors import AlikeWarning, ParameterError
 from ..estimate import Estimate, Floats
 from ..mechanism import LinearMechanism, Mechanism, PureMechanism, parts_may_be_useless
 from ..mechanisms.numeric import NumericMechanism
 from ..ranges import Range
 from .moments import AnyNoise, CountedMeans, KnownMeans, Means, Noise, PureNoise
-from .strata import Strata, expected_inverse
+from .strata import Strata, expected_inverse, seen_inverse
+from .wrapper import Wrapper
 
 
 def of_reports(
@@ -30,8 +32,11 @@ def of_reports(
     """The strata as estimated, and an estimate that has labels, name and kind of the values."""
     asked, reported = aggregate.tables["asked"], aggregate.tables["reported"]
     spoken = np.flatnonzero(reported)
-    seen = np.where(reported > 1, 1 / np.maximum(reported - 1, 1), 1.0)
-    common: dict[str, Any] = {"rates": rates, "people": asked.astype(float), "inverse": seen}
+    common: dict[str, Any] = {
+        "rates": rates,
+        "people": asked.astype(float),
+        "inverse": seen_inverse(reported),
+    }
     if isinstance(inner, LinearMechanism):
         answers = _means(inner, aggregate.tables[f"in/{inner.table}"], reported, spoken)
         strata = Strata(answers=answers, second=answers, noise=_noise(inner, answers), **common)
@@ -45,13 +50,44 @@ def of_reports(
             guarantee=inner.guarantee,
         )
         return strata, template
-    found = {
-        h: _estimated(inner, part(aggregate, float(rates[h])), method) for h in spoken.tolist()
-    }
+
+    def own(h: int) -> Estimate:
+        return _estimated(inner, part(aggregate, float(rates[h])), method)
+
+    rows = _in_rows(inner, aggregate, method)
+    if rows is not None:
+        answers, noise = KnownMeans(rows.values), _told(rows.variance, reported, own)
+        return Strata(answers=answers, second=answers, noise=noise, **common), rows
+    found = {h: own(h) for h in spoken.tolist()}
     template = found[int(spoken[0])]
     return _of_estimates(
         found, reported, template, lowest(inner.domain, template.shares), common
     ), template
+
+
+def _in_rows(inner: Mechanism, aggregate: Aggregate, method: str | None) -> Estimate | None:
+    """What a menu of levels estimates at each rate, where it can do so for all rates at once."""
+    if not isinstance(inner, Wrapper):
+        return None
+    tables = {
+        name.removeprefix("in/"): table
+        for name, table in aggregate.tables.items()
+        if name.startswith("in/")
+    }
+    return inner._estimate_rows(tables, method)
+
+
+def _told(variance: Floats, reported: NDArray[np.int64], own: Callable[[int], Estimate]) -> Noise:
+    """The noise of one report, from the errors of each rate's estimate."""
+    noise = variance * reported[:, None]
+
+    def matrix(h: int) -> Floats:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AlikeWarning)  # given when the estimate was made
+            known = own(h).covariance
+        return np.diag(noise[h]) if known is None else known * reported[h]
+
+    return AnyNoise(noise, matrix)
 
 
 def _noise(inner: LinearMechanism, answers: Means) -> Noise:
@@ -92,22 +128,16 @@ def _of_estimates(
     common: Mapping[str, Any],
 ) -> Strata:
     shape = (reported.size, template.values.size)
-    means, second, noise = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    means, second, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     for h, estimate in found.items():
         means[h] = estimate.values - low
         varies = estimate.answer_variance
         second[h] = means[h] if varies is None else varies + means[h] ** 2
-        noise[h] = estimate.variance * reported[h]
-
-    def matrix(h: int) -> Floats:
-        own = found[h].covariance
-        return np.diag(noise[h]) if own is None else own * reported[h]
-
-    known = AnyNoise(noise, matrix)
+        variance[h] = estimate.variance
     return Strata(
         answers=KnownMeans(means),
         second=KnownMeans(second),
-        noise=known,
+        noise=_told(variance, reported, found.__getitem__),
         shares=template.shares,
         **common,
     )

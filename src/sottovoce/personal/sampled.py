@@ -283,7 +283,7 @@ def _combined(
         return np.asarray(sum(w * w * part for w, part in zip(weights, each, strict=True)))
 
     found = combine_groups(
-        Groups.of(
+        Groups(
             low + strata.means,
             each_variance(strata),
             strata.people,

@@ -109,6 +109,11 @@ def inverse_rates(rates: Floats) -> Floats:
     return np.divide(1.0, rates, out=np.zeros_like(rates), where=rates > 0)
 
 
+def seen_inverse(reported: NDArray[np.int64]) -> Floats:
+    """1 / (S_h − 1) as an estimate of e_h, and 1 for a single report."""
+    return np.asarray(1 / np.maximum(reported - 1, 1))
+
+
 def variance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
     """Variance of each value."""
     noise, drawn = variance_parts(strata, method, pure)
@@ -148,11 +153,14 @@ def with_least(noise: Floats, drawn: Floats) -> Floats:
 
 def each_variance(strata: Strata) -> Floats:
     """Estimated variance of each stratum's own estimate, one row per stratum."""
-    noise, drawn, _ = _terms(strata, "post-stratified")
-    scale = strata.people**2
-    return with_least(
-        strata.noise.table() * (noise / scale)[:, None], strata.own * (drawn / scale)[:, None]
-    )
+    noise, drawn = own_terms(strata.people, strata.inverse)
+    return with_least(strata.noise.table() * noise[:, None], strata.own * drawn[:, None])
+
+
+def own_terms(people: NDArray[Any], inverse: Floats) -> tuple[Floats, Floats]:
+    """How much C_h counts in the variance of a stratum's own estimate, and how much Σ_h."""
+    finite = people / np.maximum(people - 1, 1)
+    return inverse, np.maximum((inverse - 1 / people) * finite, 0.0)
 
 
 def covariance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
@@ -194,9 +202,8 @@ def _terms(s: Strata, method: str) -> tuple[Floats, Floats, str]:
     if method == "hajek" and s.rates.size > 1:
         noise = s.people * s.rates
         return noise, noise * (1 - s.rates), "about"
-    finite = s.people / np.maximum(s.people - 1, 1)
-    sampling = np.maximum((s.inverse - 1 / s.people) * finite, 0.0)
-    return s.people**2 * s.inverse, s.people**2 * sampling, "own"
+    noise, drawn = own_terms(s.people, s.inverse)
+    return s.people**2 * noise, s.people**2 * drawn, "own"
 
 
 #: Estimators that only scale and shift the number A of supporting reports.

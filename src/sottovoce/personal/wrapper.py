@@ -89,6 +89,15 @@ class Wrapper(Mechanism):
     def chosen_by(self, given: Any, coded: Coded) -> Coded:
         """What each answering person chose, checked, as positions in what may be chosen."""
 
+    def _estimate_rows(
+        self, tables: Mapping[str, NDArray[np.int64]], method: str | None
+    ) -> Estimate | None:
+        """The estimates of many aggregates at once, from tables with a row for each of them.
+
+        Values and variances have a row for each, too; None where they must be made one by one.
+        """
+        return None
+
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
