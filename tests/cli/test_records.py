@@ -114,13 +114,3 @@ def test_wrong_files_of_attributes(fails, table, text: str, says: str) -> None:
     Path("records.toml").write_text(text)
     assert says in fails("records", "randomise", "people.csv", *ASK, "--out", "r.svr")
     assert not Path("r.svr").exists()
-
-
-def test_wrong_tables(fails, table) -> None:
-    words = ("records", "randomise", "people.csv", *ASK, "--out", "r.svr")
-    table.drop(columns="age").to_csv("people.csv", index=False)
-    assert "needs the columns" in fails(*words)
-    table.assign(smokes="maybe").to_csv("people.csv", index=False)
-    assert "'smokes': the answer 'maybe'" in fails(*words)
-    table.assign(age="old").to_csv("people.csv", index=False)
-    assert "cannot be read" in fails(*words)

@@ -176,7 +176,7 @@ def _batches(
 ) -> Iterator[Reports]:
     """Reports of as many people as fit into memory at once; `people` counts them."""
     each = sum(column.nbytes for column in divided.layout)
-    for first, chunk in source.chunks(max(1, _MOST_BYTES // each), done):
+    for first, chunk in source.columns.chunks(max(1, _MOST_BYTES // each), done):
         try:
             batch = divided.randomise(chunk)
         except SottovoceError as error:

@@ -26,26 +26,8 @@ class Answers:
     @property
     def wanted(self) -> Wanted:
         """What the column must hold."""
-        return Wanted(self._kind)
-
-    @property
-    def _kind(self) -> Kind:
-        if self.domain.edges is not None:
-            return "numbers"
-        values = self.domain.values
-        if isinstance(values, range) or all(isinstance(value, int) for value in values):
-            return "whole numbers"
-        if all(isinstance(value, str) for value in values):
-            return "text"
-        raise AnswerError(
-            "the question's values mix text and whole numbers, which a file's column cannot; "
-            'write all of them as text in the study, such as "1"'
-        )
-
-    @property
-    def has_empty(self) -> bool:
-        """Whether the empty text is a value of its own, not a missing answer."""
-        return "" in self.domain.values
+        # The empty text may be a value of its own, not a missing answer.
+        return Wanted(kind_of(self.domain), empty_is_text="" in self.domain.values)
 
     def coded(self, chunk: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""
@@ -90,3 +72,19 @@ class Answers:
 
     def _place(self, row: int) -> str:
         return Columns(self.path, {}).place(self.column, row)
+
+
+def kind_of(domain: Domain) -> Kind:
+    """What a column of answers holds."""
+    if domain.edges is not None:
+        return "numbers"
+    values = domain.values
+    if isinstance(values, range) or all(isinstance(value, int) for value in values):
+        return "whole numbers"
+    if all(isinstance(value, str) for value in values):
+        return "text"
+    name = str(getattr(domain, "name", ""))
+    raise AnswerError(
+        f"the values of {name!r} mix text and whole numbers, which a file's column cannot; write "
+        'all of them as text in the TOML file, such as "1"'
+    )

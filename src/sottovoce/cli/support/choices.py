@@ -53,8 +53,8 @@ class Choice:
     def wanted(self) -> Wanted:
         """What the column must hold."""
         if self.what == "level":
-            return Wanted("text", "levels are", "--levels")
-        return Wanted("numbers", "rates are", "--rate")
+            return Wanted("text", "levels are", "choose one with --levels")
+        return Wanted("numbers", "rates are", "choose one with --rate")
 
     def codes(
         self, chunk: Any, first: int, present: NDArray[Any] | None, source: Columns

@@ -33,20 +33,25 @@ _NOT_ANSWERS = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a column must hold, why, and which option names it."""
+    """What a column must hold, why, and what to do where it is not there.
+
+    `empty_is_text` where an empty cell is an entry like others; `absent` are words that, in a
+    column of numbers, say that there is none.
+    """
 
     kind: Kind
     why: str = "the question asks for"
-    option: str = "--column"
+    remedy: str = "choose one with --column"
+    empty_is_text: bool = False
+    absent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Some columns of a file; `empty_is_text` where an empty cell is an entry like others."""
+    """Some columns of a file."""
 
     path: Path
     wanted: Mapping[str, Wanted]
-    empty_is_text: bool = False
 
     def chunks(self, rows: int, done: Done) -> Iterator[tuple[int, Any]]:
         """Tables of `rows` rows, each with the number of its first row, from 0.
@@ -84,7 +89,7 @@ class Columns:
         convert = arrow_csv.ConvertOptions(
             include_columns=list(self.wanted),
             column_types=types,  # never guessed: "007" stays "007"
-            null_values=[] if self.empty_is_text else [""],
+            null_values=[] if self._mixed else [""],
             strings_can_be_null=True,
         )
         parse = arrow_csv.ParseOptions(
@@ -104,9 +109,7 @@ class Columns:
         first = 0
         for batch in reader:
             arrays = [
-                batch.column(name)
-                if wanted.kind == "text"
-                else self._numbers(pa, batch.column(name), name, wanted, first)
+                self._converted(pa, batch.column(name), name, wanted, first)
                 for name, wanted in self._each
             ]
             yield pa.table(arrays, names=list(self.wanted))
@@ -116,6 +119,19 @@ class Columns:
     @property
     def _each(self) -> list[tuple[str, Wanted]]:
         return list(self.wanted.items())
+
+    @property
+    def _mixed(self) -> bool:
+        """Whether an empty cell is text in some column; the reader knows one rule for all."""
+        return any(wanted.empty_is_text for wanted in self.wanted.values())
+
+    def _converted(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
+        absent = wanted.absent
+        if self._mixed and not wanted.empty_is_text:
+            absent = ("", *absent)
+        if absent:
+            array = _without(pa, array, absent)
+        return array if wanted.kind == "text" else self._numbers(pa, array, name, wanted, first)
 
     def _numbers(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
         from pyarrow import compute
@@ -179,9 +195,19 @@ class Columns:
             sign = next((s for s in ";\t|" if len(names) == 1 and s in names[0]), None)
             raise AnswerError(
                 f"{str(self.path)!r} has no column {column!r}; it has {first_few(names, 20)}; "
-                f"choose one with {wanted.option}"
+                f"{wanted.remedy}"
                 + (f" (columns must be separated by commas, not {sign!r})" if sign else "")
             )
+
+
+def _without(pa: Any, array: Any, words: Sequence[str]) -> Any:
+    """The same cells, missing where they are one of these words."""
+    from pyarrow import compute
+
+    plain = array.cast(pa.string())
+    return compute.if_else(
+        compute.is_in(plain, pa.array(words)), pa.scalar(None, pa.string()), plain
+    )
 
 
 def names_in(path: Path) -> list[str]:

@@ -16,13 +16,15 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ...errors import FileError, MissingExtraError, SottovoceError, StudyError
+from ...errors import SottovoceError, StudyError
 from ...files import read_file
+from .answers import kind_of
+from .columns import Columns, Wanted
 
 if TYPE_CHECKING:
     from ...personal.records import Records
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
 _KEYS = {"title", "epsilon_average", "public", "floor", "attribute"}
 _ATTRIBUTE_KEYS = {"name", "values", "edges", "missing"}
 BUDGET = "epsilon_"
+_NO_BUDGET = ("NA", "null")  # beside an empty cell and NaN; among answers they may be values
 
 
 def load_records(path: Path) -> tuple[str, Records]:
@@ -102,47 +105,20 @@ class Table:
     budgets: bool
     column = "records"
 
-    def chunks(self, rows: int, done: Callable[[int], None]) -> Iterator[tuple[int, Any]]:
-        """(first row, part of the table), reporting how much of the file is read."""
-        try:
-            import pyarrow as pa
-        except ImportError as error:
-            raise MissingExtraError.of("pyarrow", "files", "reading tables") from error
-        whole = self._read(pa)
-        size = self.path.stat().st_size
-        for first in range(0, len(whole), rows):
-            part = whole.slice(first, rows)
-            yield first, part
-            done(size * (first + len(part)) // max(len(whole), 1))
-
-    def _read(self, pa: Any) -> Any:
-        names = self.records.names + [BUDGET + n for n in self.records.names if self.budgets]
-        types = {a.name: self._type(pa, a) for a in self.records.schema}
-        types |= {BUDGET + n: pa.float64() for n in self.records.names if self.budgets}
-        try:
-            if self.path.suffix.lower() == ".parquet":
-                from pyarrow import parquet
-
-                return parquet.read_table(self.path, columns=names)
-            from pyarrow import csv
-
-            convert = csv.ConvertOptions(
-                include_columns=names,
-                column_types=types,
-                null_values=["", "NA", "NaN", "nan", "null"],
-                strings_can_be_null=True,
+    @property
+    def columns(self) -> Columns:
+        """The file's columns that are needed: answers, and budgets where they are read."""
+        wanted = {
+            attribute.name: Wanted(
+                kind_of(attribute),
+                "its values are",
+                "every attribute needs a column of its name",
+                empty_is_text="" in attribute.values,
             )
-            return csv.read_csv(self.path, convert_options=convert)
-        except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
-            budgets = f", and budgets in {BUDGET}NAME" if self.budgets else ""
-            raise FileError(
-                f"{str(self.path)!r} cannot be read: {error}; it needs the columns "
-                f"{self.records.names}{budgets}"
-            ) from error
-
-    @staticmethod
-    def _type(pa: Any, attribute: Any) -> Any:
-        if attribute.edges is not None:
-            return pa.float64()
-        plain = all(isinstance(value, int) for value in attribute.values)
-        return pa.int64() if plain else pa.string()
+            for attribute in self.records.schema
+        }
+        if self.budgets:
+            remedy = f"with --allocation columns every attribute needs its budgets in {BUDGET}NAME"
+            budget = Wanted("numbers", "budgets are", remedy, absent=_NO_BUDGET)
+            wanted |= {BUDGET + name: budget for name in self.records.names}
+        return Columns(self.path, wanted)

@@ -84,7 +84,7 @@ class Source:
         """The file's columns that are needed."""
         chosen = {choice.column: choice.wanted for choice in self.choices if choice.column}
         wanted = {self.answers.column: self.answers.wanted, **chosen}
-        return Columns(self.answers.path, wanted, self.answers.has_empty)
+        return Columns(self.answers.path, wanted)
 
     @property
     def words(self) -> dict[str, str]:
