@@ -116,3 +116,54 @@ def test_a_cut_file_is_the_inputs_fault(fails, folder) -> None:
     said = fails(*WORDS[:2], "people.csv.gz", *WORDS[3:])
     assert "cannot read 'people.csv.gz'" in said
     assert not Path("r.svr").exists()
+
+
+OTHER = "under 'Another title' too: for these people the promises of all these studies add up"
+STUDY = """\
+format = 1
+title = "Smoking alone"
+
+[[question]]
+name = "smokes"
+values = ["yes", "no"]
+mechanism = "grr"
+epsilon = 1.0
+"""
+
+
+def notes(run, *words: str) -> str:
+    return " ".join(json.loads(run(*words, "--json").stdout)["notes"])
+
+
+def test_releases_under_another_file_of_records_are_said(run, table) -> None:
+    assert notes(run, *WORDS) == ""
+    Path("records.toml").write_text(RECORDS.replace("Health and habits", "Another title"))
+    said = notes(run, *WORDS, "--force")
+    assert "Columns of this table were randomised under 'Health and habits' too" in said
+    Path("records.toml").write_text(RECORDS)
+    assert OTHER in " ".join(run(*WORDS, "--force").stdout.split())
+    alone = RECORDS[: RECORDS.index("[[")] + '[[attribute]]\nname = "id"\nvalues = 9\n'
+    Path("records.toml").write_text(alone.replace("Health", "Only"))
+    table.assign(id=1).to_csv("people.csv", index=False)
+    assert notes(run, *WORDS, "--force") == ""  # other columns, and another file
+
+
+def test_releases_of_a_column_alone_and_in_records_are_said(run, table) -> None:
+    Path("study.toml").write_text(STUDY)
+    alone = ("randomise", "people.csv", "--study", "study.toml", "--out", "s.svr")
+    assert notes(run, *alone) == ""
+    assert "under 'Smoking alone' too" in notes(run, *WORDS)
+    said = notes(run, *alone)
+    assert "The same column was randomised under 'Health and habits' too" in said
+    Path("study.toml").write_text(STUDY.replace('"smokes"', '"age"').replace('["yes", "no"]', "99"))
+    assert "'Health and habits' too" in notes(run, *alone[:-1], "t.svr")
+    assert "Smoking alone" not in notes(run, *alone[:-1], "t.svr")
+
+
+def test_receipts_without_columns_are_read(run, table) -> None:
+    run(*WORDS)
+    (path,) = Path("receipts").glob("*/receipt.json")
+    about = json.loads(path.read_text())
+    assert about.pop("columns") == ["smokes", "age", "sport"]
+    path.write_text(json.dumps(about))
+    assert "the very same reports" in notes(run, *WORDS)

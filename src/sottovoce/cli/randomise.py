@@ -12,6 +12,7 @@ from ..errors import ParameterError
 from .support.answers import Answers
 from .support.choices import choices_of
 from .support.designs import words
+from .support.notes import changed, notes_of, total_of
 from .support.options import (
     PATH,
     check_output,
@@ -115,7 +116,7 @@ def randomise(
         fresh = again or not receipt.releases
         if fresh:
             if others and not again:
-                raise _changed(answers, column, others)
+                raise changed(f"{str(answers)!r}, column {column!r},", others)
             check_output(out, answers, study_path, force=force)
             receipt = draw(mechanism, source, given, drawer, receipt, out)
             promised = _promised(mechanism, receipt, others)
@@ -124,10 +125,10 @@ def randomise(
         elif receipt.latest.choices != source.words:
             raise _other_choices(answers, column, receipt, source)
         receipt = give(mechanism, drawer, receipt, out, force=force or fresh)
-        elsewhere = drawer.elsewhere()
-    total = _total(receipt, others)
+        elsewhere = drawer.elsewhere([column])
+    total = total_of(receipt, others)
     guarantee = _promised(mechanism, receipt, others)
-    notes = _notes(receipt, others, elsewhere, fresh)
+    notes = notes_of(receipt, others, elsewhere, fresh, "The same column was")
     latest = receipt.latest
     if as_json:
         print_json(
@@ -215,18 +216,13 @@ def _begun(drawer: Drawer, title: str, mechanism: Mechanism, given: Input, colum
     return replace(receipt, inputs=tuple(dict.fromkeys((*receipt.inputs, given.path))))
 
 
-def _total(receipt: Receipt, others: list[Receipt]) -> int:
-    """How often someone who is in all of these files was released."""
-    return len(receipt.releases) + sum(len(other.releases) for other in others)
-
-
 def _promised(mechanism: Mechanism, receipt: Receipt, others: list[Receipt]) -> Guarantee:
     """What holds for someone in all these releases, whose level may have changed between them."""
     from ..personal.choices import guarantee_of
 
     same = not others and all(r.choices == receipt.latest.choices for r in receipt.releases)
     once = mechanism.guarantee if same else guarantee_of(mechanism)
-    return once.times(_total(receipt, others))
+    return once.times(total_of(receipt, others))
 
 
 def _other_choices(path: Path, column: str, receipt: Receipt, source: Source) -> ParameterError:
@@ -238,46 +234,3 @@ def _other_choices(path: Path, column: str, receipt: Receipt, source: Source) ->
         "guarantee would be weaker; give the same --levels and --rate as then, or say --again to "
         "release everyone once more"
     )
-
-
-def _changed(path: Path, column: str, others: list[Receipt]) -> ParameterError:
-    last = max(other.latest.time for other in others)
-    return ParameterError(
-        f"{str(path)!r}, column {column!r}, was randomised under this study on {last} and has "
-        "changed since; whoever is in both versions would be released twice, and their guarantee "
-        "would be weaker; put only new people into a file of its own, or say --again to release "
-        "everyone in it once more"
-    )
-
-
-def _notes(
-    receipt: Receipt, others: list[Receipt], elsewhere: list[Receipt], fresh: bool
-) -> list[str]:
-    notes = []
-    if not fresh:
-        notes.append(
-            "These answers were randomised before: the very same reports were given again, no new "
-            "noise was drawn, and the guarantee is unchanged."
-        )
-    elif len(receipt.releases) > 1:
-        notes.append(
-            f"This is release {len(receipt.releases)} of the same answers: whoever sees all of "
-            "them learns more than from one."
-        )
-    if any(release.choices != receipt.latest.choices for release in receipt.releases):
-        notes.append(
-            "Levels or rates were others in an earlier release: the guarantee below holds whatever "
-            "levels people had."
-        )
-    if others:
-        notes.append(
-            "The file held other answers before: the guarantee below is that of people who are in "
-            "every version; new people have a stronger one."
-        )
-    if elsewhere:
-        titles = ", ".join(sorted({repr(found.study) for found in elsewhere}))
-        notes.append(
-            f"The same column was randomised under {titles} too: for these people the promises of "
-            "all these studies add up."
-        )
-    return notes

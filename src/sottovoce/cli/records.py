@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..errors import ParameterError, SottovoceError
-from .randomise import _changed, _total
 from .support.counting import counted
 from .support.found import show_found
+from .support.notes import changed, notes_of, total_of
 from .support.options import (
     PATH,
     allow_equal_option,
@@ -21,7 +21,7 @@ from .support.options import (
     force_option,
     json_option,
 )
-from .support.receipts import Drawer, Receipt, folder_of
+from .support.receipts import RECORDS, Drawer, Receipt, folder_of
 from .support.records import Divided, Table, load_records
 from .support.release import Input, Made, give, released
 from .support.screen import (
@@ -108,7 +108,7 @@ def randomise_records(
     divided = Divided(about, allocation)
     check_output(out, table, schema, force=True)
     given = Input.of(table)
-    drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, source.column)
+    drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, RECORDS)
     with drawer.open():
         receipt = drawer.receipt() or Receipt(
             study=title,
@@ -116,11 +116,12 @@ def randomise_records(
             mechanism=about.id,
             mechanism_digest=about.digest.hex(),
             input_digest=given.digest,
-            column=source.column,
+            column=RECORDS,
             inputs=(),
             rows=0,
         )
-        receipt = replace(receipt, inputs=tuple(dict.fromkeys((*receipt.inputs, given.path))))
+        paths = tuple(dict.fromkeys((*receipt.inputs, given.path)))
+        receipt = replace(receipt, inputs=paths, columns=tuple(about.names))
         others = drawer.others(receipt.inputs)
         fresh = again or not receipt.releases
         if not fresh and receipt.question != allocation:
@@ -129,7 +130,7 @@ def randomise_records(
                 "division is a second release, so say --again if that is what you want"
             )
         if fresh and others and not again:
-            raise _changed(table, source.column, others)
+            raise changed(repr(str(table)), others)
         if fresh:
             check_output(out, table, schema, force=force)
             people: list[int] = []
@@ -137,12 +138,14 @@ def randomise_records(
             receipt = released(
                 batches, lambda: Made(sum(people), sum(people)), given, drawer, receipt, out
             )
-            promised = about.guarantee.times(_total(receipt, others))
+            promised = about.guarantee.times(total_of(receipt, others))
             receipt = replace(receipt, question=allocation, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
         receipt = give(cast("Any", about), drawer, receipt, out, force=force or fresh)
-    releases = _total(receipt, others)
+        elsewhere = drawer.elsewhere(about.names)
+    releases = total_of(receipt, others)
     guarantee = about.guarantee.times(releases)
+    notes = notes_of(receipt, others, elsewhere, fresh, "Columns of this table were")
     if as_json:
         print_json(
             {
@@ -155,13 +158,14 @@ def randomise_records(
                 "releases": releases,
                 "receipt": str(drawer.receipt_path),
                 "guarantee": guarantee.as_dict(),
+                "notes": notes,
             }
         )
         return
     screen = console()
     screen.print(heading(f"{title}: {plural(receipt.latest.reports, 'record')} in {out}"))
-    if not fresh:
-        screen.print("These answers were randomised before: the same reports were given again.")
+    for note in notes:
+        screen.print(f"\n{note}", style="yellow")
     screen.print()
     show_guarantee(screen, guarantee, "What is promised to someone who reports every attribute")
     screen.print(

@@ -25,7 +25,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -36,6 +36,7 @@ from ...files import opened, read_file, whole_file
 from .screen import progress
 
 FORMAT = 1
+RECORDS = "records"  # stands for the column where whole records were randomised
 _NAME = "receipt.json"
 _DIGITS = 16  # of each digest in a folder's name; the receipt holds all of them
 _BLOCK_BYTES = 1 << 20
@@ -59,7 +60,10 @@ class Release:
 
 @dataclass(frozen=True)
 class Receipt:
-    """What was randomised under which question, from which files, and every release of it."""
+    """What was randomised under which question, from which files, and every release of it.
+
+    `columns` are those of the attributes where whole records were randomised.
+    """
 
     study: str
     question: str
@@ -71,12 +75,18 @@ class Receipt:
     rows: int
     releases: tuple[Release, ...] = ()
     guarantee: dict[str, Any] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
     format: int = FORMAT
 
     @property
     def latest(self) -> Release:
         """The last release."""
         return self.releases[-1]
+
+    @property
+    def released(self) -> set[str]:
+        """The columns of the file that were randomised."""
+        return set(self.columns) or {self.column}
 
     @classmethod
     def read(cls, path: Path) -> Receipt | None:
@@ -88,6 +98,7 @@ class Receipt:
             if about["format"] != FORMAT:
                 raise ValueError(f"format {about['format']}, this release reads {FORMAT}")
             about["inputs"] = tuple(about["inputs"])
+            about["columns"] = tuple(about.get("columns", ()))
             about["releases"] = tuple(Release(**release) for release in about["releases"])
             receipt = cls(**about)
             if not receipt.releases:
@@ -119,11 +130,15 @@ class Drawer:
     """The folder of one column under one question, locked while it is used."""
 
     def __init__(self, root: Path, mechanism_digest: str, input_digest: str, column: str) -> None:
-        both = hashlib.sha256(f"{input_digest}\n{column}".encode()).hexdigest()
         self._root = root
-        self._about = mechanism_digest[:_DIGITS], both[:_DIGITS]
+        self._question = mechanism_digest[:_DIGITS]
         self._identity = (mechanism_digest, input_digest, column)
-        self.folder = root / "-".join(self._about)
+        self.folder = root / f"{self._question}-{self._content(column)}"
+
+    def _content(self, column: str) -> str:
+        """The part of a folder's name that says what was randomised."""
+        both = f"{self._identity[1]}\n{column}".encode()
+        return hashlib.sha256(both).hexdigest()[:_DIGITS]
 
     @contextmanager
     def open(self) -> Iterator[Drawer]:
@@ -176,17 +191,23 @@ class Drawer:
         column = self._identity[2]
         return [
             found
-            for found in self._read(f"{self._about[0]}-*")
+            for found in self._read(lambda name: name.startswith(f"{self._question}-"))
             if found.column == column and set(found.inputs) & set(paths)
         ]
 
-    def elsewhere(self) -> list[Receipt]:
-        """Receipts of the same content under another question or study."""
-        return self._read(f"*-{self._about[1]}")
+    def elsewhere(self, columns: Iterable[str]) -> list[Receipt]:
+        """Receipts of some of these columns, of the same content, under another question or study.
 
-    def _read(self, pattern: str) -> list[Receipt]:
-        folders = sorted(path for path in self._root.glob(pattern) if path != self.folder)
-        found = (Receipt.read(folder / _NAME) for folder in folders)
+        A column may have been randomised on its own, or as an attribute of records.
+        """
+        wanted = set(columns)
+        ends = tuple(f"-{self._content(column)}" for column in (*wanted, RECORDS))
+        found = self._read(lambda name: name.endswith(ends))
+        return [receipt for receipt in found if receipt.released & wanted]
+
+    def _read(self, chosen: Callable[[str], bool]) -> list[Receipt]:
+        folders = sorted(path for path in self._root.iterdir() if chosen(path.name))
+        found = (Receipt.read(folder / _NAME) for folder in folders if folder != self.folder)
         return [receipt for receipt in found if receipt is not None]
 
     def kept(self, number: int, form: str) -> Path:

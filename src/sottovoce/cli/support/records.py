@@ -103,7 +103,6 @@ class Table:
     path: Path
     records: Records
     budgets: bool
-    column = "records"
 
     @property
     def columns(self) -> Columns:
