@@ -66,6 +66,17 @@ def test_the_same_reports_in_another_form_are_recognised(reports, run, fails):
     assert "hold the same" in fails("aggregate", "a.sva", "copy.sva", *end)
 
 
+def test_reports_and_their_counts_are_not_counted_together(reports, run, fails, json_of):
+    run("aggregate", "a.svr", "--out", "a.sva", *USUAL)
+    twice = "the reports in 'a.svr' come to the counts in 'a.sva'"
+    assert twice in fails("estimate", "a.svr", "a.sva", *USUAL)
+    assert twice in fails("aggregate", "a.sva", "b.parquet", "a.svr", "--out", "x.sva", *USUAL)
+    assert not Path("x.sva").exists()
+    both = json_of("estimate", "a.svr", "a.sva", "--allow-equal", *USUAL)
+    assert both["reports"] == 2 * json_of("estimate", "a.sva", *USUAL)["reports"]
+    run("estimate", "a.sva", "b.parquet", *USUAL)
+
+
 def test_outputs_that_are_refused(reports, fails):
     a = reports[0]
     assert "one of the inputs" in fails("aggregate", a, "--out", a, "--force", *USUAL)

@@ -1,11 +1,13 @@
-"""Files of reports and of counts, merged into one aggregate."""
+"""Files of reports and of counts, merged into one aggregate; nobody is counted twice unnoticed."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from ...errors import MergeError
 from ...files import opened
@@ -15,58 +17,100 @@ if TYPE_CHECKING:
     from ...aggregate import Aggregate
     from ...mechanism import Mechanism
 
-_COUNTS = b"SVAG"
+_COUNTS, _COUNTS_OF_RECORDS = b"SVAG", b"SVPT"
+
+
+@dataclass(frozen=True)
+class _Print:
+    """What a file is known by: a digest of what it holds, and one of what it comes to."""
+
+    path: Path
+    counts: bool
+    content: bytes
+    sum: bytes
+
+    def refuse(self, other: _Print) -> None:
+        """Raise where both files seem to have the same people."""
+        if self.content == other.content:
+            raise MergeError(
+                f"{str(self.path)!r} and {str(other.path)!r} hold the same, and counting it twice "
+                "would be wrong; leave one out (small files may be equal by chance: then add "
+                "--allow-equal)"
+            )
+        # Two files of different reports may well come to the same counts.
+        if self.sum == other.sum and self.counts != other.counts:
+            reports, counts = (other, self) if self.counts else (self, other)
+            raise MergeError(
+                f"the reports in {str(reports.path)!r} come to the counts in "
+                f"{str(counts.path)!r}, and counting the same people twice would be wrong; leave "
+                "one out (few reports may come to equal counts by chance: then add --allow-equal)"
+            )
 
 
 def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -> Aggregate:
-    """What all files come to; a file given twice is refused."""
+    """What all files come to; a file given twice is refused, also as reports and as counts."""
     _refuse_twice(paths)
     total: Aggregate | None = None
-    seen: dict[bytes, Path] = {}
+    prints: list[_Print] = []
     with progress("counting", sum(_size(path) for path in paths)) as done:
         before = 0
         for path in paths:
-            digest = hashlib.sha256()
-            for part, read in _parts(path, mechanism, digest.update):
-                total = part if total is None else total + part
-                done(before + read)
+            counts = _start(path) in (_COUNTS, _COUNTS_OF_RECORDS)
+            own, content = (
+                _loaded(path, mechanism)
+                if counts
+                else _counted(path, mechanism, partial(_told, done, before))
+            )
             before += _size(path)
-            twin = seen.setdefault(digest.digest(), path)
-            if twin is not path and not allow_equal:
-                raise MergeError(
-                    f"{str(twin)!r} and {str(path)!r} hold the same, and counting it twice would "
-                    "be wrong; leave one out (small files may be equal by chance: then add "
-                    "--allow-equal)"
-                )
+            done(before)
+            mine = _Print(path, counts, content, hashlib.sha256(own.to_bytes()).digest())
+            for other in () if allow_equal else prints:
+                other.refuse(mine)
+            prints.append(mine)
+            total = own if total is None else total + own
     if total is None:
         raise MergeError("there are no files to count; give at least one")
     return total
 
 
-def _parts(
-    path: Path, mechanism: Mechanism, digest: Callable[[bytes], None]
-) -> Iterator[tuple[Aggregate, int]]:
-    """Counts of a file's parts, each with the number of bytes read so far."""
+def _told(done: Callable[[int], None], before: int, read: int) -> None:
+    done(before + read)
+
+
+def _loaded(path: Path, mechanism: Mechanism) -> tuple[Aggregate, bytes]:
+    """Counts that were stored, and a digest of them."""
     from ...aggregate import Aggregate
+    from ...personal.patterns import Patterns
+    from ...randomness import refuse_seeded
+
+    kind = Patterns if _start(path) == _COUNTS_OF_RECORDS else Aggregate
+    counts = kind.load(path, expect=mechanism)
+    if counts.seeded:
+        refuse_seeded("these are")
+    return cast("Aggregate", counts), hashlib.sha256(counts.to_bytes()).digest()
+
+
+def _counted(
+    path: Path, mechanism: Mechanism, done: Callable[[int], None]
+) -> tuple[Aggregate, bytes]:
+    """The counts of a file's reports, and a digest of them."""
     from ...report import read_batches
 
-    with opened(path) as stream:
-        start = stream.read(4)
-    if start == _COUNTS:
-        counts = Aggregate.load(path, expect=mechanism)
-        mechanism.accept(counts, Aggregate)
-        digest(counts.to_bytes())
-        yield counts, 0
-        return
     read = 0
+    total: Aggregate | None = None
+    # By column, so that the same reports are known again in other batches or another form.
     columns = {column.name: hashlib.sha256() for column in mechanism.layout}
     for batch in read_batches(path, expect=mechanism):
-        # By column, so that the same reports are known again in other batches or another form.
         for name, column in batch.columns.items():
             columns[name].update(column.tobytes())
+        part = mechanism.aggregate(batch)
+        total = part if total is None else total + part
         read += batch.nbytes
-        yield mechanism.aggregate(batch), read
-    digest(b"".join(column.digest() for column in columns.values()))
+        done(read)
+    if total is None:
+        raise MergeError(f"{str(path)!r} holds no reports; leave it out")
+    digests = b"".join(column.digest() for column in columns.values())
+    return total, hashlib.sha256(digests).digest()
 
 
 def _refuse_twice(paths: Sequence[Path]) -> None:
@@ -77,6 +121,11 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
             raise MergeError(
                 f"{str(path)!r} was given twice and would be counted twice; leave one out"
             )
+
+
+def _start(path: Path) -> bytes:
+    with opened(path) as stream:
+        return stream.read(4)
 
 
 def _size(path: Path) -> int:
