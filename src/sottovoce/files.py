@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,11 +20,11 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     The bytes go to a temporary file in the same folder, which replaces `path` at the end; after
     an error (a full disk, a bug, Ctrl-C) `path` is as it was and the temporary file is gone.
     """
-    target = Path(path)
+    target = target_of(path)
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
-        raise FileError(f"cannot write {str(target)!r}: {_reason(error)}") from error
+        raise FileError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -35,9 +36,26 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         Path(name).unlink(missing_ok=True)
         if isinstance(error, OSError) and not isinstance(error, FileError):
             raise FileError(
-                f"could not write {str(target)!r}: {_reason(error)}; nothing was left behind"
+                f"could not write {os.fspath(path)!r}: {_reason(error)}; nothing was left behind"
             ) from error
         raise
+
+
+def target_of(path: str | os.PathLike[str]) -> Path:
+    """Where what is written to `path` goes: a link's target, never the link itself.
+
+    What exists and is no plain file is refused: a new file under the name of a device, a pipe or a
+    socket would take its place.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        kind = target.lstat().st_mode
+    except OSError:
+        return target  # not there; if it cannot be made, writing says why
+    if not stat.S_ISREG(kind):
+        what = "a folder" if stat.S_ISDIR(kind) else "not a plain file"
+        raise FileError(f"{os.fspath(path)!r} is {what}; name a file to write to")
+    return target
 
 
 def read_file(path: str | os.PathLike[str]) -> bytes:

@@ -35,6 +35,27 @@ class TestWholeFile:
         assert target.read_bytes() == b"one"
         assert names(tmp_path) == ["a"]
 
+    def test_a_link_stays_and_its_target_is_written(self, tmp_path: Path) -> None:
+        (tmp_path / "data").mkdir()
+        (tmp_path / "a").symlink_to("data/b")
+        for text in (b"one", b"two"):  # the target is not there, then it is
+            with whole_file(tmp_path / "a") as stream:
+                stream.write(text)
+            assert (tmp_path / "a").is_symlink()
+            assert (tmp_path / "data" / "b").read_bytes() == text
+        assert names(tmp_path / "data") == ["b"]
+
+    def test_what_is_no_plain_file_stays(self, tmp_path: Path) -> None:
+        pipe, loop = tmp_path / "pipe", tmp_path / "loop"
+        os.mkfifo(pipe)
+        loop.symlink_to("loop")
+        (tmp_path / "to-pipe").symlink_to("pipe")
+        for name in ("pipe", "to-pipe", "loop"):
+            with pytest.raises(FileError, match="is not a plain file"), whole_file(tmp_path / name):
+                pass
+        assert stat.S_ISFIFO(pipe.lstat().st_mode)
+        assert names(tmp_path) == ["loop", "pipe", "to-pipe"]
+
     @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit, FileError])
     def test_an_error_leaves_everything_as_it_was(self, tmp_path: Path, error) -> None:
         target = tmp_path / "a"
@@ -87,7 +108,7 @@ class TestWholeFile:
 
     def test_a_folder_cannot_be_overwritten(self, tmp_path: Path) -> None:
         (tmp_path / "a").mkdir()
-        with pytest.raises(FileError, match="directory"), whole_file(tmp_path / "a"):
+        with pytest.raises(FileError, match="folder"), whole_file(tmp_path / "a"):
             pass
         assert names(tmp_path) == ["a"]
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ...errors import FileError
+from ...files import target_of
 
 if TYPE_CHECKING:
     from ...mechanism import Mechanism
@@ -66,8 +67,7 @@ def load(study_path: Path, question: str | None) -> tuple[Study, Mechanism]:
 
 def check_output(path: Path, *inputs: Path, force: bool) -> None:
     """Refuse an output that cannot be written, is an input, or exists, before any work."""
-    if path.is_dir():
-        raise FileError(f"{str(path)!r} is a folder; name a file to write to")
+    target_of(path)
     if not path.parent.is_dir():
         raise FileError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"

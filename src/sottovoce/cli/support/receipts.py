@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FileError
-from ...files import opened, read_file, whole_file
+from ...files import opened, read_file, target_of, whole_file
 from .screen import progress
 
 FORMAT = 1
@@ -280,15 +280,16 @@ def sha256(path: Path, done: Callable[[int], None] = lambda n: None) -> str:
 
 def place(kept: Path, out: Path) -> None:
     """Let kept reports appear as the output, whole: the same file where that is possible."""
-    temporary = out.parent / f".{out.name}.{secrets.token_hex(8)}"
+    target = target_of(out)
+    temporary = target.parent / f".{target.name}.{secrets.token_hex(8)}"
     try:
         os.link(kept, temporary)
     except OSError:  # another file system, or one without links
-        with whole_file(out) as target, opened(kept) as source:
-            shutil.copyfileobj(source, target, _BLOCK_BYTES)
+        with whole_file(target) as copy, opened(kept) as source:
+            shutil.copyfileobj(source, copy, _BLOCK_BYTES)
         return
     try:
-        temporary.replace(out)
+        temporary.replace(target)
     except OSError as error:
         raise FileError(f"cannot write {str(out)!r}: {error.strerror}") from error
     finally:

@@ -1,0 +1,65 @@
+"""Outputs: --force replaces plain files, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from .test_records import ASK, RECORDS
+
+NEW = ("--title", "T", "--question", "q", "--values", "a,b", "--epsilon", "1")
+USUAL = ("--study", "study.toml")
+
+
+@pytest.fixture
+def commands(folder, randomised) -> dict[str, tuple[str, ...]]:
+    """Commands that write a file; its name comes last."""
+    randomised()
+    Path("records.toml").write_text(RECORDS)
+    Path("people.csv").write_text("smokes,age,sport\n" + "yes,40,1\nno,50,\n" * 50)
+    return {
+        "study": ("study", "new", *NEW, "--force"),
+        "randomise": ("randomise", "answers.csv", *USUAL, "--force", "--out"),
+        "again": ("randomise", "answers.csv", *USUAL, "--force", "--again", "--out"),
+        "aggregate": ("aggregate", "reports.svr", *USUAL, "--force", "--out"),
+        "estimate": ("estimate", "reports.svr", *USUAL, "--force", "--plot"),
+        "plan": ("plan", "--values", "4", "--people", "99", "--epsilon", "1", "--force", "--plot"),
+        "records": ("records", "randomise", "people.csv", *ASK, "--force", "--out"),
+    }
+
+
+def ending(command: str) -> str:
+    return ".png" if command in ("estimate", "plan") else ".svr"
+
+
+def test_pipes_and_devices_stay_what_they_are(commands, fails) -> None:
+    for name, words in commands.items():
+        pipe = Path(f"{name}-pipe{ending(name)}")
+        os.mkfifo(pipe)
+        assert f"{str(pipe)!r} is not a plain file; name a file" in fails(*words, str(pipe))
+        assert stat.S_ISFIFO(pipe.lstat().st_mode)
+        link = Path(f"{name}-link{ending(name)}")
+        link.symlink_to(pipe)
+        assert "is not a plain file" in fails(*words, str(link))
+        assert link.is_symlink()
+
+
+def test_links_stay_links_and_their_targets_are_replaced(commands, run) -> None:
+    for name, words in commands.items():
+        link, target = Path(f"{name}-link{ending(name)}"), Path(f"{name}-target")
+        target.write_bytes(b"old")
+        link.symlink_to(target)
+        run(*words, str(link))
+        assert link.is_symlink(), name
+        assert target.read_bytes() != b"old", name
+
+
+def test_a_link_to_what_is_there_needs_force(commands, fails) -> None:
+    Path("target.svr").write_bytes(b"old")
+    Path("link.svr").symlink_to("target.svr")
+    words = [word for word in commands["randomise"] if word != "--force"]
+    assert "exists already" in fails(*words, "link.svr")
+    assert Path("target.svr").read_bytes() == b"old"
