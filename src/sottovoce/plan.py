@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from .domain import Domain
 from .errors import ParameterError
 from .guarantee import checked_epsilon
 from .mechanism import Design, Requirement
 from .mechanisms import designs as local_designs
 from .personal import designs as personal_designs
 from .personal import record_designs
+from .ranges import Range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +28,7 @@ ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
     personal_designs.designs,
     record_designs.offered,
 )
+_LEAST_SPAN, _MOST_SPAN = 1e-100, 1e100  # its square is a variance
 
 
 @dataclass(frozen=True)
@@ -190,11 +193,9 @@ def plan(
     found = [design for room in ROOMS for design in room(requirement)]
     good = [x for x in found if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
-        least = min((x.std_error for x in found), default=math.inf)
-        raise ParameterError(
-            f"no design reaches a standard error of {error!r}; the least is {least:.3g}: "
-            "ask more people, or a larger epsilon"
-        )
+        wanted = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
+        least = f"; the least is {min(x.std_error for x in found):.3g}" if found else ""
+        raise ParameterError(f"no design {wanted}{least}: ask more people, or a larger epsilon")
     return Plan(requirement, tuple(sorted(good, key=_rank)))
 
 
@@ -262,6 +263,15 @@ def _check(asked: Requirement) -> None:
     d, n = asked.d, asked.n
     if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
         raise ParameterError(f"d is {d!r}; a question has two values or more")
+    if d is not None:
+        Domain(d)  # refuses more values than can be told apart
+    if asked.bounds is not None:
+        number = Range.of(asked.bounds)  # refuses what is not finite or does not increase
+        if not _LEAST_SPAN <= number.high - number.low <= _MOST_SPAN:
+            raise ParameterError(
+                f"bounds {asked.bounds} were given; for an error they must be from {_LEAST_SPAN:g} "
+                f"to {_MOST_SPAN:g} apart: measure in another unit"
+            )
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
         raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
     if asked.error is not None and not _positive(asked.error):

@@ -29,6 +29,7 @@ def _folder(tmp_path, monkeypatch):
         ("--range 0 120 --people 1000 --epsilon 1", "hybrid"),
         ("--values 6 --people 1000 --levels strong=0.5,normal=2", "0.5–2"),
         ("--values 6 --people 1000 --levels strong=0.5:30%,normal=2:70%", "strong 300, normal 700"),
+        ("--values 6 --people 1000 --levels a=1:33.3%,b=2:66.6%", "a 333, b 667"),
         ("--values 6 --people 1000 --levels a=1:0.5,b=2:1.5", "a 250, b 750"),
         ("--values 6 --levels strong=0.5:30%,normal=2:70% --error 0.01", "strong 10,566"),
         ("--values 6 --people 10000 --epsilon 1 --rate 0.1", "bytes sent"),
@@ -39,6 +40,31 @@ def test_plans_are_ranked(words, shown):
     result = run("plan", *words.split())
     assert result.exit_code == 0, result.output
     assert shown in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--range 5 1 --epsilon 1", "bounds (5.0, 1.0) were given; they must be finite and incr"),
+        ("--range nan inf --epsilon 1", "bounds (nan, inf) were given"),
+        ("--range 0 1e300 --epsilon 1", "measure in another unit"),
+        ("--values 2147483649 --epsilon 1", "between 2 and 2^31 are allowed"),
+        ("--values 4 --epsilon 1e-300", "no design can be drawn: ask more people, or a larger"),
+        ("--values 4 --levels a=0.5:30%,b=2:80%", "the shares sum to 110 %, and they must sum to"),
+        ("--values 4 --levels a=0.5:30%,b=2:70", "all shares in % or none"),
+        ("--values 4 --levels a=0.5:nan%,b=2:70%", "the shares sum to nan %"),
+        ("--values 4 --levels a=0.5,a=2", "names 'a' twice"),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(words, said):
+    result = run("plan --people 10", *words.split())
+    assert result.exit_code == 1, result.output
+    assert said in result.stderr
+
+
+def test_the_most_values_are_planned_at_once():
+    about = json.loads(run("plan --values 2147483648 --people 100 --epsilon 1 --json").stdout)
+    assert {"subset", "hadamard", "grr"} <= {design["name"] for design in about["designs"]}
 
 
 def test_a_plan_as_json_with_a_picture():

@@ -15,6 +15,8 @@ from .support.tables import check_picture, save_figure
 if TYPE_CHECKING:
     from ..plan import Plan
 
+_ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
+
 
 @click.command()
 @click.option("--values", "d", type=int, metavar="D", help="How many values the question has.")
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     "--levels",
     metavar="NAME=EPS,…",
     help="Or a menu, such as strong=0.5,normal=2; with the share of people who choose each, "
-    "strong=0.5:30%,normal=2:70%.",
+    "strong=0.5:30%,normal=2:70%, or in proportion, strong=0.5:3,normal=2:7.",
 )
 @click.option("--rate", type=float, help="Share of people who report, drawn at random.")
 @click.option("--traffic", type=float, metavar="BYTES", help="Or what all reports may take.")
@@ -153,14 +155,20 @@ def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:
     """Levels with their epsilons, and the share of people of each where they are given."""
     menu: dict[str, float] = {}
     shares: dict[str, float] = {}
+    percents = 0
     try:
         for item in text.split(","):
-            name, _, value = item.partition("=")
+            name, _, value = (part.strip() for part in item.partition("="))
             epsilon, colon, share = value.partition(":")
-            menu[name.strip()] = float(epsilon)
+            if name in menu:
+                raise ParameterError(f"--levels names {name!r} twice; give each level once")
+            menu[name] = float(epsilon)
             if colon:
-                shares[name.strip()] = float(share.strip().removesuffix("%"))
+                percents += share.strip().endswith("%")
+                shares[name] = float(share.strip().removesuffix("%"))
     except ValueError as error:
+        if isinstance(error, ParameterError):
+            raise
         raise ParameterError(
             f"--levels is {text!r}; levels are names with an epsilon each, such as "
             "strong=0.5,normal=2, or with shares strong=0.5:30%,normal=2:70%"
@@ -168,5 +176,13 @@ def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:
     if shares and len(shares) < len(menu):
         raise ParameterError(
             f"--levels is {text!r}; give the share of people for every level or for none"
+        )
+    if percents not in (0, len(menu)):
+        raise ParameterError(f"--levels is {text!r}; give all shares in % or none")
+    total = sum(shares.values())
+    if percents and not abs(total - 100) <= _ROUNDING:
+        raise ParameterError(
+            f"--levels is {text!r}; the shares sum to {total:.6g} %, and they must sum to 100 %: "
+            "correct them, or leave all of them out"
         )
     return menu, shares or None

@@ -179,15 +179,19 @@ class HadamardResponse(LinearMechanism):
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
-        p, s = float(self.inside.fraction), self.block_size // 2
-        own, other = p + s * self._outside, 2 * s * self._outside
         # A noisy estimate need not be a distribution; what it cannot be is taken off, so that
         # the plug-in variance is that of some distribution and never negative.
         shares = np.clip(np.bincount(self._block, f, minlength=self.blocks), 0, None)
         block = (shares / max(shares.sum(), np.finfo(float).tiny))[self._block]
-        second = (block * own + (1 - block) * other) / float(self._gap) ** 2
-        result: Floats = (second - np.clip(f, 0, block)) / n
+        result: Floats = (self._square(block) - np.clip(f, 0, block)) / n
         return result
+
+    def _square(self, block: Floats) -> Floats:
+        """Mean square of a report's score for a value whose block has this share of the answers."""
+        p, s = float(self.inside.fraction), self.block_size // 2
+        own, other = p + s * self._outside, 2 * s * self._outside
+        square: Floats = (block * own + (1 - block) * other) / float(self._gap) ** 2
+        return square
 
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
@@ -216,7 +220,9 @@ class HadamardResponse(LinearMechanism):
     def total_variance(self, n: int = 1) -> float:
         """Sum of the variances over all values when they are equally common."""
         d = self.domain.size
-        return float(self.variance(np.full(d, 1 / d), n).sum())
+        # By block, since all values of a block have the same: there may be 2^31 values.
+        values = d // self.blocks + (np.arange(self.blocks) < d % self.blocks)
+        return float((values * (self._square(values / d) - 1 / d)).sum() / n)
 
     def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         block, r = np.divmod(reports.columns["y"].astype(np.int64), self.block_size)
