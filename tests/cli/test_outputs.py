@@ -32,7 +32,7 @@ def commands(folder, randomised) -> dict[str, tuple[str, ...]]:
 
 
 def ending(command: str) -> str:
-    return ".png" if command in ("estimate", "plan") else ".svr"
+    return {"estimate": ".png", "plan": ".png", "aggregate": ".sva"}.get(command, ".svr")
 
 
 def test_pipes_and_devices_stay_what_they_are(commands, fails) -> None:
@@ -55,6 +55,16 @@ def test_links_stay_links_and_their_targets_are_replaced(commands, run) -> None:
         run(*words, str(link))
         assert link.is_symlink(), name
         assert target.read_bytes() != b"old", name
+
+
+@pytest.mark.parametrize("out", ["x.txt", "-", "x"])
+def test_names_say_what_they_hold(commands, fails, out: str) -> None:
+    for name in ("randomise", "records"):
+        said = fails(*commands[name], out)
+        assert f"{out!r} does not say what it is to hold" in said
+        assert "must end in .svr or .parquet" in said
+    assert "must end in .sva" in fails(*commands["aggregate"], out)
+    assert not Path(out).exists()
 
 
 def test_a_link_to_what_is_there_needs_force(commands, fails) -> None:

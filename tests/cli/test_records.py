@@ -98,6 +98,105 @@ def test_budgets_from_columns(run, fails, table) -> None:
     assert "epsilon_age" in fails(*words, "s.svr", "--again")
 
 
+def test_counts_are_saved_merged_and_estimated(run, fails, table) -> None:
+    words = ("records", "randomise", "people.csv", *ASK, "--out")
+    run(*words, "a.svr")
+    table.sample(frac=0.5, random_state=1).to_csv("more.csv", index=False)
+    run("records", "randomise", "more.csv", *ASK, "--out", "b.parquet")
+    said = run("records", "aggregate", "a.svr", *ASK, "--out", "a.sva").stdout
+    assert "2,000 records counted in a.sva" in said
+    merged = ("records", "aggregate", "a.sva", "b.parquet", *ASK, "--out", "all.sva", "--json")
+    about = json.loads(run(*merged).stdout)
+    assert (about["files"], about["reports"]) == (2, 3000)
+    assert 0 < about["different"] <= 3000
+
+    def found(command: str, *files: str) -> list[object]:
+        asked = ("--attribute", "smokes") + ("--attribute", "age") * (command == "joint")
+        about = json.loads(run("records", command, *files, *ASK, *asked, "--json").stdout)
+        return [about["reports"], about["values"]]
+
+    for command in ("marginal", "joint"):
+        assert found(command, "all.sva") == found(command, "a.svr", "b.parquet")
+        assert found(command, "all.sva") == found(command, "b.parquet", "a.sva")
+    asked = ("a.svr", "a.sva", *ASK, "--attribute", "age")
+    assert "'a.svr' come to the counts in 'a.sva'" in fails("records", "marginal", *asked)
+    run("records", "marginal", *asked, "--allow-equal")
+    assert "exists already" in fails("records", "aggregate", "a.svr", *ASK, "--out", "a.sva")
+    Path("records.toml").write_text(RECORDS.replace("Health", "Wealth"))
+    assert "another study" in fails("records", "marginal", "a.sva", *ASK, "--attribute", "age")
+    assert "belong to the mechanism 'pmoue'" in fails("estimate", "a.sva", "--study", "study.toml")
+
+
+def test_attributes_and_promise_are_shown_before_anyone_answers(run, table) -> None:
+    said = run("records", "show", "records.toml").stdout
+    assert "3: [0, 30), [30, 60), [60, inf]" in said
+    assert "3 on average for each reported attribute" in said
+    assert "epsilon = 9" in said
+    about = json.loads(run("records", "show", "records.toml", "--json").stdout)
+    assert [one["name"] for one in about["attributes"]] == ["smokes", "age", "sport"]
+    assert about["guarantee"]["promises"][0]["epsilon"] == 9.0
+    Path("records.toml").write_text(RECORDS.replace("[[", "public = true\nfloor = 0.7\n[[", 1))
+    said = run("records", "show", "records.toml").stdout
+    assert "at least 0.7 for each" in said
+    assert "sent along" in said
+
+
+def test_studies_and_files_of_records_are_told_apart(fails, table, folder) -> None:
+    study = ("--study", "records.toml")
+    for words in (
+        ("study", "check", "records.toml"),
+        ("study", "show", "records.toml"),
+        ("guarantee", *study),
+        ("audit", *study),
+        ("randomise", "answers.csv", *study, "--out", "r.svr"),
+        ("aggregate", "r.svr", *study, "--out", "r.sva"),
+        ("estimate", "r.svr", *study),
+    ):
+        assert "is a file of records, not a study; use sottovoce records show" in fails(*words)
+    for words in (
+        ("show", "study.toml"),
+        ("randomise", "people.csv", "--records", "study.toml", "--out", "r.svr"),
+        ("marginal", "r.svr", "--records", "study.toml", "--attribute", "age"),
+    ):
+        assert "this is a study, not a file of records" in fails("records", *words)
+
+
+def test_what_the_command_cannot_do_is_said_in_its_own_words(run, fails, table) -> None:
+    run("records", "randomise", "people.csv", *ASK, "--out", "r.svr")
+    both = ("--attribute", "smokes", "--attribute", "age")
+    said = fails("records", "marginal", "r.svr", *ASK, *both)
+    assert "--attribute is given 2 times, 'smokes', 'age'; give one" in said
+    three = (*both, "--attribute", "sport", "--method", "kronecker")
+    said = fails("records", "joint", "r.svr", *ASK, *three)
+    assert "use --method em-ll2" in said
+    assert "force" not in said
+
+
+@pytest.mark.filterwarnings("always::sottovoce.joint.fit.FewTogetherWarning")
+def test_warnings_are_in_the_json(run, table) -> None:
+    table.iloc[:150].to_csv("few.csv", index=False)
+    run("records", "randomise", "few.csv", *ASK, "--out", "r.svr")
+    both = ("--attribute", "smokes", "--attribute", "age", "--json")
+    result = run("records", "joint", "r.svr", *ASK, *both)
+    warned = json.loads(result.stdout)["warnings"]
+    assert "only 150 records report both 'smokes' and 'age'" in warned[0]
+    assert result.stderr == "".join(f"warning: {line}\n" for line in warned)
+    table.to_csv("many.csv", index=False)
+    run("records", "randomise", "many.csv", *ASK, "--out", "m.svr")
+    assert json.loads(run("records", "joint", "m.svr", *ASK, *both).stdout)["warnings"] == []
+    one = ("--attribute", "smokes", "--json")
+    assert json.loads(run("records", "marginal", "m.svr", *ASK, *one).stdout)["warnings"] == []
+
+
+def about(attribute: str = "", *, top: str = "epsilon_average = 2.0") -> str:
+    return f'title = "T"\n{top}\n{attribute}'
+
+
+def one(*lines: str) -> str:
+    return about("[[attribute]]\n" + "\n".join(lines))
+
+
+NAMED, PLAIN = 'name = "a"', 'values = ["x", "y"]'
 WRONG = {
     "no TOML": ("[[", "no TOML file"),
     "a key": (RECORDS.replace("title", "titel"), "'titel' means nothing"),
@@ -106,6 +205,27 @@ WRONG = {
     "epsilon": (RECORDS.replace("3.0", "0"), "epsilon is 0"),
     "no name": (RECORDS.replace('name = "age"', ""), "needs a name"),
     "no title": (RECORDS.replace("Health and habits", " "), "must be a text"),
+    "a list of names": (about('attribute = ["a"]'), "attribute is ['a']; every attribute begins"),
+    "a number of them": (about("attribute = 5"), "attribute is 5; every attribute begins"),
+    "one table": (about(f"[attribute]\n{NAMED}\n{PLAIN}"), "begins with [[attribute]]"),
+    "none": (about("attribute = []"), "at least one attribute"),
+    "a name that is none": (one("name = 5", PLAIN), "attribute 1: an attribute needs a name"),
+    "values of text": (one(NAMED, 'values = "xy"'), "attribute 1 ('a'): the values are 'xy'"),
+    "values nested": (one(NAMED, 'values = [["x"], ["y"]]'), "['x'] cannot be a value"),
+    "too many values": (one(NAMED, f"values = {10**30}"), "too large"),
+    "edges of text": (one(NAMED, 'edges = "123"'), "edges is '123'; edges are a list of numbers"),
+    "edges of texts": (one(NAMED, 'edges = ["1", "2", "3"]'), "edges are a list of numbers"),
+    "edges of truths": (one(NAMED, "edges = [false, true, 2]"), "edges are a list of numbers"),
+    "edges too large": (one(NAMED, f"edges = [0, 1, {10**400}]"), "too large"),
+    "values and edges": (one(NAMED, PLAIN, "edges = [0, 1, 2]"), "needs values or edges; give one"),
+    "neither": (one(NAMED), "needs values or edges; give one"),
+    "missing": (one(NAMED, PLAIN, "missing = 5"), "missing=5; allowed are"),
+    **{
+        f"epsilon {given}": (RECORDS.replace("3.0", given), "epsilon is")
+        for given in ('"2"', "true", "nan", "[1]", "inf")
+    },
+    "floor": (RECORDS.replace("[[", "floor = true\n[[", 1), "floor is True"),
+    "public": (RECORDS.replace("[[", "public = 1\n[[", 1), "public is 1"),
 }
 
 

@@ -9,6 +9,7 @@ import click
 from .support.counting import counted
 from .support.designs import words
 from .support.options import (
+    COUNTS,
     PATH,
     allow_equal_option,
     check_output,
@@ -52,7 +53,7 @@ def aggregate(
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
     study, mechanism = load(study_path, question)
-    check_output(out, study_path, *reports, force=force)
+    check_output(out, study_path, *reports, force=force, ends=COUNTS)
     counts = counted(reports, mechanism, allow_equal=allow_equal)
     counts.save(out)
     name = str(getattr(mechanism.domain, "name", ""))

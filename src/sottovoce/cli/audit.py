@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .support.options import json_option, question_option, study_option
+from .support.options import json_option, load_study, question_option, study_option
 from .support.screen import console, heading, print_json
 
 
@@ -43,9 +43,8 @@ def audit(
     """  # noqa: D301
     from ..audit import AuditError
     from ..audit import audit as examine
-    from ..study import Study
 
-    study = Study.load(study_path)
+    study = load_study(study_path)
     mechanisms = list(study) if question is None else [study.mechanism(question)]
     found, broken = [], False
     for mechanism in mechanisms:

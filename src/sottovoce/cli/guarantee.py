@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .support.options import json_option, question_option, study_option
+from .support.options import json_option, load_study, question_option, study_option
 from .support.promises import show_promises
 from .support.screen import console, heading, print_json
 
@@ -35,9 +35,8 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
     Next: sottovoce study show study.toml --people 10000 says how exact the shares will be.
     """  # noqa: D301
     from ..personal.choices import menu_of
-    from ..study import Study
 
-    study = Study.load(study_path)
+    study = load_study(study_path)
     promised = study.guarantee if question is None else study.mechanism(question).guarantee
     levels = study.levels if question is None else tuple(menu_of(study.mechanism(question)))
     promised = promised.times(releases)

@@ -15,6 +15,7 @@ from .support.designs import words
 from .support.notes import changed, notes_of, total_of
 from .support.options import (
     PATH,
+    REPORTS,
     check_output,
     force_option,
     json_option,
@@ -105,7 +106,7 @@ def randomise(
     study, mechanism = load(study_path, question)
     name = str(getattr(mechanism.domain, "name", ""))
     column = column or name
-    check_output(out, answers, study_path, force=True)
+    check_output(out, answers, study_path, force=True, ends=REPORTS)
     given = Input.of(answers)
     choices = choices_of(mechanism, answers, column, levels, rate)
     source = Source(Answers(answers, column, mechanism.domain), tuple(choices))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .support import designs, written
-from .support.options import PATH, check_output, force_option, json_option
+from .support.options import PATH, check_output, force_option, json_option, load_study
 from .support.priors import known_beforehand
 from .support.promises import show_promises
 from .support.screen import console, facts, heading, plural, print_json, show_table
@@ -166,9 +166,7 @@ def check(path: Path, as_json: bool) -> None:
 
     The exit code is 0 for a good study and 1 for a bad one. Next: sottovoce study show study.toml
     """  # noqa: D301
-    from ..study import Study
-
-    found = Study.load(path)
+    found = load_study(path)
     advice = [line for line in map(designs.advice, found) if line]
     if as_json:
         print_json({"path": str(path), "ok": True, **_about(found, None), "advice": advice})
@@ -200,9 +198,7 @@ def show(path: Path, people: int | None, as_json: bool) -> None:
 
     Next: sottovoce randomise answers.csv --study study.toml --out reports.svr
     """  # noqa: D301
-    from ..study import Study
-
-    found = Study.load(path)
+    found = load_study(path)
     if as_json:
         print_json({"path": str(path), **_about(found, people)})
         return

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...errors import MergeError
 from ...files import opened
@@ -16,6 +16,8 @@ from .screen import progress
 if TYPE_CHECKING:
     from ...aggregate import Aggregate
     from ...mechanism import Mechanism
+    from ...personal.patterns import Patterns
+    from ...personal.records import Records
 
 _COUNTS, _COUNTS_OF_RECORDS = b"SVAG", b"SVPT"
 
@@ -71,6 +73,11 @@ def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -
     if total is None:
         raise MergeError("there are no files to count; give at least one")
     return total
+
+
+def counted_records(paths: Sequence[Path], records: Records, *, allow_equal: bool) -> Patterns:
+    """The same for whole records."""
+    return cast("Patterns", counted(paths, cast("Any", records), allow_equal=allow_equal))
 
 
 def _told(done: Callable[[int], None], before: int, read: int) -> None:

@@ -2,11 +2,40 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .options import check_output
 from .screen import console, heading, plural, print_json, show_guarantee, show_table
-from .tables import MOST_ROWS, estimate_table
+from .tables import MOST_ROWS, check_picture, estimate_table
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """What is warned of inside, each once, for JSON; it is shown as usual, too."""
+    said: list[str] = []
+    before = warnings.showwarning
+
+    def show(message: Warning | str, *arguments: Any, **options: Any) -> None:
+        if str(message) not in said:
+            said.append(str(message))
+        before(message, *arguments, **options)
+
+    warnings.showwarning = show
+    try:
+        yield said
+    finally:
+        warnings.showwarning = before
+
+
+def check_picture_of(picture: Path | None, *inputs: Path, force: bool) -> None:
+    """Refuse a picture that cannot be saved, before any work."""
+    if picture is not None:
+        check_picture(picture)
+        check_output(picture, *inputs, force=force)
 
 
 def show_found(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...errors import FileError
+from ...errors import FileError, StudyError
 from ...files import target_of
 
 if TYPE_CHECKING:
@@ -18,12 +18,39 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
+REPORTS, COUNTS = (".svr", ".parquet", ".pq"), (".sva",)
 
 
 def study_option(command: F) -> F:
     """--study FILE."""
     return click.option(
         "--study", "study_path", type=PATH, required=True, metavar="FILE", help="The study file."
+    )(command)
+
+
+def records_option(command: F) -> F:
+    """--records FILE."""
+    return click.option(
+        "--records",
+        "schema",
+        type=PATH,
+        required=True,
+        metavar="FILE",
+        help="The file of attributes.",
+    )(command)
+
+
+def plot_option(command: F) -> F:
+    """--plot FILE."""
+    return click.option(
+        "--plot", "picture", type=PATH, metavar="FILE", help="Save a picture: .png, .svg, .pdf."
+    )(command)
+
+
+def confidence_option(command: F) -> F:
+    """--confidence."""
+    return click.option(
+        "--confidence", type=float, default=0.95, show_default=True, help="Of the intervals."
     )(command)
 
 
@@ -57,17 +84,39 @@ def allow_equal_option(command: F) -> F:
     )(command)
 
 
+def load_study(path: Path) -> Study:
+    """The study in a file."""
+    from ...study import Study
+    from .attributes import is_records
+
+    try:
+        return Study.load(path)
+    except StudyError as error:
+        if not is_records(path):
+            raise
+        raise StudyError(
+            f"{str(path)!r} is a file of records, not a study; use sottovoce records show, "
+            "randomise, aggregate, marginal or joint with it"
+        ) from error
+
+
 def load(study_path: Path, question: str | None) -> tuple[Study, Mechanism]:
     """The study and the mechanism of the question."""
-    from ...study import Study
-
-    study = Study.load(study_path)
+    study = load_study(study_path)
     return study, study.mechanism(question)
 
 
-def check_output(path: Path, *inputs: Path, force: bool) -> None:
-    """Refuse an output that cannot be written, is an input, or exists, before any work."""
+def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] = ()) -> None:
+    """Refuse an output that cannot be written, is an input, or exists, before any work.
+
+    With `ends`, also a name that does not say one of these forms.
+    """
     target_of(path)
+    if ends and path.suffix.lower() not in ends:
+        raise FileError(
+            f"{str(path)!r} does not say what it is to hold; its name must end in "
+            f"{' or '.join(ends)}"
+        )
     if not path.parent.is_dir():
         raise FileError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"

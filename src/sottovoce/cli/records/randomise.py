@@ -1,0 +1,156 @@
+"""``sottovoce records randomise``: a table of true answers in, reports out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import click
+
+from ...errors import ParameterError, SottovoceError
+from ..support.attributes import load_records
+from ..support.notes import changed, notes_of, total_of
+from ..support.options import (
+    PATH,
+    REPORTS,
+    check_output,
+    force_option,
+    json_option,
+    records_option,
+)
+from ..support.receipts import RECORDS, Drawer, Receipt, folder_of
+from ..support.records import Divided, Table
+from ..support.release import Input, Made, give, released
+from ..support.screen import console, heading, plural, print_json, show_guarantee
+
+if TYPE_CHECKING:
+    from ...report import Reports
+
+_MOST_BYTES = 1 << 23
+
+
+@click.command()
+@click.argument("table", type=PATH)
+@records_option
+@click.option(
+    "--allocation",
+    type=click.Choice(["equal", "random", "columns"]),
+    default="equal",
+    show_default=True,
+    help="How epsilon is divided; 'columns' reads epsilon_NAME for each attribute, empty where "
+    "unreported.",
+)
+@click.option("--out", type=PATH, required=True, metavar="FILE", help=".svr or .parquet.")
+@click.option("--again", is_flag=True, help="Draw fresh noise: one more release.")
+@click.option("--receipts", type=PATH, metavar="DIR", help="Where receipts are kept.")
+@force_option
+@json_option
+def randomise(
+    table: Path,
+    schema: Path,
+    allocation: str,
+    out: Path,
+    again: bool,
+    receipts: Path | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Turn a table of true answers into reports.
+
+    TABLE is a CSV or Parquet file with a row per person and a column per attribute. The same
+    command again gives the same reports; --again draws fresh ones, a second release.
+
+    \b
+    Example:
+      sottovoce records randomise people.csv --records health.toml --out reports.svr
+
+    Next: sottovoce records marginal, or sottovoce records joint.
+    """  # noqa: D301
+    title, about = load_records(schema)
+    source = Table(table, about, allocation == "columns")
+    divided = Divided(about, allocation)
+    check_output(out, table, schema, force=True, ends=REPORTS)
+    given = Input.of(table)
+    drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, RECORDS)
+    with drawer.open():
+        receipt = drawer.receipt() or Receipt(
+            study=title,
+            question=allocation,
+            mechanism=about.id,
+            mechanism_digest=about.digest.hex(),
+            input_digest=given.digest,
+            column=RECORDS,
+            inputs=(),
+            rows=0,
+        )
+        paths = tuple(dict.fromkeys((*receipt.inputs, given.path)))
+        receipt = replace(receipt, inputs=paths, columns=tuple(about.names))
+        others = drawer.others(receipt.inputs)
+        fresh = again or not receipt.releases
+        if not fresh and receipt.question != allocation:
+            raise ParameterError(
+                f"these answers were randomised with --allocation {receipt.question}; another "
+                "division is a second release, so say --again if that is what you want"
+            )
+        if fresh and others and not again:
+            raise changed(repr(str(table)), others)
+        if fresh:
+            check_output(out, table, schema, force=force)
+            people: list[int] = []
+            batches = partial(_batches, divided, source, people)
+            receipt = released(
+                batches, lambda: Made(sum(people), sum(people)), given, drawer, receipt, out
+            )
+            promised = about.guarantee.times(total_of(receipt, others))
+            receipt = replace(receipt, question=allocation, guarantee=promised.as_dict())
+            drawer.write(receipt)  # before anyone can see the reports
+        receipt = give(cast("Any", about), drawer, receipt, out, force=force or fresh)
+        elsewhere = drawer.elsewhere(about.names)
+    releases = total_of(receipt, others)
+    guarantee = about.guarantee.times(releases)
+    notes = notes_of(receipt, others, elsewhere, fresh, "Columns of this table were")
+    if as_json:
+        print_json(
+            {
+                "title": title,
+                "people": receipt.rows,
+                "reports": receipt.latest.reports,
+                "out": str(out),
+                "allocation": allocation,
+                "fresh": fresh,
+                "releases": releases,
+                "receipt": str(drawer.receipt_path),
+                "guarantee": guarantee.as_dict(),
+                "notes": notes,
+            }
+        )
+        return
+    screen = console()
+    screen.print(heading(f"{title}: {plural(receipt.latest.reports, 'record')} in {out}"))
+    for note in notes:
+        screen.print(f"\n{note}", style="yellow")
+    screen.print()
+    show_guarantee(screen, guarantee, "What is promised to someone who reports every attribute")
+    screen.print(
+        f"\nNext: sottovoce records joint {out} --records {schema} --attribute NAME",
+        style="dim",
+        soft_wrap=True,
+    )
+
+
+def _batches(
+    divided: Divided, source: Table, people: list[int], done: Callable[[int], None]
+) -> Iterator[Reports]:
+    """Reports of as many people as fit into memory at once; `people` counts them."""
+    each = sum(column.nbytes for column in divided.layout)
+    for first, chunk in source.columns.chunks(max(1, _MOST_BYTES // each), done):
+        try:
+            batch = divided.randomise(chunk)
+        except SottovoceError as error:
+            where = f"{str(source.path)!r}" + (f", rows from {first}" if first else "")
+            raise type(error)(f"{where}: {error}") from error
+        people.append(len(batch))
+        yield batch
