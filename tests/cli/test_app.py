@@ -156,6 +156,17 @@ def test_a_closed_pipe_is_quiet(folder):
     os.close(writing)
 
 
+@pytest.mark.parametrize(
+    "line", ["--help", "--version", "records --help", "study check study.toml"]
+)
+def test_a_full_disk_behind_stdout_is_one_line(folder, line):
+    with Path("/dev/full").open("w") as full:  # writing to it fails and does nothing else
+        result = subprocess.run(
+            [*COMMAND, *line.split()], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert (result.returncode, result.stderr) == (1, "error: No space left on device\n")
+
+
 def test_no_colours_no_boxes_in_a_pipe(folder):
     said = subprocess.run([*COMMAND, "demo"], capture_output=True, text=True, check=True)
     assert "\x1b" not in said.stdout

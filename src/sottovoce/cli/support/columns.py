@@ -27,6 +27,7 @@ _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 _NOT_ANSWERS = {
     b"SVRP": "holds reports: these answers are randomised already",
     b"SVAG": "holds counts of reports, not answers",
+    b"SVPT": "holds counts of reports, not answers",
     b"PK\x03\x04": "is a zip or Excel file; save the table as CSV or Parquet",
 }
 

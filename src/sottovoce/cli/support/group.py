@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import IO, Any
 
@@ -34,25 +36,36 @@ class Commands(click.Group):
         """As they were added, not by alphabet."""
         return list(self.commands)
 
+    def make_context(self, *arguments: Any, **options: Any) -> click.Context:
+        """Read the command line; --help and --version print here, which may fail, too."""
+        with _in_one_line():
+            return super().make_context(*arguments, **options)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         _never_fail_to_print()
-        try:
-            with warnings.catch_warnings():
-                warnings.showwarning = _Once()
-                return super().invoke(ctx)
-        except BrokenPipeError:
-            raise  # whoever read our output has gone: click ends quietly
-        except SottovoceError as error:
-            raise Failure(str(error)) from error
-        except OSError as error:
-            where = f"{error.filename!r}: " if error.filename else ""
-            raise Failure(f"{where}{error.strerror or error}") from error
-        except MemoryError as error:
-            raise Failure("there is not enough memory for this") from error
-        except KeyboardInterrupt:
-            click.echo("interrupted", err=True)
-            raise click.exceptions.Exit(INTERRUPTED) from None
+        with _in_one_line(), warnings.catch_warnings():
+            warnings.showwarning = _Once()
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _in_one_line() -> Iterator[None]:
+    """Turn what is raised into a failure that click shows as one line."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise  # whoever read our output has gone: click ends quietly
+    except SottovoceError as error:
+        raise Failure(str(error)) from error
+    except OSError as error:
+        where = f"{error.filename!r}: " if error.filename else ""
+        raise Failure(f"{where}{error.strerror or error}") from error
+    except MemoryError as error:
+        raise Failure("there is not enough memory for this") from error
+    except KeyboardInterrupt:
+        click.echo("interrupted", err=True)
+        raise click.exceptions.Exit(INTERRUPTED) from None
 
 
 class _Once:
