@@ -56,7 +56,7 @@ def test_words_that_look_missing_are_values(run, folder) -> None:
 def test_only_an_empty_cell_is_missing(fails, folder) -> None:
     Path("records.toml").write_text(PLAIN)
     people("country,n\nNA,0\n,1\n")
-    assert "1 of 2 answers are missing" in fails(*WORDS)
+    assert "column 'country', row 2 (header not counted): there is no answer" in fails(*WORDS)
     people("country,n\nNA,0\nDE,NA\n")
     assert "column 'n', row 2 (header not counted): 'NA' is not a whole number" in fails(*WORDS)
 
@@ -100,11 +100,21 @@ def test_wrong_parquet_tables(fails, table) -> None:
 
 def test_wrong_answers(fails, table) -> None:
     table.assign(smokes="maybe").to_csv("people.csv", index=False)
-    assert "'smokes': the answer 'maybe'" in fails(*WORDS)
+    said = "column 'smokes', row 1 (header not counted): the answer 'maybe' is not among"
+    assert said in fails(*WORDS)
     table.assign(age="old").to_csv("people.csv", index=False)
     assert "'old' is not a number, and its values are numbers" in fails(*WORDS)
     people("smokes,age,sport\n")
     assert "nobody has answered yet" in fails(*WORDS)
+
+
+def test_budgets_that_are_wrong(fails, table) -> None:
+    people("smokes,age,sport,epsilon_smokes,epsilon_age,epsilon_sport\nyes,40,1,2,2,9\n")
+    said = fails(*WORDS, "--allocation", "columns")
+    assert "'people.csv': " in said
+    people("smokes,age,sport,epsilon_smokes,epsilon_age,epsilon_sport\nyes,40,1,much,2,9\n")
+    said = fails(*WORDS, "--allocation", "columns")
+    assert "'much' is not a number, and budgets are numbers" in said
 
 
 def test_a_cut_file_is_the_inputs_fault(fails, folder) -> None:

@@ -150,6 +150,7 @@ def _batches(
         try:
             batch = divided.randomise(chunk)
         except SottovoceError as error:
+            source.explain(chunk, first)
             where = f"{str(source.path)!r}" + (f", rows from {first}" if first else "")
             raise type(error)(f"{where}: {error}") from error
         people.append(len(batch))

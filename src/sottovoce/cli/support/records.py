@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .answers import kind_of
+from .answers import Answers, kind_of
 from .columns import Columns, Wanted
 
 if TYPE_CHECKING:
@@ -62,3 +62,10 @@ class Table:
             budget = Wanted("numbers", "budgets are", remedy, absent=_NO_BUDGET)
             wanted |= {BUDGET + name: budget for name in self.records.names}
         return Columns(self.path, wanted)
+
+    def explain(self, chunk: Any, first: int) -> None:
+        """Raise for an answer of a chunk that is not allowed, naming its row in the file."""
+        if self.budgets:
+            return  # what is not reported may be anything
+        for attribute in self.records.schema:
+            Answers(self.path, attribute.name, attribute).coded(chunk[attribute.name], first)
