@@ -80,7 +80,8 @@ def test_reports_and_their_counts_are_not_counted_together(reports, run, fails, 
 def test_outputs_that_are_refused(reports, fails):
     a = reports[0]
     assert "one of the inputs" in fails("aggregate", a, "--out", a, "--force", *USUAL)
-    assert "exists already" in fails("aggregate", a, "--out", "b.csv", *USUAL)
+    Path("b.sva").touch()
+    assert "exists already" in fails("aggregate", a, "--out", "b.sva", *USUAL)
     assert "no folder 'no'" in fails("aggregate", a, "--out", "no/x.sva", *USUAL)
 
 

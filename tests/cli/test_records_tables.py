@@ -114,7 +114,7 @@ def test_budgets_that_are_wrong(fails, table) -> None:
     assert "'people.csv': " in said
     people("smokes,age,sport,epsilon_smokes,epsilon_age,epsilon_sport\nyes,40,1,much,2,9\n")
     said = fails(*WORDS, "--allocation", "columns")
-    assert "'much' is not a number, and budgets are numbers" in said
+    assert "'much' is not a number, and epsilons are numbers" in said
 
 
 def test_a_cut_file_is_the_inputs_fault(fails, folder) -> None:

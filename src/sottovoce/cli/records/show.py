@@ -24,7 +24,7 @@ _MOST_SHOWN = 12
 @click.argument("path", type=PATH)
 @json_option
 def show(path: Path, as_json: bool) -> None:
-    """Show attributes, budget and guarantee.
+    """Show attributes, epsilon and guarantee.
 
     Nothing is randomised: this is what people can read before they answer.
 
@@ -58,7 +58,7 @@ def show(path: Path, as_json: bool) -> None:
     least = f", at least {about.floor:g} for each" if about.floor else ""
     rows = [
         ("digest", about.digest.hex()),
-        ("budget", f"{about.epsilon_average:g} on average for each reported attribute{least}"),
+        ("epsilon", f"{about.epsilon_average:g} on average for each reported attribute{least}"),
         ("division", sent),
     ]
     show_table(screen, facts(rows))

@@ -112,11 +112,6 @@ def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] =
     With `ends`, also a name that does not say one of these forms.
     """
     target_of(path)
-    if ends and path.suffix.lower() not in ends:
-        raise FileError(
-            f"{str(path)!r} does not say what it is to hold; its name must end in "
-            f"{' or '.join(ends)}"
-        )
     if not path.parent.is_dir():
         raise FileError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"
@@ -126,6 +121,11 @@ def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] =
             raise FileError(
                 f"{str(path)!r} is one of the inputs and would be overwritten; choose another name"
             )
+    if ends and path.suffix.lower() not in ends:
+        raise FileError(
+            f"{str(path)!r} does not say what it is to hold; its name must end in "
+            f"{' or '.join(ends)}"
+        )
     if path.exists() and not force:
         raise FileError(f"{str(path)!r} exists already; choose another name, or add --force")
 

@@ -58,8 +58,8 @@ class Table:
             for attribute in self.records.schema
         }
         if self.budgets:
-            remedy = f"with --allocation columns every attribute needs its budgets in {BUDGET}NAME"
-            budget = Wanted("numbers", "budgets are", remedy, absent=_NO_BUDGET)
+            remedy = f"with --allocation columns every attribute needs its epsilons in {BUDGET}NAME"
+            budget = Wanted("numbers", "epsilons are", remedy, absent=_NO_BUDGET)
             wanted |= {BUDGET + name: budget for name in self.records.names}
         return Columns(self.path, wanted)
 
