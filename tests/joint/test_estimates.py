@@ -9,7 +9,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import EstimateError, MissingExtraError, ParameterError
 from sottovoce.joint import METHODS
-from sottovoce.joint.fit import FewTogetherWarning
+from sottovoce.joint.told import FewTogetherWarning
 
 RNG = np.random.default_rng(3)
 N = 6000

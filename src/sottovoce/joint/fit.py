@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import warnings
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..estimate import Floats
@@ -25,25 +22,21 @@ from .em import (
     dealt,
     full_step,
     pair_step,
-    pairs_of,
     run,
 )
 from .estimate import JointEstimate, once, product_labels, spread_of
 from .groups import MOST_CELLS, groups_of
 from .start import one_way, one_way_blocks, one_way_held, product_of
+from .told import told
 
 if TYPE_CHECKING:
     from ..personal.records import Records
 
-_MOST_SUMS = 2 * 10**8  # of all patterns together, above which only what is asked is fitted
+_MOST_SUMS = 2 * 10**8  # likelihoods of all patterns together
+_MANY_SUMS = 5 * 10**7  # above which only what is asked is fitted, and it takes a while
 _MANY = 50_000
 _PATIENCE = 20
 _REPETITIONS = 20
-_FEW_TOGETHER = 200
-
-
-class FewTogetherWarning(UserWarning):
-    """Two attributes were hardly ever reported together."""
 
 
 def fitted(
@@ -56,24 +49,24 @@ def fitted(
     progress: Progress | None = None,
 ) -> JointEstimate:
     """The table of the asked attributes; fitted over all attributes where that is possible."""
-    every = list(range(len(records.schema)))
-    cells = int(np.prod(records.sizes.astype(object)))
-    whole = cells <= MOST_CELLS and len(aggregate.counts) << len(every) <= _MOST_SUMS
+    known = told(records, aggregate)
+    known.check(asked)
+    sums = len(aggregate.counts) << len(asked)
+    if sums > _MOST_SUMS:
+        raise ParameterError(
+            f"{len(aggregate.counts):,} different records of {len(asked)} attributes have {sums:,} "
+            f"likelihoods; at most {_MOST_SUMS:,} fit into memory: ask for fewer attributes"
+        )
+    every = [a for a in range(len(records.schema)) if a in asked or known.enough([a])]
+    cells = math.prod(int(records.sizes[a]) for a in every)
+    whole = cells <= MOST_CELLS and len(aggregate.counts) << len(every) <= _MANY_SUMS
     where = every if whole else sorted(asked)
-    missing = [a for a in where if a not in asked and not _reported(records, aggregate)[a]]
-    where = [a for a in where if a not in missing]
     key = (method, stop, tuple(where))
     if key not in aggregate.fits:
         aggregate.fits[key] = _fit(records, aggregate, where, method, stop, progress)
+    known.warn(asked)
     found: JointEstimate = aggregate.fits[key]
     return found.marginal([records.names[a] for a in asked])
-
-
-def _reported(records: Records, aggregate: Patterns) -> NDArray[np.bool_]:
-    """Which attributes anybody reports."""
-    sent = records.columns_of(aggregate.rows)["reported"]
-    every = np.bitwise_or.reduce(sent, axis=0) if len(sent) else sent.sum(axis=0, dtype=np.uint8)
-    return np.unpackbits(every, bitorder="little")[: len(records.schema)].astype(bool)
 
 
 def _fit(
@@ -137,7 +130,7 @@ def _fit(
         method=method,
         biased=True,
         error_from="bootstrap",
-        assuming=_apart(blocks, [a.name for a in attributes]),
+        told=told(records, aggregate),
         attributes=attributes,
         steps=steps,
         again=again,
@@ -190,22 +183,3 @@ def _seed(aggregate: Patterns) -> int:
     """Folds and repetitions repeat with the same reports; they need no secrecy."""
     digest = hashlib.sha256(aggregate.rows.tobytes() + aggregate.counts.tobytes()).digest()
     return int.from_bytes(digest[:16], "little")
-
-
-def _apart(blocks: Sequence[Block], names: Sequence[str]) -> str:
-    """What is assumed of pairs that nobody reported together; warn of those with few."""
-    pairs = set(pairs_of(blocks, len(names)))
-    apart = [pair for pair in combinations(range(len(names)), 2) if pair not in pairs]
-    for a, b in combinations(range(len(names)), 2):
-        n = int(sum(x.counts.sum() for x in blocks if a in x.axes and b in x.axes))
-        if 0 < n < _FEW_TOGETHER:
-            warnings.warn(
-                f"only {n} records report both {names[a]!r} and {names[b]!r}; what the table says "
-                "of the two together is hardly more than a guess",
-                FewTogetherWarning,
-                stacklevel=2,
-            )
-    if not apart:
-        return ""
-    listed = ", ".join(f"{names[a]!r} and {names[b]!r}" for a, b in apart)
-    return f"attributes that nobody reported together ({listed}) depend only through the others"

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 300
 _AT_LEAST = 7
-_GAIN = 1e-7
+_GAIN = 1e-4  # in nats of all records together, for a plain step
+_GROWTH = 1.1  # with small budgets plain steps hardly leave the start
 _FLOOR = 1e-6
 
 
@@ -44,16 +45,23 @@ def one_way_blocks(
 def one_way(blocks: Sequence[Block], counts: Sequence[Floats] | None = None) -> Floats:
     """The most likely distribution of one attribute."""
     weights = [block.counts[:, None] for block in blocks] if counts is None else list(counts)
+    n = float(sum(w.sum() for w in weights))
     p = np.full((1, *blocks[0].sizes), 1 / blocks[0].cells)
-    before = -np.inf
+    best, good, power = p, -np.inf, 1.0
     for round_ in range(1, _ROUNDS + 1):
         r, ll, _ = expectation(blocks, p, weights, None)
-        p = p * r
-        p /= p.sum()
-        if round_ >= _AT_LEAST and ll[0] - before < _GAIN:
+        if ll[0] < good:
+            # Too bold: from the best place on with plain steps again.
+            p, good, power = best, -np.inf, 1.0
+            continue
+        still = round_ >= _AT_LEAST and n * (ll[0] - good) < _GAIN * power
+        best, good = p, float(ll[0])
+        if still:
             break
-        before = float(ll[0])
-    return np.asarray(p[0])
+        p = p * r**power
+        p /= p.sum()
+        power *= _GROWTH
+    return np.asarray(best[0])
 
 
 def one_way_held(blocks: Sequence[Block], rng: np.random.Generator) -> Floats:
