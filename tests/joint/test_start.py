@@ -75,7 +75,7 @@ def test_small_budgets_with_many_people_are_told_with_their_errors() -> None:
             found = records.joint(records.aggregate(reports), ["a"])
         truth = np.bincount(table["a"], minlength=4) / n
         gaps.append((found.values - truth) / found.std_error)
-    assert np.mean(np.abs(gaps) < 1.96) > 0.85
+    assert np.mean(np.abs(gaps) < 1.96) > 0.8
     assert abs(np.mean([gap[0] for gap in gaps])) < 1
 
 
@@ -105,7 +105,7 @@ def test_pairs_of_which_little_is_known_are_said() -> None:
         aggregate = records.aggregate(
             records.randomise(table, allocation="random", reported=reported, source=source)
         )
-        with pytest.warns(UserWarning, match="both 'b' and 'c', with budgets too small"):
+        with pytest.warns(UserWarning, match="report both 'b' and 'c' \\(2,500\\)"):
             found = records.joint(aggregate, ["b", "c"])
         alone = records.joint(aggregate, ["c"])
     assert "hardly tell how they go together ('b' and 'c')" in found.assuming

@@ -174,6 +174,8 @@ class JointEstimate(Estimate):
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ParameterError(f"n is {n!r}; it must be a whole number from 1 on")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise ParameterError(f"seed is {seed!r}; it must be a whole number from 0 on, or None")
         p = np.maximum(self.values, 0)
         cells = np.random.default_rng(seed).choice(p.size, n, p=p / p.sum())
         places = np.unravel_index(cells, self.table.shape)

@@ -19,6 +19,7 @@ from .em import (
     Progress,
     Step,
     best_stop,
+    climb,
     dealt,
     full_step,
     pair_step,
@@ -49,6 +50,7 @@ def fitted(
     progress: Progress | None = None,
 ) -> JointEstimate:
     """The table of the asked attributes; fitted over all attributes where that is possible."""
+    stop = stop if isinstance(stop, str) and stop == "cv" else _checked(stop)
     known = told(records, aggregate)
     known.check(asked)
     sums = len(aggregate.counts) << len(asked)
@@ -94,27 +96,20 @@ def _fit(
 
     def best() -> int:
         folds = dealt([block.counts for block in few], rng)
-        return best_stop(few, start[None], folds, patience=patience, progress=progress)[0]
+        return best_stop(few, start, folds, patience=patience, progress=progress)[0]
 
-    step, steps = _steps(start.ndim, method, stop, best)
-    p = run(blocks, start[None], step, steps, progress=progress)[0][0] if steps else start
+    step, steps = _steps(len(where), method, stop, best)
+    p = run(blocks, start, step, steps, progress=progress)[0][0] if steps else start[0]
 
     def repeated() -> Floats:
+        # Early stops move the table too, so repetitions go without, around where it would go.
+        top = climb(blocks, likely, step, progress=progress)
         share = _records(few) / _records(blocks)
-        starts = np.array(
-            [
-                product_of(
-                    [one_way(own, [_drawn(b.counts, rng, share) for b in own]) for own in single]
-                )
-                for _ in range(_REPETITIONS)
-            ]
-        )
-        counts = [np.hstack([_drawn(b.counts, rng) for _ in starts]) for b in few]
-        tables = run(few, starts, step, steps, counts=counts, progress=progress)[0]
+        own = [one_way(x, [_drawn(b.counts, rng, share) for b in x]) for x in single]
+        counts = [_drawn(b.counts, rng) for b in few]
+        tables = climb(few, product_of(own), step, counts=counts, progress=progress)
         scale = math.sqrt(share * _REPETITIONS / (_REPETITIONS - 1))
-        # Early stops move the table too, so that repetitions lie around where it goes without.
-        last = run(blocks, likely[None], step, max(steps, FULL_STEPS), progress=progress)[0][0]
-        around = last + scale * (tables - tables.mean(axis=0))
+        around = top + scale * (tables - tables.mean(axis=0))
         return np.asarray(around.reshape(_REPETITIONS, -1))
 
     again = once(repeated)
@@ -141,9 +136,9 @@ def _steps(axes: int, method: str, stop: Any, best: Callable[[], int]) -> tuple[
     if axes == 1 and method == "em-ll2":
         return full_step, 0  # the start is the answer for one attribute
     if method == "em-full":
-        return full_step, FULL_STEPS if stop == "cv" else _checked(stop)
+        return full_step, FULL_STEPS if stop == "cv" else stop
     if stop != "cv":
-        return pair_step, _checked(stop)
+        return pair_step, int(stop)
     return pair_step, best()
 
 
@@ -174,9 +169,10 @@ def _checked(stop: Any) -> int:
 
 
 def _drawn(counts: Floats, rng: np.random.Generator, share: float = 1.0) -> Floats:
-    """Counts of as many records, or a share of them, drawn again; one column."""
+    """Counts of as many records, or a share of them, drawn again; a column for each repetition."""
     n = counts.sum()
-    return np.asarray(rng.multinomial(max(1, round(share * n)), counts / n).astype(float)[:, None])
+    drawn = rng.multinomial(max(1, round(share * n)), counts / n, size=_REPETITIONS)
+    return np.ascontiguousarray(drawn.T, float)
 
 
 def _seed(aggregate: Patterns) -> int:

@@ -80,19 +80,23 @@ class Told:
 
     def warn(self, asked: Sequence[int]) -> None:
         """Warn of pairs of which the table can say hardly more than a guess."""
-        for pair in combinations(asked, 2):
-            n = self.together(pair)
-            if not n or (n >= _FEW_TOGETHER and self.enough(pair)):
-                continue
-            one, other = (self.names[a] for a in pair)
-            few = "only " if n < _FEW_TOGETHER else ""
-            small = "" if few else ", with budgets too small for so few"
-            warnings.warn(
-                f"{few}{n:,} records report both {one!r} and {other!r}{small}; what the table says "
-                "of the two together is hardly more than a guess",
-                FewTogetherWarning,
-                stacklevel=2,
-            )
+        faint = [
+            pair
+            for pair in combinations(asked, 2)
+            if 0 < self.together(pair) < _FEW_TOGETHER
+            or (self.together(pair) and not self.enough(pair))
+        ]
+        if not faint:
+            return
+        listed = ", ".join(
+            f"{self.names[a]!r} and {self.names[b]!r} ({self.together((a, b)):,})" for a, b in faint
+        )
+        warnings.warn(
+            f"few records for their budgets report both {listed}; what the table says of such a "
+            "pair is hardly more than a guess",
+            FewTogetherWarning,
+            stacklevel=2,
+        )
 
     def about(self, names: Sequence[str]) -> dict[str, Any]:
         """What an estimate of these attributes says of its reports and of what it takes as true."""
