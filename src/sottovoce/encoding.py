@@ -199,6 +199,11 @@ def _try_arrow(answers: Any) -> Column | None:
         chunked = pa.chunked_array(answers)
     except (pa.ArrowException, TypeError, ValueError):
         return None  # a data frame, or a column of mixed objects: the general path judges it
+    if pa.types.is_nested(chunked.type):
+        raise AnswerError(
+            f"the column holds {chunked.type}; an answer is one text or one number, so give each "
+            "part a column of its own"
+        )
     return _ArrowColumn(chunked)
 
 
@@ -214,8 +219,8 @@ def _is_missing(value: Any) -> bool:
     """None, NaN, pandas.NA and NaT: everything that is not equal to itself, or says so."""
     if value is None:
         return True
-    if isinstance(value, (str, int)):
-        return False
+    if isinstance(value, (str, int)) or hasattr(value, "__len__"):
+        return False  # an array compares by element, which says nothing of the whole
     same = value == value
     return not (isinstance(same, (bool, np.bool_)) and bool(same))
 
@@ -275,10 +280,11 @@ def _few(array: NDArray[Any]) -> list[Any]:
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     if array.dtype.kind == "O":
+        odd = next((value for value in array if hasattr(value, "__len__")), None)
+        if odd is not None:
+            kind = "text" if isinstance(odd, (str, bytes)) else f"of type {type(odd).__name__}"
+            raise AnswerError(f"the answer {odd!r} is {kind}; these answers must be numbers")
         array = np.array([np.nan if _is_missing(value) else value for value in array], object)
-        text = next((value for value in array if isinstance(value, (str, bytes))), None)
-        if text is not None:
-            raise AnswerError(f"the answer {text!r} is text; these answers must be numbers")
     refused = AnswerError(f"these answers must be numbers; a column of {array.dtype} was given")
     if array.dtype.kind not in "biufO":  # numpy would read numbers out of text, and out of dates
         raise refused

@@ -228,6 +228,29 @@ def test_strange_answers_are_refused_and_named(answer) -> None:
     assert repr(answer) in str(caught.value)
 
 
+LISTS = [["a"], ["b", "c"], []]
+NESTED = {
+    "pyarrow list": (pa.array(LISTS), "list<.*string>"),
+    "pyarrow struct": (pa.array([{"k": "a"}]), "struct<k: string>"),
+    "pyarrow lists of one length": (pa.array([["a"]], pa.list_(pa.string(), 1)), "fixed_size_list"),
+    "polars": (pl.Series(LISTS), "list<"),
+    "pandas": (pd.Series(LISTS), "list<"),
+    "arrays": ([np.array(["a"]), np.array(["b", "c"])], "array"),
+    "arrays of one length": ([np.array([1.0]), np.array([2.0])], "array"),
+}
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [Domain(["a", "b"], missing="value"), Domain(edges=[0, 1, 2], missing="value")],
+    ids=["values", "bins"],
+)
+@pytest.mark.parametrize(("answers", "says"), NESTED.values(), ids=NESTED)
+def test_several_answers_in_one_are_not_a_missing_one(answers, says: str, domain) -> None:
+    with pytest.raises(AnswerError, match=says):
+        domain.encode(answers)
+
+
 def test_decode_inverts_encode() -> None:
     for domain, answers in ((WORDS, TEXT), (Domain(3, missing="value"), [0, None, 2])):
         back = domain.decode(domain.encode(answers))

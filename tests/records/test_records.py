@@ -124,6 +124,13 @@ def test_refused_tables(records, table, says) -> None:
         records.randomise(table)
 
 
+def test_a_column_of_lists_is_not_one_of_missing_answers() -> None:
+    r = sv.Records([sv.Attribute("a", ["x", "y"], missing="value")], epsilon_average=2.0)
+    for column in (pa.array([["x"]] * 5), pd.Series([np.array(["x"])] * 5)):
+        with pytest.raises(AnswerError, match=r"'a': .*(list<|array)"):
+            r.randomise({"a": column})
+
+
 def test_reported_without_an_answer(records) -> None:
     with pytest.raises(AnswerError, match="NaN in the allocation"):
         records.randomise(TABLE, allocation=[[2.0, 2.0, 2.0]] * 4)

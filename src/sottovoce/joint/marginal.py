@@ -161,7 +161,7 @@ def _part(groups: Sequence[Group], published: float | None) -> Part | None:
 
 def _influence(bits: Floats, own: Floats) -> Floats:
     """What each row of bits does to the shares: directly, and through q̄."""
-    return bits - bits.sum(axis=1, keepdims=True) * own
+    return np.asarray(bits - bits.sum(axis=1, keepdims=True) * own)
 
 
 def _noise(values: Floats, s: int, other: Floats | float) -> Floats:
