@@ -71,7 +71,7 @@ class Domain:
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "edges", checked)
         object.__setattr__(
-            self, "values", _checked_values(values) if checked is None else _bin_labels(checked)
+            self, "values", _checked_values(values) if checked is None else _bins(checked, values)
         )
         if missing == "value" and NO_ANSWER in self.values:
             raise ParameterError(
@@ -238,8 +238,9 @@ class Domain:
             first = int(np.flatnonzero(outside)[0])
             raise AnswerError(
                 f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
-                f"{numbers[first]!r}, at row {first}); the public edges go from {edges[0]!r} to "
-                f"{edges[-1]!r}; widen them, with -inf and inf if need be"
+                f"{_shown(numbers[first])}, at row {first}); the public edges go from "
+                f"{_shown(edges[0])} to {_shown(edges[-1])}; widen them, with -inf and inf if need "
+                "be"
             )
         codes[absent] = -1
         return codes
@@ -364,9 +365,23 @@ def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
     return edges
 
 
-def _bin_labels(edges: tuple[float, ...]) -> tuple[str, ...]:
+def _shown(number: float) -> str:
+    """A number as people write it: 5 rather than 5.0."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
+def _bins(edges: tuple[float, ...], values: int | Sequence[Label]) -> tuple[str, ...]:
+    """The labels of bins; values beside edges would be dropped without a word."""
     pairs = list(pairwise(edges))
-    return tuple(
+    labels = tuple(
         f"[{low:.17g}, {high:.17g}{']' if k == len(pairs) - 1 else ')'}"
         for k, (low, high) in enumerate(pairs)
     )
+    alone = isinstance(values, Sequence) and tuple(values) in ((), labels)
+    if not alone:
+        raise ParameterError(
+            f"values {values!r} and edges {edges} were both given; give values for answers that "
+            "are listed, or edges for numbers in bins"
+        )
+    return labels

@@ -275,6 +275,11 @@ class TestBins:
         with pytest.raises(AnswerError, match=r"1 of 2 numbers .*row 1.*widen"):
             self.AGE.encode([5.0, bad])
 
+    @pytest.mark.parametrize(("bad", "shown"), [(-5, "-5"), (-0.1, "-0.1"), (-1 / 3, repr(-1 / 3))])
+    def test_a_number_outside_is_shown_as_people_write_it(self, bad: float, shown: str) -> None:
+        with pytest.raises(AnswerError, match=f"the first, {shown}, at row 0.*go from 0 to 2;"):
+            Domain(edges=[0, 1, 2]).encode([bad])
+
     @pytest.mark.parametrize(
         "answers",
         [[1, 20.5], (1, 20.5), np.array([1, 20.5], np.float32), np.array([1, 20], np.uint8),
