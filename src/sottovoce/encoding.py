@@ -9,12 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AnswerError
+
+#: Which row of the whole table each answer is in, for messages.
+Rows: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
 
 _MISSING, _UNKNOWN = -1, -2
 _FEW_WORDS = 32
@@ -92,6 +95,18 @@ def first_few(values: Iterable[Any], most: int = 6) -> str:
             return ", ".join(shown) + ", …"
         shown.append(repr(value))
     return ", ".join(shown)
+
+
+def shown(number: float) -> str:
+    """A number as people write it: 5 rather than 5.0."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
+def first_row(which: NDArray[np.bool_], rows: Rows | None) -> int:
+    """The first marked row, by its number in the whole table."""
+    first = int(which.argmax())
+    return first if rows is None else int(rows[first])
 
 
 def _as_array(answers: Any) -> NDArray[Any]:

@@ -251,6 +251,17 @@ def test_several_answers_in_one_are_not_a_missing_one(answers, says: str, domain
         domain.encode(answers)
 
 
+@pytest.mark.parametrize(
+    "answers", [[0, 7], np.array([0, 7]), pa.array([0, 7]), [0, None]], ids=str
+)
+def test_rows_of_a_larger_table_are_named(answers) -> None:
+    for rows in (range(40, 42), np.array([3, 41])):
+        with pytest.raises(AnswerError, match="row 41"):
+            Domain(3).coded(answers, rows=rows)
+    with pytest.raises(AnswerError, match="-5, at row 41"):
+        Domain(edges=[0, 1, 2]).coded([1, -5], rows=range(40, 42))
+
+
 def test_decode_inverts_encode() -> None:
     for domain, answers in ((WORDS, TEXT), (Domain(3, missing="value"), [0, None, 2])):
         back = domain.decode(domain.encode(answers))

@@ -124,6 +124,29 @@ def test_refused_tables(records, table, says) -> None:
         records.randomise(table)
 
 
+def test_a_wrong_answer_is_named_by_its_row_in_the_whole_table() -> None:
+    r = sv.Records([sv.Attribute("a", ["x", "y"]), B, C], epsilon_average=2.0)
+    n = 20_000  # more than a block
+    table = {"a": ["x"] * n, "b": [0.5] * n, "c": np.zeros(n)}
+    sent = np.ones((n, 3), bool)
+    sent[:6] = [False, False, True]
+    for row in (9, 17_000):
+        for name, bad in (("a", "BAD"), ("b", -5), ("a", None), ("c", 9)):
+            wrong = {**table, name: list(table[name])}
+            wrong[name][row] = bad
+            for also, first in (({}, 0), ({"first_row": 100}, 100)):
+                for reported in (None, sent):
+                    with pytest.raises(AnswerError, match=rf"{name!r}: .*row {first + row}\b"):
+                        r.randomise(wrong, reported=reported, **also)
+    shares = np.full((n, 3), 2.0)
+    shares[17_000, 0] = 3.0
+    with pytest.raises(ParameterError, match="person 17100 divides 7 over"):
+        r.randomise(table, allocation=shares, first_row=100)
+    gaps = {**table, "c": np.where(np.arange(n) == 17_000, np.nan, 0.0)}
+    with pytest.raises(AnswerError, match=r"'c': 1 people .*row 17100"):
+        r.randomise(gaps, reported=np.ones((n, 3), bool), first_row=100)
+
+
 def test_a_column_of_lists_is_not_one_of_missing_answers() -> None:
     r = sv.Records([sv.Attribute("a", ["x", "y"], missing="value")], epsilon_average=2.0)
     for column in (pa.array([["x"]] * 5), pd.Series([np.array(["x"])] * 5)):

@@ -195,6 +195,7 @@ class Records:
         allocation: Any = "equal",
         reported: Any = None,
         source: Source | None = None,
+        first_row: int = 0,
     ) -> Reports:
         """Each participant's side.
 
@@ -208,6 +209,8 @@ class Records:
         reported : array-like of bool, optional
             With "equal" and "random": who reports what; by default everything, but for attributes
             whose missing answers are public.
+        first_row : int
+            Where the table is a part of a larger one: its first row in that one, for messages.
         """
         source = SYSTEM if source is None else source
         columns = tables.columns_of(table, self.names)
@@ -220,6 +223,7 @@ class Records:
             average=self.epsilon_average,
             floor=self.floor,
             source=source,
+            first=first_row,
         )
         made = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
         draws = source.draws()
@@ -227,7 +231,8 @@ class Records:
         for start in range(0, people, _BLOCK):
             part = slice(start, min(start + _BLOCK, people))
             some = [tables.rows_of(column, part) for column in columns]
-            self._draw(draws, some, shares(part), {k: c[part] for k, c in made.items()}, start)
+            target = {k: c[part] for k, c in made.items()}
+            self._draw(draws, some, shares(part), target, first_row + start)
         return Reports(self.id, self.digest, made, source.seeded)
 
     def _draw(

@@ -26,14 +26,18 @@ def shares_of(
     average: float,
     floor: float,
     source: Source,
+    first: int,
 ) -> Callable[[slice], Floats]:
-    """A function from a block of people to their checked budgets, NaN where unreported."""
+    """A function from a block of people to their checked budgets, NaN where unreported.
+
+    `first` is the first person's row in the whole table, for messages.
+    """
     people = len(columns[0])
     names = [attribute.name for attribute in schema]
 
     def accepted(shares: Any, part: slice) -> Floats:
         many = part.stop - part.start
-        return checked(shares, many, names, average, floor, first=part.start)
+        return checked(shares, many, names, average, floor, first=first + part.start)
 
     if not isinstance(allocation, str):
         given = _given(allocation, reported, names, people)
@@ -46,7 +50,7 @@ def shares_of(
 
     def divided(part: slice) -> Floats:
         sent: NDArray[np.bool_] = (
-            tables.answered(schema, columns, part) if who is None else who[part]
+            tables.answered(schema, columns, part, first + part.start) if who is None else who[part]
         )
         if allocation == "equal":
             return accepted(equal(sent, average), part)
