@@ -300,7 +300,14 @@ class Schema:
     attributes: tuple[Attribute, ...]
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
-        object.__setattr__(self, "attributes", tuple(attributes))
+        several = isinstance(attributes, Iterable) and not isinstance(attributes, (str, bytes))
+        given = tuple(attributes) if several else (attributes,)
+        if not several or not all(isinstance(one, Attribute) for one in given):
+            raise ParameterError(
+                f"the attributes are {attributes!r}; give a list of them, such as "
+                "[Attribute('smokes', ['yes', 'no'])]"
+            )
+        object.__setattr__(self, "attributes", given)
         if not self.attributes:
             raise ParameterError("a schema needs at least one attribute; none was given")
         names = [attribute.name for attribute in self.attributes]

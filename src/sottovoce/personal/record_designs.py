@@ -23,11 +23,10 @@ from ..errors import ParameterError
 from ..guarantee import LDP, MOST_EPSILON, OWN_DEVICE, Guarantee, Promise
 from ..mechanism import Design, Requirement
 from ..mechanisms import GRR, SubsetSelection
-from .allocation import Floats, flip
+from .allocation import FLOOR, Floats, flip
 from .record_promises import HIDDEN, INDEPENDENT
 
 _POINTS = 20_000
-_FLOOR = 0.5
 _MOST_TUPLES = 1 << 31
 SPENT = "the total, since the whole of it may be spent on any answer: no cap per answer is kept"
 EQUAL = "one answer: its own part of the total, the same for every answer"
@@ -46,7 +45,7 @@ def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ..
         raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
     m, total = len(sizes), len(sizes) * average
     parts = _parts(m)
-    floor = min(_FLOOR, average)
+    floor = min(FLOOR, average)
     random, floored = parts * total, floor + parts * (total - floor * m)
     whole = -(-(m + sum(sizes)) // 8)
     most = min(total, MOST_EPSILON)

@@ -29,12 +29,12 @@ from ..errors import DigestError, ParameterError
 from ..estimate import Estimate
 from ..guarantee import Guarantee, checked_epsilon
 from ..mechanism import Design, canonical_digest
-from ..randomness import SYSTEM, Draws, Source, refuse_seeded
+from ..randomness import Draws, Source, refuse_seeded, source_of
 from ..ranges import Range
 from ..report import Column, Reports
 from . import record_wire as wire
 from . import tables
-from .allocation import checked, in_steps, thresholds
+from .allocation import FLOOR, checked, in_steps, thresholds
 from .patterns import Patterns
 from .record_promises import promises
 from .shares import shares_of
@@ -59,7 +59,8 @@ class Records:
     public : bool
         Whether everyone's division is sent along; hidden by default.
     floor : float, optional
-        The least budget of an attribute: by default .5 with public divisions, 0 with hidden ones.
+        The least budget of an attribute: by default 0 with hidden divisions, and .5 with public
+        ones (or `epsilon_average`, where that is less).
     study : bytes, optional
         Digest of the study that the reports belong to.
 
@@ -97,7 +98,7 @@ class Records:
         if study is not None and not (isinstance(study, bytes) and len(study) == 32):
             raise ParameterError("study is the digest of a study, 32 bytes")
         average = checked_epsilon(epsilon_average)
-        least = (0.5 if public else 0.0) if floor is None else floor
+        least = (min(FLOOR, average) if public else 0.0) if floor is None else floor
         if isinstance(least, bool) or not isinstance(least, (int, float)):
             raise ParameterError(f"floor is {floor!r}; it must be a number")
         if not 0 <= least <= average:
@@ -212,7 +213,7 @@ class Records:
         first_row : int
             Where the table is a part of a larger one: its first row in that one, for messages.
         """
-        source = SYSTEM if source is None else source
+        source = source_of(source)
         columns = tables.columns_of(table, self.names)
         people = len(columns[0])
         shares = shares_of(

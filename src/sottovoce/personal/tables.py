@@ -15,6 +15,8 @@ from ..errors import AnswerError, ParameterError
 
 def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     """The columns of the attributes, all of one length."""
+    if hasattr(table, "collect"):  # polars, and others that put off the work
+        raise AnswerError(f"{type(table).__name__} is not worked out yet; give its .collect()")
     if isinstance(table, (str, bytes)) or not hasattr(table, "__getitem__"):
         raise AnswerError(
             f"a table is a data frame or a mapping from names to columns; {type(table).__name__} "
@@ -33,15 +35,23 @@ def _column(table: Any, name: str, names: Sequence[str]) -> Any:
         if name not in known:
             raise AnswerError(f"the table has no column {name!r}; it needs one for each of {names}")
         column = table[name]
-        if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
+        if not has_rows(column) or getattr(column, "ndim", 1) != 1:
             raise AnswerError(
-                f"the column {name!r} is {type(column).__name__}; it must have an answer per person"
+                f"the column {name!r} is {type(column).__name__}; it must have an answer per "
+                "person, in their order, such as a list"
             )
         return column
     raise AnswerError(
         f"a table has a name for each column; {type(table).__name__} has none, give a mapping such "
         f"as {{{name!r}: …}}"
     )
+
+
+def has_rows(given: Any) -> bool:
+    """Whether it has rows in an order: not a set, a mapping or a scalar."""
+    if isinstance(given, (str, bytes, Mapping)) or getattr(given, "ndim", 1) == 0:
+        return False
+    return hasattr(given, "__len__") and hasattr(given, "__getitem__")
 
 
 def _names(table: Any) -> list[Any]:
