@@ -149,7 +149,8 @@ def _part(groups: Sequence[Group], published: float | None) -> Part | None:
     if published is None:
         spread = float(counts @ (bits.sum(axis=1) - seen.sum()) ** 2) / s
         spread = max(spread, 0.25 + (size - 1) * other)
-        if gap <= _CLEAR * math.sqrt(spread / s) / (size - 1):
+        # A q̄ below zero is luck, and no sign of more to go by.
+        if min(gap, 0.5) <= _CLEAR * math.sqrt(spread / s) / (size - 1):
             return None
     values = (seen - average) / gap
     own = (1 - values) / (size - 1) if published is None else np.zeros(size)
