@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
-from .encoding import Coded, as_column, first_few
+from .encoding import Coded, Rows, as_column, first_few, first_row, shown
 from .errors import AnswerError, ParameterError
 
 Label: TypeAlias = str | int
@@ -71,7 +71,7 @@ class Domain:
         object.__setattr__(self, "missing", missing)
         object.__setattr__(self, "edges", checked)
         object.__setattr__(
-            self, "values", _checked_values(values) if checked is None else _bin_labels(checked)
+            self, "values", _checked_values(values) if checked is None else _bins(checked, values)
         )
         if missing == "value" and NO_ANSWER in self.values:
             raise ParameterError(
@@ -138,15 +138,18 @@ class Domain:
         codes: Codes = self.coded(answers).codes
         return codes
 
-    def coded(self, answers: Any) -> Coded:
-        """The same, for those who need to know who did not answer, or to pass answers on."""
+    def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
+        """The same, for those who need to know who did not answer, or to pass answers on.
+
+        Where the answers are part of a table, `rows` are their rows in it, for messages.
+        """
         if isinstance(answers, Coded):
             return answers
         plain = self._plain_integers(answers)
         if plain is None:
-            return self._encode_any(answers)
+            return self._encode_any(answers, rows)
         out = np.empty(plain.size, self.dtype)
-        self._narrow(plain, out, 0)
+        self._narrow(plain, out, range(plain.size) if rows is None else rows)
         return Coded(out)
 
     def blocks(
@@ -166,7 +169,7 @@ class Domain:
         def narrowed() -> Iterator[tuple[slice, Codes]]:
             for part in _parts(plain.size, most):
                 block = buffer[: part.stop - part.start]
-                self._narrow(plain[part], block, part.start)
+                self._narrow(plain[part], block, range(part.start, part.stop))
                 yield part, block
 
         return plain.size, narrowed()
@@ -193,25 +196,26 @@ class Domain:
             return None
         return np.ascontiguousarray(answers, answers.dtype.newbyteorder("="))
 
-    def _narrow(self, plain: NDArray[np.integer[Any]], out: Codes, offset: int) -> None:
+    def _narrow(self, plain: NDArray[np.integer[Any]], out: Codes, rows: Rows) -> None:
         bad = kernels.narrow(plain, len(self.values), out)
         if bad >= 0:
-            raise self._outside(plain[bad].item(), offset + bad)
+            raise self._outside(plain[bad].item(), rows[bad])
 
-    def _encode_any(self, answers: Any) -> Coded:
+    def _encode_any(self, answers: Any, rows: Rows | None) -> Coded:
         column = as_column(answers)
         if self.edges is not None:
-            codes = self._encode_bins(column.numbers())
+            codes = self._encode_bins(column.numbers(), rows)
         else:
             codes, unknown = column.positions(self.values)
             if unknown:
-                row = int(np.flatnonzero(codes == -2)[0])
-                raise self._outside(column.at(row), row, different=len(unknown))
+                wrong = codes == -2
+                answer = column.at(int(wrong.argmax()))
+                raise self._outside(answer, first_row(wrong, rows), different=len(unknown))
         absent = codes == -1
         present = None
         if absent.any():
             if self.missing == "refuse":
-                raise self.refuse_missing(absent)
+                raise self.refuse_missing(absent, rows)
             if self.missing == "public":
                 present = ~absent
                 codes = codes[present]
@@ -219,27 +223,27 @@ class Domain:
                 codes[absent] = len(self.values)
         return Coded(codes.astype(self.dtype), present)
 
-    def refuse_missing(self, absent: NDArray[np.bool_]) -> AnswerError:
+    def refuse_missing(self, absent: NDArray[np.bool_], rows: Rows | None = None) -> AnswerError:
         """The error for missing answers that are not declared."""
         also = "" if len(self.values) == 1 else "missing='value' to make \"no answer\" a value, or "
         return AnswerError(
             f"{int(absent.sum())} of {absent.size} answers are missing (the first at row "
-            f"{int(np.flatnonzero(absent)[0])}), and dropping people by their answer would leak "
+            f"{first_row(absent, rows)}), and dropping people by their answer would leak "
             f"it; declare {also}missing='public' if who did not answer is public knowledge"
         )
 
-    def _encode_bins(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+    def _encode_bins(self, numbers: NDArray[np.float64], rows: Rows | None) -> NDArray[np.int64]:
         edges = np.asarray(self.edges, float)
         codes = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
         codes[numbers == edges[-1]] = len(self.values) - 1  # the last bin includes its upper edge
         absent = np.isnan(numbers)
         outside = ~absent & ((codes < 0) | (codes >= len(self.values)))
         if outside.any():
-            first = int(np.flatnonzero(outside)[0])
             raise AnswerError(
                 f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
-                f"{numbers[first]!r}, at row {first}); the public edges go from {edges[0]!r} to "
-                f"{edges[-1]!r}; widen them, with -inf and inf if need be"
+                f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
+                f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
+                "inf if need be"
             )
         codes[absent] = -1
         return codes
@@ -296,7 +300,14 @@ class Schema:
     attributes: tuple[Attribute, ...]
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
-        object.__setattr__(self, "attributes", tuple(attributes))
+        several = isinstance(attributes, Iterable) and not isinstance(attributes, (str, bytes))
+        given = tuple(attributes) if several else (attributes,)
+        if not several or not all(isinstance(one, Attribute) for one in given):
+            raise ParameterError(
+                f"the attributes are {attributes!r}; give a list of them, such as "
+                "[Attribute('smokes', ['yes', 'no'])]"
+            )
+        object.__setattr__(self, "attributes", given)
         if not self.attributes:
             raise ParameterError("a schema needs at least one attribute; none was given")
         names = [attribute.name for attribute in self.attributes]
@@ -364,9 +375,17 @@ def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
     return edges
 
 
-def _bin_labels(edges: tuple[float, ...]) -> tuple[str, ...]:
+def _bins(edges: tuple[float, ...], values: int | Sequence[Label]) -> tuple[str, ...]:
+    """The labels of bins; values beside edges would be dropped without a word."""
     pairs = list(pairwise(edges))
-    return tuple(
+    labels = tuple(
         f"[{low:.17g}, {high:.17g}{']' if k == len(pairs) - 1 else ')'}"
         for k, (low, high) in enumerate(pairs)
     )
+    alone = isinstance(values, Sequence) and tuple(values) in ((), labels)
+    if not alone:
+        raise ParameterError(
+            f"values {values!r} and edges {edges} were both given; give values for answers that "
+            "are listed, or edges for numbers in bins"
+        )
+    return labels

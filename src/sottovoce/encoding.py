@@ -9,12 +9,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AnswerError
+
+#: Which row of the whole table each answer is in, for messages.
+Rows: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
 
 _MISSING, _UNKNOWN = -1, -2
 _FEW_WORDS = 32
@@ -92,6 +95,18 @@ def first_few(values: Iterable[Any], most: int = 6) -> str:
             return ", ".join(shown) + ", …"
         shown.append(repr(value))
     return ", ".join(shown)
+
+
+def shown(number: float) -> str:
+    """A number as people write it: 5 rather than 5.0."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
+def first_row(which: NDArray[np.bool_], rows: Rows | None) -> int:
+    """The first marked row, by its number in the whole table."""
+    first = int(which.argmax())
+    return first if rows is None else int(rows[first])
 
 
 def _as_array(answers: Any) -> NDArray[Any]:
@@ -199,6 +214,11 @@ def _try_arrow(answers: Any) -> Column | None:
         chunked = pa.chunked_array(answers)
     except (pa.ArrowException, TypeError, ValueError):
         return None  # a data frame, or a column of mixed objects: the general path judges it
+    if pa.types.is_nested(chunked.type):
+        raise AnswerError(
+            f"the column holds {chunked.type}; an answer is one text or one number, so give each "
+            "part a column of its own"
+        )
     return _ArrowColumn(chunked)
 
 
@@ -214,8 +234,8 @@ def _is_missing(value: Any) -> bool:
     """None, NaN, pandas.NA and NaT: everything that is not equal to itself, or says so."""
     if value is None:
         return True
-    if isinstance(value, (str, int)):
-        return False
+    if isinstance(value, (str, int)) or hasattr(value, "__len__"):
+        return False  # an array compares by element, which says nothing of the whole
     same = value == value
     return not (isinstance(same, (bool, np.bool_)) and bool(same))
 
@@ -275,10 +295,11 @@ def _few(array: NDArray[Any]) -> list[Any]:
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     if array.dtype.kind == "O":
+        odd = next((value for value in array if hasattr(value, "__len__")), None)
+        if odd is not None:
+            kind = "text" if isinstance(odd, (str, bytes)) else f"of type {type(odd).__name__}"
+            raise AnswerError(f"the answer {odd!r} is {kind}; these answers must be numbers")
         array = np.array([np.nan if _is_missing(value) else value for value in array], object)
-        text = next((value for value in array if isinstance(value, (str, bytes))), None)
-        if text is not None:
-            raise AnswerError(f"the answer {text!r} is text; these answers must be numbers")
     refused = AnswerError(f"these answers must be numbers; a column of {array.dtype} was given")
     if array.dtype.kind not in "biufO":  # numpy would read numbers out of text, and out of dates
         raise refused

@@ -269,6 +269,19 @@ os.register_at_fork(after_in_child=_after_fork)
 
 SYSTEM = SystemSource()
 
+
+def source_of(given: Source | None) -> Source:
+    """The source that was given, or the system's."""
+    if given is None:
+        return SYSTEM
+    if not isinstance(given, Source):
+        raise ParameterError(
+            f"source is {given!r}; leave it out for real people, and in tests take one from "
+            "`with sottovoce.testing.seeded(...)`"
+        )
+    return given
+
+
 _seeded_allowed: ContextVar[bool] = ContextVar("seeded_allowed", default=False)
 
 

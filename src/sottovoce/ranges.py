@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .domain import Attribute, Codes, Domain, Label, Missing
-from .encoding import Coded, as_column
+from .encoding import Coded, Rows, as_column, first_row, shown
 from .errors import AnswerError, ParameterError
 
 _BLOCK = 1 << 16
@@ -106,7 +106,7 @@ class Range(Attribute):
         positions: NDArray[np.float64] = self.coded(answers).codes
         return positions
 
-    def coded(self, answers: Any) -> Coded:
+    def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
         """The same, for those who need to know who did not answer, or to pass answers on."""
         if isinstance(answers, Coded):
             return answers
@@ -115,19 +115,20 @@ class Range(Attribute):
         present = None
         if absent.any():
             if self.missing == "refuse":
-                raise self.refuse_missing(absent)
+                raise self.refuse_missing(absent, rows)
             present = ~absent
-            numbers = numbers[present]
         if self.clip:
             numbers = np.clip(numbers, self.low, self.high)
         outside = (numbers < self.low) | (numbers > self.high)
         if outside.any():
-            first = int(np.flatnonzero(outside)[0])
             raise AnswerError(
                 f"{int(outside.sum())} of {numbers.size} numbers lie outside the range (the first, "
-                f"{numbers[first]!r}, at row {first}); allowed are {self.low!r} to {self.high!r}; "
-                "declare wider bounds, or clip=True to move numbers to the nearest bound"
+                f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); allowed are "
+                f"{shown(self.low)} to {shown(self.high)}; declare wider bounds, or clip=True to "
+                "move numbers to the nearest bound"
             )
+        if present is not None:
+            numbers = numbers[present]
         return Coded(np.clip((numbers - self.low) / (self.high - self.low), 0.0, 1.0), present)
 
     def position_blocks(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,6 +23,18 @@ def test_a_number_means_that_many_values() -> None:
     assert domain.size == 3
     assert domain == Domain([0, 1, 2]) == Domain(range(3)) == Domain(np.int64(3))
     assert domain.canonical() == Domain([0, 1, 2]).canonical()
+
+
+@pytest.mark.parametrize("values", [["x", "y"], ("[1, 2)",), 2, np.array(["x", "y"])], ids=str)
+def test_values_beside_edges_are_refused_and_not_dropped(values) -> None:
+    for make in (Domain, lambda *given, **also: Attribute("a", *given, **also)):
+        with pytest.raises(ParameterError, match="both given"):
+            make(values, edges=[1, 2, 3])
+
+
+def test_bins_can_be_copied_with_a_change() -> None:
+    changed = replace(Attribute.bins("a", [1, 2, 3]), missing="value")
+    assert changed == Attribute.bins("a", [1, 2, 3], missing="value")
 
 
 def test_order_matters() -> None:

@@ -228,6 +228,40 @@ def test_strange_answers_are_refused_and_named(answer) -> None:
     assert repr(answer) in str(caught.value)
 
 
+LISTS = [["a"], ["b", "c"], []]
+NESTED = {
+    "pyarrow list": (pa.array(LISTS), "list<.*string>"),
+    "pyarrow struct": (pa.array([{"k": "a"}]), "struct<k: string>"),
+    "pyarrow lists of one length": (pa.array([["a"]], pa.list_(pa.string(), 1)), "fixed_size_list"),
+    "polars": (pl.Series(LISTS), "list<"),
+    "pandas": (pd.Series(LISTS), "list<"),
+    "arrays": ([np.array(["a"]), np.array(["b", "c"])], "array"),
+    "arrays of one length": ([np.array([1.0]), np.array([2.0])], "array"),
+}
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [Domain(["a", "b"], missing="value"), Domain(edges=[0, 1, 2], missing="value")],
+    ids=["values", "bins"],
+)
+@pytest.mark.parametrize(("answers", "says"), NESTED.values(), ids=NESTED)
+def test_several_answers_in_one_are_not_a_missing_one(answers, says: str, domain) -> None:
+    with pytest.raises(AnswerError, match=says):
+        domain.encode(answers)
+
+
+@pytest.mark.parametrize(
+    "answers", [[0, 7], np.array([0, 7]), pa.array([0, 7]), [0, None]], ids=str
+)
+def test_rows_of_a_larger_table_are_named(answers) -> None:
+    for rows in (range(40, 42), np.array([3, 41])):
+        with pytest.raises(AnswerError, match="row 41"):
+            Domain(3).coded(answers, rows=rows)
+    with pytest.raises(AnswerError, match="-5, at row 41"):
+        Domain(edges=[0, 1, 2]).coded([1, -5], rows=range(40, 42))
+
+
 def test_decode_inverts_encode() -> None:
     for domain, answers in ((WORDS, TEXT), (Domain(3, missing="value"), [0, None, 2])):
         back = domain.decode(domain.encode(answers))
@@ -251,6 +285,11 @@ class TestBins:
     def test_outside_is_refused_with_the_edges(self, bad: float) -> None:
         with pytest.raises(AnswerError, match=r"1 of 2 numbers .*row 1.*widen"):
             self.AGE.encode([5.0, bad])
+
+    @pytest.mark.parametrize(("bad", "shown"), [(-5, "-5"), (-0.1, "-0.1"), (-1 / 3, repr(-1 / 3))])
+    def test_a_number_outside_is_shown_as_people_write_it(self, bad: float, shown: str) -> None:
+        with pytest.raises(AnswerError, match=f"the first, {shown}, at row 0.*go from 0 to 2;"):
+            Domain(edges=[0, 1, 2]).encode([bad])
 
     @pytest.mark.parametrize(
         "answers",

@@ -27,10 +27,15 @@ def test_positions_of_every_kind_of_column(answers) -> None:
 
 @pytest.mark.parametrize("bad", [-0.001, 120.001, 1e308, float("inf"), float("-inf")])
 def test_numbers_outside_are_refused_or_clipped(bad: float) -> None:
-    with pytest.raises(AnswerError, match=r"1 of 2 numbers .*row 1.*0\.0 to 120\.0"):
+    with pytest.raises(AnswerError, match=r"1 of 2 numbers .*row 1.*0 to 120;"):
         AGE.positions([5, bad])
     clipping = Range("age", 0, 120, clip=True)
     assert clipping.positions([bad]).tolist() == [float(bad > 0)]
+
+
+def test_a_number_outside_is_named_by_its_own_row() -> None:
+    with pytest.raises(AnswerError, match="the first, -5, at row 2"):
+        Range("age", 0, 120, missing="public").coded([None, 5, -5])
 
 
 def test_missing_answers() -> None:

@@ -9,7 +9,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import EstimateError, MissingExtraError, ParameterError
 from sottovoce.joint import METHODS
-from sottovoce.joint.fit import FewTogetherWarning
+from sottovoce.joint.told import FewTogetherWarning
 
 RNG = np.random.default_rng(3)
 N = 6000
@@ -115,6 +115,10 @@ REFUSED = {
     "three by kronecker": (["a", "b", "c"], {"method": "kronecker"}, "force=True"),
     "stop": (["a", "b"], {"stop": -1}, "'cv' or a number"),
     "stop as text": (["a", "b"], {"stop": "soon"}, "'cv' or a number"),
+    "stop as a list": (["a", "b"], {"stop": [1]}, "'cv' or a number"),
+    "method as a list": (["a"], {"method": ["product"]}, "no method"),
+    "a number": (5, {}, "give a list of names"),
+    "progress": (["a", "b"], {"progress": 5}, "it must be a function"),
     "option": (["a", "b"], {"method": "product", "stop": 3}, "takes no options"),
 }
 
@@ -164,7 +168,7 @@ def test_pairs_never_reported_together_are_said(study) -> None:
         sent[:150, 2], sent[:150, 0] = True, True
         reports = records.randomise(TABLE, allocation="random", reported=sent, source=source)
         few = records.aggregate(reports)
-        with pytest.warns(FewTogetherWarning, match="only 150 records"):
+        with pytest.warns(FewTogetherWarning, match=r"'a' and 'c' \(150\)"):
             records.joint(few, ["a", "c"])
 
 

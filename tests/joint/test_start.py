@@ -7,6 +7,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.errors import EstimateError, ParameterError
+from sottovoce.personal.patterns import Patterns
 
 RUNS = 12
 
@@ -37,30 +39,86 @@ def test_smoothing_costs_little_on_skewed_ones(n: int) -> None:
     assert distance(p, n, "cv") < 1.2 * distance(p, n, 500)
 
 
-@pytest.mark.parametrize("people", [1, 2, 4, 5, 9])
-def test_a_handful_of_records(people: int) -> None:
-    records = sv.Records([sv.Attribute("a", 3), sv.Attribute("b", 2)], epsilon_average=1.0)
-    table = {"a": [0, 1, 2] * 3, "b": [0, 1, 1] * 3}
-    table = {name: answers[:people] for name, answers in table.items()}
-    aggregate = records.aggregate(records.randomise(table))
-    with pytest.warns(UserWarning, match="hardly more than a guess"):
-        found = records.joint(aggregate, ["a", "b"])
-    assert found.values.sum() == pytest.approx(1)
-    assert np.isfinite(found.std_error).all()
+@pytest.mark.parametrize("method", ["em-ll2", "em-full", "product", "kronecker"])
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(("people", "epsilon"), [(1, 2.0), (9, 2.0), (3000, 0.05), (3000, 1e-6)])
+def test_what_tells_nothing_is_refused(
+    people: int, epsilon: float, public: bool, method: str
+) -> None:
+    records = sv.Records(
+        [sv.Attribute("a", 3), sv.Attribute("b", 2)],
+        epsilon_average=epsilon,
+        public=public,
+        floor=0.0,
+    )
+    table = {"a": np.zeros(people, int), "b": np.ones(people, int)}
+    with testing.seeded(1) as source:
+        aggregate = records.aggregate(records.randomise(table, source=source))
+        refused(records, aggregate, method)
 
 
-def test_an_attribute_that_hardly_anybody_reports_among_very_many() -> None:
+def refused(records: sv.Records, aggregate: Patterns, method: str) -> None:
+    with pytest.raises(EstimateError, match="ask more people or for larger budgets"):
+        records.joint(aggregate, ["a", "b"], method=method)
+
+
+def test_small_budgets_with_many_people_are_told_with_their_errors() -> None:
+    # Plain steps of expectation-maximisation would hardly have left the uniform start.
+    n, p = 10_000, [0.77, 0.15, 0.05, 0.03]
+    records = sv.Records([sv.Attribute("a", 4), sv.Attribute("b", 2)], epsilon_average=0.3)
+    rng = np.random.default_rng(1)
+    gaps = []
+    for seed in range(RUNS):
+        table = {"a": rng.choice(4, n, p=p), "b": rng.integers(0, 2, n)}
+        with testing.seeded(seed) as source:
+            reports = records.randomise(table, allocation="random", source=source)
+            found = records.joint(records.aggregate(reports), ["a"])
+        truth = np.bincount(table["a"], minlength=4) / n
+        gaps.append((found.values - truth) / found.std_error)
+    assert np.mean(np.abs(gaps) < 1.96) > 0.8
+    assert abs(np.mean([gap[0] for gap in gaps])) < 1
+
+
+def test_an_attribute_that_tells_nothing_does_not_stand_in_the_way_of_others() -> None:
     # So few that none of them need be among the records that the stop is sought with.
     people = 60_000
     records = sv.Records([sv.Attribute("a", 2), sv.Attribute("b", 2)], epsilon_average=2.0)
     reported = np.ones((people, 2), bool)
     reported[3:, 1] = False
     table = {"a": np.arange(people) % 2, "b": np.zeros(people, int)}
-    with testing.seeded(4) as source:
-        reports = records.randomise(table, reported=reported, source=source)
-        aggregate = records.aggregate(reports)
-        with pytest.warns(UserWarning, match="only 3 records report both"):
-            found = records.joint(aggregate, ["a", "b"])
-    assert found.marginal(["a"]).values == pytest.approx([0.5, 0.5], abs=0.1)
-    assert np.isfinite(found.std_error).all()
-    assert found.marginal(["b"]).std_error[0] > 0.05
+    aggregate = records.aggregate(records.randomise(table, reported=reported))
+    found = records.joint(aggregate, ["a"])
+    assert found.values == pytest.approx([0.5, 0.5], abs=0.1)
+    with pytest.raises(EstimateError, match="the bits of 'b' are all but coins"):
+        records.joint(aggregate, ["a", "b"])
+
+
+def test_pairs_of_which_little_is_known_are_said() -> None:
+    people = 5000
+    attributes = [sv.Attribute(name, 2) for name in "abc"]
+    records = sv.Records(attributes, epsilon_average=0.5)
+    answers = np.arange(people) % 2
+    table = dict.fromkeys("abc", answers)
+    reported = np.ones((people, 3), bool)
+    reported[: people // 2, 2] = False
+    with testing.seeded(1) as source:
+        aggregate = records.aggregate(
+            records.randomise(table, allocation="random", reported=reported, source=source)
+        )
+        with pytest.warns(UserWarning, match="report both 'b' and 'c' \\(2,500\\)"):
+            found = records.joint(aggregate, ["b", "c"])
+        alone = records.joint(aggregate, ["c"])
+    assert "hardly tell how they go together ('b' and 'c')" in found.assuming
+    assert alone.assuming == ""
+    assert (alone.n, alone.reports) == (people, people // 2)
+    assert str(alone).startswith("c: 2,500 reports from 5,000 people, em-ll2")
+
+
+def test_too_many_attributes_at_once_are_refused_before_memory_is_full() -> None:
+    people = 4000
+    rng = np.random.default_rng(2)
+    records = sv.Records([sv.Attribute(f"a{k}", 2) for k in range(19)], epsilon_average=2.0)
+    table = {name: rng.integers(0, 2, people) for name in records.names}
+    aggregate = records.aggregate(records.randomise(table))
+    with pytest.raises(ParameterError, match="ask for fewer attributes"):
+        records.joint(aggregate, records.names)

@@ -56,6 +56,18 @@ def test_promises_differ() -> None:
     assert not any("how many bits" in t for t in found["public, random"].promises[0].assuming)
 
 
+def test_a_single_answer_is_promised_its_own_part() -> None:
+    found = {d.name: d.guarantee.promises[1] for d in designs([3, 4, 5], n=100, average=2.0)}
+    for name in ("hidden, equal", "split by attribute"):
+        assert found[name].epsilon == 2.0
+        assert "same for every answer" in found[name].unit
+    assert found["hidden, random"].epsilon == 6.0
+    assert found["public, random"].epsilon == 5.0  # the others have the floor, .5, at least
+    assert found["one GRR on the tuple"].epsilon == 6.0
+    large = {d.name: d.guarantee.promises[1].epsilon for d in designs([3] * 4, n=9, average=15.0)}
+    assert large["hidden, random"] == large["public, random"] == 20.0
+
+
 def test_what_cannot_be_is_left_out_or_refused() -> None:
     names = [d.name for d in designs([10] * 12, n=100, average=1.0)]
     assert "one GRR on the tuple" not in names

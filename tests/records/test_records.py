@@ -93,6 +93,10 @@ REFUSED = {
     "negative": ({"allocation": [[-1.0, 3.0, 4.0]] * 4}, "floor=0"),
     "nothing": ({"allocation": [[np.nan] * 3] * 4}, "person 0 reports nothing"),
     "other names": ({"allocation": {"a": [1], "b": [2]}}, "it needs"),
+    "ragged": ({"allocation": [[2.0, 2.0, 2.0]] * 3 + [[6.0]]}, "one per person and attribute"),
+    "a set": ({"allocation": {2.0}}, "no rows for 4 people"),
+    "a number for an array": ({"allocation": np.array(2.0)}, "no rows for 4 people"),
+    "source": ({"source": 5}, "source is 5; leave it out"),
     "both": ({"allocation": [[2.0] * 3] * 4, "reported": np.ones((4, 3), bool)}, "NaN says it"),
     "reported shape": ({"reported": np.ones((4, 2), bool)}, r"\(4, 2\)"),
     "reported type": ({"reported": np.ones((4, 3))}, "true or false"),
@@ -115,6 +119,12 @@ BAD_TABLES = {
     "a number": (3, "a table is"),
     "a text": ("abc", "a table is"),
     "a text column": ({"a": "x", "b": [1], "c": [0]}, "an answer per person"),
+    "a set as a column": ({"a": {"x"}, "b": [1], "c": [0]}, "'a' is set; .* in their order"),
+    "a dict as a column": ({"a": {0: "x"}, "b": [1], "c": [0]}, "'a' is dict"),
+    "a view as a column": ({"a": {0: "x"}.values(), "b": [1], "c": [0]}, "'a' is dict_values"),
+    "no dimension": ({"a": np.array("x"), "b": [1], "c": [0]}, "'a' is ndarray"),
+    "two dimensions": ({"a": np.array([["x"]]), "b": [1], "c": [0]}, "'a' is ndarray"),
+    "a lazy table": (pl.LazyFrame({"a": ["x"]}), r"LazyFrame .* \.collect\(\)"),
 }
 
 
@@ -122,6 +132,36 @@ BAD_TABLES = {
 def test_refused_tables(records, table, says) -> None:
     with pytest.raises(AnswerError, match=says):
         records.randomise(table)
+
+
+def test_a_wrong_answer_is_named_by_its_row_in_the_whole_table() -> None:
+    r = sv.Records([sv.Attribute("a", ["x", "y"]), B, C], epsilon_average=2.0)
+    n = 20_000  # more than a block
+    table = {"a": ["x"] * n, "b": [0.5] * n, "c": np.zeros(n)}
+    sent = np.ones((n, 3), bool)
+    sent[:6] = [False, False, True]
+    for row in (9, 17_000):
+        for name, bad in (("a", "BAD"), ("b", -5), ("a", None), ("c", 9)):
+            wrong = {**table, name: list(table[name])}
+            wrong[name][row] = bad
+            for also, first in (({}, 0), ({"first_row": 100}, 100)):
+                for reported in (None, sent):
+                    with pytest.raises(AnswerError, match=rf"{name!r}: .*row {first + row}\b"):
+                        r.randomise(wrong, reported=reported, **also)
+    shares = np.full((n, 3), 2.0)
+    shares[17_000, 0] = 3.0
+    with pytest.raises(ParameterError, match="person 17100 divides 7 over"):
+        r.randomise(table, allocation=shares, first_row=100)
+    gaps = {**table, "c": np.where(np.arange(n) == 17_000, np.nan, 0.0)}
+    with pytest.raises(AnswerError, match=r"'c': 1 people .*row 17100"):
+        r.randomise(gaps, reported=np.ones((n, 3), bool), first_row=100)
+
+
+def test_a_column_of_lists_is_not_one_of_missing_answers() -> None:
+    r = sv.Records([sv.Attribute("a", ["x", "y"], missing="value")], epsilon_average=2.0)
+    for column in (pa.array([["x"]] * 5), pd.Series([np.array(["x"])] * 5)):
+        with pytest.raises(AnswerError, match=r"'a': .*(list<|array)"):
+            r.randomise({"a": column})
 
 
 def test_reported_without_an_answer(records) -> None:
@@ -144,6 +184,23 @@ def test_refused_parameters(given, says) -> None:
         sv.Records([A, B], **given)
 
 
+@pytest.mark.parametrize("given", [None, 5, "ab", A, [A, "b"], {"a": A}], ids=str)
+def test_what_is_no_list_of_attributes(given) -> None:
+    with pytest.raises(ParameterError, match="give a list of them"):
+        sv.Records(given, epsilon_average=1.0)
+
+
+def test_people_who_report_nothing_are_counted_and_named() -> None:
+    r = sv.Records([C], epsilon_average=2.0)
+    codes = np.zeros(40_000)
+    codes[[17_000, 39_000]] = np.nan
+    with pytest.raises(ParameterError, match=r"2 of 40000 people .* row 17000.* leave these rows"):
+        r.randomise({"c": codes})
+    with pytest.raises(ParameterError, match=r"40000 of 40000 people .* row 7"):
+        r.randomise({"c": codes}, reported=np.zeros((40_000, 1), bool), first_row=7)
+    assert len(r.randomise({"c": codes[~np.isnan(codes)]})) == 39_998
+
+
 def test_a_range_needs_bins() -> None:
     with pytest.raises(ParameterError, match="public bins"):
         sv.Records([sv.Range("weight", 0, 100)], epsilon_average=1.0)
@@ -152,6 +209,7 @@ def test_a_range_needs_bins() -> None:
 def test_floors() -> None:
     hidden, public = (sv.Records([A, B], epsilon_average=2.0, public=p) for p in (False, True))
     assert (hidden.floor, public.floor) == (0.0, 0.5)
+    assert sv.Records([A, B], epsilon_average=0.3, public=True).floor == 0.3
     with pytest.raises(ParameterError, match=r"0\.5 to 20"):
         public.randomise({"a": ["x"], "b": [1]}, allocation=[[3.9, 0.1]])
     sent = public.randomise({"a": ["x"] * 200, "b": [1] * 200}, allocation="random")
@@ -188,6 +246,13 @@ def test_what_does_not_belong_together(records) -> None:
     with pytest.raises(ParameterError, match="Reports expected"):
         records.aggregate(mine)
     assert records.bind(bytes(32)).digest != records.digest
+
+
+def test_an_aggregate_is_expected_by_its_records(records) -> None:
+    data = records.aggregate(records.randomise(TABLE)).to_bytes()
+    for wrong in (None, 5, sv.GRR(3, epsilon=1.0)):
+        with pytest.raises(ParameterError, match="must be the Records"):
+            Patterns.from_bytes(data, expect=wrong)
 
 
 def corrupted(records: sv.Records, how: str) -> bytes:
@@ -284,9 +349,4 @@ def test_helpers_of_allocation() -> None:
     assert random(np.ones((500, 3), bool), 15.0, 0.0, SYSTEM).max() <= 20.0
     assert slide([2.0, 2.0, 2.0], 1, 0.0).tolist() == [3.0, 0.0, 3.0]
     np.testing.assert_array_equal(slide([3.0, np.nan, 1.0], 2, 4.0), [0.0, np.nan, 4.0])
-    for bad in (-1.0, 7.0):
-        with pytest.raises(ParameterError, match="from 0 to 6"):
-            slide([2.0, 2.0, 2.0], 0, bad)
-    with pytest.raises(ParameterError, match="not reported"):
-        slide([2.0, np.nan], 1, 1.0)
     assert described_epsilon([[3.9, 0.1], [2.0, 2.0]]).round(3).tolist() == [0.295, 4.0]

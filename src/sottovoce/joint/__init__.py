@@ -59,7 +59,7 @@ def joint(
         ``stop`` ("cv" or a number of steps) and ``progress`` for the EM methods, ``force`` for
         "kronecker".
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ParameterError(
             f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
         )
@@ -75,6 +75,9 @@ def joint(
         if option not in allowed:
             takes = " and ".join(map(repr, allowed)) or "no options"
             raise ParameterError(f"{method!r} has no option {option!r}; it takes {takes}")
+    progress = options.get("progress")
+    if progress is not None and not callable(progress):
+        raise ParameterError(f"progress is {progress!r}; it must be a function (step, steps)")
     if method in ("em-ll2", "em-full"):
         from .fit import fitted
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from functools import reduce
 from itertools import chain, combinations
@@ -14,6 +15,7 @@ from ..estimate import PROJECTIONS, Floats
 from ..personal.patterns import Patterns
 from .estimate import JointEstimate, once, product_labels, spread_of
 from .groups import Group, groups_of
+from .told import told
 
 if TYPE_CHECKING:
     from ..personal.records import Records
@@ -29,6 +31,7 @@ def product(records: Records, aggregate: Patterns, asked: Sequence[int]) -> Join
 
     q̄ = (Σc/s − ½)/(l − 1), f = (c/s − q̄)/(½ − q̄), simplex(f), outer product.
     """
+    told(records, aggregate).check(asked)
     own = [groups_of(records, aggregate, [a]) for a in asked]
 
     def multiplied(counts: Sequence[Sequence[Floats]]) -> Floats:
@@ -70,6 +73,12 @@ def kronecker(
     groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
     if not groups:
         raise EstimateError("no record reports all of these attributes together; use 'em-ll2'")
+    known = told(records, aggregate)
+    if not known.enough(asked) and not force:
+        raise EstimateError(
+            f"{known.together(asked):,} records with these budgets say next to nothing of these "
+            "attributes together; ask more people or for larger budgets"
+        )
 
     def inverted(counts: Sequence[Sequence[Floats]]) -> Floats:
         return from_moments(*_moments(groups, counts[0]))[0].ravel()
@@ -160,21 +169,24 @@ def finished(
     rng = np.random.default_rng(int(aggregate.counts.sum()))
 
     def repeated() -> Floats:
-        tables = []
-        for _ in range(_REPETITIONS):
+        # A repetition without an estimate says that anything may be true.
+        tables = np.full((_REPETITIONS, values.size), 1 / values.size)
+        for table in tables:
             drawn = [
                 [rng.multinomial(int(g.counts.sum()), g.counts / g.counts.sum()) for g in some]
                 for some in groups
             ]
-            tables.append(make([[c.astype(float) for c in some] for some in drawn]))
-        return np.array(tables)
+            with contextlib.suppress(EstimateError):
+                table[:] = make([[c.astype(float) for c in some] for some in drawn])
+        return tables
 
     again = once(repeated)
     attributes = tuple(records.schema.attributes[a] for a in asked)
     return JointEstimate(
         values=values,
         spread=spread_of(values, again),
-        n=int(max(sum(g.counts.sum() for g in some) for some in groups)),
+        n=aggregate.n,
+        reports=int(max(sum(g.counts.sum() for g in some) for some in groups)),
         labels=product_labels(attributes),
         name=" × ".join(attribute.name for attribute in attributes),
         guarantee=records.guarantee,

@@ -15,6 +15,7 @@ from scipy.special import rel_entr
 from ..domain import Attribute, Label
 from ..errors import ParameterError
 from ..estimate import PROJECTIONS, Estimate, Floats, Interval
+from .told import Told
 
 #: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]
@@ -33,11 +34,14 @@ class JointEstimate(Estimate):
         the attributes' own distributions is returned.
     again : callable, optional
         Repetitions for errors, made once and shared by all marginals.
+    told : Told, optional
+        What the reports can tell of the attributes, where every record counts for every table.
     """
 
     attributes: tuple[Attribute, ...] = ()
     steps: int | None = None
     again: Again | None = field(default=None, repr=False)
+    told: Told | None = field(default=None, repr=False)
 
     @property
     def names(self) -> list[str]:
@@ -64,8 +68,10 @@ class JointEstimate(Estimate):
 
         again = None if self.again is None else lambda: summed(self.again())  # type: ignore[misc]
         values = summed(self.values)[0]
+        about = {} if self.told is None else self.told.about([a.name for a in kept])
         return replace(
             self,
+            **about,
             values=values,
             spread=spread_of(values, again),
             labels=product_labels(kept),
@@ -152,11 +158,12 @@ class JointEstimate(Estimate):
         about = {
             "spread": spread_of(values, again),
             "n": self.n,
+            "reports": both.reports,
             "guarantee": self.guarantee,
             "method": self.method,
             "biased": True,
             "error_from": self.error_from,
-            "assuming": self.assuming,
+            "assuming": both.assuming,
         }
         return values, about
 
@@ -167,6 +174,8 @@ class JointEstimate(Estimate):
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ParameterError(f"n is {n!r}; it must be a whole number from 1 on")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise ParameterError(f"seed is {seed!r}; it must be a whole number from 0 on, or None")
         p = np.maximum(self.values, 0)
         cells = np.random.default_rng(seed).choice(p.size, n, p=p / p.sum())
         places = np.unravel_index(cells, self.table.shape)

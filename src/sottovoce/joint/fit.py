@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-import warnings
 from collections.abc import Callable, Sequence
-from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..estimate import Floats
@@ -22,28 +19,25 @@ from .em import (
     Progress,
     Step,
     best_stop,
+    climb,
     dealt,
     full_step,
     pair_step,
-    pairs_of,
     run,
 )
 from .estimate import JointEstimate, once, product_labels, spread_of
 from .groups import MOST_CELLS, groups_of
 from .start import one_way, one_way_blocks, one_way_held, product_of
+from .told import told
 
 if TYPE_CHECKING:
     from ..personal.records import Records
 
-_MOST_SUMS = 2 * 10**8  # of all patterns together, above which only what is asked is fitted
+_MOST_SUMS = 2 * 10**8  # likelihoods of all patterns together
+_MANY_SUMS = 5 * 10**7  # above which only what is asked is fitted, and it takes a while
 _MANY = 50_000
 _PATIENCE = 20
 _REPETITIONS = 20
-_FEW_TOGETHER = 200
-
-
-class FewTogetherWarning(UserWarning):
-    """Two attributes were hardly ever reported together."""
 
 
 def fitted(
@@ -56,24 +50,25 @@ def fitted(
     progress: Progress | None = None,
 ) -> JointEstimate:
     """The table of the asked attributes; fitted over all attributes where that is possible."""
-    every = list(range(len(records.schema)))
-    cells = int(np.prod(records.sizes.astype(object)))
-    whole = cells <= MOST_CELLS and len(aggregate.counts) << len(every) <= _MOST_SUMS
+    stop = stop if isinstance(stop, str) and stop == "cv" else _checked(stop)
+    known = told(records, aggregate)
+    known.check(asked)
+    sums = len(aggregate.counts) << len(asked)
+    if sums > _MOST_SUMS:
+        raise ParameterError(
+            f"{len(aggregate.counts):,} different records of {len(asked)} attributes have {sums:,} "
+            f"likelihoods; at most {_MOST_SUMS:,} fit into memory: ask for fewer attributes"
+        )
+    every = [a for a in range(len(records.schema)) if a in asked or known.enough([a])]
+    cells = math.prod(int(records.sizes[a]) for a in every)
+    whole = cells <= MOST_CELLS and len(aggregate.counts) << len(every) <= _MANY_SUMS
     where = every if whole else sorted(asked)
-    missing = [a for a in where if a not in asked and not _reported(records, aggregate)[a]]
-    where = [a for a in where if a not in missing]
     key = (method, stop, tuple(where))
     if key not in aggregate.fits:
         aggregate.fits[key] = _fit(records, aggregate, where, method, stop, progress)
+    known.warn(asked)
     found: JointEstimate = aggregate.fits[key]
     return found.marginal([records.names[a] for a in asked])
-
-
-def _reported(records: Records, aggregate: Patterns) -> NDArray[np.bool_]:
-    """Which attributes anybody reports."""
-    sent = records.columns_of(aggregate.rows)["reported"]
-    every = np.bitwise_or.reduce(sent, axis=0) if len(sent) else sent.sum(axis=0, dtype=np.uint8)
-    return np.unpackbits(every, bitorder="little")[: len(records.schema)].astype(bool)
 
 
 def _fit(
@@ -101,27 +96,20 @@ def _fit(
 
     def best() -> int:
         folds = dealt([block.counts for block in few], rng)
-        return best_stop(few, start[None], folds, patience=patience, progress=progress)[0]
+        return best_stop(few, start, folds, patience=patience, progress=progress)[0]
 
-    step, steps = _steps(start.ndim, method, stop, best)
-    p = run(blocks, start[None], step, steps, progress=progress)[0][0] if steps else start
+    step, steps = _steps(len(where), method, stop, best)
+    p = run(blocks, start, step, steps, progress=progress)[0][0] if steps else start[0]
 
     def repeated() -> Floats:
+        # Early stops move the table too, so repetitions go without, around where it would go.
+        top = climb(blocks, likely, step, progress=progress)
         share = _records(few) / _records(blocks)
-        starts = np.array(
-            [
-                product_of(
-                    [one_way(own, [_drawn(b.counts, rng, share) for b in own]) for own in single]
-                )
-                for _ in range(_REPETITIONS)
-            ]
-        )
-        counts = [np.hstack([_drawn(b.counts, rng) for _ in starts]) for b in few]
-        tables = run(few, starts, step, steps, counts=counts, progress=progress)[0]
+        own = [one_way(x, [_drawn(b.counts, rng, share) for b in x]) for x in single]
+        counts = [_drawn(b.counts, rng) for b in few]
+        tables = climb(few, product_of(own), step, counts=counts, progress=progress)
         scale = math.sqrt(share * _REPETITIONS / (_REPETITIONS - 1))
-        # Early stops move the table too, so that repetitions lie around where it goes without.
-        last = run(blocks, likely[None], step, max(steps, FULL_STEPS), progress=progress)[0][0]
-        around = last + scale * (tables - tables.mean(axis=0))
+        around = top + scale * (tables - tables.mean(axis=0))
         return np.asarray(around.reshape(_REPETITIONS, -1))
 
     again = once(repeated)
@@ -137,7 +125,7 @@ def _fit(
         method=method,
         biased=True,
         error_from="bootstrap",
-        assuming=_apart(blocks, [a.name for a in attributes]),
+        told=told(records, aggregate),
         attributes=attributes,
         steps=steps,
         again=again,
@@ -148,9 +136,9 @@ def _steps(axes: int, method: str, stop: Any, best: Callable[[], int]) -> tuple[
     if axes == 1 and method == "em-ll2":
         return full_step, 0  # the start is the answer for one attribute
     if method == "em-full":
-        return full_step, FULL_STEPS if stop == "cv" else _checked(stop)
+        return full_step, FULL_STEPS if stop == "cv" else stop
     if stop != "cv":
-        return pair_step, _checked(stop)
+        return pair_step, int(stop)
     return pair_step, best()
 
 
@@ -181,31 +169,13 @@ def _checked(stop: Any) -> int:
 
 
 def _drawn(counts: Floats, rng: np.random.Generator, share: float = 1.0) -> Floats:
-    """Counts of as many records, or a share of them, drawn again; one column."""
+    """Counts of as many records, or a share of them, drawn again; a column for each repetition."""
     n = counts.sum()
-    return np.asarray(rng.multinomial(max(1, round(share * n)), counts / n).astype(float)[:, None])
+    drawn = rng.multinomial(max(1, round(share * n)), counts / n, size=_REPETITIONS)
+    return np.ascontiguousarray(drawn.T, float)
 
 
 def _seed(aggregate: Patterns) -> int:
     """Folds and repetitions repeat with the same reports; they need no secrecy."""
     digest = hashlib.sha256(aggregate.rows.tobytes() + aggregate.counts.tobytes()).digest()
     return int.from_bytes(digest[:16], "little")
-
-
-def _apart(blocks: Sequence[Block], names: Sequence[str]) -> str:
-    """What is assumed of pairs that nobody reported together; warn of those with few."""
-    pairs = set(pairs_of(blocks, len(names)))
-    apart = [pair for pair in combinations(range(len(names)), 2) if pair not in pairs]
-    for a, b in combinations(range(len(names)), 2):
-        n = int(sum(x.counts.sum() for x in blocks if a in x.axes and b in x.axes))
-        if 0 < n < _FEW_TOGETHER:
-            warnings.warn(
-                f"only {n} records report both {names[a]!r} and {names[b]!r}; what the table says "
-                "of the two together is hardly more than a guess",
-                FewTogetherWarning,
-                stacklevel=2,
-            )
-    if not apart:
-        return ""
-    listed = ", ".join(f"{names[a]!r} and {names[b]!r}" for a, b in apart)
-    return f"attributes that nobody reported together ({listed}) depend only through the others"

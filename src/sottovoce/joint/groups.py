@@ -58,7 +58,7 @@ class Group:
 
 def positions(records: Records, attributes: Sequence[str]) -> list[int]:
     """Where the asked attributes are in the schema."""
-    if isinstance(attributes, str) or not attributes:
+    if isinstance(attributes, str) or not np.iterable(attributes) or not len(attributes):
         raise ParameterError(
             f"attributes are {attributes!r}; give a list of names, such as [{records.names[0]!r}]"
         )

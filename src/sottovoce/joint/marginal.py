@@ -10,6 +10,11 @@ and f sums to one by itself. Each person's influence on f_j is
 that of f_j (conservative: 1.0 to 1.4 times that for fixed data). Strata of people who report
 equally many attributes are estimated apart, since their budgets have other laws.
 
+Few records may agree by chance, so that their variance says nothing. The noise alone gives f_j at
+least that of independent bits: a coin for the true value, and for the others E q(1 − q) ≥ q̄/2,
+since no q exceeds ½ (with public budgets q(1 − q) is known). The shares in this bound are those
+with two more people for the value and two against it, as in Agresti and Coull 1998.
+
 Eq. 16 of the PLDP paper has q(ε_average) in place of q̄, which is biased upwards for every value.
 """
 
@@ -21,7 +26,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import EstimateError, ParameterError
 from ..estimate import Estimate, Floats
@@ -77,15 +81,16 @@ def marginal(
     groups = groups_of(records, aggregate, asked)
     if method == "known-epsilons":
         return _finished(records, asked[0], method, [_known(groups)], "")
-    published = flip(records.epsilon_average) if method == "published" else None
+    published = float(flip(records.epsilon_average)) if method == "published" else None
     parts = [_part([group], published) for group in groups] if published is None else []
     assuming = ""
     if not parts or not all(part is not None for part in parts):
         whole = _part(groups, published)
         if whole is None:
+            people = sum(int(group.counts.sum()) for group in groups)
             raise EstimateError(
                 f"the bits of {attributes[0]!r} are all but coins: its budgets are too small for "
-                "this many records; ask more people or for larger budgets"
+                f"so few records ({people}); ask more people or for larger budgets"
             )
         assuming = UNRELATED * (len(groups) > 1)
         parts = [whole]
@@ -127,29 +132,49 @@ def _known(groups: Sequence[Group]) -> Part:
             "some people gave this attribute no budget at all, so their bits are coins; use "
             "'self-calibrated', or collect with a floor"
         )
-    return _moments((bits - q) / (0.5 - q), counts)
+    values, matrix, s = _moments((bits - q) / (0.5 - q), counts)
+    noise = counts @ (_noise(values, s, q * (1 - q)) / (0.5 - q) ** 2) / s
+    return values, _raised(matrix, np.diag(noise / s)), s
 
 
-def _part(groups: Sequence[Group], published: NDArray[np.float64] | None) -> Part | None:
+def _part(groups: Sequence[Group], published: float | None) -> Part | None:
     """(shares, covariance, records) of some groups; None where the bits say nothing."""
     bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
     counts = np.concatenate([group.counts for group in groups]).astype(float)
-    s, size = float(counts.sum()), bits.shape[1]
+    s, size = int(counts.sum()), bits.shape[1]
     seen = counts @ bits / s
-    ones = bits.sum(axis=1)
-    if published is not None:
-        gap = 0.5 - float(published)
-        values = (seen - float(published)) / gap
-        influence = bits / gap
-    else:
-        average = (float(seen.sum()) - 0.5) / (size - 1)
-        gap = 0.5 - average
-        spread = float(counts @ (ones - seen.sum()) ** 2) / s
-        if gap <= _CLEAR * math.sqrt(spread / s) / (size - 1):
+    average = (float(seen.sum()) - 0.5) / (size - 1) if published is None else published
+    other = min(max(average, 0.0), 0.5) / 2
+    gap = 0.5 - average
+    if published is None:
+        spread = float(counts @ (bits.sum(axis=1) - seen.sum()) ** 2) / s
+        spread = max(spread, 0.25 + (size - 1) * other)
+        # A q̄ below zero is luck, and no sign of more to go by.
+        if min(gap, 0.5) <= _CLEAR * math.sqrt(spread / s) / (size - 1):
             return None
-        values = (seen - average) / gap
-        influence = (bits - (1 - values) * (ones - 0.5)[:, None] / (size - 1)) / gap
-    return values, _moments(influence, counts)[1], int(s)
+    values = (seen - average) / gap
+    own = (1 - values) / (size - 1) if published is None else np.zeros(size)
+    matrix = _moments(_influence(bits, own) / gap, counts)[1]
+    noise = np.diag(_noise(values, s, other))
+    least = _influence(_influence(noise, own).T, own) / gap**2 / s
+    return values, _raised(matrix, least), s
+
+
+def _influence(bits: Floats, own: Floats) -> Floats:
+    """What each row of bits does to the shares: directly, and through q̄."""
+    return np.asarray(bits - bits.sum(axis=1, keepdims=True) * own)
+
+
+def _noise(values: Floats, s: int, other: Floats | float) -> Floats:
+    """The variance of a bit: that of a coin if its value is true, else `other`."""
+    true = np.clip((values * s + 2) / (s + 4), 0, 1)
+    return np.asarray(true / 4 + (1 - true) * other)
+
+
+def _raised(matrix: Floats, least: Floats) -> Floats:
+    """With as much of the least covariance added as every variance needs to reach it."""
+    lack = float(np.max(1 - np.diag(matrix) / np.diag(least)))
+    return matrix + max(lack, 0.0) * least
 
 
 def _moments(each: Floats, counts: Floats) -> Part:

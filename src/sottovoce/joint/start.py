@@ -15,16 +15,13 @@ import numpy as np
 
 from ..estimate import Floats
 from ..personal.patterns import Patterns
-from .blocks import Block, block_of, expectation
-from .em import best_stop, dealt, full_step, run
+from .blocks import Block, block_of
+from .em import best_stop, climb, dealt, full_step, run
 from .groups import groups_of
 
 if TYPE_CHECKING:
     from ..personal.records import Records
 
-_ROUNDS = 300
-_AT_LEAST = 7
-_GAIN = 1e-7
 _FLOOR = 1e-6
 
 
@@ -42,31 +39,25 @@ def one_way_blocks(
 
 
 def one_way(blocks: Sequence[Block], counts: Sequence[Floats] | None = None) -> Floats:
-    """The most likely distribution of one attribute."""
-    weights = [block.counts[:, None] for block in blocks] if counts is None else list(counts)
-    p = np.full((1, *blocks[0].sizes), 1 / blocks[0].cells)
-    before = -np.inf
-    for round_ in range(1, _ROUNDS + 1):
-        r, ll, _ = expectation(blocks, p, weights, None)
-        p = p * r
-        p /= p.sum()
-        if round_ >= _AT_LEAST and ll[0] - before < _GAIN:
-            break
-        before = float(ll[0])
-    return np.asarray(p[0])
+    """The most likely distributions of one attribute, one for each column of counts."""
+    return climb(blocks, _uniform(blocks), full_step, counts=counts)
 
 
 def one_way_held(blocks: Sequence[Block], rng: np.random.Generator) -> Floats:
     """The distribution of one attribute after as many rounds as held-out records want."""
-    uniform = np.full((1, *blocks[0].sizes), 1 / blocks[0].cells)
     folds = dealt([block.counts for block in blocks], rng)
-    steps, _ = best_stop(blocks, uniform, folds, step=full_step)
-    return np.asarray(run(blocks, uniform, full_step, steps)[0][0])
+    steps, _ = best_stop(blocks, _uniform(blocks), folds, step=full_step)
+    return run(blocks, _uniform(blocks), full_step, steps)[0]
+
+
+def _uniform(blocks: Sequence[Block]) -> Floats:
+    return np.full((1, *blocks[0].sizes), 1 / blocks[0].cells)
 
 
 def product_of(distributions: Sequence[Floats]) -> Floats:
-    """The product of distributions, none of their values quite zero, so that all can grow."""
-    table: Floats = np.ones(())
+    """Products of distributions, none of their values quite zero, so that all can grow."""
+    table = np.ones(len(distributions[0]))
     for p in distributions:
-        table = np.multiply.outer(table, np.maximum(p, _FLOOR))
-    return np.asarray(table / table.sum())
+        own = np.maximum(p, _FLOOR).reshape(len(p), *[1] * (table.ndim - 1), -1)
+        table = table[..., None] * own
+    return np.asarray(table / table.sum(axis=tuple(range(1, table.ndim)), keepdims=True))

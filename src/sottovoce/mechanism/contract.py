@@ -18,7 +18,7 @@ from ..domain import Domain, Label
 from ..errors import DigestError, ParameterError
 from ..estimate import Estimate
 from ..guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, checked_epsilon
-from ..randomness import SYSTEM, Source, refuse_seeded
+from ..randomness import Source, refuse_seeded, source_of
 from ..report import Column, Reports
 from .channel import Channel
 from .parts import parts_of
@@ -217,7 +217,7 @@ class Mechanism(ABC):
 
     def source(self, source: Source | None) -> Source:
         """The given source, or the system's."""
-        return SYSTEM if source is None else source
+        return source_of(source)
 
     def accept(self, given: Reports | Aggregate, kind: type) -> None:
         """Refuse what is not this mechanism's own, or was drawn from a seed."""

@@ -23,6 +23,7 @@ from ..randomness import BITS, Source, exp
 Floats = NDArray[np.float64]
 STEPS = 1024
 UNREPORTED = np.uint16(0xFFFF)
+FLOOR = 0.5  # of public divisions: a smaller budget would drown the unweighted mean
 _MOST = int(MOST_EPSILON * STEPS)
 _CLOSE = 1e-6
 
@@ -112,7 +113,10 @@ def checked(
     reported = ~np.isnan(allocation)
     if not reported.any(axis=1).all():
         row = first + int(np.flatnonzero(~reported.any(axis=1))[0])
-        raise ParameterError(f"person {row} reports nothing; leave the row out")
+        raise ParameterError(
+            f"person {row} reports nothing: NaN for every attribute; leave the row out of the "
+            "table and of the allocation"
+        )
     if people == 0:
         return allocation
     low, high = np.nanmin(allocation), np.nanmax(allocation)
@@ -134,33 +138,65 @@ def checked(
     return allocation
 
 
-def slide(allocation: ArrayLike, attribute: int, value: float) -> Floats:
+def slide(allocation: ArrayLike, attribute: int, value: float, *, floor: float = 0.0) -> Floats:
     """Move one slider; the others shrink or grow in proportion, so that the total stays.
+
+    Proportion is that of what lies above the floor. What would rise above the limit of one
+    attribute goes where there is room.
+
+    Parameters
+    ----------
+    allocation : array-like
+        One person's budgets, NaN where unreported.
+    attribute : int
+        The position of the slider.
+    value : float
+        Where to move it; what cannot be reached with this total is refused.
+    floor : float
+        The least budget of an attribute (`Records.floor`).
 
     Examples
     --------
     >>> slide([2.0, 2.0, 2.0], 0, 4.0).tolist()
     [4.0, 1.0, 1.0]
     """
-    row = np.array(allocation, float)
-    if row.ndim != 1 or not -row.size <= attribute < row.size or np.isnan(row[attribute]):
-        raise ParameterError(f"attribute {attribute!r} is not reported in {allocation!r}")
-    total = float(np.nansum(row))
-    if not 0 <= value <= min(total, MOST_EPSILON):
-        raise ParameterError(
-            f"value is {value!r}; it must be from 0 to {min(total, MOST_EPSILON):g}"
-        )
+    if not _is_number(floor) or not 0 <= floor <= MOST_EPSILON:
+        raise ParameterError(f"floor is {floor!r}; it must be from 0 to {MOST_EPSILON:g}")
+    row: Floats = _rows(allocation, dimensions=1, floor=floor)[0]
     others = ~np.isnan(row)
+    whole = isinstance(attribute, (int, np.integer)) and not isinstance(attribute, bool)
+    if not whole or not -row.size <= attribute < row.size or not others[attribute]:
+        raise ParameterError(
+            f"attribute is {attribute!r}; it must be the position of a reported one in "
+            f"{row.tolist()}"
+        )
     others[attribute] = False
-    if not others.any():
-        if not math.isclose(value, total):
-            raise ParameterError(f"the only attribute must have the whole budget, {total:g}")
-        return row
-    rest = float(row[others].sum())
-    left = total - value
-    row[others] = row[others] * (left / rest) if rest > 0 else left / others.sum()
-    row[attribute] = value
+    total, many = float(np.nansum(row)), int(others.sum())
+    low, high = max(floor, total - many * MOST_EPSILON), min(MOST_EPSILON, total - many * floor)
+    slack = _CLOSE * total
+    if not _is_number(value) or not low - slack <= value <= high + slack:
+        raise ParameterError(
+            f"value is {value!r}; with a total of {total:g} over {many + 1} attributes, each from "
+            f"{floor:g} to {MOST_EPSILON:g}, it can be from {low:g} to {high:g}"
+        )
+    row[attribute] = min(max(value, low), high)
+    row[others] = _divided(row[others], total - float(row[attribute]), floor)
     return row
+
+
+def _divided(shares: Floats, total: float, floor: float) -> Floats:
+    """Shares that are changed in proportion until they have this total."""
+    above, many = shares - floor, shares.size
+    wanted = total - many * floor
+    if above.sum() > 0:
+        found = floor + above * (wanted / above.sum())
+    else:
+        found = np.full(many, floor + wanted / max(many, 1))
+    over = np.maximum(found - MOST_EPSILON, 0.0).sum()
+    room = np.maximum(MOST_EPSILON - found, 0.0)
+    if over > 0:
+        found = np.minimum(found, MOST_EPSILON) + room * (over / max(room.sum(), over))
+    return np.asarray(np.clip(found, floor, MOST_EPSILON))
 
 
 def described_epsilon(allocation: ArrayLike) -> Floats:
@@ -169,8 +205,34 @@ def described_epsilon(allocation: ArrayLike) -> Floats:
     ε_w = Σ ε_i (1 − (ε_i − ε_min) / ε_total); Definition 4 of "PLDP: Personalized Local
     Differential Privacy for Multidimensional Data Aggregation". (3.9, 0.1) has .295, and loses 4.
     """
-    rows = np.atleast_2d(np.asarray(allocation, float))
+    rows = _rows(allocation, dimensions=2, floor=0.0)
     least = np.nanmin(rows, axis=1, keepdims=True)
     total = np.nansum(rows, axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.nansum(rows * (1 - (rows - least) / total), axis=1))
+
+
+def _rows(given: ArrayLike, *, dimensions: int, floor: float) -> Floats:
+    """One or more people's budgets as rows, each with one at least."""
+    try:
+        plain = np.array(given)
+        numbers = plain.dtype.kind in "iufO" and plain.size > 0 and plain.ndim <= dimensions
+        rows = np.atleast_2d(plain.astype(float)) if numbers else np.full((1, 1), np.nan)
+    except (TypeError, ValueError):
+        rows = np.full((1, 1), np.nan)
+    if np.isnan(rows).all(axis=1).any():
+        raise ParameterError(
+            f"the allocation is {given!r}; give one person's budgets as numbers, NaN where "
+            "unreported" + (", or a row for each person" if dimensions > 1 else "")
+        )
+    low, high = np.nanmin(rows), np.nanmax(rows)
+    if low < floor or high > MOST_EPSILON:
+        raise ParameterError(
+            f"budgets go from {low:g} to {high:g}; allowed for an attribute is {floor:g} to "
+            f"{MOST_EPSILON:g}"
+        )
+    return rows
+
+
+def _is_number(given: Any) -> bool:
+    return isinstance(given, (int, float, np.number)) and not isinstance(given, bool)

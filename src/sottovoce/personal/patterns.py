@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import MergeError, WireError
+from ..errors import MergeError, ParameterError, WireError
 from ..files import read_file, whole_file
 
 MAGIC = b"SVPT"
@@ -116,6 +116,10 @@ class Patterns:
         """Read the stored form, refusing what does not belong to `expect`."""
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise WireError(f"an aggregate is bytes; {type(data).__name__} was given")
+        if not hasattr(expect, "check_rows"):
+            raise ParameterError(
+                f"expect is {expect!r}; it must be the Records that the reports were made with"
+            )
         if len(data) < _HEAD.size:
             raise WireError("the aggregate of records ends too early")
         magic, version, flags, length, zero, width, many, digest = _HEAD.unpack_from(data)

@@ -23,13 +23,14 @@ from ..errors import ParameterError
 from ..guarantee import LDP, MOST_EPSILON, OWN_DEVICE, Guarantee, Promise
 from ..mechanism import Design, Requirement
 from ..mechanisms import GRR, SubsetSelection
-from .allocation import Floats, flip
+from .allocation import FLOOR, Floats, flip
 from .record_promises import HIDDEN, INDEPENDENT
 
 _POINTS = 20_000
-_FLOOR = 0.5
 _MOST_TUPLES = 1 << 31
 SPENT = "the total, since the whole of it may be spent on any answer: no cap per answer is kept"
+EQUAL = "one answer: its own part of the total, the same for every answer"
+OWN = "one answer: its own part of the total, at most this"
 
 
 def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ...]:
@@ -44,22 +45,37 @@ def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ..
         raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
     m, total = len(sizes), len(sizes) * average
     parts = _parts(m)
-    floor = min(_FLOOR, average)
+    floor = min(FLOOR, average)
     random, floored = parts * total, floor + parts * (total - floor * m)
     whole = -(-(m + sum(sizes)) // 8)
+    most = min(total, MOST_EPSILON)
+    above = min(total - (m - 1) * floor, MOST_EPSILON)
+
+    def made(
+        name: str, unit: float, size: int, answer: tuple[str, float], *assuming: str
+    ) -> Design:
+        return Design(
+            name=name,
+            n=n,
+            levels={"record": total},
+            std_error=math.sqrt(unit / n),
+            report_bytes=size,
+            decode_steps=float(n),
+            guarantee=_guarantee(total, answer, assuming),
+        )
+
     found = [
-        _design("hidden, random", _mean(sizes, random, _own), n, total, whole, (HIDDEN,)),
-        _design("hidden, equal", _mean(sizes, average, _own), n, total, whole, (HIDDEN,)),
-        _design("public, random", _mean(sizes, floored, _known), n, total, whole + 2 * m, ()),
-        _design("split by attribute", _split(sizes, average), n, total, whole, ()),
+        made("hidden, random", _mean(sizes, random, _own), whole, (OWN, most), HIDDEN),
+        made("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL, average), HIDDEN),
+        made("public, random", _mean(sizes, floored, _known), whole + 2 * m, (OWN, above)),
+        made("split by attribute", _split(sizes, average), whole, (EQUAL, average)),
     ]
     if total <= MOST_EPSILON:
         who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
         one = _split(sizes, total) * m + (m - 1) * who
-        found.append(_design("sample one attribute", one, n, total, whole, (), each=total))
+        found.append(made("sample one attribute", one, whole, (SPENT, total)))
         if math.prod(sizes) < _MOST_TUPLES:
-            tuples = _tuple(sizes, total)
-            found.append(_design("one GRR on the tuple", tuples, n, total, 4, (), each=total))
+            found.append(made("one GRR on the tuple", _tuple(sizes, total), 4, (SPENT, total)))
     return tuple(sorted(found, key=lambda design: design.std_error))
 
 
@@ -80,35 +96,18 @@ def offered(requirement: Requirement) -> tuple[Design, ...]:
     return tuple(found)
 
 
-def _design(
-    name: str,
-    unit: float,
-    n: int,
-    total: float,
-    size: int,
-    assuming: tuple[str, ...],
-    each: float | None = None,
-) -> Design:
-    """A design with its promises: the record's total, and what any single answer can count on."""
-    usual = (OWN_DEVICE, INDEPENDENT, *assuming)
+def _guarantee(total: float, answer: tuple[str, float], also: Sequence[str]) -> Guarantee:
+    """The record's total, and what any single answer can count on: (in words, its epsilon)."""
+    assuming = (OWN_DEVICE, INDEPENDENT, *also)
     record = Promise(
         LDP,
         total,
         neighbours="any two records",
         unit="all answers of one person together",
-        assuming=usual,
+        assuming=assuming,
     )
-    unit_words = "one answer: its own part of the total, at most this" if each is None else SPENT
-    answer = Promise(LDP, total if each is None else each, unit=unit_words, assuming=usual)
-    return Design(
-        name=name,
-        n=n,
-        levels={"record": total},
-        std_error=math.sqrt(unit / n),
-        report_bytes=size,
-        decode_steps=float(n),
-        guarantee=Guarantee((record, answer)),
-    )
+    words, each = answer
+    return Guarantee((record, Promise(LDP, each, unit=words, assuming=assuming)))
 
 
 def _parts(m: int) -> Floats:

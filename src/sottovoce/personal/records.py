@@ -29,12 +29,12 @@ from ..errors import DigestError, ParameterError
 from ..estimate import Estimate
 from ..guarantee import Guarantee, checked_epsilon
 from ..mechanism import Design, canonical_digest
-from ..randomness import SYSTEM, Draws, Source, refuse_seeded
+from ..randomness import Draws, Source, refuse_seeded, source_of
 from ..ranges import Range
 from ..report import Column, Reports
 from . import record_wire as wire
 from . import tables
-from .allocation import checked, in_steps, thresholds
+from .allocation import FLOOR, checked, in_steps, thresholds
 from .patterns import Patterns
 from .record_promises import promises
 from .shares import shares_of
@@ -59,7 +59,8 @@ class Records:
     public : bool
         Whether everyone's division is sent along; hidden by default.
     floor : float, optional
-        The least budget of an attribute: by default .5 with public divisions, 0 with hidden ones.
+        The least budget of an attribute: by default 0 with hidden divisions, and .5 with public
+        ones (or `epsilon_average`, where that is less).
     study : bytes, optional
         Digest of the study that the reports belong to.
 
@@ -97,7 +98,7 @@ class Records:
         if study is not None and not (isinstance(study, bytes) and len(study) == 32):
             raise ParameterError("study is the digest of a study, 32 bytes")
         average = checked_epsilon(epsilon_average)
-        least = (0.5 if public else 0.0) if floor is None else floor
+        least = (min(FLOOR, average) if public else 0.0) if floor is None else floor
         if isinstance(least, bool) or not isinstance(least, (int, float)):
             raise ParameterError(f"floor is {floor!r}; it must be a number")
         if not 0 <= least <= average:
@@ -195,6 +196,7 @@ class Records:
         allocation: Any = "equal",
         reported: Any = None,
         source: Source | None = None,
+        first_row: int = 0,
     ) -> Reports:
         """Each participant's side.
 
@@ -208,8 +210,10 @@ class Records:
         reported : array-like of bool, optional
             With "equal" and "random": who reports what; by default everything, but for attributes
             whose missing answers are public.
+        first_row : int
+            Where the table is a part of a larger one: its first row in that one, for messages.
         """
-        source = SYSTEM if source is None else source
+        source = source_of(source)
         columns = tables.columns_of(table, self.names)
         people = len(columns[0])
         shares = shares_of(
@@ -220,6 +224,7 @@ class Records:
             average=self.epsilon_average,
             floor=self.floor,
             source=source,
+            first=first_row,
         )
         made = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
         draws = source.draws()
@@ -227,7 +232,8 @@ class Records:
         for start in range(0, people, _BLOCK):
             part = slice(start, min(start + _BLOCK, people))
             some = [tables.rows_of(column, part) for column in columns]
-            self._draw(draws, some, shares(part), {k: c[part] for k, c in made.items()}, start)
+            target = {k: c[part] for k, c in made.items()}
+            self._draw(draws, some, shares(part), target, first_row + start)
         return Reports(self.id, self.digest, made, source.seeded)
 
     def _draw(

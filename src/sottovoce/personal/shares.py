@@ -26,14 +26,18 @@ def shares_of(
     average: float,
     floor: float,
     source: Source,
+    first: int,
 ) -> Callable[[slice], Floats]:
-    """A function from a block of people to their checked budgets, NaN where unreported."""
+    """A function from a block of people to their checked budgets, NaN where unreported.
+
+    `first` is the first person's row in the whole table, for messages.
+    """
     people = len(columns[0])
     names = [attribute.name for attribute in schema]
 
     def accepted(shares: Any, part: slice) -> Floats:
         many = part.stop - part.start
-        return checked(shares, many, names, average, floor, first=part.start)
+        return checked(shares, many, names, average, floor, first=first + part.start)
 
     if not isinstance(allocation, str):
         given = _given(allocation, reported, names, people)
@@ -44,10 +48,20 @@ def shares_of(
         )
     who = None if reported is None else tables.checked_reported(reported, (people, len(schema)))
 
+    def sending(part: slice) -> NDArray[np.bool_]:
+        if who is not None:
+            return who[part]
+        return tables.answered(schema, columns, part, first + part.start)
+
     def divided(part: slice) -> Floats:
-        sent: NDArray[np.bool_] = (
-            tables.answered(schema, columns, part) if who is None else who[part]
-        )
+        sent = sending(part)
+        if not sent.any(axis=1).all():
+            silent = ~sending(slice(0, people)).any(axis=1)
+            raise ParameterError(
+                f"{int(silent.sum())} of {people} people report nothing (the first at row "
+                f"{first + int(silent.argmax())}); a record needs an answer, so leave these rows "
+                "out of the table"
+            )
         if allocation == "equal":
             return accepted(equal(sent, average), part)
         return accepted(random(sent, average, floor, source), part)
@@ -59,7 +73,7 @@ def _given(allocation: Any, reported: Any, names: Sequence[str], people: int) ->
     if reported is not None:
         raise ParameterError("reported goes with 'equal' and 'random'; here NaN says it")
     given = tables.by_name(allocation, names)
-    rows = len(given) if hasattr(given, "__len__") and np.ndim(given) else "no"
+    rows = len(given) if tables.has_rows(given) else "no"
     if rows != people:
         raise ParameterError(
             f"the allocation has {rows} rows for {people} people; everyone needs one, with a "

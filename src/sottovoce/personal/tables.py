@@ -9,11 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain import Attribute
+from ..encoding import Coded, Rows, first_row
 from ..errors import AnswerError, ParameterError
 
 
 def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     """The columns of the attributes, all of one length."""
+    if hasattr(table, "collect"):  # polars, and others that put off the work
+        raise AnswerError(f"{type(table).__name__} is not worked out yet; give its .collect()")
     if isinstance(table, (str, bytes)) or not hasattr(table, "__getitem__"):
         raise AnswerError(
             f"a table is a data frame or a mapping from names to columns; {type(table).__name__} "
@@ -32,15 +35,23 @@ def _column(table: Any, name: str, names: Sequence[str]) -> Any:
         if name not in known:
             raise AnswerError(f"the table has no column {name!r}; it needs one for each of {names}")
         column = table[name]
-        if isinstance(column, (str, bytes)) or not hasattr(column, "__len__"):
+        if not has_rows(column) or getattr(column, "ndim", 1) != 1:
             raise AnswerError(
-                f"the column {name!r} is {type(column).__name__}; it must have an answer per person"
+                f"the column {name!r} is {type(column).__name__}; it must have an answer per "
+                "person, in their order, such as a list"
             )
         return column
     raise AnswerError(
         f"a table has a name for each column; {type(table).__name__} has none, give a mapping such "
         f"as {{{name!r}: …}}"
     )
+
+
+def has_rows(given: Any) -> bool:
+    """Whether it has rows in an order: not a set, a mapping or a scalar."""
+    if isinstance(given, (str, bytes, Mapping)) or getattr(given, "ndim", 1) == 0:
+        return False
+    return hasattr(given, "__len__") and hasattr(given, "__getitem__")
 
 
 def _names(table: Any) -> list[Any]:
@@ -92,13 +103,14 @@ def checked_reported(given: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:
 
 
 def answered(
-    attributes: Iterable[Attribute], columns: Sequence[Any], part: slice
+    attributes: Iterable[Attribute], columns: Sequence[Any], part: slice, first: int
 ) -> NDArray[np.bool_]:
     """Who has an answer, where that is declared public; elsewhere everyone is taken to have one."""
     sent = np.ones((part.stop - part.start, len(columns)), bool)
     for a, (attribute, column) in enumerate(zip(attributes, columns, strict=True)):
         if attribute.missing == "public":
-            present = attribute.coded(rows_of(column, part)).present
+            rows = range(first, first + len(sent))
+            present = _coded(attribute, rows_of(column, part), rows).present
             sent[:, a] = True if present is None else present
     return sent
 
@@ -109,24 +121,32 @@ def codes_of(
     sent: NDArray[np.bool_],
     first: int,
 ) -> NDArray[np.int64]:
-    """Positions of the reported answers in their attributes, people × attributes."""
+    """Positions of the reported answers in their attributes, people × attributes.
+
+    `first` is the first person's row in the whole table.
+    """
     codes = np.zeros(sent.shape, np.int64)
     for a, (attribute, column) in enumerate(zip(attributes, columns, strict=True)):
         rows = np.flatnonzero(sent[:, a])
         if rows.size == 0:
             continue
-        try:
-            coded = attribute.coded(column if rows.size == len(sent) else _take(column, rows))
-        except AnswerError as error:
-            where = f" (rows counted from {first})" if first else ""
-            raise AnswerError(f"{attribute.name!r}{where}: {error}") from error
+        some = column if rows.size == len(sent) else _take(column, rows)
+        coded = _coded(attribute, some, first + rows)
         if coded.present is not None:
             raise AnswerError(
                 f"{attribute.name!r}: {int((~coded.present).sum())} people report it and have no "
-                "answer; give them NaN in the allocation"
+                f"answer (the first at row {first_row(~coded.present, first + rows)}); give them "
+                "NaN in the allocation, or False in reported"
             )
         codes[rows, a] = coded.codes
     return codes
+
+
+def _coded(attribute: Attribute, answers: Any, rows: Rows) -> Coded:
+    try:
+        return attribute.coded(answers, rows=rows)
+    except AnswerError as error:
+        raise AnswerError(f"{attribute.name!r}: {error}") from error
 
 
 def _take(column: Any, rows: NDArray[np.intp]) -> Any:

@@ -1,0 +1,68 @@
+"""Marginals of few records: their errors are wide or they are refused, and never nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import testing
+from sottovoce.errors import EstimateError
+
+NAMES = {False: ("self-calibrated", "published"), True: ("known-epsilons", "published")}
+
+
+def aggregates(size: int, average: float, public: bool, n: int, runs: int, law=None):
+    """Records of n people, again and again, with what the people answered."""
+    records = sv.Records(
+        [sv.Attribute("a", size), sv.Attribute("b", 3)], epsilon_average=average, public=public
+    )
+    rng = np.random.default_rng(n)
+    with testing.seeded(n) as source:
+        for _ in range(runs):
+            a = rng.choice(size, n, p=law)
+            table = {"a": a, "b": np.zeros(n, int)}
+            reports = records.randomise(table, allocation="random", source=source)
+            yield records, records.aggregate(reports), np.bincount(a, minlength=size) / n
+
+
+@pytest.mark.parametrize("public", [False, True], ids=["hidden", "public"])
+@pytest.mark.parametrize("size", [2, 3, 30])
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_no_interval_has_width_zero(n: int, size: int, public: bool) -> None:
+    for records, aggregate, _ in aggregates(size, 6.0, public, n, 25):
+        for method in NAMES[public]:
+            try:
+                found = records.marginal(aggregate, ["a"], method=method)
+            except EstimateError:
+                assert method == "self-calibrated"
+                continue
+            # No share of n people is known better than by the coin of a single true bit.
+            assert found.std_error.min() > 0.4 / (n + 4)
+            np.testing.assert_allclose(found.covariance, found.covariance.T)
+            assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+
+
+@pytest.mark.parametrize("size", [2, 3, 6])
+def test_one_hidden_record_says_nothing(size: int) -> None:
+    for records, aggregate, _ in aggregates(size, 6.0, False, 1, 25):
+        with pytest.raises(EstimateError, match=r"so few records \(1\)"):
+            records.marginal(aggregate, ["a"])
+
+
+CASES = {
+    "two values": (2, 6.0, True, [0.9, 0.1]),
+    "a rare value": (6, 6.0, True, [0.5, 0.3, 0.1, 0.05, 0.03, 0.02]),
+    "public": (20, 2.0, True, None),
+    "hidden": (20, 6.0, False, None),
+}
+
+
+@pytest.mark.parametrize(("size", "average", "public", "law"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize("n", [30, 100])
+def test_nineteen_of_twenty(n: int, size: int, average: float, public: bool, law) -> None:
+    held = []
+    for records, aggregate, truth in aggregates(size, average, public, n, 120, law):
+        found = records.marginal(aggregate, ["a"])
+        held.append(np.abs(found.values - truth) <= 1.96 * found.std_error)
+    assert np.mean(held) >= 0.93
