@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ...errors import MergeError
+from ...errors import MergeError, WireError
 from ...files import opened
 from .screen import progress
 
@@ -88,9 +88,18 @@ def _loaded(path: Path, mechanism: Mechanism) -> tuple[Aggregate, bytes]:
     """Counts that were stored, and a digest of them."""
     from ...aggregate import Aggregate
     from ...personal.patterns import Patterns
+    from ...personal.records import Records
     from ...randomness import refuse_seeded
 
-    kind = Patterns if _start(path) == _COUNTS_OF_RECORDS else Aggregate
+    of_records = _start(path) == _COUNTS_OF_RECORDS
+    if of_records != isinstance(mechanism, Records):
+        what, use = (
+            ("counts of records", "sottovoce records marginal or joint")
+            if of_records
+            else ("counts of one question", "sottovoce estimate")
+        )
+        raise WireError(f"{str(path)!r} holds {what}; use {use} with it")
+    kind = Patterns if of_records else Aggregate
     counts = kind.load(path, expect=mechanism)
     if counts.seeded:
         refuse_seeded("these are")
