@@ -58,7 +58,7 @@ def test_what_tells_nothing_is_refused(
 
 
 def refused(records: sv.Records, aggregate: Patterns, method: str) -> None:
-    with pytest.raises(EstimateError, match="ask more people or for larger budgets"):
+    with pytest.raises(EstimateError, match="ask more people or for larger epsilons"):
         records.joint(aggregate, ["a", "b"], method=method)
 
 

@@ -41,7 +41,7 @@ Part = tuple[Floats, Floats, int]  # shares, their covariance, records
 METHODS = {
     "self-calibrated": "q̄ from the bits themselves",
     "published": "PLDP, Eq. 16: biased upwards",
-    "known-epsilons": "the mean of (y − q_u) / (½ − q_u), with public budgets",
+    "known-epsilons": "the mean of (y − q_u) / (½ − q_u), with public epsilons",
 }
 _CLEAR = 10.0  # standard errors that ½ − q̄ must be from zero for a stratum to stand alone
 UNRELATED = "how many attributes people report has nothing to do with their answers"
@@ -89,8 +89,8 @@ def marginal(
         if whole is None:
             people = sum(int(group.counts.sum()) for group in groups)
             raise EstimateError(
-                f"the bits of {attributes[0]!r} are all but coins: its budgets are too small for "
-                f"so few records ({people}); ask more people or for larger budgets"
+                f"the bits of {attributes[0]!r} are all but coins: its epsilons are too small for "
+                f"so few records ({people}); ask more people or for larger epsilons"
             )
         assuming = UNRELATED * (len(groups) > 1)
         parts = [whole]
@@ -129,7 +129,7 @@ def _known(groups: Sequence[Group]) -> Part:
     q = np.concatenate([group.flips[:, :1] for group in groups if group.flips is not None])
     if (q >= 0.5).any():
         raise EstimateError(
-            "some people gave this attribute no budget at all, so their bits are coins; use "
+            "some people gave this attribute no epsilon at all, so their bits are coins; use "
             "'self-calibrated', or collect with a floor"
         )
     values, matrix, s = _moments((bits - q) / (0.5 - q), counts)

@@ -74,8 +74,8 @@ class Told:
                 raise EstimateError(f"nobody reported {self.names[a]!r}")
             if not self.enough([a]):
                 raise EstimateError(
-                    f"the bits of {self.names[a]!r} are all but coins: its budgets are too small "
-                    f"for {self.together([a]):,} records; ask more people or for larger budgets"
+                    f"the bits of {self.names[a]!r} are all but coins: its epsilons are too small "
+                    f"for {self.together([a]):,} records; ask more people or for larger epsilons"
                 )
 
     def warn(self, asked: Sequence[int]) -> None:
@@ -92,7 +92,7 @@ class Told:
             f"{self.names[a]!r} and {self.names[b]!r} ({self.together((a, b)):,})" for a, b in faint
         )
         warnings.warn(
-            f"few records for their budgets report both {listed}; what the table says of such a "
+            f"few records for their epsilons report both {listed}; what the table says of such a "
             "pair is hardly more than a guess",
             FewTogetherWarning,
             stacklevel=2,

@@ -52,7 +52,8 @@ def show_found(
             {
                 "title": title,
                 "attributes": found.name,
-                "reports": found.n,
+                "people": found.n,
+                "reports": found.n if found.reports is None else found.reports,
                 "method": found.method,
                 "biased": found.biased,
                 "error_from": found.error_from,
@@ -69,7 +70,9 @@ def show_found(
     screen.print(heading(f"{title}: {found.name}"))
     steps = more.get("steps")
     taken = "" if steps is None else f", {plural(steps, 'step')}"
-    screen.print(f"{plural(found.n, 'report')}, {found.method}{taken}")
+    people = "" if found.reports in (None, found.n) else f" of {found.n:,} people"
+    reports = plural(found.n if found.reports is None else found.reports, "report")
+    screen.print(f"{reports}{people}, {found.method}{taken}")
     if steps == 0 and len(found.attributes) > 1:
         screen.print("No dependence was found: this is the product of the attributes' own shares.")
     if found.assuming:
