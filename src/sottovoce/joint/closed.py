@@ -76,8 +76,8 @@ def kronecker(
     known = told(records, aggregate)
     if not known.enough(asked) and not force:
         raise EstimateError(
-            f"{known.together(asked):,} records with epsilons so small say next to nothing of these "
-            "attributes together; ask more people or for larger epsilons"
+            f"{known.together(asked):,} records with epsilons so small say next to nothing of "
+            "these attributes together; ask more people or for larger epsilons"
         )
 
     def inverted(counts: Sequence[Sequence[Floats]]) -> Floats:
