@@ -151,11 +151,7 @@ class Estimate:
         confidence : float
             Between 0 and 1, for each value on its own.
         """
-        if not isinstance(confidence, float) or not 0 < confidence < 1:
-            raise ParameterError(
-                f"confidence is {confidence!r}; it must lie strictly between 0 and 1, such as 0.95"
-            )
-        half = NormalDist().inv_cdf(0.5 + confidence / 2) * self.std_error
+        half = normal_quantile(confidence) * self.std_error
         low, high = self.values - half, self.values + half
         if self.biased and self.shares:
             # A weighted estimate may lie outside; its interval still holds it.
@@ -323,6 +319,15 @@ class Estimate:
                 f"given were {true.size} numbers that sum to {true.sum():g}"
             )
         return true
+
+
+def normal_quantile(confidence: float) -> float:
+    """How many standard errors an interval of this confidence reaches to either side."""
+    if not isinstance(confidence, float) or not 0 < confidence < 1:
+        raise ParameterError(
+            f"confidence is {confidence!r}; it must lie strictly between 0 and 1, such as 0.95"
+        )
+    return NormalDist().inv_cdf(0.5 + confidence / 2)
 
 
 def normally_again(

@@ -179,13 +179,13 @@ def test_what_the_command_cannot_do_is_said_in_its_own_words(run, fails, table) 
 
 @pytest.mark.filterwarnings("always::UserWarning")
 def test_warnings_are_in_the_json(run, table) -> None:
-    table.iloc[:150].to_csv("few.csv", index=False)
+    table.iloc[:190].to_csv("few.csv", index=False)
     run("records", "randomise", "few.csv", *ASK, "--out", "r.svr")
     both = ("--attribute", "smokes", "--attribute", "age", "--json")
     result = run("records", "joint", "r.svr", *ASK, *both)
     warned = json.loads(result.stdout)["warnings"]
     assert "'smokes' and 'age'" in warned[0]
-    assert "150" in warned[0]
+    assert "190" in warned[0]
     assert result.stderr == "".join(f"warning: {line}\n" for line in warned)
     table.to_csv("many.csv", index=False)
     run("records", "randomise", "many.csv", *ASK, "--out", "m.svr")

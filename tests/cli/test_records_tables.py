@@ -111,7 +111,7 @@ def test_wrong_answers(fails, table) -> None:
 def test_budgets_that_are_wrong(fails, table) -> None:
     people("smokes,age,sport,epsilon_smokes,epsilon_age,epsilon_sport\nyes,40,1,2,2,9\n")
     said = fails(*WORDS, "--allocation", "columns")
-    assert "'people.csv': " in said
+    assert "'people.csv' (header not counted): person 1 divides 13" in said
     people("smokes,age,sport,epsilon_smokes,epsilon_age,epsilon_sport\nyes,40,1,much,2,9\n")
     said = fails(*WORDS, "--allocation", "columns")
     assert "'much' is not a number, and epsilons are numbers" in said
@@ -177,3 +177,16 @@ def test_receipts_without_columns_are_read(run, table) -> None:
     assert about.pop("columns") == ["smokes", "age", "sport"]
     path.write_text(json.dumps(about))
     assert "the very same reports" in notes(run, *WORDS)
+
+
+def test_a_column_cannot_hold_answers_and_epsilons(run) -> None:
+    text = (
+        'title = "T"\nepsilon_average = 2.0\n[[attribute]]\nname = "x"\nvalues = 2\n'
+        '[[attribute]]\nname = "epsilon_x"\nvalues = [1, 3]\n'
+    )
+    Path("twice.toml").write_text(text)
+    Path("t.csv").write_text("x,epsilon_x,epsilon_epsilon_x\n" + "0,1,3\n1,3,1\n" * 50)
+    line = ("records", "randomise", "t.csv", "--records", "twice.toml", "--out", "t.svr")
+    result = run(*line, "--allocation", "columns", code=1)
+    assert "would hold answers as well as the epsilons of 'x'" in result.stderr
+    assert not Path("t.svr").exists()

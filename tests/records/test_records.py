@@ -194,7 +194,9 @@ def test_people_who_report_nothing_are_counted_and_named() -> None:
     r = sv.Records([C], epsilon_average=2.0)
     codes = np.zeros(40_000)
     codes[[17_000, 39_000]] = np.nan
-    with pytest.raises(ParameterError, match=r"2 of 40000 people .* row 17000.* leave these rows"):
+    with pytest.raises(
+        ParameterError, match=r"2 of these 40000 people .* row 17000.* leave these rows"
+    ):
         r.randomise({"c": codes})
     with pytest.raises(ParameterError, match=r"40000 of 40000 people .* row 7"):
         r.randomise({"c": codes}, reported=np.zeros((40_000, 1), bool), first_row=7)
@@ -350,3 +352,12 @@ def test_helpers_of_allocation() -> None:
     assert slide([2.0, 2.0, 2.0], 1, 0.0).tolist() == [3.0, 0.0, 3.0]
     np.testing.assert_array_equal(slide([3.0, np.nan, 1.0], 2, 4.0), [0.0, np.nan, 4.0])
     assert described_epsilon([[3.9, 0.1], [2.0, 2.0]]).round(3).tolist() == [0.295, 4.0]
+
+
+@pytest.mark.parametrize(("floor", "most"), [(0.0, 6.0), (0.5, 5.0), (1.5, 3.0)])
+def test_designs_know_the_floor(floor: float, most: float) -> None:
+    records = sv.Records(
+        [sv.Attribute(name, 3) for name in "abc"], epsilon_average=2.0, public=True, floor=floor
+    )
+    design = next(d for d in records.designs(1000) if d.name == "public, random")
+    assert design.guarantee.promises[1].epsilon == most

@@ -14,7 +14,7 @@ from .groups import MOST_CELLS, positions
 if TYPE_CHECKING:
     from ..personal.records import Records
 
-__all__ = ["METHODS", "OPTIONS", "JointEstimate", "joint"]
+__all__ = ["METHODS", "OPTIONS", "JointEstimate", "checked", "joint"]
 
 #: Every method: where it comes from.
 METHODS = {
@@ -39,6 +39,30 @@ OPTIONS = {
 }
 
 
+def checked(records: Records, attributes: Sequence[str], method: str, **options: Any) -> list[int]:
+    """Positions of the asked attributes; refuses what `joint` cannot do, before any work."""
+    if not isinstance(method, str) or method not in METHODS:
+        raise ParameterError(
+            f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
+        )
+    asked = positions(records, attributes)
+    cells = math.prod(int(records.sizes[a]) for a in asked)
+    if cells > MOST_CELLS:
+        raise ParameterError(
+            f"a table of {list(attributes)} has {cells:,} cells; at most {MOST_CELLS:,} are "
+            "estimated; ask for fewer attributes, or give them wider bins"
+        )
+    allowed = OPTIONS.get(method, ())
+    for option in options:
+        if option not in allowed:
+            takes = " and ".join(map(repr, allowed)) or "no options"
+            raise ParameterError(f"{method!r} has no option {option!r}; it takes {takes}")
+    progress = options.get("progress")
+    if progress is not None and not callable(progress):
+        raise ParameterError(f"progress is {progress!r}; it must be a function (step, steps)")
+    return asked
+
+
 def joint(
     records: Records,
     aggregate: Patterns,
@@ -59,25 +83,7 @@ def joint(
         ``stop`` ("cv" or a number of steps) and ``progress`` for the EM methods, ``force`` for
         "kronecker".
     """
-    if not isinstance(method, str) or method not in METHODS:
-        raise ParameterError(
-            f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
-        )
-    asked = positions(records, attributes)
-    cells = math.prod(int(records.sizes[a]) for a in asked)
-    if cells > MOST_CELLS:
-        raise ParameterError(
-            f"a table of {list(attributes)} has {cells:,} cells; at most {MOST_CELLS:,} are "
-            "estimated; ask for fewer attributes, or give them wider bins"
-        )
-    allowed = OPTIONS.get(method, ())
-    for option in options:
-        if option not in allowed:
-            takes = " and ".join(map(repr, allowed)) or "no options"
-            raise ParameterError(f"{method!r} has no option {option!r}; it takes {takes}")
-    progress = options.get("progress")
-    if progress is not None and not callable(progress):
-        raise ParameterError(f"progress is {progress!r}; it must be a function (step, steps)")
+    asked = checked(records, attributes, method, **options)
     if method in ("em-ll2", "em-full"):
         from .fit import fitted
 

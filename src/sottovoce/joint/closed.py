@@ -15,7 +15,7 @@ from ..estimate import PROJECTIONS, Floats
 from ..personal.patterns import Patterns
 from .estimate import JointEstimate, once, product_labels, spread_of
 from .groups import Group, groups_of
-from .told import told
+from .told import Told, told
 
 if TYPE_CHECKING:
     from ..personal.records import Records
@@ -155,6 +155,13 @@ def _projected(values: Floats) -> Floats:
     return PROJECTIONS["norm-sub"](values, np.ones_like(values))
 
 
+def _reports(known: Told, asked: Sequence[int], groups: Sequence[Sequence[Group]]) -> int:
+    """How many records count: those with all that is asked, or of several parts with any."""
+    if len(groups) > 1:
+        return known.some(asked)
+    return sum(int(group.counts.sum()) for group in groups[0])
+
+
 def finished(
     records: Records,
     aggregate: Patterns,
@@ -186,7 +193,7 @@ def finished(
         values=values,
         spread=spread_of(values, again),
         n=aggregate.n,
-        reports=int(max(sum(g.counts.sum() for g in some) for some in groups)),
+        reports=_reports(told(records, aggregate), asked, groups),
         labels=product_labels(attributes),
         name=" × ".join(attribute.name for attribute in attributes),
         guarantee=records.guarantee,

@@ -33,6 +33,7 @@ _STILL = 1e-9
 _MOST_CLIMBS = 300
 _LEAST_CLIMBS = 7
 _GROWTH = 1.1
+_BOLDEST = 20.0
 _GAIN = 1e-5  # in nats of all records together, for a plain step
 
 
@@ -148,7 +149,7 @@ def climb(
     for t in range(_MOST_CLIMBS):
         r, ll, _ = expectation(blocks, p, weights, None)
         worse = ll < good  # too bold: back to the best place, and plain steps again
-        still = ~worse & (n * (ll - good) < _GAIN * power)
+        still = ~worse & (n * (ll - good) < _GAIN * np.minimum(power, _BOLDEST))
         best = np.where(_spread(worse, p), best, p)
         if progress is not None:
             progress(t, _MOST_CLIMBS)

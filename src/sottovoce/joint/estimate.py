@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import rel_entr
 
 from ..domain import Attribute, Label
-from ..errors import ParameterError
+from ..errors import EstimateError, ParameterError
 from ..estimate import PROJECTIONS, Estimate, Floats, Interval
 from .told import Told
 
@@ -30,8 +30,8 @@ class JointEstimate(Estimate):
     attributes : tuple of Attribute
         What the axes are.
     steps : int, optional
-        How many steps an iteration took; 0 means that no dependence was found and the product of
-        the attributes' own distributions is returned.
+        How many steps an iteration took; with a cross-validated stop, 0 means that no dependence
+        was found and the product of the attributes' own distributions is returned.
     again : callable, optional
         Repetitions for errors, made once and shared by all marginals.
     told : Told, optional
@@ -110,6 +110,7 @@ class JointEstimate(Estimate):
 
         A row of its `table` for each combination of the given attributes; NaN where nobody has it.
         """
+        self._axes(of), self._axes(given)  # texts would be taken apart below
         both = self.marginal([*given, *of])
         rows = int(np.prod([self.attributes[a].size for a in self._axes(given)]))
 
@@ -211,6 +212,13 @@ class Conditional(Estimate):
     def table(self) -> Floats:
         """One row, with sum one, for every combination of the given attributes."""
         return self.values.reshape(self.shape)
+
+    @property
+    def counts(self) -> Floats:
+        """Refused: the shares are of people with the given answers, whose number is another."""
+        raise EstimateError(
+            "conditional shares are not of all people; the counts of the joint table are those"
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -38,6 +38,7 @@ _MANY_SUMS = 5 * 10**7  # above which only what is asked is fitted, and it takes
 _MANY = 50_000
 _PATIENCE = 20
 _REPETITIONS = 20
+_FEW = 2.093 / 1.960  # Student's t with 19 degrees of freedom over the normal quantile
 
 
 def fitted(
@@ -108,7 +109,7 @@ def _fit(
         own = [one_way(x, [_drawn(b.counts, rng, share) for b in x]) for x in single]
         counts = [_drawn(b.counts, rng) for b in few]
         tables = climb(few, product_of(own), step, counts=counts, progress=progress)
-        scale = math.sqrt(share * _REPETITIONS / (_REPETITIONS - 1))
+        scale = math.sqrt(share * _REPETITIONS / (_REPETITIONS - 1)) * _FEW
         around = top + scale * (tables - tables.mean(axis=0))
         return np.asarray(around.reshape(_REPETITIONS, -1))
 

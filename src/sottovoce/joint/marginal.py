@@ -80,7 +80,7 @@ def marginal(
         )
     groups = groups_of(records, aggregate, asked)
     if method == "known-epsilons":
-        return _finished(records, asked[0], method, [_known(groups)], "")
+        return _finished(records, aggregate.n, asked[0], method, [_known(groups)], "")
     published = float(flip(records.epsilon_average)) if method == "published" else None
     parts = [_part([group], published) for group in groups] if published is None else []
     assuming = ""
@@ -95,11 +95,11 @@ def marginal(
         assuming = UNRELATED * (len(groups) > 1)
         parts = [whole]
     known = [part for part in parts if part is not None]
-    return _finished(records, asked[0], method, known, assuming)
+    return _finished(records, aggregate.n, asked[0], method, known, assuming)
 
 
 def _finished(
-    records: Records, position: int, method: str, parts: Sequence[Part], assuming: str
+    records: Records, n: int, position: int, method: str, parts: Sequence[Part], assuming: str
 ) -> Estimate:
     """Strata put together in proportion to their people."""
     people = np.array([part[2] for part in parts])
@@ -110,7 +110,8 @@ def _finished(
     return Estimate(
         values=np.asarray(values),
         spread=np.diag(matrix).copy(),
-        n=int(people.sum()),
+        n=n,
+        reports=int(people.sum()),
         labels=attribute.labels,
         name=attribute.name,
         guarantee=records.guarantee,

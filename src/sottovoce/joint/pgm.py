@@ -14,6 +14,7 @@ from ..estimate import Floats
 from ..personal.patterns import Patterns
 from .estimate import JointEstimate, once, product_labels, spread_of
 from .fit import fitted
+from .told import told
 
 if TYPE_CHECKING:
     from ..personal.records import Records
@@ -31,6 +32,8 @@ def pgm(
             import mbi
     except ImportError as error:
         raise MissingExtraError.of("mbi", "pgm", "the graphical model") from error
+    known = told(records, aggregate)
+    known.check(asked)
     attributes = tuple(records.schema.attributes[a] for a in asked)
     names = [attribute.name for attribute in attributes]
     domain = mbi.Domain(names, [attribute.size for attribute in attributes])
@@ -53,7 +56,7 @@ def pgm(
     values = model([pair.values for pair in pairs])
 
     def repeated() -> Floats:
-        # All pair tables of a repetition come from the same reports drawn again.
+        # Where one fit serves all pairs, those of a repetition come from the same reports.
         every = [np.maximum(pair.again(), 0) for pair in pairs if pair.again is not None]
         return np.array([model(tables) for tables in zip(*every, strict=True)])
 
@@ -70,4 +73,6 @@ def pgm(
         error_from="bootstrap",
         attributes=attributes,
         again=again,
+        told=known,
+        **known.about(names),
     )

@@ -114,7 +114,7 @@ class Told:
         if faint:
             takes.append(
                 f"attributes of which the reports hardly tell how they go together "
-                f"({self._listed(faint)}) do so as little as the table says"
+                f"({self._listed(faint)}) do so as the table says"
             )
         return {"reports": self.some(asked), "assuming": "; ".join(takes)}
 

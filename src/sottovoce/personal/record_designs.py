@@ -33,8 +33,12 @@ EQUAL = "one answer: its own part of the total, the same for every answer"
 OWN = "one answer: its own part of the total, at most this"
 
 
-def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ...]:
+def designs(
+    sizes: Sequence[int], *, n: int, average: float, floors: tuple[float, float] | None = None
+) -> tuple[Design, ...]:
     """Designs for n people with attributes of these sizes, the least error first.
+
+    `floors` are the least epsilons of an attribute with hidden and with public divisions.
 
     Examples
     --------
@@ -45,11 +49,13 @@ def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ..
         raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
     m, total = len(sizes), len(sizes) * average
     parts = _parts(m)
-    floor = min(FLOOR, average)
-    random, floored = parts * total, floor + parts * (total - floor * m)
+    low, floor = floors = floors or (0.0, min(FLOOR, average))
+
+    def over(least: float) -> Floats:
+        return least + parts * (total - least * m)
+
     whole = -(-(m + sum(sizes)) // 8)
-    most = min(total, MOST_EPSILON)
-    above = min(total - (m - 1) * floor, MOST_EPSILON)
+    most, above = (min(total - (m - 1) * least, MOST_EPSILON) for least in floors)
 
     def made(
         name: str, unit: float, size: int, answer: tuple[str, float], *assuming: str
@@ -65,9 +71,9 @@ def designs(sizes: Sequence[int], *, n: int, average: float) -> tuple[Design, ..
         )
 
     found = [
-        made("hidden, random", _mean(sizes, random, _own), whole, (OWN, most), HIDDEN),
+        made("hidden, random", _mean(sizes, over(low), _own), whole, (OWN, most), HIDDEN),
         made("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL, average), HIDDEN),
-        made("public, random", _mean(sizes, floored, _known), whole + 2 * m, (OWN, above)),
+        made("public, random", _mean(sizes, over(floor), _known), whole + 2 * m, (OWN, above)),
         made("split by attribute", _split(sizes, average), whole, (EQUAL, average)),
     ]
     if total <= MOST_EPSILON:

@@ -178,7 +178,9 @@ class Records:
         """Ways for n people to report such records, with their errors and different promises."""
         from .record_designs import designs
 
-        return designs(self.sizes.tolist(), n=n, average=self.epsilon_average)
+        usual = min(FLOOR, self.epsilon_average)
+        floors = (0.0, self.floor) if self.public else (self.floor, usual)
+        return designs(self.sizes.tolist(), n=n, average=self.epsilon_average, floors=floors)
 
     @property
     def layout(self) -> tuple[Column, ...]:

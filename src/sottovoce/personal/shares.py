@@ -58,7 +58,7 @@ def shares_of(
         if not sent.any(axis=1).all():
             silent = ~sending(slice(0, people)).any(axis=1)
             raise ParameterError(
-                f"{int(silent.sum())} of {people} people report nothing (the first at row "
+                f"{int(silent.sum())} of these {people} people report nothing (the first at row "
                 f"{first + int(silent.argmax())}); a record needs an answer, so leave these rows "
                 "out of the table"
             )

@@ -59,15 +59,20 @@ def joint(
 
     Next: sottovoce records marginal, for one attribute on its own.
     """  # noqa: D301
+    from ...estimate import normal_quantile
+    from ...joint import checked
+
     title, about = load_records(schema)
     check_picture_of(picture, schema, *files, force=force)
+    options: dict[str, Any] = {} if stop is None else {"stop": stop}
+    checked(about, list(names), method, **options)
+    normal_quantile(confidence)
     if method == "kronecker" and len(names) > 2:
         raise ParameterError(
             f"'kronecker' is for two attributes, {len(names)} were asked for: its error would be "
             "larger than the table; use --method em-ll2"
         )
     aggregate = counted_records(files, about, allow_equal=allow_equal)
-    options: dict[str, Any] = {} if stop is None else {"stop": stop}
     bars: list[Callable[[int], None]] = []
     if method in ("em-ll2", "em-full", "pgm"):
         options["progress"] = lambda step, of: bars[-1](100 * step // max(of, 1))
@@ -86,7 +91,7 @@ def joint(
         more["mutual_information"] = {
             key: value for key, value in information.rows(confidence)[0].items() if key != "value"
         }
-    show_found(title, found, confidence, picture, as_json, warnings=warned, **more)
+    show_found(title, found, confidence, picture, as_json, warnings=warned, stop=stop, **more)
 
 
 def _drawn(found: Any, confidence: float) -> Any:

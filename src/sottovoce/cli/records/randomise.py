@@ -148,10 +148,9 @@ def _batches(
     each = sum(column.nbytes for column in divided.layout)
     for first, chunk in source.columns.chunks(max(1, _MOST_BYTES // each), done):
         try:
-            batch = divided.randomise(chunk)
+            batch = divided.randomise(chunk, first + 1)
         except SottovoceError as error:
             source.explain(chunk, first)
-            where = f"{str(source.path)!r}" + (f", rows from {first}" if first else "")
-            raise type(error)(f"{where}: {error}") from error
+            raise type(error)(f"{str(source.path)!r} (header not counted): {error}") from error
         people.append(len(batch))
         yield batch

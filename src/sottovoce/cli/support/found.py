@@ -24,11 +24,10 @@ def noted() -> Iterator[list[str]]:
             said.append(str(message))
         before(message, *arguments, **options)
 
-    warnings.showwarning = show
-    try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
         yield said
-    finally:
-        warnings.showwarning = before
 
 
 def check_picture_of(picture: Path | None, *inputs: Path, force: bool) -> None:
@@ -73,7 +72,7 @@ def show_found(
     people = "" if found.reports in (None, found.n) else f" of {found.n:,} people"
     reports = plural(found.n if found.reports is None else found.reports, "report")
     screen.print(f"{reports}{people}, {found.method}{taken}")
-    if steps == 0 and len(found.attributes) > 1:
+    if steps == 0 and more.get("stop") is None and len(found.attributes) > 1:
         screen.print("No dependence was found: this is the product of the attributes' own shares.")
     if found.assuming:
         screen.print(f"Assuming that {found.assuming}.")

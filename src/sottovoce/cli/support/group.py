@@ -59,6 +59,7 @@ def _in_one_line() -> Iterator[None]:
     except SottovoceError as error:
         raise Failure(str(error)) from error
     except OSError as error:
+        _forget_output()
         where = f"{error.filename!r}: " if error.filename else ""
         raise Failure(f"{where}{error.strerror or error}") from error
     except MemoryError as error:
@@ -66,6 +67,16 @@ def _in_one_line() -> Iterator[None]:
     except KeyboardInterrupt:
         click.echo("interrupted", err=True)
         raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def _forget_output() -> None:
+    """Let what could not be printed go nowhere, or the interpreter fails over it at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 class _Once:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...errors import ParameterError
 from .answers import Answers, kind_of
 from .columns import Columns, Wanted
 
@@ -29,12 +30,15 @@ class Divided:
         """The columns of a report."""
         return self.records.layout
 
-    def randomise(self, table: Any) -> Reports:
-        """The reports of some people."""
-        if self.allocation != "columns":
-            return self.records.randomise(table, allocation=self.allocation)
-        budgets = {n: table[BUDGET + n].to_numpy(zero_copy_only=False) for n in self.records.names}
-        return self.records.randomise(table, allocation=budgets)
+    def randomise(self, table: Any, first: int) -> Reports:
+        """The reports of some people, the first of them in row `first` of the file."""
+        allocation: Any = self.allocation
+        if allocation == "columns":
+            allocation = {
+                name: table[BUDGET + name].to_numpy(zero_copy_only=False)
+                for name in self.records.names
+            }
+        return self.records.randomise(table, allocation=allocation, first_row=first)
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,12 @@ class Table:
         if self.budgets:
             remedy = f"with --allocation columns every attribute needs its epsilons in {BUDGET}NAME"
             budget = Wanted("numbers", "epsilons are", remedy, absent=_NO_BUDGET)
+            taken = [name for name in self.records.names if BUDGET + name in wanted]
+            if taken:
+                raise ParameterError(
+                    f"the column {BUDGET + taken[0]!r} would hold answers as well as the epsilons "
+                    f"of {taken[0]!r}; rename that attribute"
+                )
             wanted |= {BUDGET + name: budget for name in self.records.names}
         return Columns(self.path, wanted)
 
