@@ -64,7 +64,8 @@ def picked(choices: Any, n: int) -> np.ndarray:
 
 def measure(effort: Effort) -> list[Row]:
     """Every setting on one core."""
-    n = max(50_000, effort.people(PEOPLE))  # with fewer, nobody may report at some rate
+    # With fewer, nobody may report at some rate: 31 are expected at the least of 64 at a level.
+    n = max(400_000, effort.people(PEOPLE))
     rows: list[Row] = []
     for kind, make in KINDS.items():
         answers = SYSTEM.below(make(EPSILON).domain.size, n).astype(np.int64)
