@@ -2,7 +2,7 @@
 
 From the uniform distribution on, either until the likelihood stands still, or until held-out
 records say stop. The second leans towards uniform as far as the noise of few reports warrants: on
-nearly uniform attributes it is several times closer, on skewed ones about as close
+nearly uniform attributes it is twice as close or more, on skewed ones about as close
 (``python -m benchmarks.records`` has both).
 """
 
