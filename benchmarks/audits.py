@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.audit import AuditError, Finding
-from sottovoce.guarantee import LDP, Promise
+from sottovoce.auditing.audit import AuditError, Finding
+from sottovoce.promise.guarantee import LDP, Promise
 
 from .machine import EPSILON, Effort
 

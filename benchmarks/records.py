@@ -25,7 +25,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.errors import MissingExtraError
-from sottovoce.joint.told import FewTogetherWarning
+from sottovoce.records.joint.evidence import FewTogetherWarning
 
 from .machine import describe
 

@@ -18,8 +18,8 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.personal.patterns import Patterns
-from sottovoce.report import encode
+from sottovoce.contract.patterns import Patterns
+from sottovoce.contract.wire import encode
 
 FOLDER = Path(__file__).parent / "v1"
 Vector = dict[str, Any]

@@ -9,25 +9,22 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from . import accounting, plot
-    from .aggregate import Aggregate
-    from .ask import ask
-    from .audit import audit
-    from .choose import choose
-    from .combine import combine
-    from .domain import Attribute, Domain, Schema
+    from .auditing.audit import audit
+    from .collect.ask import ask
+    from .contract.aggregate import Aggregate
+    from .contract.reports import Reports
+    from .domain.ranges import Range
+    from .domain.values import Attribute, Domain, Schema
     from .errors import SottovoceError
-    from .estimate import Estimate
-    from .guarantee import Guarantee, Promise
-    from .mechanism import Channel, Mechanism
+    from .estimate.combine import combine
+    from .estimate.estimate import Estimate
     from .mechanisms import (
         GRR,
         LIP,
@@ -40,44 +37,47 @@ if TYPE_CHECKING:
         Piecewise,
         SubsetSelection,
     )
-    from .personal import Levels, Records, Sampled
-    from .plan import plan
-    from .ranges import Range
-    from .report import Reports
+    from .mechanisms.channel import Channel
+    from .mechanisms.mechanism import Mechanism
+    from .participation import Levels, Sampled
+    from .planning.choose import choose
+    from .planning.plan import plan
+    from .promise.guarantee import Guarantee, Promise
+    from .records import Records
     from .study import Study
 
 _HOME = {
-    "Aggregate": "aggregate",
-    "Attribute": "domain",
-    "Channel": "mechanism",
-    "Domain": "domain",
+    "Aggregate": "contract.aggregate",
+    "Attribute": "domain.values",
+    "Channel": "mechanisms.channel",
+    "Domain": "domain.values",
     "Duchi": "mechanisms",
-    "Estimate": "estimate",
+    "Estimate": "estimate.estimate",
     "GRR": "mechanisms",
-    "Guarantee": "guarantee",
+    "Guarantee": "promise.guarantee",
     "HadamardResponse": "mechanisms",
     "Hybrid": "mechanisms",
     "LIP": "mechanisms",
-    "Levels": "personal",
-    "Mechanism": "mechanism",
+    "Levels": "participation",
+    "Mechanism": "mechanisms.mechanism",
     "OLH": "mechanisms",
     "OUE": "mechanisms",
     "Piecewise": "mechanisms",
-    "Promise": "guarantee",
-    "Range": "ranges",
-    "Records": "personal",
-    "Reports": "report",
+    "Promise": "promise.guarantee",
+    "Range": "domain.ranges",
+    "Records": "records",
+    "Reports": "contract.reports",
     "SUE": "mechanisms",
-    "Sampled": "personal",
-    "Schema": "domain",
+    "Sampled": "participation",
+    "Schema": "domain.values",
     "SottovoceError": "errors",
     "Study": "study",
     "SubsetSelection": "mechanisms",
-    "ask": "ask",
-    "audit": "audit",
-    "choose": "choose",
-    "combine": "combine",
-    "plan": "plan",
+    "ask": "collect.ask",
+    "audit": "auditing.audit",
+    "choose": "planning.choose",
+    "combine": "estimate.combine",
+    "plan": "planning.plan",
 }
 
 __all__ = [
@@ -130,15 +130,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _Package(ModuleType):
-    """Importing a room binds its name here; where a function has that name, the function wins."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and _HOME.get(name) == name:
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

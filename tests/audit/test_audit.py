@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.audit import AuditError, Finding, _bound
+from sottovoce.auditing.audit import AuditError, Finding, _bound
 from sottovoce.errors import ParameterError
-from sottovoce.guarantee import LDP, Promise
+from sottovoce.promise.guarantee import LDP, Promise
 from sottovoce.randomness import Probability
 
 # A false alarm once in ten million for each honest mechanism.
@@ -160,7 +160,7 @@ def test_a_finding_says_what_was_seen():
 
 
 def test_the_function_wins_over_its_room():
-    import sottovoce.audit  # noqa: F401
+    import sottovoce.auditing.audit  # noqa: F401
 
     for _ in range(2):
         assert callable(sv.audit)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.audit import AuditError, _words
-from sottovoce.audit.subjects import SILENCE, subjects_of
+from sottovoce.auditing.audit import AuditError, _words
+from sottovoce.auditing.subjects import SILENCE, subjects_of
 from sottovoce.errors import ParameterError
-from sottovoce.guarantee import LDP, Promise
+from sottovoce.promise.guarantee import LDP, Promise
 
 from .test_audit import SURE
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from sottovoce import Study
-from sottovoce.aggregate import Aggregate
+from sottovoce.contract.aggregate import Aggregate
 
 from .conftest import STUDY
 

@@ -170,7 +170,7 @@ def test_too_few_people_are_warned_about(tmp_path, monkeypatch):
 
 
 # One draw in a million or so takes the likelihood more than its most steps: only a warning.
-@pytest.mark.filterwarnings("ignore::sottovoce.likelihood.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sottovoce.estimate.likelihood.ConvergenceWarning")
 def test_numbers_go_from_file_to_mean(tmp_path, monkeypatch):
     make_study("--range", "0", "10", "--clip")
     monkeypatch.setenv("SOTTOVOCE_RECEIPTS", str(tmp_path / "receipts"))

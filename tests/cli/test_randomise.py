@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sottovoce import Study
-from sottovoce.report import read_batches
+from sottovoce.contract.report_files import read_batches
 
 from .conftest import STUDY
 
@@ -342,7 +342,7 @@ def test_a_full_disk_leaves_nothing(folder, form, randomised):
 
 
 def test_a_file_that_changes_while_it_is_read(folder, randomised, monkeypatch):
-    from sottovoce.cli.support import release
+    from sottovoce.collect import release
 
     original = release._batches
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sottovoce import Study
-from sottovoce.report import read_batches
+from sottovoce.contract.report_files import read_batches
 
 from .conftest import STUDY
 
@@ -290,7 +290,7 @@ def test_a_crash_after_the_receipt_gives_the_recorded_reports(folder, randomised
 
 
 def test_an_output_that_fails_keeps_the_drawn_reports(folder, randomised, monkeypatch):
-    from sottovoce.cli.support import release
+    from sottovoce.collect import release
     from sottovoce.errors import FileError
 
     def full(kept, out):

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from sottovoce import GRR, OUE, Mechanism, Reports, files
+from sottovoce.contract.report_files import ReportWriter, read_batches
 from sottovoce.errors import DigestError, FileError, MergeError, MissingExtraError, WireError
 from sottovoce.files import read_file, whole_file
-from sottovoce.report import ReportWriter, read_batches
 
 M = OUE(10, epsilon=1.0)
 FORMS = pytest.mark.parametrize("name", ["r.svr", "r.parquet"])

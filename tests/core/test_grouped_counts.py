@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import kernels
-from sottovoce.personal.wrapper import picked, spoken_rows
+from sottovoce.participation.wrapper import picked, spoken_rows
 
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse]
 

@@ -24,7 +24,7 @@ from sottovoce import (
 )
 from sottovoce.errors import DigestError, StudyError
 from sottovoce.mechanisms import REGISTRY
-from sottovoce.personal.choices import (
+from sottovoce.participation.choices import (
     guarantee_of,
     menu_of,
     must_choose_rate,

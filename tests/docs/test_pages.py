@@ -38,7 +38,7 @@ def named(page: Path) -> str:
 
 
 # The noise is real: seldom, a likelihood takes more than its most steps, which is only a warning.
-@pytest.mark.filterwarnings("ignore::sottovoce.likelihood.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::sottovoce.estimate.likelihood.ConvergenceWarning")
 @pytest.mark.parametrize("page", [page for page in PAGES if running(page)], ids=named)
 def test_every_snippet_runs_and_prints_what_is_shown(page):
     with snippets.folder(), warnings.catch_warnings():

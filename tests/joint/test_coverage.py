@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.joint import fit
+from sottovoce.records.joint import fit
 
 N = 1500
 RUNS = 15

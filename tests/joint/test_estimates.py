@@ -8,8 +8,8 @@ import pytest
 import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import EstimateError, MissingExtraError, ParameterError
-from sottovoce.joint import METHODS
-from sottovoce.joint.told import FewTogetherWarning
+from sottovoce.records.joint import METHODS
+from sottovoce.records.joint.evidence import FewTogetherWarning
 
 RNG = np.random.default_rng(3)
 N = 6000

@@ -9,10 +9,10 @@ from itertools import chain, combinations, product
 import numpy as np
 import pytest
 
-from sottovoce.joint.blocks import block_of, expectation
-from sottovoce.joint.closed import from_moments
-from sottovoce.joint.groups import Group
-from sottovoce.personal.allocation import flip
+from sottovoce.records.allocation import flip
+from sottovoce.records.joint.blocks import block_of, expectation
+from sottovoce.records.joint.closed import from_moments
+from sottovoce.records.joint.groups import Group
 from tests.records.exact import attribute_law
 
 RNG = np.random.default_rng(12)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sottovoce.estimate import PROJECTIONS
-from sottovoce.joint.blocks import block_of, expectation
-from sottovoce.joint.closed import from_moments
-from sottovoce.joint.em import best_stop, full_step, pair_step, run
-from sottovoce.joint.groups import Group
-from sottovoce.joint.hidden import mixing_weights, phi_of
-from sottovoce.personal.allocation import flip
+from sottovoce.estimate.estimate import PROJECTIONS
+from sottovoce.records.allocation import flip
+from sottovoce.records.joint.blocks import block_of, expectation
+from sottovoce.records.joint.closed import from_moments
+from sottovoce.records.joint.em import best_stop, full_step, pair_step, run
+from sottovoce.records.joint.groups import Group
+from sottovoce.records.joint.hidden import mixing_weights, phi_of
 
 EXACT = {"abs": 5.1e-7}
 

@@ -7,8 +7,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.contract.patterns import Patterns
 from sottovoce.errors import EstimateError, ParameterError
-from sottovoce.personal.patterns import Patterns
 
 RUNS = 12
 

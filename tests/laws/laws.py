@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from sottovoce import Aggregate, Estimate, Mechanism, Reports
+from sottovoce.contract.wire import encode
 from sottovoce.errors import EstimateError
-from sottovoce.guarantee import LDP, LIP
-from sottovoce.mechanism import PureMechanism
-from sottovoce.report import encode
+from sottovoce.mechanisms.pure import PureMechanism
+from sottovoce.promise.guarantee import LDP, LIP
 
 from .entries import IDEALISED_PAIRS, answers, numeric
 

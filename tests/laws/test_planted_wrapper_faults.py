@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sottovoce import GRR, OUE, Aggregate, Channel, Estimate, Guarantee, Levels, Reports, Sampled
-from sottovoce.personal import strata
+from sottovoce.participation import strata
 
 from . import laws
 from .laws import LawBroken
@@ -236,7 +236,7 @@ def test_every_law_of_wrappers_has_a_planted_fault() -> None:
 
 def test_a_weight_by_the_wrong_rate_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """In the library's own place for it, not in a subclass: 1 / π² instead of 1 / π."""
-    from sottovoce.personal import sampled
+    from sottovoce.participation import sampled
 
     monkeypatch.setattr(sampled, "inverse_rates", lambda rates: strata.inverse_rates(rates) ** 2)
     with pytest.raises(LawBroken, match="off by"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ NO_RATES = [
     *([0.5, NAN], [0.5, 1.1], [-0.1], [], (), np.zeros(0)),
     *(True, False, [True], [0.5, True], np.True_, np.array([True])),
     *("0.5", ["0.5"], "all", b"0.5", None, [None], [0.5, None], 0.5j, [[0.1], [0.5]], [[0.1], 2]),
-    *(object(), {0.1, 0.5}, 10**400),
+    *(SimpleNamespace(), {0.1, 0.5}, 10**400),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sottovoce import GRR, OUE, HadamardResponse, testing
-from sottovoce.likelihood import ConvergenceWarning, em, fit_outcomes, fit_support
+from sottovoce.estimate.likelihood import ConvergenceWarning, em, fit_outcomes, fit_support
 from sottovoce.testing import SeededSource
 
 RNG = np.random.default_rng(20_240_501)

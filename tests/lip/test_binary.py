@@ -11,7 +11,7 @@ from sottovoce import LIP
 from sottovoce.accounting.information import ldp_level, leakage, lip_level
 from sottovoce.errors import ParameterError
 from sottovoce.mechanisms.prior_channels import exact_lip
-from sottovoce.mechanisms.prior_curves import flips, yes_error
+from sottovoce.published.information_privacy import flips, yes_error
 from tests.laws.laws import power
 
 from . import binary

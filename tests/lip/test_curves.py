@@ -11,7 +11,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import LIP
 from sottovoce.errors import ParameterError
-from sottovoce.mechanisms.prior_curves import MODELS, flips, yes_error
+from sottovoce.published.information_privacy import MODELS, flips, prior_curve, yes_error
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +22,7 @@ def _closed():
 
 @pytest.mark.parametrize("prior", [0.01, 0.1, 0.5, 0.99, "random"])
 def test_the_models_stand_in_their_true_order(prior: float | str) -> None:
-    curve = LIP.curve(prior)
+    curve = prior_curve(prior)
     assert list(curve.errors) == list(MODELS)
     lip, half, symmetric, response, free = curve.errors.values()
     assert (np.diff([lip, symmetric, response], axis=0) >= -1e-12).all()
@@ -36,7 +36,7 @@ def test_the_models_stand_in_their_true_order(prior: float | str) -> None:
 
 
 def test_known_points() -> None:
-    curve = LIP.curve(0.01, [1.0, 4.0, 8.0])
+    curve = prior_curve(0.01, [1.0, 4.0, 8.0])
     squared = {name: (error**2).tolist() for name, error in curve.errors.items()}
     assert squared["ε-LIP"] == pytest.approx([0.009791, 0.004638, 0.000007], abs=6e-7)
     assert squared["Opt-LDP"] == pytest.approx([0.009795, 0.006509, 0.000325], abs=6e-7)
@@ -46,14 +46,14 @@ def test_known_points() -> None:
 
 
 def test_skew_to_either_side_is_the_same() -> None:
-    few, many = LIP.curve(0.01), LIP.curve(0.99)
+    few, many = prior_curve(0.01), prior_curve(0.99)
     for name in MODELS:
         assert few.errors[name] == pytest.approx(many.errors[name])
 
 
 def test_priors_from_everywhere_are_the_limit_of_random_ones() -> None:
     rng = np.random.default_rng(7)
-    everywhere, some = LIP.curve("random"), LIP.curve(rng.random(50_000))
+    everywhere, some = prior_curve("random"), prior_curve(rng.random(50_000))
     for name in MODELS:
         assert some.errors[name] == pytest.approx(everywhere.errors[name], rel=0.02)
     assert some.prior == "50,000 people, each with a prior"
@@ -77,14 +77,14 @@ def test_a_sure_answer_has_no_error() -> None:
 @pytest.mark.parametrize("prior", [-0.1, 1.1, math.nan, [], "often", None, [[0.5]], {"yes": 0.5}])
 def test_what_is_no_prior_is_refused(prior: object) -> None:
     with pytest.raises(ParameterError, match="prior is"):
-        LIP.curve(prior)
+        prior_curve(prior)
 
 
 def test_what_are_no_epsilons_is_refused() -> None:
     with pytest.raises(ParameterError, match="no epsilons"):
-        LIP.curve(0.5, [])
+        prior_curve(0.5, [])
     with pytest.raises(ParameterError, match="at most 20"):
-        LIP.curve(0.5, [21.0])
+        prior_curve(0.5, [21.0])
     with pytest.raises(ParameterError, match="no such channel"):
         flips(0.5, 1.0, "a-optimal")
 
@@ -93,7 +93,7 @@ def test_what_are_no_epsilons_is_refused() -> None:
 
 
 def test_one_curve_on_its_own_figure() -> None:
-    curve = LIP.curve(0.1)
+    curve = prior_curve(0.1)
     ax = sv.plot.lip(curve)
     assert ax.get_title(loc="left") == "P(yes) = 0.1"
     assert ax.get_yscale() == "log"
@@ -106,7 +106,7 @@ def test_one_curve_on_its_own_figure() -> None:
 
 
 def test_several_curves_and_given_axes() -> None:
-    curves = [LIP.curve(p) for p in (0.01, "random")]
+    curves = [prior_curve(p) for p in (0.01, "random")]
     axes = sv.plot.lip(curves)
     assert [ax.get_title(loc="left") for ax in axes] == [curve.prior for curve in curves]
     _, mine = plt.subplots(1, 2)
@@ -117,7 +117,7 @@ def test_several_curves_and_given_axes() -> None:
     with pytest.raises(ParameterError, match="as many axes"):
         sv.plot.lip(curves, ax=[one])
     for wrong in ([], [1], "curve"):
-        with pytest.raises(ParameterError, match=r"LIP\.curve"):
+        with pytest.raises(ParameterError, match="prior_curve"):
             sv.plot.lip(wrong)
 
 

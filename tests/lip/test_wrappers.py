@@ -9,8 +9,8 @@ import pytest
 
 from sottovoce import LIP, Levels, Sampled, audit, testing
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.guarantee import LDP
-from sottovoce.guarantee import LIP as LIP_NOTION
+from sottovoce.promise.guarantee import LDP
+from sottovoce.promise.guarantee import LIP as LIP_NOTION
 
 P = [0.5, 0.3, 0.2]
 OTHER = [0.1, 0.3, 0.6]
@@ -185,7 +185,7 @@ def test_audits_test_the_promise_without_a_prior() -> None:
 
 def test_whatever_level_was_chosen_the_largest_prior_free_epsilon_is_stated() -> None:
     """The level with the larger LIP epsilon may be the one with the smaller prior-free epsilon."""
-    from sottovoce.personal.choices import guarantee_of
+    from sottovoce.participation.choices import guarantee_of
 
     skewed = LIP(["yes", "no"], prior=[0.02, 0.98], epsilon=1.2)
     even = LIP(["yes", "no"], prior=[1 / (1 + math.e), math.e / (1 + math.e)], epsilon=1.0)

@@ -6,7 +6,8 @@ import inspect
 import math
 
 import sottovoce as sv
-from sottovoce.personal import allocation, shares
+from sottovoce.records import allocation
+from sottovoce.records import allocation_blocks as shares
 from tests.joint.test_exact import worst
 
 RECORDS = sv.Records([sv.Attribute("a", 16), sv.Attribute("b", 16)], epsilon_average=2.0)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sottovoce.guarantee import Guarantee, Promise
-from sottovoce.personal.allocation import described_epsilon
+from sottovoce.promise.guarantee import Guarantee, Promise
+from sottovoce.records.allocation import described_epsilon
 
 SOURCE = Path(sv.__file__).parent
 RECORDS = sv.Records([sv.Attribute("a", 3), sv.Attribute("b", 3)], epsilon_average=2.0)

@@ -15,9 +15,9 @@ import pytest
 
 import sottovoce
 from sottovoce import GRR, Aggregate, Reports, randomness, testing
+from sottovoce.contract.report_files import ReportWriter, read_batches
 from sottovoce.errors import GuaranteeError, SeededError
 from sottovoce.mechanisms import REGISTRY
-from sottovoce.report import ReportWriter, read_batches
 from tests.laws.entries import answers, example
 
 SOURCE = Path(sottovoce.__file__).parent
@@ -187,7 +187,7 @@ def test_no_module_opens_the_door(path: Path) -> None:
 
 def test_the_reading_of_imports_sees_relative_ones() -> None:
     assert "sottovoce.randomness.allow_seeded" in imports(SOURCE / "testing.py")
-    assert "sottovoce.mechanism.Channel" in imports(SOURCE / "mechanisms" / "grr.py")
+    assert "sottovoce.mechanisms.channel.Channel" in imports(SOURCE / "mechanisms" / "grr.py")
 
 
 def test_the_import_contracts_hold() -> None:

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from sottovoce import Attribute, Domain, Study, ask
-from sottovoce.domain import NO_ANSWER
+from sottovoce.domain.values import NO_ANSWER
 from sottovoce.errors import AnswerError, ParameterError
-from sottovoce.guarantee import WHO_ANSWERED
+from sottovoce.promise.guarantee import WHO_ANSWERED
 from tests.laws.entries import CATEGORICAL
 
 GAPS = {

@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 
 from sottovoce import GRR, OUE, Attribute, Guarantee, Reports, Study
-from sottovoce.guarantee import OWN_DEVICE, composed
 from sottovoce.mechanisms import REGISTRY
+from sottovoce.promise.guarantee import OWN_DEVICE, composed
 from tests.laws.entries import answers, example
 
 each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)

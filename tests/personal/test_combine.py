@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 from sottovoce import GRR, OUE, Estimate, Guarantee, Piecewise, Promise, combine
-from sottovoce.combine import METHODS, Groups, person_weights
-from sottovoce.combine.predictions import PREDICTIONS
 from sottovoce.errors import AlikeWarning, EstimateError, ParameterError
-from sottovoce.guarantee import LDP
+from sottovoce.estimate.combine import METHODS, Groups, person_weights
+from sottovoce.estimate.predictions import PREDICTIONS
+from sottovoce.promise.guarantee import LDP
 
 from .groups import DATA, EPSILONS, VALUES, by_sampling, by_support, cut, estimate_of, shares
 

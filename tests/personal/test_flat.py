@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.combine import METHODS, combine
-from sottovoce.personal.flat import groups_of
+from sottovoce.estimate.combine import METHODS, combine
+from sottovoce.participation.vectorised import groups_of
 
 EPSILONS = {"a": 0.5, "b": 1.0, "c": 3.0}
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection]

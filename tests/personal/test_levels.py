@@ -33,9 +33,9 @@ from sottovoce.errors import (
     UselessEstimateWarning,
     WireError,
 )
-from sottovoce.guarantee import WHO_ANSWERED
-from sottovoce.personal.menus import LEVEL_IS_PUBLIC
-from sottovoce.personal.sampling import RATE_IS_PUBLIC
+from sottovoce.participation.menus import LEVEL_IS_PUBLIC
+from sottovoce.participation.sampling import RATE_IS_PUBLIC
+from sottovoce.promise.guarantee import WHO_ANSWERED
 
 MODE = Attribute("commute", ["car", "bike", "train", "foot"])
 EPSILONS = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}

@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import ParameterError
-from sottovoce.personal import published
+from sottovoce.published import node_sampling as published
 
 N = 5_000
 

@@ -10,7 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import ParameterError
-from sottovoce.personal import best_rates
+from sottovoce.participation import best_rates
 
 SETTINGS = [
     ([sv.OUE(8, epsilon=0.5), sv.OUE(8, epsilon=4)], [500, 500], [1, 1], 0.2),

@@ -34,7 +34,7 @@ from sottovoce import (
     testing,
 )
 from sottovoce.errors import EstimateError, GuaranteeError
-from sottovoce.personal import published
+from sottovoce.published import node_sampling as published
 from tests.samplers.statistics import fit
 
 from . import oracle

@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import ParameterError
-from sottovoce.personal import best_rates
+from sottovoce.participation import best_rates
 
 MENU = {"strong": 0.5, "normal": 2.0}
 

@@ -153,8 +153,8 @@ def test_the_picture_has_a_line_per_design():
 
 
 def test_functions_win_over_their_rooms():
-    import sottovoce.choose
-    import sottovoce.plan  # noqa: F401
+    import sottovoce.planning.choose
+    import sottovoce.planning.plan  # noqa: F401
 
     for _ in range(2):
         assert sv.plan(d=4, n=100, epsilon=1.0).designs

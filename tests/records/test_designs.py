@@ -8,7 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import ParameterError
-from sottovoce.personal.record_designs import designs
+from sottovoce.records.designs import designs
 
 #: `maths/personal-records.md` (m): n ΣVar for m = 4, l = 6: (split OUE, split SS, sample-one SS).
 PAGE = {0.5: (95, 65, 11.7), 1.0: (23, 14.9, 3.3), 2.0: (5.3, 2.3, 2.5), 3.0: (2.3, 0.6, 2.5)}

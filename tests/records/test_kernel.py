@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sottovoce import kernels
-from sottovoce.personal.allocation import UNREPORTED, thresholds
+from sottovoce.records.allocation import UNREPORTED, thresholds
 
 SIZES = np.array([3, 5, 2])
 STARTS = np.array([0, 3, 8, 10])

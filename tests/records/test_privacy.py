@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.personal.allocation import STEPS, in_steps, most_steps, thresholds
 from sottovoce.randomness import exp
+from sottovoce.records.allocation import STEPS, in_steps, most_steps, thresholds
 
 from .exact import attribute_law, mixture, record_law, worst_ratio
 

@@ -12,6 +12,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.contract.patterns import Patterns
+from sottovoce.contract.reports import Reports
 from sottovoce.errors import (
     AnswerError,
     DigestError,
@@ -21,10 +23,8 @@ from sottovoce.errors import (
     SeededError,
     WireError,
 )
-from sottovoce.personal.allocation import described_epsilon, equal, random, slide
-from sottovoce.personal.patterns import Patterns
 from sottovoce.randomness import SYSTEM
-from sottovoce.report import Reports
+from sottovoce.records.allocation import described_epsilon, equal, random, slide
 
 A = sv.Attribute("a", ["x", "y", 3])
 B = sv.Attribute.bins("b", [0, 1, 2])

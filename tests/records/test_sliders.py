@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import sottovoce as sv
 from sottovoce.errors import ParameterError
-from sottovoce.personal.allocation import described_epsilon, slide
+from sottovoce.records.allocation import described_epsilon, slide
 
 SHARES = st.lists(st.floats(0, 20), min_size=1, max_size=6)
 

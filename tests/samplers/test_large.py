@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sottovoce import OLH, SUE, HadamardResponse, Mechanism, Reports, SubsetSelection
-from sottovoce.mechanism import PureMechanism
+from sottovoce.mechanisms.pure import PureMechanism
 
 from .budget import RejectedError, joined, judge, spend
 from .statistics import extreme, fit

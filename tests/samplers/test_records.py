@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.personal.allocation import flip
+from sottovoce.records.allocation import flip
 
 from .budget import RejectedError, joined, judge, spend
 from .statistics import fit

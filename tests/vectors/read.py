@@ -18,8 +18,8 @@ from sottovoce import (
     Sampled,
     Study,
 )
+from sottovoce.contract.patterns import Patterns
 from sottovoce.mechanisms import by_id
-from sottovoce.personal.patterns import Patterns
 
 ROOT = Path(__file__).parents[2] / "vectors"
 FOLDER = ROOT / "v1"

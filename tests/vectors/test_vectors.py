@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sottovoce import Reports, Study, errors, testing
+from sottovoce.contract.wire import decode, encode
 from sottovoce.errors import WireError
-from sottovoce.report import decode, encode
 
 from . import read
 

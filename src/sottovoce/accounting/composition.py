@@ -16,10 +16,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from ..checks import checked_count, checked_delta
 from ..errors import GuaranteeError, ParameterError
-from ..guarantee import ADDS_UP, Guarantee, Promise
+from ..promise.guarantee import ADDS_UP, Guarantee, Promise
 from .binomial import at_least
-from .checks import checked_count, checked_delta
 from .search import upper_end
 
 _ROUND_OFF = 1e-11  # of each of the two tails, whose difference is taken
@@ -46,7 +46,7 @@ def rounds(promise: Promise, k: int, *, slack: float = 0.0) -> Promise:
 
     Examples
     --------
-    >>> from sottovoce.guarantee import LDP, Promise
+    >>> from sottovoce.promise.guarantee import LDP, Promise
     >>> rounds(Promise(LDP, 0.1), 100).epsilon
     10.0...
     >>> round(rounds(Promise(LDP, 0.1), 100, slack=1e-6).epsilon, 3)

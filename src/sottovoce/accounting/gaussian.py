@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from .checks import checked_delta, checked_loss, checked_positive
+from ..checks import checked_delta, checked_loss, checked_positive
 from .search import upper_end
 
 _ROUND_OFF = 1e-14  # of each of the two terms, whose difference is taken

@@ -19,17 +19,18 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any, Literal, get_args
 
-from ..errors import GuaranteeError, ParameterError
-from ..guarantee import DP, LDP, OWN_DEVICE, Promise, checked_epsilon, float_above, rounded_up
-from .checks import (
+from ..checks import (
     checked_count,
     checked_delta,
+    checked_epsilon,
     checked_rate,
-    log_mixture_up,
-    log_ratio_up,
-    named,
+    float_above,
     number,
+    rounded_up,
 )
+from ..errors import GuaranteeError, ParameterError
+from ..promise.guarantee import DP, LDP, OWN_DEVICE, Promise
+from .rounding import log_mixture_up, log_ratio_up, named
 
 Sample = Literal["secret", "seen", "picked"]
 

@@ -32,10 +32,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked_count, checked_delta, checked_epsilon, checked_loss
 from ..errors import GuaranteeError, ParameterError
-from ..guarantee import DP, ONE_ANSWER, OWN_DEVICE, Promise, checked_epsilon
+from ..promise.guarantee import DP, ONE_ANSWER, OWN_DEVICE, Promise
 from .binomial import Floats, at_least, pmf, window
-from .checks import checked_count, checked_delta, checked_loss, named
+from .rounding import named
 from .search import MARGIN, upper_end
 
 Bound = Literal["numerical", "grr", "closed-form"]

@@ -198,8 +198,8 @@ def rounds(
     Next: sottovoce guarantee --study study.toml --releases 3 says it for a study.
     """  # noqa: D301
     from .. import accounting
-    from ..accounting.checks import checked_delta
-    from ..guarantee import LDP, Promise, checked_epsilon
+    from ..checks import checked_delta, checked_epsilon
+    from ..promise.guarantee import LDP, Promise
 
     once = Promise(LDP, checked_epsilon(epsilon), checked_delta(delta))
     if central:

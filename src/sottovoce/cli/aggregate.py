@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .support.counting import counted
+from ..collect.counting import counted
 from .support.designs import words
 from .support.options import (
     COUNTS,

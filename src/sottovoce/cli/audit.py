@@ -41,8 +41,8 @@ def audit(
 
     Next: sottovoce guarantee --study study.toml says what was promised.
     """  # noqa: D301
-    from ..audit import AuditError
-    from ..audit import audit as examine
+    from ..auditing.audit import AuditError
+    from ..auditing.audit import audit as examine
 
     study = load_study(study_path)
     mechanisms = list(study) if question is None else [study.mechanism(question)]

@@ -15,9 +15,9 @@ from .support.story import tell
 from .support.tables import check_picture, save_picture
 
 if TYPE_CHECKING:
-    from ..aggregate import Aggregate
-    from ..estimate import Estimate
-    from ..personal import Levels
+    from ..contract.aggregate import Aggregate
+    from ..estimate.estimate import Estimate
+    from ..participation import Levels
 
 TITLE = "How we get to work"
 QUESTION = "commute"
@@ -124,9 +124,9 @@ def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
 
 
 def _study_mechanism() -> Levels:
-    from ..domain import Attribute
+    from ..domain.values import Attribute
     from ..mechanisms import GRR
-    from ..personal import Levels
+    from ..participation import Levels
     from ..study import Study
 
     values = [value for value in SHARES if value is not None]
@@ -172,7 +172,7 @@ def _blocks(answers: Mapping[str | None, int]) -> Iterator[tuple[list[str | None
 
 def _examples(menu: Levels) -> list[dict[str, Any]]:
     """A few people, their levels and answers, and what their reports say."""
-    from ..domain import NO_ANSWER
+    from ..domain.values import NO_ANSWER
 
     examples = []
     for name, (level, answer) in PEOPLE.items():

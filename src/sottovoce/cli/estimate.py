@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..collect.counting import counted
 from ..errors import ParameterError
-from .support.counting import counted
 from .support.designs import short, words
 from .support.options import (
     PATH,
@@ -34,8 +34,8 @@ from .support.screen import console, heading, plural, print_json, show_table
 from .support.tables import MOST_ROWS, check_picture, estimate_table, save_picture
 
 if TYPE_CHECKING:
-    from ..estimate import Estimate
-    from ..mechanism import Mechanism
+    from ..estimate.estimate import Estimate
+    from ..mechanisms.mechanism import Mechanism
 
 
 @click.command()
@@ -126,7 +126,7 @@ def estimate(
             }
         )
         return
-    from ..personal.choices import rates_of
+    from ..participation.choices import rates_of
 
     screen = console()
     screen.print(heading(f"{study.title}: {found.name}"))
@@ -179,7 +179,7 @@ def _methods(mechanism: Mechanism, method: str | None) -> dict[str, str | None]:
 
     Where both have a method of that name, it is that of the rates, unless there is only one rate.
     """
-    from ..personal import Levels, Sampled
+    from ..participation import Levels, Sampled
 
     if not isinstance(mechanism, Sampled) or not isinstance(mechanism.inner, Levels):
         return {"method": method}
@@ -197,7 +197,7 @@ def _methods(mechanism: Mechanism, method: str | None) -> dict[str, str | None]:
 def _levels_json(
     mechanism: Mechanism, parts: dict[str, Estimate], confidence: float
 ) -> list[dict[str, object]]:
-    from ..personal.choices import menu_of
+    from ..participation.choices import menu_of
 
     epsilons = {name: level.epsilon for name, level in menu_of(mechanism).items()}
     return [

@@ -34,7 +34,7 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
 
     Next: sottovoce study show study.toml --people 10000 says how exact the shares will be.
     """  # noqa: D301
-    from ..personal.choices import menu_of
+    from ..participation.choices import menu_of
 
     study = load_study(study_path)
     promised = study.guarantee if question is None else study.mechanism(question).guarantee

@@ -25,7 +25,7 @@ from .support.tables import check_picture, save_figure
 
 if TYPE_CHECKING:
     from ..mechanisms import LIP
-    from ..mechanisms.prior_curves import Curve
+    from ..published.information_privacy import Curve
 
 _PRIORS = ("0.01", "0.5", "0.99", "random")
 _MOST_SHOWN = 8
@@ -195,8 +195,8 @@ def _show_design(made: LIP, compared: list[dict[str, Any]], people: int) -> None
 
 def _levels(made: LIP) -> list[tuple[str, str]]:
     """Both levels in a few words."""
-    from ..guarantee import LIP as UNDER
-    from ..guarantee import rounded_up
+    from ..checks import rounded_up
+    from ..promise.guarantee import LIP as UNDER
 
     rows = []
     for promise in made.guarantee.promises:
@@ -241,14 +241,14 @@ def curve(
 
     Next: sottovoce lip design --prior 0.01 --epsilon 4
     """  # noqa: D301
-    from ..mechanisms import LIP
+    from ..published.information_privacy import prior_curve
 
     if picture is not None:
         check_picture(picture)
         check_output(picture, force=force)
     grid = None if epsilons is None else _numbers(epsilons, "--epsilon", "0.5,1,2")
     found = [
-        LIP.curve("random" if text == "random" else _numbers(text, "--prior", "0.01")[0], grid)
+        prior_curve("random" if text == "random" else _numbers(text, "--prior", "0.01")[0], grid)
         for text in priors or _PRIORS
     ]
     if picture is not None:

@@ -13,7 +13,7 @@ from .support.screen import console, heading, print_json, show_table, table_of
 from .support.tables import check_picture, save_figure
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..planning.plan import Plan
 
 _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
 
@@ -74,7 +74,7 @@ def plan(
 
     Next: sottovoce study new study.toml … --mechanism NAME
     """  # noqa: D301
-    from ..plan import plan as make
+    from ..planning.plan import plan as make
 
     if picture is not None:
         check_picture(picture)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..collect.answers import Answers
+from ..collect.choices import choices_of
+from ..collect.notes import changed, notes_of, total_of
+from ..collect.receipts import Drawer, Receipt, folder_of
+from ..collect.release import Input, Source, draw, form, give
 from ..errors import ParameterError
-from .support.answers import Answers
-from .support.choices import choices_of
 from .support.designs import words
-from .support.notes import changed, notes_of, total_of
 from .support.options import (
     PATH,
     REPORTS,
@@ -24,13 +26,11 @@ from .support.options import (
     study_option,
 )
 from .support.promises import show_promises
-from .support.receipts import Drawer, Receipt, folder_of
-from .support.release import Input, Source, draw, form, give
 from .support.screen import console, facts, heading, plural, print_json, show_table
 
 if TYPE_CHECKING:
-    from ..guarantee import Guarantee
-    from ..mechanism import Mechanism
+    from ..mechanisms.mechanism import Mechanism
+    from ..promise.guarantee import Guarantee
 
 
 _MOST_RATES = 8
@@ -219,7 +219,7 @@ def _begun(drawer: Drawer, title: str, mechanism: Mechanism, given: Input, colum
 
 def _promised(mechanism: Mechanism, receipt: Receipt, others: list[Receipt]) -> Guarantee:
     """What holds for someone in all these releases, whose level may have changed between them."""
-    from ..personal.choices import guarantee_of
+    from ..participation.choices import guarantee_of
 
     same = not others and all(r.choices == receipt.latest.choices for r in receipt.releases)
     once = mechanism.guarantee if same else guarantee_of(mechanism)

@@ -14,7 +14,7 @@ from .support.promises import show_promises
 from .support.screen import console, facts, heading, plural, print_json, show_table
 
 if TYPE_CHECKING:
-    from ..mechanism import Mechanism
+    from ..mechanisms.mechanism import Mechanism
     from ..study import Study
 
 _MOST_SHOWN = 12
@@ -107,8 +107,8 @@ def new(
 
     Next: sottovoce study show study.toml --people 10000
     """  # noqa: D301
-    from ..domain import Attribute
-    from ..ranges import Range
+    from ..domain.ranges import Range
+    from ..domain.values import Attribute
     from ..study import Study
 
     if (values, edges, bounds).count(None) != 2:
@@ -232,7 +232,7 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
 
 def _choices(mechanism: Mechanism) -> list[tuple[str, str]]:
     """What people choose or are given, where there is something."""
-    from ..personal.choices import menu_of, rates_of
+    from ..participation.choices import menu_of, rates_of
 
     levels = [f"{name} {level.epsilon:g}" for name, level in menu_of(mechanism).items()]
     rates = [f"{rate:g}" for rate in rates_of(mechanism)]
@@ -244,7 +244,7 @@ def _choices(mechanism: Mechanism) -> list[tuple[str, str]]:
 
 
 def _show(screen: Any, found: Study, people: int | None) -> None:
-    from ..personal.choices import menu_of, rates_of
+    from ..participation.choices import menu_of, rates_of
 
     show_table(screen, facts([("digest", found.digest.hex())]))
     for mechanism in found:

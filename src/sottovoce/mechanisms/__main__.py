@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..mechanism import Mechanism
 from . import REGISTRY
+from .mechanism import Mechanism
 from .numeric import NumericMechanism
 
 

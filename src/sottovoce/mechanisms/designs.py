@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from ..checks import MOST_EPSILON
+from ..contract.design import Design, Requirement
 from ..errors import ParameterError
-from ..guarantee import MOST_EPSILON
-from ..mechanism import Design, LinearMechanism, Mechanism, Requirement
+from .linear import LinearMechanism
+from .mechanism import Mechanism
 from .numeric import NumericMechanism
 from .registry import REGISTRY
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..domain import code_dtype
+from ..domain.values import code_dtype
 from ..randomness import Draws, Probability, Source, exp
 
 Floats = NDArray[np.float64]

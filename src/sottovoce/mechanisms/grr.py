@@ -19,12 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..domain import Codes, Label
+from ..contract.reports import Column, Reports
+from ..domain.values import Codes, Label
 from ..errors import WireError
-from ..likelihood import Fit, fit_outcomes
-from ..mechanism import Channel, Method, PureMechanism
+from ..estimate.likelihood import Fit, fit_outcomes
 from ..randomness import Draws, Probability, Source, exp
-from ..report import Column, Reports
+from .channel import Channel
+from .mechanism import Method
+from .pure import PureMechanism
 from .registry import register
 
 _MOST_SHORT = 4096  # up to here 16 bits choose among the others with few rejections

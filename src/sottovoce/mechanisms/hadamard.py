@@ -27,13 +27,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..domain import Label, code_dtype
+from ..contract.reports import Column, Reports
+from ..domain.values import Label, code_dtype
 from ..errors import ParameterError, WireError
-from ..estimate import Floats
-from ..likelihood import Fit, em
-from ..mechanism import TOO_SMALL, Channel, LinearMechanism, Method
+from ..estimate.estimate import Floats
+from ..estimate.likelihood import Fit, em
 from ..randomness import Probability, Source, exp
-from ..report import Column, Reports
+from .channel import Channel
+from .linear import LinearMechanism
+from .mechanism import TOO_SMALL, Method
 from .registry import register
 
 _MOST_BLOCKS = 1 << 11  # 16 random bits then choose among the blocks with few rejections

@@ -26,19 +26,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..accounting.information import log_up
-from ..aggregate import Aggregate
-from ..domain import Domain, Label
+from ..contract.aggregate import Aggregate
+from ..domain.values import Domain, Label
 from ..errors import EstimateError, ParameterError
-from ..estimate import Estimate, Floats, bootstrap
-from ..guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
-from ..guarantee import LIP as LIP_NOTION
-from ..mechanism import SEEDED, TINY, Method
-from .drawn import ChannelMechanism
+from ..estimate.estimate import Estimate, Floats, bootstrap
+from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
+from ..promise.guarantee import LIP as LIP_NOTION
+from .linear import TINY
+from .mechanism import SEEDED, Method
 from .prior import PUBLIC, UNARY, UNCLEAR, Prior
 from .prior_channels import IntegerChannel, designed, exact_lip
-from .prior_curves import Curve, prior_curve
 from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
+from .tabled_channel import ChannelMechanism
 
 VARIANTS = (
     "optimal",
@@ -284,11 +284,6 @@ class LIP(ChannelMechanism):
             biased=True,
             **about,
         )
-
-    @staticmethod
-    def curve(prior: Any, epsilons: Sequence[float] | None = None) -> Curve:
-        """Error per person against ε for yes/no answers, beside LDP's; see `prior_curve`."""
-        return prior_curve(prior, epsilons)
 
     def tiny(self) -> Self:
         domain = Domain(min(self.domain.size, TINY))

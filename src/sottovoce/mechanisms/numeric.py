@@ -14,17 +14,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..aggregate import Aggregate
-from ..domain import Domain, Label, code_dtype
+from ..contract.aggregate import Aggregate
+from ..contract.reports import Column, Reports
+from ..domain.ranges import Range
+from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
-from ..estimate import Estimate, bootstrap
-from ..guarantee import Guarantee
-from ..likelihood import SLACK, Fit, em
-from ..mechanism import SEEDED, TOO_SMALL, Channel, Mechanism, Method, warn_if_useless
+from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.likelihood import SLACK, Fit, em
+from ..promise.guarantee import Guarantee
 from ..randomness import Probability, Source
-from ..ranges import Range
-from ..report import Column, Reports
+from .channel import Channel
 from .grid import Floats, Grid
+from .linear import warn_if_useless
+from .mechanism import SEEDED, TOO_SMALL, Mechanism, Method
 
 BINS = 16
 

@@ -29,13 +29,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..domain import Domain, Label, code_dtype
+from ..contract.reports import Column, Reports
+from ..domain.values import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
-from ..mechanism import TINY, Channel, Method, PureMechanism
 from ..parallel import over_ranges
 from ..randomness import Keystream, Source
-from ..report import Column, Reports
+from .channel import Channel
 from .grr import draw_grr, keep_probability
+from .linear import TINY
+from .mechanism import Method
+from .pure import PureMechanism
 from .registry import register
 
 _MOST_BUCKET_BITS = 24

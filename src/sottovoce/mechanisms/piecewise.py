@@ -18,7 +18,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Self
 
-from ..domain import Domain, Label
+from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..randomness import exp
 from .grid import Grid

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..domain import Domain, Label
+from ..domain.values import Domain, Label
 from ..errors import ParameterError
 
 PUBLIC = (

@@ -24,8 +24,8 @@ from functools import lru_cache
 import numpy as np
 
 from ..errors import ParameterError
-from ..mechanism import TOO_SMALL
 from ..randomness import BITS, exp
+from .mechanism import TOO_SMALL
 
 WHOLE = 1 << BITS
 _FINE = 4 * BITS  # bits after the point of weights, which may be as large as 2^128

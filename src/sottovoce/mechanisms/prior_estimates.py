@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..estimate import Floats
-from ..likelihood import Fit
+from ..estimate.estimate import Floats
+from ..estimate.likelihood import Fit
 
 _WORST_CONDITION = 1e12
 

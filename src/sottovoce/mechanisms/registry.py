@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ..errors import ParameterError
-from ..mechanism import Mechanism
+from .mechanism import Mechanism
 
 M = TypeVar("M", bound=type[Mechanism])
 

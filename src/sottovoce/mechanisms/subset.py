@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..contract.reports import Reports
 from ..errors import WireError
-from ..mechanism import Channel
 from ..randomness import BITS, Probability, Source, exp
-from ..report import Reports
+from .channel import Channel
 from .registry import register
 from .unary import BitVectorMechanism
 

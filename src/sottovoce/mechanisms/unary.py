@@ -4,7 +4,7 @@ Channel     bit v is 1 with probability p if v is the answer, else q
 Covariance  `PureMechanism.covariance` with s = p q, t = q²
 Guarantee   ε = ln p (1 − q) / ((1 − p) q)
 
-Bit order: `sottovoce.report.batch`.
+Bit order: `sottovoce.contract.reports`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..domain import Codes, Label
+from ..contract.reports import Column, Reports
+from ..domain.values import Codes, Label
 from ..errors import WireError
-from ..mechanism import Channel, PureMechanism, product_row
 from ..randomness import Probability, Source
-from ..report import Column, Reports
+from .channel import Channel, product_row
+from .pure import PureMechanism
 
 _BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
 

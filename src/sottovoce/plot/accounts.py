@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ..accounting import Comparison
+from ..checks import rounded_up
 from ..errors import ParameterError
-from ..guarantee import rounded_up
 from .paint import BLUE, GREY, ORANGE, Legend, legend, need_matplotlib, percent, title
 
 if TYPE_CHECKING:

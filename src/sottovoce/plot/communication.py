@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning
-from ..estimate import Errors, Floats
-from ..mechanism import LinearMechanism
-from ..personal import Sampled
-from ..personal.rates import checked_rates
+from ..estimate.estimate import Errors, Floats
+from ..mechanisms.linear import LinearMechanism
+from ..participation import Sampled
+from ..participation.rates import checked_rates
 from . import paint
 from .paint import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILLION, Legend
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ParameterError
-from ..estimate import Estimate, Floats
-from ..guarantee import Guarantee
+from ..estimate.estimate import Estimate, Floats
+from ..promise.guarantee import Guarantee
 from . import paint
 from .paint import BLACK, BLUE, CLAIM, GREY, MARKERS, SERIES, Legend, Truth
 

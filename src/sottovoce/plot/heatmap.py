@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..domain import Attribute
+from ..checks import rounded_up
+from ..domain.values import Attribute
 from ..errors import ParameterError
-from ..guarantee import rounded_up
 from . import paint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..joint import JointEstimate
+    from ..records.joint import JointEstimate
 
 _MOST_NUMBERS = 100
 _INCHES = 0.42

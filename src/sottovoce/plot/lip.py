@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
-from ..mechanisms.prior_curves import Curve
+from ..published.information_privacy import Curve
 from .paint import BLUE, GREEN, GREY, ORANGE, SKY, need_matplotlib
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def lip(what: Curve | Sequence[Curve], *, ax: Any = None) -> Any:
     Parameters
     ----------
     what : Curve, or sequence of them
-        Made by `LIP.curve`.
+        Made by `prior_curve`.
     ax : matplotlib Axes, or one for each curve, optional
         Where; a new figure by default.
 
@@ -41,7 +41,8 @@ def lip(what: Curve | Sequence[Curve], *, ax: Any = None) -> Any:
     Examples
     --------
     >>> import sottovoce as sv
-    >>> ax = sv.plot.lip(sv.LIP.curve(prior=0.1))
+    >>> from sottovoce.published import prior_curve
+    >>> ax = sv.plot.lip(prior_curve(0.1))
     >>> ax.get_title(loc="left")
     'P(yes) = 0.1'
     """
@@ -49,7 +50,7 @@ def lip(what: Curve | Sequence[Curve], *, ax: Any = None) -> Any:
     one = isinstance(what, Curve)
     curves: list[Curve] = [what] if isinstance(what, Curve) else list(what)
     if not curves or not all(isinstance(curve, Curve) for curve in curves):
-        raise ParameterError("curves are drawn: give one that LIP.curve made, or several")
+        raise ParameterError("curves are drawn: give one that prior_curve made, or several")
     axes = _panels(len(curves)) if ax is None else ([ax] if one else list(ax))
     if len(axes) != len(curves):
         raise ParameterError(f"{len(curves)} curves need as many axes; {len(axes)} were given")

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import rounded_up
 from ..errors import MissingExtraError, ParameterError
-from ..estimate import Estimate, Floats
-from ..guarantee import LDP, LIP, Guarantee, rounded_up
+from ..estimate.estimate import Estimate, Floats
+from ..promise.guarantee import LDP, LIP, Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

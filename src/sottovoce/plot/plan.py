@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..plan import Plan
-from ..plan import plan as make
+from ..planning.plan import Plan
+from ..planning.plan import plan as make
 from .paint import BLACK, GREY, MARKERS, SERIES, VERMILLION, need_matplotlib
 
 if TYPE_CHECKING:

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ..domain import Attribute, Schema
+from ..contract.digest import canonical_digest
+from ..domain.values import Attribute, Schema
 from ..errors import DigestError, FileError, ParameterError, StudyError
 from ..files import read_file, whole_file
-from ..guarantee import Guarantee
-from ..mechanism import Mechanism, canonical_digest
+from ..mechanisms.mechanism import Mechanism
+from ..promise.guarantee import Guarantee
 from .promises import promised, shared_levels
 from .questions import read, refuse_unknown, toml, written
 

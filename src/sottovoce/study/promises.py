@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..guarantee import Guarantee, Promise, composed
-from ..mechanism import Mechanism
-from ..personal.choices import guarantee_of, menu_of
+from ..mechanisms.mechanism import Mechanism
+from ..participation.choices import guarantee_of, menu_of
+from ..promise.guarantee import Guarantee, Promise, composed
 
 ALL_ANSWERS = "all answers of one person to the study"
 _ANY_WAY = "any two ways to answer"

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..domain import Attribute, Domain
+from ..domain.ranges import Range
+from ..domain.values import Attribute, Domain
 from ..errors import ParameterError, SottovoceError, StudyError
-from ..mechanism import Mechanism
 from ..mechanisms import REGISTRY, by_id
-from ..personal import Levels, Sampled
-from ..ranges import Range
+from ..mechanisms.mechanism import Mechanism
+from ..participation import Levels, Sampled
 
 _ANSWERS = ("values", "edges", "range")
 _STRENGTH = ("epsilon", "levels")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from ...collect.counting import counted_records
 from ..support.attributes import load_records
-from ..support.counting import counted_records
 from ..support.options import (
     COUNTS,
     PATH,

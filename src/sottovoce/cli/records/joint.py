@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from ...collect.counting import counted_records
 from ...errors import ParameterError
 from ..support.attributes import load_records
-from ..support.counting import counted_records
 from ..support.found import check_picture_of, noted, show_found
 from ..support.options import (
     PATH,
@@ -59,8 +59,8 @@ def joint(
 
     Next: sottovoce records marginal, for one attribute on its own.
     """  # noqa: D301
-    from ...estimate import normal_quantile
-    from ...joint import checked
+    from ...estimate.estimate import normal_quantile
+    from ...records.joint import checked
 
     title, about = load_records(schema)
     check_picture_of(picture, schema, *files, force=force)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
+from ...collect.counting import counted_records
 from ...errors import ParameterError
 from ..support.attributes import load_records
-from ..support.counting import counted_records
 from ..support.found import check_picture_of, noted, show_found
 from ..support.options import (
     PATH,

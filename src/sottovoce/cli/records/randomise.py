@@ -10,24 +10,17 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ...collect.notes import changed, notes_of, total_of
+from ...collect.receipts import RECORDS, Drawer, Receipt, folder_of
+from ...collect.records import Divided, Table
+from ...collect.release import Input, Made, give, released
 from ...errors import ParameterError, SottovoceError
 from ..support.attributes import load_records
-from ..support.notes import changed, notes_of, total_of
-from ..support.options import (
-    PATH,
-    REPORTS,
-    check_output,
-    force_option,
-    json_option,
-    records_option,
-)
-from ..support.receipts import RECORDS, Drawer, Receipt, folder_of
-from ..support.records import Divided, Table
-from ..support.release import Input, Made, give, released
+from ..support.options import PATH, REPORTS, check_output, force_option, json_option, records_option
 from ..support.screen import console, heading, plural, print_json, show_guarantee
 
 if TYPE_CHECKING:
-    from ...report import Reports
+    from ...contract.reports import Reports
 
 _MOST_BYTES = 1 << 23
 

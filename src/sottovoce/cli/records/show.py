@@ -8,14 +8,7 @@ import click
 
 from ..support.attributes import load_records
 from ..support.options import PATH, json_option
-from ..support.screen import (
-    console,
-    facts,
-    heading,
-    print_json,
-    show_guarantee,
-    show_table,
-)
+from ..support.screen import console, facts, heading, print_json, show_guarantee, show_table
 
 _MOST_SHOWN = 12
 

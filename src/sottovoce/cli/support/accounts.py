@@ -13,7 +13,7 @@ from .screen import console, heading, print_json, show_guarantee, show_table, ta
 
 if TYPE_CHECKING:
     from ...accounting import Comparison
-    from ...guarantee import Promise
+    from ...promise.guarantee import Promise
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -46,7 +46,7 @@ def sample_option(command: F) -> F:
 
 def show_comparison(rows: list[Comparison], picture: Path | None) -> None:
     """The table of a comparison."""
-    from ...guarantee import rounded_up
+    from ...checks import rounded_up
 
     first = rows[0]
     screen = console()
@@ -79,7 +79,7 @@ def show_comparison(rows: list[Comparison], picture: Path | None) -> None:
 
 def say(name: str, promise: Promise, as_json: bool, **given: Any) -> None:
     """A promise in plain words, or with what was given as JSON."""
-    from ...guarantee import Guarantee
+    from ...promise.guarantee import Guarantee
 
     promised = Guarantee((promise,))
     if as_json:
@@ -93,7 +93,7 @@ def central_promise(promise: Promise) -> Promise:
     from dataclasses import replace
 
     from ...accounting.sampling import ONE_CONTRIBUTION, RESULT
-    from ...guarantee import DP
+    from ...promise.guarantee import DP
 
     return replace(
         promise,

@@ -24,8 +24,8 @@ from ...errors import SottovoceError, StudyError
 from ...files import read_file
 
 if TYPE_CHECKING:
-    from ...domain import Attribute
-    from ...personal.records import Records
+    from ...domain.values import Attribute
+    from ...records.records import Records
 
 _KEYS = {"title", "epsilon_average", "public", "floor", "attribute"}
 _ATTRIBUTE_KEYS = {"name", "values", "edges", "missing"}
@@ -33,7 +33,7 @@ _ATTRIBUTE_KEYS = {"name", "values", "edges", "missing"}
 
 def load_records(path: Path) -> tuple[str, Records]:
     """The title, and the records bound to it."""
-    from ...mechanism import canonical_digest
+    from ...contract.digest import canonical_digest
 
     try:
         given = tomllib.loads(read_file(path).decode("utf-8"))
@@ -59,7 +59,7 @@ def is_records(path: Path) -> bool:
 
 
 def _read(given: Mapping[str, Any]) -> tuple[str, Records]:
-    from ...personal.records import Records
+    from ...records.records import Records
 
     if "format" in given or "question" in given:
         raise StudyError(
@@ -84,7 +84,7 @@ def _read(given: Mapping[str, Any]) -> tuple[str, Records]:
 
 
 def _attribute(number: int, about: Mapping[str, Any]) -> Attribute:
-    from ...domain import Attribute
+    from ...domain.values import Attribute
 
     where = f"attribute {number}"
     if isinstance(about.get("name"), str):

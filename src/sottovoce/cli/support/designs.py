@@ -10,8 +10,8 @@ from ...errors import ParameterError
 from .screen import percent
 
 if TYPE_CHECKING:
-    from ...domain import Attribute
-    from ...mechanism import Mechanism
+    from ...domain.values import Attribute
+    from ...mechanisms.mechanism import Mechanism
 
 
 # --- in words ---------------------------------------------------------------------------------
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def words(mechanism: Mechanism) -> str:
     """Such as "grr, epsilon = 1" or "oue at 4 levels, epsilon 0.5 to 4, rate 0.1"."""
-    from ...personal.choices import menu_of, unwrapped
+    from ...participation.choices import menu_of, unwrapped
 
     levels = list(menu_of(mechanism).values())
     if not levels:
@@ -32,7 +32,7 @@ def words(mechanism: Mechanism) -> str:
 
 
 def _rates(mechanism: Mechanism) -> str:
-    from ...personal.choices import rates_of
+    from ...participation.choices import rates_of
 
     rates = rates_of(mechanism)
     if len(rates) > 1:
@@ -42,7 +42,7 @@ def _rates(mechanism: Mechanism) -> str:
 
 def short(mechanism: Mechanism) -> str:
     """The same without what needs no repeating: "grr", or the words of a wrapper."""
-    from ...personal.choices import unwrapped
+    from ...participation.choices import unwrapped
 
     return mechanism.id if unwrapped(mechanism) is mechanism else words(mechanism)
 
@@ -58,9 +58,9 @@ def made(
     name: str | None,
 ) -> Mechanism:
     """The mechanism that a new study asks for; without a name the one with the least error."""
-    from ...choose import best_kind
     from ...mechanisms import by_id
-    from ...personal import Levels, Sampled
+    from ...participation import Levels, Sampled
+    from ...planning.choose import best_kind
 
     menu = levels or {}
     if epsilon is not None:
@@ -81,7 +81,7 @@ def error(mechanism: Mechanism, people: int) -> tuple[float | None, str]:
     People are spread evenly over levels and rates, and each group is estimated on its own.
     """
     from ...mechanisms.numeric import NumericMechanism
-    from ...personal.choices import unwrapped
+    from ...participation.choices import unwrapped
 
     parts = [_person(part, rate) for part, rate in _groups(mechanism)]
     mean = sum(parts) / len(parts) / people
@@ -95,7 +95,7 @@ def error(mechanism: Mechanism, people: int) -> tuple[float | None, str]:
 
 def _groups(mechanism: Mechanism) -> list[tuple[Mechanism, float]]:
     """Every level at every rate."""
-    from ...personal.choices import menu_of, rates_of, unwrapped
+    from ...participation.choices import menu_of, rates_of, unwrapped
 
     return [
         (unwrapped(level), rate)
@@ -106,7 +106,7 @@ def _groups(mechanism: Mechanism) -> list[tuple[Mechanism, float]]:
 
 def _person(mechanism: Mechanism, rate: float) -> float:
     """Variance from one person who reports at a rate: an average share's, or a mean's at most."""
-    from ...mechanism import LinearMechanism
+    from ...mechanisms.linear import LinearMechanism
     from ...mechanisms.numeric import NumericMechanism
 
     if rate == 0:
@@ -125,9 +125,9 @@ def _person(mechanism: Mechanism, rate: float) -> float:
 
 def advice(mechanism: Mechanism) -> str:
     """Which other mechanism would give a clearly smaller error, if any."""
-    from ...choose import best_kind
-    from ...personal import Levels
-    from ...personal.choices import menu_of, unwrapped
+    from ...participation import Levels
+    from ...participation.choices import menu_of, unwrapped
+    from ...planning.choose import best_kind
 
     levels = {name: unwrapped(m) for name, m in menu_of(mechanism).items()}
     plain = levels or {"": unwrapped(mechanism)}

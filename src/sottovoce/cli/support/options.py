@@ -12,7 +12,7 @@ from ...errors import FileError, StudyError
 from ...files import target_of
 
 if TYPE_CHECKING:
-    from ...mechanism import Mechanism
+    from ...mechanisms.mechanism import Mechanism
     from ...study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])

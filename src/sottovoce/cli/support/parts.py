@@ -10,9 +10,9 @@ from .screen import decimals_for, percent, plural, printable, show_table, table_
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...aggregate import Aggregate
-    from ...estimate import Estimate
-    from ...mechanism import Mechanism
+    from ...contract.aggregate import Aggregate
+    from ...estimate.estimate import Estimate
+    from ...mechanisms.mechanism import Mechanism
 
 _MOST_LABEL = 20
 _MOST_ROWS = 12
@@ -20,7 +20,7 @@ _MOST_ROWS = 12
 
 def sent(mechanism: Mechanism, counts: Aggregate) -> int:
     """How many reports there are; an aggregate's n also counts people who stayed silent."""
-    from ...personal import Levels, Sampled
+    from ...participation import Levels, Sampled
 
     if isinstance(mechanism, Sampled):
         return int(counts.tables["reported"].sum())
@@ -46,7 +46,7 @@ def shares_of(mechanism: Mechanism, counts: Aggregate) -> list[tuple[str, str]]:
 
 def by_level(mechanism: Mechanism, counts: Aggregate) -> dict[str, int]:
     """People of each level; under sampling those who reported, since silence has no level."""
-    from ...personal import Levels, Sampled
+    from ...participation import Levels, Sampled
 
     if isinstance(mechanism, Sampled) and isinstance(mechanism.inner, Levels):
         found = counts.tables["in/people"].sum(axis=0)
@@ -58,7 +58,7 @@ def by_level(mechanism: Mechanism, counts: Aggregate) -> dict[str, int]:
 
 def by_rate(mechanism: Mechanism, counts: Aggregate) -> list[dict[str, Any]]:
     """How many people were asked at each rate, and how many of them reported."""
-    from ...personal import Levels, Sampled
+    from ...participation import Levels, Sampled
 
     if isinstance(mechanism, Levels):
         return [
@@ -75,7 +75,7 @@ def by_rate(mechanism: Mechanism, counts: Aggregate) -> list[dict[str, Any]]:
 
 def each_level(mechanism: Mechanism, counts: Aggregate) -> dict[str, Estimate]:
     """The estimate of each level on its own; under sampling of those who reported."""
-    from ...personal import Levels, Sampled
+    from ...participation import Levels, Sampled
 
     if isinstance(mechanism, Sampled) and isinstance(mechanism.inner, Levels):
         inner = mechanism.inner.bind(mechanism.digest)
@@ -88,7 +88,7 @@ def each_level(mechanism: Mechanism, counts: Aggregate) -> dict[str, Estimate]:
 
 def refuse_absent(mechanism: Mechanism, *, levels: bool, rate: bool) -> None:
     """Refuse to show levels or rates where there are none."""
-    from ...personal.choices import menu_of, rates_of
+    from ...participation.choices import menu_of, rates_of
 
     name = getattr(mechanism.domain, "name", "")
     if levels and not menu_of(mechanism):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ParameterError
 
 if TYPE_CHECKING:
-    from ...domain import Domain
-    from ...mechanism import Mechanism
+    from ...domain.values import Domain
+    from ...mechanisms.mechanism import Mechanism
 
 
 def known_beforehand(
@@ -23,7 +23,7 @@ def known_beforehand(
 ) -> Mechanism:
     """The mechanism of a question whose prior is public."""
     from ...mechanisms import LIP
-    from ...personal import Levels, Sampled
+    from ...participation import Levels, Sampled
 
     if mechanism not in (None, LIP.id):
         raise ParameterError(f"--prior goes with the mechanism 'lip', not with {mechanism!r}")

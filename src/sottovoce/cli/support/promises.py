@@ -12,7 +12,7 @@ from .screen import heading, printable, show_guarantee, show_table, table_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...guarantee import Guarantee, Promise
+    from ...promise.guarantee import Guarantee, Promise
 
 _THAT = "that level"
 
@@ -73,7 +73,7 @@ def _show_words(out: Console, shared: Promise, ratio: str) -> None:
 
 def strength(promise: Promise) -> tuple[str, str, str]:
     """Epsilon, the ratio and the belief, each rounded up."""
-    from ...guarantee import rounded_up
+    from ...checks import rounded_up
 
     return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.belief} %"
 

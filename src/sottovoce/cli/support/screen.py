@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ...guarantee import Guarantee
+    from ...promise.guarantee import Guarantee
 
 MOST_WIDTH = 110  # wider lines are hard to read
 

@@ -12,8 +12,8 @@ from .tables import estimate_table
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...estimate import Estimate
-    from ...personal import Levels
+    from ...estimate.estimate import Estimate
+    from ...participation import Levels
 
 NEXT = (
     "sottovoce demo --people 1000000          more people, smaller error",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from ...estimate import Estimate
+    from ...estimate.estimate import Estimate
 
 PICTURES = (".png", ".svg", ".pdf")
 MOST_ROWS = 40

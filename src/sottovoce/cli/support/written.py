@@ -37,7 +37,7 @@ def edges_from(text: str) -> list[float]:
 
 def menu_from(text: str) -> dict[str, float]:
     """Levels as people write them: strong=0.5,normal=2."""
-    from ...guarantee import checked_epsilon
+    from ...checks import checked_epsilon
 
     menu: dict[str, float] = {}
     for item in text.split(","):

@@ -1,0 +1,101 @@
+"""Numbers, counts, rates and probabilities: the one place that says what is allowed."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context
+from fractions import Fraction
+from numbers import Integral, Real
+from typing import Any
+
+from .errors import ParameterError
+
+MOST_EPSILON = 20.0
+
+
+def number(value: Any, name: str, allowed: str) -> float:
+    """A finite number as a float; booleans, text and NaN are none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
+    try:
+        made = float(value)
+    except OverflowError:
+        made = math.inf
+    if not math.isfinite(made):
+        raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
+    return made
+
+
+def checked_rate(rate: Any, name: str = "rate") -> float:
+    """A probability of taking part, above 0 and at most 1."""
+    allowed = "a probability above 0 (else nobody reports) and at most 1, such as 0.1"
+    made = number(rate, name, allowed)
+    if not 0 < made <= 1:
+        raise ParameterError(f"{name} is {made!r}; it must be {allowed}")
+    return made
+
+
+def checked_delta(delta: Any, name: str = "delta") -> float:
+    """A probability from 0 on, below 1."""
+    allowed = "a probability from 0 on and below 1, such as 1e-6"
+    made = number(delta, name, allowed)
+    if not 0 <= made < 1:
+        raise ParameterError(f"{name} is {made!r}; it must be {allowed}")
+    return made
+
+
+def checked_loss(epsilon: Any) -> float:
+    """A central epsilon at which a delta is asked for: 0 is allowed, and there is no most."""
+    allowed = "a number from 0 on"
+    made = number(epsilon, "epsilon", allowed)
+    if made < 0:
+        raise ParameterError(f"epsilon is {made!r}; it must be {allowed}")
+    return made
+
+
+def checked_positive(value: Any, name: str) -> float:
+    """A number above 0."""
+    made = number(value, name, "a number above 0")
+    if made <= 0:
+        raise ParameterError(f"{name} is {made!r}; it must be a number above 0")
+    return made
+
+
+def checked_count(count: Any, name: str, least: int) -> int:
+    """A whole number from `least` on."""
+    if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
+        raise ParameterError(f"{name} is {count!r}; it must be a whole number from {least} on")
+    return int(count)
+
+
+def checked_epsilon(epsilon: Any) -> float:
+    """A privacy parameter as a float, or an error that says what is allowed."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
+        raise ParameterError(
+            f"epsilon is {epsilon!r}; it must be a number above 0 and at most {MOST_EPSILON:g}"
+        )
+    try:
+        value = float(epsilon)
+    except OverflowError:
+        value = math.inf
+    if not 0 < value <= MOST_EPSILON:  # also false for NaN
+        raise ParameterError(
+            f"epsilon is {value!r}; it must be above 0 (0 would say nothing) and at most "
+            f"{MOST_EPSILON:g} (more would hide nothing); 1 is a common choice"
+        )
+    return value
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """The number in that many digits, rounded up: words never promise more than the number."""
+    short = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
+    return f"{float(short):.{digits}g}"
+
+
+def float_above(exact: Fraction) -> float:
+    """The smallest float that is not below an exact number."""
+    try:
+        near = float(exact)
+    except OverflowError:
+        return math.inf
+    return math.nextafter(near, math.inf) if Fraction(near) < exact else near

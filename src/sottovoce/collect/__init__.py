@@ -1,0 +1,1 @@
+"""What the command line, a service and engines share: files of answers, reports and counts."""

@@ -1,0 +1,90 @@
+"""True answers in a CSV or Parquet file: what their column must hold, and what is refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AnswerError
+from .columns import Columns, Wanted
+from .kinds import Kind, shown
+
+if TYPE_CHECKING:
+    from ..domain.columns import Coded
+    from ..domain.values import Domain
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One column of a file."""
+
+    path: Path
+    column: str
+    domain: Domain
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the column must hold."""
+        # The empty text may be a value of its own, not a missing answer.
+        return Wanted(kind_of(self.domain), empty_is_text="" in self.domain.values)
+
+    def coded(self, chunk: Any, first: int) -> Coded:
+        """The answers of a chunk, checked; an error names the row."""
+        try:
+            return self.domain.coded(chunk)
+        except AnswerError as error:
+            raise self._refused(chunk, first) or error from error
+
+    def _refused(self, chunk: Any, first: int) -> AnswerError | None:
+        """Which answer of a chunk is not allowed, in which row, and what to do."""
+        import numpy as np
+
+        from ..domain.columns import as_column, first_few
+
+        column, domain = as_column(chunk), self.domain
+        if domain.edges is not None:
+            numbers = column.numbers()
+            absent = np.isnan(numbers)
+            outside = (numbers < domain.edges[0]) | (numbers > domain.edges[-1])
+            outside &= not getattr(domain, "clip", False)
+            what = "bins, which go" if len(domain.edges) > 2 else "numbers"
+            allowed = f"the {what} from {domain.edges[0]:g} to {domain.edges[-1]:g}"
+        else:
+            codes, _ = column.positions(domain.values)
+            absent, outside = codes == -1, codes == -2
+            allowed = f"the {len(domain.values):,} values {first_few(domain.values)}"
+        if outside.any():
+            row = int(np.flatnonzero(outside)[0])
+            return AnswerError(
+                f"{self._place(first + row)}: the answer {shown(chunk[row].as_py())} is not "
+                f"among {allowed}; correct the file, or begin a study that declares the answer"
+            )
+        if absent.any() and domain.missing == "refuse":
+            row = int(np.flatnonzero(absent)[0])
+            return AnswerError(
+                f"{self._place(first + row)}: there is no answer, and leaving people out by what "
+                'they answered would leak it; begin a study with missing = "value" ("no answer" '
+                'is then a value like the others), or "public" if who did not answer is publicly '
+                "known"
+            )
+        return None
+
+    def _place(self, row: int) -> str:
+        return Columns(self.path, {}).place(self.column, row)
+
+
+def kind_of(domain: Domain) -> Kind:
+    """What a column of answers holds."""
+    if domain.edges is not None:
+        return "numbers"
+    values = domain.values
+    if isinstance(values, range) or all(isinstance(value, int) for value in values):
+        return "whole numbers"
+    if all(isinstance(value, str) for value in values):
+        return "text"
+    name = str(getattr(domain, "name", ""))
+    raise AnswerError(
+        f"the values of {name!r} mix text and whole numbers, which a file's column cannot; write "
+        'all of them as text in the TOML file, such as "1"'
+    )

@@ -1,0 +1,247 @@
+"""Everyone's level and rate: from a column beside the answers, or one for everyone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import AnswerError, ParameterError
+from .columns import Columns, Wanted, names_in
+from .kinds import shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..contract.reports import Reports
+    from ..mechanisms.mechanism import Mechanism
+
+_FEW = 8
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Where people's levels or rates are.
+
+    Attributes
+    ----------
+    what : {"level", "rate"}
+        The keyword of `randomise` that it becomes.
+    allowed : sequence
+        The study's levels or rates.
+    column : str
+        Where each person's is, or empty:
+    everyone : str or float
+        then everyone has this one.
+    """
+
+    what: str
+    allowed: Sequence[Any]
+    column: str = ""
+    everyone: Any = None
+
+    @property
+    def words(self) -> str:
+        """For receipts and tables."""
+        if self.column:
+            return f"column {self.column!r}"
+        one = repr(self.everyone) if self.what == "level" else f"{self.everyone:g}"
+        return f"{one} for everyone"
+
+    @property
+    def wanted(self) -> Wanted:
+        """What the column must hold."""
+        if self.what == "level":
+            return Wanted("text", "levels are", "choose one with --levels")
+        return Wanted("numbers", "rates are", "choose one with --rate")
+
+    def codes(
+        self, chunk: Any, first: int, present: NDArray[Any] | None, source: Columns
+    ) -> NDArray[Any]:
+        """Each person's choice as a position in `allowed`; an error names the row.
+
+        Of those who are publicly known not to have answered nothing is needed.
+        """
+        import numpy as np
+
+        if not self.column:
+            return np.full(chunk.num_rows, self.allowed.index(self.everyone))
+        column = chunk[self.column]
+        codes = self._positions(column)
+        bad = codes < 0 if present is None else (codes < 0) & present
+        if bad.any():
+            row = int(np.flatnonzero(bad)[0])
+            given = column[row].as_py()
+            absent = given is None or given != given or (given == "" and self.what == "level")
+            problem = (
+                f"there is no {self.what}, and everyone needs one of {self._few}"
+                if absent
+                else f"there is no {self.what} {shown(given)}; the study has {self._few}"
+            )
+            raise AnswerError(
+                f"{source.place(self.column, first + row)}: {problem}; correct the file"
+            )
+        codes[codes < 0] = 0
+        return codes
+
+    def _positions(self, column: Any) -> NDArray[Any]:
+        import numpy as np
+
+        from ..domain.columns import as_column
+
+        if self.what == "level":
+            return as_column(column).positions(list(self.allowed))[0]
+        given = as_column(column).numbers()
+        rates = np.array(self.allowed)
+        order = np.argsort(rates)
+        near = order[np.minimum(np.searchsorted(rates[order], given), rates.size - 1)]
+        return np.where(rates[near] == given, near, -1)
+
+    def argument(self, codes: NDArray[Any]) -> Any:
+        """What `randomise` is given."""
+        import numpy as np
+        import pyarrow as pa
+
+        if not self.column:
+            return self.everyone
+        if self.what == "rate":
+            return np.array(self.allowed)[codes]
+        names = pa.DictionaryArray.from_arrays(pa.array(codes), list(self.allowed))
+        return pa.chunked_array([names])
+
+    @property
+    def _few(self) -> str:
+        shown = [repr(one) if self.what == "level" else f"{one:g}" for one in self.allowed[:_FEW]]
+        return ", ".join(shown) + (", …" if len(self.allowed) > _FEW else "")
+
+
+def choices_of(
+    mechanism: Mechanism, answers: Path, column: str, levels: str | None, rate: str | None
+) -> list[Choice]:
+    """What the options say, checked against the study and the file."""
+    from ..participation.choices import menu_of, must_choose_rate, rates_of
+
+    question = str(getattr(mechanism.domain, "name", ""))
+    names, rates = list(menu_of(mechanism)), list(rates_of(mechanism))
+    if levels is None and len(names) > 1:
+        raise ParameterError(
+            f"the question {question!r} lets everyone choose a level; say --levels with the column "
+            f"that holds each person's, or with one of {', '.join(map(repr, names[:_FEW]))} for "
+            "everyone"
+        )
+    if rate is None and must_choose_rate(mechanism):
+        raise ParameterError(
+            f"the question {question!r} has several rates; say --rate with the column that holds "
+            "each person's, or with one number for everyone"
+        )
+    for option, given, has in (("--levels", levels, names), ("--rate", rate, rates)):
+        if given is not None and not has:
+            what = "levels" if option == "--levels" else "rates: everyone reports"
+            raise ParameterError(
+                f"the question {question!r} has no {what}, so {option} {given} means nothing; "
+                f"leave it out, or begin a study with {option} (sottovoce study new --help)"
+            )
+    found = []
+    if levels is None and len(names) == 1:
+        found.append(Choice("level", names, everyone=names[0]))
+    if levels is not None:
+        found.append(_resolved("level", "--levels", levels, names, levels, answers))
+    if rate is not None:
+        found.append(_resolved("rate", "--rate", rate, rates, _number(rate), answers))
+    _refuse_same(found, column)
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _resolved(
+    what: str, option: str, text: str, allowed: list[Any], value: Any, answers: Path
+) -> Choice:
+    """A column's name, or one of what is allowed."""
+    from ..domain.columns import first_few
+
+    columns = names_in(answers)
+    if text in columns and value in allowed:
+        raise ParameterError(
+            f"{option} {text}: this is a column of {str(answers)!r} and also a {what} of the "
+            "study; rename the column"
+        )
+    if text in columns:
+        return Choice(what, allowed, column=text)
+    if value in allowed:
+        return Choice(what, allowed, everyone=value)
+    few = Choice(what, allowed)._few
+    raise ParameterError(
+        f"{option} {text}: there is no such column in {str(answers)!r}, which has "
+        f"{first_few(columns, 20)}, and no such {what} in the study, which has {few}"
+    )
+
+
+def _refuse_same(found: list[Choice], column: str) -> None:
+    used = [column, *(choice.column for choice in found if choice.column)]
+    for choice in found:
+        if used.count(choice.column) > 1 and choice.column == column:
+            raise ParameterError(
+                f"the column {column!r} holds the answers; a {choice.what} taken from it would "
+                "give them away, because it is public"
+            )
+        if choice.column and used.count(choice.column) > 1:
+            raise ParameterError(
+                f"the column {choice.column!r} cannot hold both levels and rates; name two columns"
+            )
+
+
+@dataclass
+class Tally:
+    """How many people there are at each level and rate, and how many of them reported."""
+
+    mechanism: Mechanism
+    people: int = 0
+    reports: int = 0
+    levels: dict[str, list[int]] = field(default_factory=dict)
+    rates: dict[str, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from ..participation import Sampled
+        from ..participation.choices import menu_of
+
+        self.levels = {name: [0, 0] for name in menu_of(self.mechanism)}
+        if isinstance(self.mechanism, Sampled):
+            self.rates = {repr(rate): [0, 0] for rate in self.mechanism.rates}
+
+    def add(self, batch: Reports, people: int, level: NDArray[Any] | None) -> None:
+        """Count a batch; `level` has the positions of everyone who answered, in a menu."""
+        import numpy as np
+
+        silent = batch.columns.get("silent", np.zeros(len(batch), np.uint16))
+        spoken = silent == 0
+        self.people += people
+        self.reports += int(spoken.sum())
+        if level is not None:
+            many = len(self.levels)
+            sent = np.bincount(batch.columns["level"][spoken], minlength=many)
+            _put(self.levels, np.bincount(level, minlength=many), sent)
+        if self.rates:
+            many = len(self.rates)
+            rate = batch.columns.get("rate", np.zeros(len(batch), np.uint8))
+            sent = np.bincount(rate[spoken], minlength=many)
+            quiet = np.bincount(rate, weights=silent, minlength=many).astype(np.int64)
+            _put(self.rates, sent + quiet, sent)
+
+    @property
+    def counts(self) -> dict[str, dict[str, list[int]]]:
+        """[people, reports] of each level and each rate, for receipts."""
+        named = {"levels": self.levels, "rates": self.rates}
+        return {name: rows for name, rows in named.items() if rows}
+
+
+def _put(into: dict[str, list[int]], people: NDArray[Any], reports: NDArray[Any]) -> None:
+    for row, n, s in zip(into.values(), people.tolist(), reports.tolist(), strict=True):
+        row[0] += n
+        row[1] += s

@@ -1,0 +1,306 @@
+"""Columns of a CSV or Parquet file, read a chunk at a time.
+
+Only the columns that are asked for are read, and no row is ever dropped on the way: an empty
+cell, and in a file of one column an empty line, is a missing entry.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import AnswerError, FileError, MissingExtraError
+from ..files import opened
+from .kinds import Kind, first_bad, fits, shown
+
+Done = Callable[[int], None]
+
+_BLOCK_BYTES = 1 << 20  # of CSV parsed at once; a row must fit in
+_MOST_THREADS = 4
+_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
+_NOT_ANSWERS = {
+    b"SVRP": "holds reports: these answers are randomised already",
+    b"SVAG": "holds counts of reports, not answers",
+    b"SVPT": "holds counts of reports, not answers",
+    b"PK\x03\x04": "is a zip or Excel file; save the table as CSV or Parquet",
+}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a column must hold, why, and what to do where it is not there.
+
+    `empty_is_text` where an empty cell is an entry like others; `absent` are words that, in a
+    column of numbers, say that there is none.
+    """
+
+    kind: Kind
+    why: str = "the question asks for"
+    remedy: str = "choose one with --column"
+    empty_is_text: bool = False
+    absent: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Some columns of a file."""
+
+    path: Path
+    wanted: Mapping[str, Wanted]
+
+    def chunks(self, rows: int, done: Done) -> Iterator[tuple[int, Any]]:
+        """Tables of `rows` rows, each with the number of its first row, from 0.
+
+        `done` is told how many bytes of the file have been read.
+        """
+        pa = _pyarrow()
+        first = 0
+        with readable(self.path):
+            start = _start(self.path)
+            tables = (
+                self._parquet(pa, rows, done)
+                if start == _PARQUET
+                else self._csv(pa, start.startswith(_GZIP), done)
+            )
+            for table in _regrouped(pa, tables, rows):
+                yield first, table
+                first += table.num_rows
+        if first == 0:
+            raise _nobody(self.path)
+
+    def place(self, column: str, row: int) -> str:
+        """Where something is, for messages."""
+        return f"{str(self.path)!r}, column {column!r}, row {row + 1:,} (header not counted)"
+
+    # --- CSV ------------------------------------------------------------------------------------
+
+    def _csv(self, pa: Any, zipped: bool, done: Done) -> Iterator[Any]:
+        from pyarrow import csv as arrow_csv
+
+        names = _header(self.path, zipped)
+        self._check_columns(names)
+        coded = pa.dictionary(pa.int32(), pa.string())
+        types = {name: coded if w.kind == "text" else pa.string() for name, w in self._each}
+        convert = arrow_csv.ConvertOptions(
+            include_columns=list(self.wanted),
+            column_types=types,  # never guessed: "007" stays "007"
+            null_values=[] if self._mixed else [""],
+            strings_can_be_null=True,
+        )
+        parse = arrow_csv.ParseOptions(
+            newlines_in_values=True,
+            # With one column an empty line is a person who did not answer, not a blank.
+            ignore_empty_lines=len(names) > 1,
+        )
+        pa.set_cpu_count(min(pa.cpu_count(), _MOST_THREADS))  # each reads blocks ahead
+        raw = pa.OSFile(str(self.path))
+        stream = pa.CompressedInputStream(raw, "gzip") if zipped else raw
+        reader = arrow_csv.open_csv(
+            stream,
+            read_options=arrow_csv.ReadOptions(block_size=_BLOCK_BYTES),
+            parse_options=parse,
+            convert_options=convert,
+        )
+        first = 0
+        for batch in reader:
+            arrays = [
+                self._converted(pa, batch.column(name), name, wanted, first)
+                for name, wanted in self._each
+            ]
+            yield pa.table(arrays, names=list(self.wanted))
+            first += batch.num_rows
+            done(raw.tell())
+
+    @property
+    def _each(self) -> list[tuple[str, Wanted]]:
+        return list(self.wanted.items())
+
+    @property
+    def _mixed(self) -> bool:
+        """Whether an empty cell is text in some column; the reader knows one rule for all."""
+        return any(wanted.empty_is_text for wanted in self.wanted.values())
+
+    def _converted(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
+        absent = wanted.absent
+        if self._mixed and not wanted.empty_is_text:
+            absent = ("", *absent)
+        if absent:
+            array = _without(pa, array, absent)
+        return array if wanted.kind == "text" else self._numbers(pa, array, name, wanted, first)
+
+    def _numbers(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
+        from pyarrow import compute
+
+        whole = wanted.kind == "whole numbers"
+        target = pa.int64() if whole else pa.float64()
+        try:
+            return compute.cast(array, target)
+        except pa.ArrowInvalid:
+            trimmed = compute.utf8_trim_whitespace(array)
+        try:
+            return compute.cast(trimmed, target)
+        except pa.ArrowInvalid:
+            row = first_bad(pa, trimmed, target)
+        raise AnswerError(
+            f"{self.place(name, first + row)}: {shown(array[row].as_py())} is not "
+            + ("a whole number" if whole else "a number")
+            + f", and {wanted.why} {wanted.kind}; correct the file"
+        )
+
+    # --- Parquet --------------------------------------------------------------------------------
+
+    def _parquet(self, pa: Any, rows: int, done: Done) -> Iterator[Any]:
+        from pyarrow import parquet
+
+        with opened(self.path) as raw:
+            schema = _parquet_schema(self.path, raw)
+            self._check_columns(schema.names)
+            for name, wanted in self._each:
+                kind = schema.field(name).type
+                if not fits(pa, kind, wanted.kind):
+                    raise AnswerError(
+                        f"{str(self.path)!r}: the column {name!r} holds {kind}, and {wanted.why} "
+                        f"{wanted.kind}; convert the column, or choose another"
+                    )
+            raw.seek(0)
+            # Unbuffered by column: a file may be one row group of many millions of rows.
+            file = parquet.ParquetFile(
+                raw,
+                read_dictionary=[name for name, w in self._each if w.kind == "text"] or None,
+                buffer_size=_BLOCK_BYTES,
+                pre_buffer=False,
+            )
+            size, read, total = self.path.stat().st_size, 0, max(file.metadata.num_rows, 1)
+            for batch in file.iter_batches(batch_size=rows, columns=list(self.wanted)):
+                yield pa.Table.from_batches([batch])
+                read += batch.num_rows
+                done(size * read // total)
+
+    def _check_columns(self, names: Sequence[str]) -> None:
+        from ..domain.columns import first_few
+
+        for column, wanted in self._each:
+            if names.count(column) == 1:
+                continue
+            if column in names:
+                raise AnswerError(
+                    f"{str(self.path)!r} has {names.count(column)} columns named {column!r}; "
+                    "rename all but one"
+                )
+            sign = next((s for s in ";\t|" if len(names) == 1 and s in names[0]), None)
+            raise AnswerError(
+                f"{str(self.path)!r} has no column {column!r}; it has {first_few(names, 20)}; "
+                f"{wanted.remedy}"
+                + (f" (columns must be separated by commas, not {sign!r})" if sign else "")
+            )
+
+
+def _without(pa: Any, array: Any, words: Sequence[str]) -> Any:
+    """The same cells, missing where they are one of these words."""
+    from pyarrow import compute
+
+    plain = array.cast(pa.string())
+    return compute.if_else(
+        compute.is_in(plain, pa.array(words)), pa.scalar(None, pa.string()), plain
+    )
+
+
+def names_in(path: Path) -> list[str]:
+    """The names of a file's columns."""
+    _pyarrow()
+    with readable(path):
+        start = _start(path)
+        if start != _PARQUET:
+            return _header(path, start.startswith(_GZIP))
+        with opened(path) as raw:
+            return list(_parquet_schema(path, raw).names)
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say in our words what the readers found wrong."""
+    pa = _pyarrow()
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        raise AnswerError(f"{str(path)!r} is not text in UTF-8; convert it") from error
+    except (pa.ArrowException, EOFError, gzip.BadGzipFile) as error:
+        reason = str(error)
+        if "Empty CSV" in reason:
+            raise _nobody(path) from error
+        if "UTF8" in reason:
+            reason = "not text in UTF-8; convert it"
+        elif "straddl" in reason:
+            reason = f"a row is longer than {_BLOCK_BYTES:,} bytes; is a quote not closed?"
+        raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
+    except OSError as error:
+        if isinstance(error, FileError):
+            raise
+        raise FileError(f"cannot read {str(path)!r}: {error}") from error
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingExtraError.of("pyarrow", "files", "a file of answers") from error
+    return pa
+
+
+def _start(path: Path) -> bytes:
+    """The file's first bytes, refusing what cannot be a table of answers."""
+    with opened(path) as stream:
+        start = stream.read(4)
+    for magic, reason in _NOT_ANSWERS.items():
+        if start == magic:
+            raise AnswerError(f"{str(path)!r} {reason}")
+    if not start:
+        raise AnswerError(f"{str(path)!r} is empty; the first line must name the columns")
+    return start
+
+
+def _nobody(path: Path) -> AnswerError:
+    return AnswerError(f"{str(path)!r} has columns but no rows: nobody has answered yet")
+
+
+def _header(path: Path, zipped: bool) -> list[str]:
+    with opened(path) as raw:
+        stream = gzip.GzipFile(fileobj=raw) if zipped else raw
+        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
+        try:
+            return next(csv.reader(lines), [])
+        except csv.Error as error:
+            raise AnswerError(f"{str(path)!r} is not a CSV file ({error})") from error
+
+
+def _parquet_schema(path: Path, raw: Any) -> Any:
+    from pyarrow import parquet
+
+    schema = parquet.read_schema(raw)
+    if b"sottovoce" in (schema.metadata or {}):
+        raise AnswerError(f"{str(path)!r} {_NOT_ANSWERS[b'SVRP']}")
+    return schema
+
+
+def _regrouped(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
+    """The same rows in tables of exactly `rows`, only the last one shorter."""
+    held: list[Any] = []
+    size = 0
+    for table in tables:
+        held.append(table)
+        size += table.num_rows
+        if size < rows:
+            continue
+        joined = pa.concat_tables(held)
+        for start in range(0, size - rows + 1, rows):
+            yield joined.slice(start, rows)
+        rest = joined.slice(size - size % rows)
+        held, size = [rest], rest.num_rows
+    if size:
+        yield pa.concat_tables(held)

@@ -1,0 +1,149 @@
+"""Files of reports and of counts, merged into one aggregate; nobody is counted twice unnoticed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from ..cli.support.screen import progress
+from ..errors import MergeError, WireError
+from ..files import opened
+
+if TYPE_CHECKING:
+    from ..contract.aggregate import Aggregate
+    from ..contract.patterns import Patterns
+    from ..mechanisms.mechanism import Mechanism
+    from ..records.records import Records
+
+_COUNTS, _COUNTS_OF_RECORDS = b"SVAG", b"SVPT"
+
+
+@dataclass(frozen=True)
+class _Print:
+    """What a file is known by: a digest of what it holds, and one of what it comes to."""
+
+    path: Path
+    counts: bool
+    content: bytes
+    sum: bytes
+
+    def refuse(self, other: _Print) -> None:
+        """Raise where both files seem to have the same people."""
+        if self.content == other.content:
+            raise MergeError(
+                f"{str(self.path)!r} and {str(other.path)!r} hold the same, and counting it twice "
+                "would be wrong; leave one out (small files may be equal by chance: then add "
+                "--allow-equal)"
+            )
+        # Two files of different reports may well come to the same counts.
+        if self.sum == other.sum and self.counts != other.counts:
+            reports, counts = (other, self) if self.counts else (self, other)
+            raise MergeError(
+                f"the reports in {str(reports.path)!r} come to the counts in "
+                f"{str(counts.path)!r}, and counting the same people twice would be wrong; leave "
+                "one out (few reports may come to equal counts by chance: then add --allow-equal)"
+            )
+
+
+def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -> Aggregate:
+    """What all files come to; a file given twice is refused, also as reports and as counts."""
+    _refuse_twice(paths)
+    total: Aggregate | None = None
+    prints: list[_Print] = []
+    with progress("counting", sum(_size(path) for path in paths)) as done:
+        before = 0
+        for path in paths:
+            counts = _start(path) in (_COUNTS, _COUNTS_OF_RECORDS)
+            own, content = (
+                _loaded(path, mechanism)
+                if counts
+                else _counted(path, mechanism, partial(_told, done, before))
+            )
+            before += _size(path)
+            done(before)
+            mine = _Print(path, counts, content, hashlib.sha256(own.to_bytes()).digest())
+            for other in () if allow_equal else prints:
+                other.refuse(mine)
+            prints.append(mine)
+            total = own if total is None else total + own
+    if total is None:
+        raise MergeError("there are no files to count; give at least one")
+    return total
+
+
+def counted_records(paths: Sequence[Path], records: Records, *, allow_equal: bool) -> Patterns:
+    """The same for whole records."""
+    return cast("Patterns", counted(paths, cast("Any", records), allow_equal=allow_equal))
+
+
+def _told(done: Callable[[int], None], before: int, read: int) -> None:
+    done(before + read)
+
+
+def _loaded(path: Path, mechanism: Mechanism) -> tuple[Aggregate, bytes]:
+    """Counts that were stored, and a digest of them."""
+    from ..contract.aggregate import Aggregate
+    from ..contract.patterns import Patterns
+    from ..randomness import refuse_seeded
+    from ..records.records import Records
+
+    of_records = _start(path) == _COUNTS_OF_RECORDS
+    if of_records != isinstance(mechanism, Records):
+        what, use = (
+            ("counts of records", "sottovoce records marginal or joint")
+            if of_records
+            else ("counts of one question", "sottovoce estimate")
+        )
+        raise WireError(f"{str(path)!r} holds {what}; use {use} with it")
+    kind = Patterns if of_records else Aggregate
+    counts = kind.load(path, expect=mechanism)
+    if counts.seeded:
+        refuse_seeded("these are")
+    return cast("Aggregate", counts), hashlib.sha256(counts.to_bytes()).digest()
+
+
+def _counted(
+    path: Path, mechanism: Mechanism, done: Callable[[int], None]
+) -> tuple[Aggregate, bytes]:
+    """The counts of a file's reports, and a digest of them."""
+    from ..contract.report_files import read_batches
+
+    read = 0
+    total: Aggregate | None = None
+    # By column, so that the same reports are known again in other batches or another form.
+    columns = {column.name: hashlib.sha256() for column in mechanism.layout}
+    for batch in read_batches(path, expect=mechanism):
+        for name, column in batch.columns.items():
+            columns[name].update(column.tobytes())
+        part = mechanism.aggregate(batch)
+        total = part if total is None else total + part
+        read += batch.nbytes
+        done(read)
+    if total is None:
+        raise MergeError(f"{str(path)!r} holds no reports; leave it out")
+    digests = b"".join(column.digest() for column in columns.values())
+    return total, hashlib.sha256(digests).digest()
+
+
+def _refuse_twice(paths: Sequence[Path]) -> None:
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        twin = seen.setdefault(path.resolve(), path)
+        if twin is not path:
+            raise MergeError(
+                f"{str(path)!r} was given twice and would be counted twice; leave one out"
+            )
+
+
+def _start(path: Path) -> bytes:
+    with opened(path) as stream:
+        return stream.read(4)
+
+
+def _size(path: Path) -> int:
+    with opened(path) as stream:
+        return stream.seek(0, 2)

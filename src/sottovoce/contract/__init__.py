@@ -1,0 +1,1 @@
+"""Answers → reports → counts: what every way of collecting has in common."""

@@ -1,0 +1,152 @@
+"""Requirements and designs: what a plan asks of the rooms, and what they answer.
+
+A room offers ``designs(requirement)``; `sottovoce.plan` collects them, and no room imports it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ParameterError
+from ..promise.guarantee import Guarantee
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What a plan must meet: a question, and two of people, privacy and error.
+
+    `d` is the number of values of a question, or `bounds` are those of a number, or `attributes`
+    the numbers of values of a record's attributes, epsilon then being that of each; `levels` maps
+    names to epsilons and is empty where epsilon is what is asked for; `shares` are those of the
+    people who choose each level. Each person reports with probability `rate`, or as often as
+    `traffic`, the bytes that may be sent in all, allows.
+    """
+
+    d: int | None
+    bounds: tuple[float, float] | None
+    n: int | None
+    levels: Mapping[str, float]
+    error: float | None
+    delta: float = 0.0
+    shares: Mapping[str, float] = field(default_factory=dict)
+    rate: float = 1.0
+    traffic: float | None = None
+    attributes: tuple[int, ...] = ()
+
+    @property
+    def personal(self) -> bool:
+        """Whether people differ: by level, or because not everyone reports."""
+        return len(self.levels) > 1 or self.rate < 1 or self.traffic is not None
+
+    def words(self) -> str:
+        """The requirement in one line."""
+        question = f"{self.d:,} values" if self.d is not None else f"a number in {self.bounds}"
+        if self.attributes:
+            question = f"records of {len(self.attributes)} attributes"
+        people = "" if self.n is None else f", {self.n:,} people"
+        alike = len(set(self.shares.values())) < 2
+        menu = "".join(
+            f", {name} ε = {e:g}" + ("" if alike else f" for {100 * self.shares[name]:.3g} %")
+            for name, e in self.levels.items()
+        )
+        sent = "" if self.rate == 1 else f", rate {self.rate:g}"
+        sent += "" if self.traffic is None else f", {self.traffic:,.0f} bytes"
+        wanted = "" if self.error is None else f", standard error at most {self.error:g}"
+        return question + people + menu + sent + wanted
+
+
+@dataclass(frozen=True)
+class Design:
+    """One way to meet a requirement, with what it costs and promises.
+
+    Attributes
+    ----------
+    name : str
+        Of the mechanism or protocol.
+    n : int
+        People, whether all of them report or not.
+    levels : mapping of str to float
+        Epsilon of each level; "everyone" where there is one.
+    std_error : float
+        Predicted standard error of an average share, or of the mean: with levels, that of the
+        post-stratified estimate, which holds whatever the people of each level answer.
+    report_bytes : int
+        Size of the largest report.
+    decode_steps : float
+        Elementary steps from reports to estimate.
+    guarantee : Guarantee
+        What is promised, one promise per level.
+    people : mapping of str to int
+        People of each level; empty where there are no levels and everyone reports.
+    rates : mapping of str to float
+        Probability with which people of each level report; empty where everyone does.
+    std_error_alike : float, optional
+        Predicted standard error of the hybrid estimate if the people of all levels answer alike.
+    """
+
+    name: str
+    n: int
+    levels: Mapping[str, float]
+    std_error: float
+    report_bytes: int
+    decode_steps: float
+    guarantee: Guarantee
+    people: Mapping[str, int] = field(default_factory=dict)
+    rates: Mapping[str, float] = field(default_factory=dict)
+    std_error_alike: float | None = None
+
+    @property
+    def reports(self) -> int:
+        """How many reports are expected."""
+        return round(self._expected)
+
+    @property
+    def traffic(self) -> int:
+        """How many bytes of reports are expected, without the envelopes that many share."""
+        return round(self._expected * self.report_bytes)
+
+    @property
+    def _expected(self) -> float:
+        if not self.rates:
+            return self.n
+        return sum(self.people[name] * rate for name, rate in self.rates.items())
+
+    @property
+    def epsilon(self) -> float:
+        """The epsilon of everyone; refused where there are levels."""
+        if len(self.levels) != 1:
+            raise ParameterError(f"there is no single epsilon; the levels are {dict(self.levels)}")
+        return self.most_epsilon
+
+    @property
+    def most_epsilon(self) -> float:
+        """The largest epsilon among the levels."""
+        return max(self.levels.values())
+
+    @property
+    def epsilon_words(self) -> str:
+        """One epsilon, or the range of the levels."""
+        least, most = min(self.levels.values()), self.most_epsilon
+        return f"{most:.3g}" if least == most else f"{least:.3g}–{most:.3g}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, for JSON; what is personal only where people differ."""
+        personal: dict[str, Any] = {}
+        if self.people:
+            personal["people_by_level"] = dict(self.people)
+            personal["std_error_alike"] = self.std_error_alike
+        if self.rates:
+            personal |= {"rates": dict(self.rates), "reports": self.reports}
+        return {
+            "name": self.name,
+            "people": self.n,
+            "levels": dict(self.levels),
+            "std_error": self.std_error,
+            "report_bytes": self.report_bytes,
+            "traffic": self.traffic,
+            "decode_steps": self.decode_steps,
+            **personal,
+            "guarantee": self.guarantee.as_dict(),
+        }

@@ -1,0 +1,309 @@
+"""Columns of answers as people have them: lists, numpy, pandas, polars, pyarrow.
+
+Text columns of a data frame go through pyarrow where it is installed (millions of rows per
+tenth of a second); lists and object arrays through one dictionary look-up per answer.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import AnswerError
+
+#: Which row of the whole table each answer is in, for messages.
+Rows: TypeAlias = Sequence[int] | NDArray[np.integer[Any]]
+
+_MISSING, _UNKNOWN = -1, -2
+_FEW_WORDS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """Answers that a domain has checked already: codes of values, or positions of numbers.
+
+    Attributes
+    ----------
+    codes : ndarray
+        One entry per person who answered.
+    present : ndarray of bool, optional
+        Who answered, where those who did not were dropped.
+    """
+
+    codes: NDArray[Any]
+    present: NDArray[np.bool_] | None = None
+
+    def __len__(self) -> int:
+        return int(self.codes.size)
+
+    def take(self, where: Any) -> Coded:
+        """The answers of some people."""
+        return Coded(self.codes[where])
+
+
+class Column(ABC):
+    """A one-dimensional column of answers."""
+
+    @abstractmethod
+    def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+        """Where each answer is in `values`: -1 missing, -2 unknown; and the unknown answers."""
+
+    @abstractmethod
+    def at(self, row: int) -> Any:
+        """The answer in one row, for messages."""
+
+    @abstractmethod
+    def numbers(self) -> NDArray[np.float64]:
+        """The answers as numbers, NaN where missing."""
+
+    @abstractmethod
+    def distinct(self) -> list[Any]:
+        """The different answers, missing ones left out."""
+
+
+def as_column(answers: Any) -> Column:
+    """Wrap whatever holds the answers."""
+    if isinstance(answers, (str, bytes, Mapping)) or np.isscalar(answers) or answers is None:
+        raise AnswerError(
+            f"answers are one column, one entry per person; {type(answers).__name__} "
+            f"{answers!r} was given; for one person pass a list of one"
+        )
+    if hasattr(answers, "__arrow_c_stream__") or hasattr(answers, "__arrow_c_array__"):
+        arrow = _try_arrow(answers)
+        if arrow is not None:
+            return arrow
+    if hasattr(answers, "to_numpy"):
+        answers = answers.to_numpy()
+    array = answers if isinstance(answers, np.ndarray) else _as_array(answers)
+    if array.ndim != 1:
+        raise AnswerError(
+            f"answers are one column, one entry per person; the shape {array.shape} was given"
+        )
+    return _NumpyColumn(array)
+
+
+def first_few(values: Iterable[Any], most: int = 6) -> str:
+    """'a', 'b', … for messages."""
+    shown: list[str] = []
+    for value in values:
+        if len(shown) == most:
+            return ", ".join(shown) + ", …"
+        shown.append(repr(value))
+    return ", ".join(shown)
+
+
+def shown(number: float) -> str:
+    """A number as people write it: 5 rather than 5.0."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(float(number))
+
+
+def first_row(which: NDArray[np.bool_], rows: Rows | None) -> int:
+    """The first marked row, by its number in the whole table."""
+    first = int(which.argmax())
+    return first if rows is None else int(rows[first])
+
+
+def _as_array(answers: Any) -> NDArray[Any]:
+    try:
+        items = list(answers)
+    except TypeError:
+        raise AnswerError(
+            f"answers are one column, one entry per person; {type(answers).__name__} was given"
+        ) from None
+    if items and all(type(item) is int for item in items):
+        try:
+            return np.array(items, np.int64)
+        except OverflowError:
+            pass  # keep the huge integer as an object, so that the error can name it
+    array = np.empty(len(items), object)
+    array[:] = items
+    return array
+
+
+class _NumpyColumn(Column):
+    def __init__(self, array: NDArray[Any]) -> None:
+        self._array = array
+
+    def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+        array = self._array
+        if array.dtype.kind == "b":
+            array = array.astype(np.int64)
+        if array.dtype.kind == "f":
+            return _lookup_numbers(array, values)
+        if array.dtype.kind in "iu" and isinstance(values, range):
+            inside = (array >= 0) & (array < len(values))
+            codes = np.where(inside, array.astype(np.int64), _UNKNOWN)
+            return codes, _few(array[~inside])
+        if array.dtype.kind in "iu":
+            distinct, where = np.unique(array, return_inverse=True)
+            table, unknown = _lookup(distinct.tolist(), values)
+            return table[where], unknown
+        if array.dtype.kind == "U" and len(values) <= _FEW_WORDS:
+            return _lookup_words(array, values)
+        return _lookup(array.tolist(), values)
+
+    def at(self, row: int) -> Any:
+        return self._array[row : row + 1].tolist()[0]
+
+    def numbers(self) -> NDArray[np.float64]:
+        return _as_numbers(self._array)
+
+    def distinct(self) -> list[Any]:
+        return list(dict.fromkeys(v for v in self._array.tolist() if not _is_missing(v)))
+
+
+class _ArrowColumn(Column):
+    def __init__(self, chunked: Any) -> None:
+        self._chunked = chunked
+
+    def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+        import pyarrow as pa
+
+        kind = self._chunked.type
+        # Whole numbers with gaps would become floats, which cannot tell large ones apart.
+        gaps = pa.types.is_integer(kind) and self._chunked.null_count > 0
+        if not (pa.types.is_dictionary(kind) or _is_text(kind) or gaps):
+            return _NumpyColumn(self._plain()).positions(values)
+        parts: list[NDArray[np.int64]] = []
+        unknown: dict[str, Any] = {}
+        for chunk in self._encoded().chunks:
+            words = chunk.dictionary.to_pylist()
+            table = np.append(_lookup(words, values)[0], _MISSING)  # index -1, a null, points there
+            where = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+            parts.append(table[where])
+            for k in np.unique(where[parts[-1] == _UNKNOWN]).tolist():
+                unknown.setdefault(repr(words[k]), words[k])
+        codes = np.concatenate(parts) if parts else np.zeros(0, np.int64)
+        return codes, list(unknown.values())
+
+    def at(self, row: int) -> Any:
+        return self._chunked[row].as_py()
+
+    def numbers(self) -> NDArray[np.float64]:
+        return _as_numbers(self._plain())
+
+    def distinct(self) -> list[Any]:
+        return [v for v in self._chunked.unique().to_pylist() if not _is_missing(v)]
+
+    def _encoded(self) -> Any:
+        import pyarrow as pa
+
+        return (
+            self._chunked
+            if pa.types.is_dictionary(self._chunked.type)
+            else self._chunked.dictionary_encode()
+        )
+
+    def _plain(self) -> NDArray[Any]:
+        array: NDArray[Any] = self._chunked.to_numpy()
+        return array
+
+
+def _try_arrow(answers: Any) -> Column | None:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return None
+    try:
+        chunked = pa.chunked_array(answers)
+    except (pa.ArrowException, TypeError, ValueError):
+        return None  # a data frame, or a column of mixed objects: the general path judges it
+    if pa.types.is_nested(chunked.type):
+        raise AnswerError(
+            f"the column holds {chunked.type}; an answer is one text or one number, so give each "
+            "part a column of its own"
+        )
+    return _ArrowColumn(chunked)
+
+
+def _is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    )
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, pandas.NA and NaT: everything that is not equal to itself, or says so."""
+    if value is None:
+        return True
+    if isinstance(value, (str, int)) or hasattr(value, "__len__"):
+        return False  # an array compares by element, which says nothing of the whole
+    same = value == value
+    return not (isinstance(same, (bool, np.bool_)) and bool(same))
+
+
+def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+    index: dict[Any, int] = {value: k for k, value in enumerate(values)}
+    try:
+        found = [index.get(answer, _UNKNOWN) for answer in answers]
+    except TypeError:  # an unhashable answer, such as a list
+        found = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
+    codes = np.array(found, np.int64) if found else np.zeros(0, np.int64)
+    unknown: dict[str, Any] = {}
+    for k in np.flatnonzero(codes == _UNKNOWN).tolist():
+        if _is_missing(answers[k]):
+            codes[k] = _MISSING
+        else:
+            unknown.setdefault(repr(answers[k]), answers[k])
+    return codes, list(unknown.values())
+
+
+def _lookup_words(
+    array: NDArray[Any], values: Sequence[Any]
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Text by one comparison of the whole column with each of a few values."""
+    codes = np.full(array.size, _UNKNOWN, np.int64)
+    for k, value in enumerate(values):
+        if isinstance(value, str):
+            codes[array == value] = k
+    unknown = array[codes == _UNKNOWN]
+    return codes, list(dict.fromkeys(unknown.tolist()))
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _lookup_numbers(
+    array: NDArray[Any], values: Sequence[Any]
+) -> tuple[NDArray[np.int64], list[Any]]:
+    """Floats where whole numbers were declared: a data frame makes them when some are missing."""
+    absent = np.isnan(array)
+    distinct, where = np.unique(array[~absent], return_inverse=True)
+    table, unknown = _lookup([int(v) if v.is_integer() else v for v in distinct.tolist()], values)
+    codes = np.full(array.size, _MISSING, np.int64)
+    codes[~absent] = table[where]
+    return codes, unknown
+
+
+def _few(array: NDArray[Any]) -> list[Any]:
+    found: list[Any] = np.unique(array).tolist()
+    return found
+
+
+def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
+    if array.dtype.kind == "O":
+        odd = next((value for value in array if hasattr(value, "__len__")), None)
+        if odd is not None:
+            kind = "text" if isinstance(odd, (str, bytes)) else f"of type {type(odd).__name__}"
+            raise AnswerError(f"the answer {odd!r} is {kind}; these answers must be numbers")
+        array = np.array([np.nan if _is_missing(value) else value for value in array], object)
+    refused = AnswerError(f"these answers must be numbers; a column of {array.dtype} was given")
+    if array.dtype.kind not in "biufO":  # numpy would read numbers out of text, and out of dates
+        raise refused
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise refused from error

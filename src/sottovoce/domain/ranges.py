@@ -1,0 +1,150 @@
+"""Numbers between public bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import AnswerError, ParameterError
+from .columns import Coded, Rows, as_column, first_row, shown
+from .values import Attribute, Codes, Domain, Label, Missing
+
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, init=False)
+class Range(Attribute):
+    """A question whose answer is a number between two public bounds.
+
+    Parameters
+    ----------
+    name : str
+        What is asked.
+    low, high : float
+        Public, finite bounds, declared beforehand and never read off the answers.
+    clip : bool
+        Whether numbers outside are moved to the nearest bound; otherwise they are refused.
+    missing : {"refuse", "public"}
+        What a missing answer is; see `Domain`. A number cannot be "no answer", so "value" is not
+        among them: ask whether there is an answer as a question of its own.
+
+    Examples
+    --------
+    >>> Range("age", 0, 120).positions([0, 30, 120]).tolist()
+    [0.0, 0.25, 1.0]
+    """
+
+    clip: bool
+
+    def __init__(
+        self,
+        name: str,
+        low: float,
+        high: float,
+        *,
+        clip: bool = False,
+        missing: Missing = "refuse",
+    ) -> None:
+        try:
+            edges = (float(low), float(high))
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"bounds are numbers; {low!r} and {high!r} were given") from error
+        if not (edges[0] < edges[1] and math.isfinite(edges[1] - edges[0])):
+            raise ParameterError(f"bounds {edges} were given; they must be finite and increase")
+        if not isinstance(clip, bool):
+            raise ParameterError(f"clip is {clip!r}; it must be True or False")
+        if not isinstance(name, str) or not name.strip():
+            raise ParameterError(f"a range needs a name, a non-empty text; {name!r} was given")
+        if missing not in ("refuse", "public"):
+            raise ParameterError(
+                f"missing={missing!r}; for numbers allowed are 'refuse' and 'public'. To keep who "
+                "did not answer private, ask it as a question of its own"
+            )
+        label = f"[{edges[0]:.17g}, {edges[1]:.17g}]"
+        fields = {"name": name, "edges": edges, "values": (label,), "missing": missing}
+        for key, value in {**fields, "clip": bool(clip)}.items():
+            object.__setattr__(self, key, value)
+
+    @classmethod
+    def of(cls, given: Domain | int | Sequence[Label] | Sequence[float]) -> Range:
+        """A range from what people naturally write: itself, or (low, high)."""
+        if isinstance(given, Range):
+            return given
+        if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 2:
+            raise ParameterError(
+                f"a mechanism for numbers needs bounds, as Range('age', 0, 120) or (0, 120); "
+                f"{given!r} was given"
+            )
+        low, high = given
+        return cls("number", low, high)  # type: ignore[arg-type]
+
+    @property
+    def low(self) -> float:
+        """The lower bound."""
+        return self._bounds[0]
+
+    @property
+    def high(self) -> float:
+        """The upper bound."""
+        return self._bounds[1]
+
+    @property
+    def _bounds(self) -> tuple[float, ...]:
+        return self.edges or (0.0, 1.0)
+
+    def encode(self, answers: Any) -> Codes:
+        """Numbers have no codes; see `positions`."""
+        raise AnswerError(f"{self.name!r} is a number between bounds and has no coded values")
+
+    def positions(self, answers: Any) -> NDArray[np.float64]:
+        """Where the answers lie between the bounds, from 0 to 1. The one place that checks them."""
+        positions: NDArray[np.float64] = self.coded(answers).codes
+        return positions
+
+    def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
+        """The same, for those who need to know who did not answer, or to pass answers on."""
+        if isinstance(answers, Coded):
+            return answers
+        numbers = as_column(answers).numbers()
+        absent = np.isnan(numbers)
+        present = None
+        if absent.any():
+            if self.missing == "refuse":
+                raise self.refuse_missing(absent, rows)
+            present = ~absent
+        if self.clip:
+            numbers = np.clip(numbers, self.low, self.high)
+        outside = (numbers < self.low) | (numbers > self.high)
+        if outside.any():
+            raise AnswerError(
+                f"{int(outside.sum())} of {numbers.size} numbers lie outside the range (the first, "
+                f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); allowed are "
+                f"{shown(self.low)} to {shown(self.high)}; declare wider bounds, or clip=True to "
+                "move numbers to the nearest bound"
+            )
+        if present is not None:
+            numbers = numbers[present]
+        return Coded(np.clip((numbers - self.low) / (self.high - self.low), 0.0, 1.0), present)
+
+    def position_blocks(
+        self, answers: Any
+    ) -> tuple[int, Iterator[tuple[slice, NDArray[np.float64]]]]:
+        """The same positions in blocks: how many in all, and an iterator of (where, positions)."""
+        found = self.positions(answers)
+        starts = range(0, found.size, _BLOCK)
+        parts = (slice(start, min(start + _BLOCK, found.size)) for start in starts)
+        return found.size, ((part, found[part]) for part in parts)
+
+    def canonical(self) -> dict[str, Any]:
+        """What goes into a digest."""
+        return {
+            "name": self.name,
+            "range": [repr(self.low), repr(self.high)],
+            "clip": self.clip,
+            "missing": self.missing,
+        }

@@ -1,0 +1,391 @@
+"""What may be answered: public values, declared before anyone answers.
+
+A `Domain` is an ordered set of values; an `Attribute` is a domain with a name; a `Schema` is an
+ordered set of attributes. Nothing here is ever learned from private answers: inferring the values
+from data needs an explicit ``public_data=True``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import AnswerError, ParameterError
+from .columns import Coded, Rows, as_column, first_few, first_row, shown
+
+Label: TypeAlias = str | int
+Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
+Missing: TypeAlias = Literal["refuse", "value", "public"]
+
+NO_ANSWER = "no answer"
+_MOST_VALUES = 1 << 31
+_BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, init=False)
+class Domain:
+    """An ordered set of public values.
+
+    Parameters
+    ----------
+    values : int or sequence of str or int
+        The values in order; an integer d means 0..d-1.
+    edges : sequence of float, optional
+        Public bin edges instead of values; see `Attribute.bins`.
+    missing : {"refuse", "value", "public"}
+        What a missing answer (None, NaN, null) is. ``"refuse"`` raises; ``"value"`` adds the value
+        "no answer", randomised like any other; ``"public"`` drops the person and declares that
+        *who did not answer* is public knowledge.
+
+    Examples
+    --------
+    >>> Domain(["car", "bike"], missing="value").labels
+    ('car', 'bike', 'no answer')
+    """
+
+    values: Sequence[Label]
+    edges: tuple[float, ...] | None
+    missing: Missing
+
+    def __init__(
+        self,
+        values: int | Sequence[Label] = (),
+        *,
+        edges: Sequence[float] | None = None,
+        missing: Missing = "refuse",
+    ) -> None:
+        if missing not in get_args(Missing):
+            raise ParameterError(
+                f"missing={missing!r}; allowed are 'refuse', 'value' (adds {NO_ANSWER!r}) and "
+                "'public' (drops the person, and says that who did not answer is public)"
+            )
+        checked = None if edges is None else _checked_edges(edges)
+        object.__setattr__(self, "missing", missing)
+        object.__setattr__(self, "edges", checked)
+        object.__setattr__(
+            self, "values", _checked_values(values) if checked is None else _bins(checked, values)
+        )
+        if missing == "value" and NO_ANSWER in self.values:
+            raise ParameterError(
+                f"{NO_ANSWER!r} is among the values and missing='value' would add it again; "
+                "leave one of them out"
+            )
+        if not 2 <= self.size <= _MOST_VALUES:
+            raise ParameterError(
+                f"a domain of {self.size} value(s) was given; between 2 and 2^31 are allowed"
+            )
+
+    @classmethod
+    def of(cls, given: Domain | int | Sequence[Label]) -> Domain:
+        """A domain from what people naturally write: itself, a size, or a list of values."""
+        return given if isinstance(given, Domain) else cls(given)
+
+    @classmethod
+    def infer(cls, answers: Any, *, public_data: bool = False) -> Domain:
+        """The sorted distinct values of `answers`, which must be declared public.
+
+        Which values occur is itself information about the people who answered.
+        """
+        if public_data is not True:
+            raise ParameterError(
+                "no values were given, and reading them off the answers would reveal which answers "
+                "occur; list the possible values, or pass public_data=True if the data are public"
+            )
+        found = as_column(answers).distinct()
+        if not all(isinstance(value, (str, int)) for value in found):
+            raise ParameterError(
+                f"the data hold values such as {first_few(found)}; only text and whole numbers can "
+                "be values, use Attribute.bins for measurements"
+            )
+        return cls(sorted(found, key=lambda v: (isinstance(v, str), v)))
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """Every value in order, "no answer" last where it is one."""
+        return (*self.values, NO_ANSWER) if self.missing == "value" else self.values
+
+    @property
+    def size(self) -> int:
+        """How many values there are (d)."""
+        return len(self.values) + (self.missing == "value")
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned integer that holds a code."""
+        return code_dtype(self.size)
+
+    def encode(self, answers: Any) -> Codes:
+        """Positions of the answers in the domain. The one place where answers are checked.
+
+        Parameters
+        ----------
+        answers : array-like
+            A list, or a numpy, pandas, polars or pyarrow column.
+
+        Raises
+        ------
+        AnswerError
+            For an answer outside the domain, or a missing one where missing is not a value.
+        """
+        codes: Codes = self.coded(answers).codes
+        return codes
+
+    def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
+        """The same, for those who need to know who did not answer, or to pass answers on.
+
+        Where the answers are part of a table, `rows` are their rows in it, for messages.
+        """
+        if isinstance(answers, Coded):
+            return answers
+        plain = self._plain_integers(answers)
+        if plain is None:
+            return self._encode_any(answers, rows)
+        out = np.empty(plain.size, self.dtype)
+        self._narrow(plain, out, range(plain.size) if rows is None else rows)
+        return Coded(out)
+
+    def blocks(
+        self, answers: Any, *, most: int = _BLOCK
+    ) -> tuple[int, Iterator[tuple[slice, Codes]]]:
+        """The same codes, at most `most` at a time so that they stay in the cache.
+
+        Returns how many there are in all, and an iterator of (where, codes). The codes are only
+        valid until the next step.
+        """
+        plain = None if isinstance(answers, Coded) else self._plain_integers(answers)
+        if plain is None:
+            codes = self.encode(answers)
+            return codes.size, ((part, codes[part]) for part in _parts(codes.size, most))
+        buffer = np.empty(min(plain.size, most), self.dtype)
+
+        def narrowed() -> Iterator[tuple[slice, Codes]]:
+            for part in _parts(plain.size, most):
+                block = buffer[: part.stop - part.start]
+                self._narrow(plain[part], block, range(part.start, part.stop))
+                yield part, block
+
+        return plain.size, narrowed()
+
+    def decode(self, codes: NDArray[Any]) -> list[Label]:
+        """Values at the given positions."""
+        labels = self.labels
+        return [labels[int(code)] for code in codes]
+
+    def canonical(self) -> dict[str, Any]:
+        """What goes into a digest: plain data that two equal domains share."""
+        plain = isinstance(self.values, range)
+        return {
+            "values": len(self.values) if plain else list(self.values),
+            "edges": None if self.edges is None else [repr(edge) for edge in self.edges],
+            "missing": self.missing,
+        }
+
+    def _plain_integers(self, answers: Any) -> NDArray[np.integer[Any]] | None:
+        """The answers as they are, where they are an integer array and the values are 0..d-1."""
+        if not (isinstance(answers, np.ndarray) and isinstance(self.values, range)):
+            return None
+        if answers.ndim != 1 or answers.dtype.kind not in "iu":
+            return None
+        return np.ascontiguousarray(answers, answers.dtype.newbyteorder("="))
+
+    def _narrow(self, plain: NDArray[np.integer[Any]], out: Codes, rows: Rows) -> None:
+        bad = kernels.narrow(plain, len(self.values), out)
+        if bad >= 0:
+            raise self._outside(plain[bad].item(), rows[bad])
+
+    def _encode_any(self, answers: Any, rows: Rows | None) -> Coded:
+        column = as_column(answers)
+        if self.edges is not None:
+            codes = self._encode_bins(column.numbers(), rows)
+        else:
+            codes, unknown = column.positions(self.values)
+            if unknown:
+                wrong = codes == -2
+                answer = column.at(int(wrong.argmax()))
+                raise self._outside(answer, first_row(wrong, rows), different=len(unknown))
+        absent = codes == -1
+        present = None
+        if absent.any():
+            if self.missing == "refuse":
+                raise self.refuse_missing(absent, rows)
+            if self.missing == "public":
+                present = ~absent
+                codes = codes[present]
+            else:
+                codes[absent] = len(self.values)
+        return Coded(codes.astype(self.dtype), present)
+
+    def refuse_missing(self, absent: NDArray[np.bool_], rows: Rows | None = None) -> AnswerError:
+        """The error for missing answers that are not declared."""
+        also = "" if len(self.values) == 1 else "missing='value' to make \"no answer\" a value, or "
+        return AnswerError(
+            f"{int(absent.sum())} of {absent.size} answers are missing (the first at row "
+            f"{first_row(absent, rows)}), and dropping people by their answer would leak "
+            f"it; declare {also}missing='public' if who did not answer is public knowledge"
+        )
+
+    def _encode_bins(self, numbers: NDArray[np.float64], rows: Rows | None) -> NDArray[np.int64]:
+        edges = np.asarray(self.edges, float)
+        codes = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
+        codes[numbers == edges[-1]] = len(self.values) - 1  # the last bin includes its upper edge
+        absent = np.isnan(numbers)
+        outside = ~absent & ((codes < 0) | (codes >= len(self.values)))
+        if outside.any():
+            raise AnswerError(
+                f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
+                f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
+                f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
+                "inf if need be"
+            )
+        codes[absent] = -1
+        return codes
+
+    def _outside(self, answer: Any, row: int, *, different: int = 1) -> AnswerError:
+        return AnswerError(
+            f"the answer {answer!r} (row {row}) is not one of the {len(self.values)} values "
+            f"{first_few(self.values)}; correct the data, or declare the value in the domain"
+            + (f"; {different} different unknown answers in all" if different > 1 else "")
+        )
+
+
+@dataclass(frozen=True, init=False)
+class Attribute(Domain):
+    """One question: a name and its public values.
+
+    Examples
+    --------
+    >>> Attribute("commute", ["car", "bike", "train", "foot"]).size
+    4
+    >>> Attribute.bins("age", [0, 18, 65, float("inf")]).labels
+    ('[0, 18)', '[18, 65)', '[65, inf]')
+    """
+
+    name: str
+
+    def __init__(
+        self,
+        name: str,
+        values: int | Sequence[Label] = (),
+        *,
+        edges: Sequence[float] | None = None,
+        missing: Missing = "refuse",
+    ) -> None:
+        if not isinstance(name, str) or not name.strip():
+            raise ParameterError(f"an attribute needs a name, a non-empty text; {name!r} was given")
+        object.__setattr__(self, "name", name)
+        super().__init__(values, edges=edges, missing=missing)
+
+    @classmethod
+    def bins(cls, name: str, edges: Sequence[float], *, missing: Missing = "refuse") -> Attribute:
+        """Numbers in public bins [a, b), the last one closed; edges may be infinite."""
+        return cls(name, edges=edges, missing=missing)
+
+    def canonical(self) -> dict[str, Any]:
+        """What goes into a digest."""
+        return {"name": self.name, **super().canonical()}
+
+
+@dataclass(frozen=True, init=False)
+class Schema:
+    """Attributes in order, with distinct names."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __init__(self, attributes: Iterable[Attribute]) -> None:
+        several = isinstance(attributes, Iterable) and not isinstance(attributes, (str, bytes))
+        given = tuple(attributes) if several else (attributes,)
+        if not several or not all(isinstance(one, Attribute) for one in given):
+            raise ParameterError(
+                f"the attributes are {attributes!r}; give a list of them, such as "
+                "[Attribute('smokes', ['yes', 'no'])]"
+            )
+        object.__setattr__(self, "attributes", given)
+        if not self.attributes:
+            raise ParameterError("a schema needs at least one attribute; none was given")
+        names = [attribute.name for attribute in self.attributes]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ParameterError(f"attribute names must differ; {first_few(twice)} appear twice")
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __len__(self) -> int:
+        return len(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        known = first_few([attribute.name for attribute in self.attributes])
+        raise ParameterError(f"there is no attribute {name!r}; the schema has {known}")
+
+
+def code_dtype(size: int) -> np.dtype[Any]:
+    """The smallest little-endian unsigned integer that holds 0..size-1."""
+    return np.dtype("u1" if size <= 1 << 8 else "<u2" if size <= 1 << 16 else "<u4")
+
+
+def _parts(n: int, most: int) -> Iterator[slice]:
+    return (slice(start, min(start + most, n)) for start in range(0, n, most))
+
+
+def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        return range(max(int(given), 0))
+    # A set is refused too: its order changes from run to run, and with it the digest.
+    unordered = (str, bytes, set, frozenset, Mapping)
+    if isinstance(given, unordered) or not isinstance(given, Iterable):
+        raise ParameterError(
+            f"the values are {given!r}; give a list such as ['yes', 'no'], or a number d for 0..d-1"
+        )
+    if isinstance(given, range) and given == range(len(given)):
+        return given
+    values = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            raise ParameterError(
+                f"{value!r} cannot be a value; allowed are text and whole numbers "
+                "(a missing answer is declared with missing='value', measurements with bins)"
+            )
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    if twice:
+        raise ParameterError(f"values must differ; given twice: {first_few(twice)}")
+    return range(len(values)) if values == tuple(range(len(values))) else values
+
+
+def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
+    try:
+        edges = tuple(float(edge) for edge in given)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"bin edges must be numbers; {given!r} was given") from error
+    increasing = all(a < b for a, b in pairwise(edges))
+    if len(edges) < 3 or not increasing or any(math.isnan(edge) for edge in edges):
+        raise ParameterError(
+            f"bin edges {edges} were given; they must increase strictly, and two bins need three"
+        )
+    return edges
+
+
+def _bins(edges: tuple[float, ...], values: int | Sequence[Label]) -> tuple[str, ...]:
+    """The labels of bins; values beside edges would be dropped without a word."""
+    pairs = list(pairwise(edges))
+    labels = tuple(
+        f"[{low:.17g}, {high:.17g}{']' if k == len(pairs) - 1 else ')'}"
+        for k, (low, high) in enumerate(pairs)
+    )
+    alone = isinstance(values, Sequence) and tuple(values) in ((), labels)
+    if not alone:
+        raise ParameterError(
+            f"values {values!r} and edges {edges} were both given; give values for answers that "
+            "are listed, or edges for numbers in bins"
+        )
+    return labels

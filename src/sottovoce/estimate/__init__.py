@@ -1,0 +1,1 @@
+"""Estimates with their errors, tables, and groups of them combined."""

@@ -1,0 +1,248 @@
+"""Estimates of several groups, put together: the one place where groups are weighted.
+
+With ψ̂_j the unbiased estimate of group j, n_j its people, V_j its noise per person (total over
+the values, so that E‖ψ̂_j − ψ_j‖² = V_j / n_j), D the variance of one person's answer (1 − ‖ψ‖²
+for shares) and n = Σ n_j:
+
+post-stratified   Σ (n_j / n) ψ̂_j                         unbiased whatever the groups are
+pooled            Σ ω_j ψ̂_j,  ω_j ∝ n_j / (V_j + D)        best if all groups are alike
+yang-variance     Σ ω_j ψ̂_j,  ω_j ∝ n_j / V_j              published; leaves D out
+yang-optimised    the same weights, by numerical minimisation of the published error
+unweighted        Σ ω_j ψ̂_j,  ω_j ∝ reports of j           every report counts the same
+hybrid            random-effects prediction: each group is drawn towards the common mean as far
+                  as the groups are seen to be alike; the default over self-chosen levels
+adaptive          pooled + ω (post-stratified − pooled), ω by a James–Stein rule
+
+Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", section 3.2
+(Eq. 4, Solutions 1 and 2); the corrected weights add the data's own variance D to theirs. The
+random-effects moments are those of DerSimonian and Laird 1986, for a vector. The errors of hybrid
+and adaptive allow for how far these may lean; see `predictions.squared_lean`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..errors import AlikeWarning, EstimateError, ParameterError
+from ..promise.guarantee import Guarantee
+from .estimate import Estimate, Floats, normally_again
+from .groups import Groups
+from .predictions import PREDICTIONS, squared_lean
+from .weights import WEIGHTS, person_weights
+
+__all__ = [
+    "ALIASES",
+    "METHODS",
+    "Groups",
+    "combine",
+    "combine_groups",
+    "covariance_of",
+    "person_weights",
+]
+
+ALIKE = (
+    "people of all groups answer alike: where those who chose another level differ, the estimate "
+    "is off by as much as they weigh too little"
+)
+LEANS = (
+    "groups are drawn towards each other as far as they are seen to be alike, so a small "
+    "difference between them may be lost"
+)
+#: Every method: where it comes from, and whether it is biased when groups differ.
+METHODS: dict[str, tuple[str, bool]] = {
+    "hybrid": ("random-effects prediction over the groups", True),
+    "post-stratified": ("each group on its own, weighted by its people", False),
+    "pooled": ("weights n / (V + D): least error if all groups are alike", True),
+    "adaptive": ("James–Stein choice between pooled and post-stratified", True),
+    "yang-variance": ("Yang et al., Eq. 4 (Solution 2): weights n / V, without D", True),
+    "yang-optimised": ("Yang et al., Solution 1: the same weights by optimisation", True),
+    "unweighted": ("every report counts the same", True),
+}
+ALIASES = {"stratified": "post-stratified"}
+
+
+def combine(
+    estimates: Sequence[Estimate] | Mapping[str, Estimate], *, method: str = "hybrid"
+) -> Estimate:
+    """One estimate for all people from the estimates of groups of them.
+
+    Parameters
+    ----------
+    estimates : sequence or mapping of Estimate
+        Unbiased estimates of the same question, of people who are in one group each.
+    method : str
+        A name of this module's table.
+
+    Returns
+    -------
+    Estimate
+        ``assuming`` says what must be true of the groups; weighted methods also warn.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> mode = sv.Attribute("commute", ["car", "bike", "train", "foot"])
+    >>> answers = ["car", "bike", "car", "foot"] * 5000
+    >>> few, many = (sv.ask(answers, values=mode.values, epsilon=e) for e in (0.5, 2.0))
+    >>> combine([few, many]).n
+    40000
+    """
+    names = list(estimates) if isinstance(estimates, Mapping) else None
+    given = list(estimates.values()) if isinstance(estimates, Mapping) else list(estimates)
+    _check(given, method, names)
+    if len(given) == 1:
+        return replace(given[0], method=method)
+    known = all(e._covariance is not None for e in given)
+    return combine_groups(
+        Groups.of_estimates(given),
+        method=method,
+        covariance=partial(covariance_of, given) if known else None,
+        assuming=[e.assuming for e in given],
+        biased=any(e.biased for e in given),
+        labels=given[0].labels,
+        name=given[0].name,
+        shares=given[0].shares,
+        guarantee=_together(given),
+    )
+
+
+def combine_groups(
+    groups: Groups,
+    *,
+    method: str,
+    covariance: Callable[[Floats], Floats] | None,
+    assuming: Sequence[str] = (),
+    biased: bool = False,
+    **about: Any,
+) -> Estimate:
+    """The same from tables, for many groups at once.
+
+    Parameters
+    ----------
+    groups : Groups
+        Two or more of them. Rows of groups give rows of values and variances, an estimate for
+        other code and not for people.
+    covariance : callable, optional
+        From weights ω_j to Σ ω_j² Cov(ψ̂_j).
+    assuming, biased
+        What holds of the groups' own estimates.
+    **about
+        Labels, name, shares and guarantee of the estimate.
+    """
+    about |= {
+        "n": round(float(groups.people.sum())),
+        "reports": round(float(groups.reports.sum())),
+        "answer_variance": None if about["shares"] else float(groups.scatter[0]),
+        "biased": biased,
+    }
+    raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
+    if method == "post-stratified":
+        return raw
+    if method in PREDICTIONS:
+        weights = PREDICTIONS[method](groups)
+        about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
+        values, noise = groups.sum(weights)
+        spread = noise + squared_lean(groups, weights)
+        return Estimate(
+            values=values,
+            spread=spread,
+            raw=raw,
+            _replicate=partial(normally_again, spread) if about["shares"] else None,
+            **about,
+        )
+    weights = WEIGHTS[method](groups)
+    if np.allclose(weights, groups.sizes, rtol=1e-12):
+        return replace(raw, method=method)
+    warnings.warn(
+        f"{method!r} weighs the groups as if {ALIKE}; 'hybrid' and 'post-stratified' do not "
+        "assume it",
+        AlikeWarning,
+        stacklevel=3,
+    )
+    about |= {"method": method, "biased": True}
+    values, noise = groups.sum(weights)
+    single = np.maximum(values * (1 - values), 0.0) if about["shares"] else groups.scatter
+    found = values, noise + groups.mix(weights) * single
+    return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
+
+
+def _weighted(
+    groups: Groups,
+    weights: Floats,
+    found: tuple[Floats, Floats],
+    covariance: Callable[[Floats], Floats] | None,
+    assuming: str,
+    about: Mapping[str, Any],
+) -> Estimate:
+    values, spread = found
+
+    def whole(parts: Callable[[Floats], Floats]) -> Floats:
+        mix = groups.mix(weights)
+        if not about["shares"]:
+            return np.asarray(parts(weights) + mix * groups.scatter)
+        return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
+
+    return Estimate(
+        values=values,
+        spread=spread,
+        assuming=assuming,
+        _covariance=None if covariance is None else partial(whole, covariance),
+        _replicate=partial(normally_again, spread) if about["shares"] else None,
+        **{"method": "post-stratified", **about},
+    )
+
+
+def _assumed(claims: Sequence[str]) -> str:
+    """What the groups' own estimates assume is assumed of the whole, too."""
+    return "; ".join(dict.fromkeys(filter(None, claims)))
+
+
+def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
+    """Σ ω_j² Cov(ψ̂_j) of estimates that know their covariance."""
+    parts = []
+    for estimate in given:
+        if (found := estimate.covariance) is None:
+            raise EstimateError("a group's estimate has no covariance")
+        parts.append(found)
+    return np.asarray(sum(w * w * part for w, part in zip(weights, parts, strict=True)))
+
+
+def _together(given: Sequence[Estimate]) -> Guarantee:
+    """Every group's promises side by side: they are made to different people."""
+    for estimate in given:
+        if not estimate.guarantee.promises:
+            return estimate.guarantee
+    promises = (promise for e in given for promise in e.guarantee.promises)
+    return Guarantee(tuple(dict.fromkeys(promises)))
+
+
+def _check(given: Sequence[Estimate], method: str, names: list[str] | None) -> None:
+    known = list(METHODS)
+    if method not in known:
+        raise ParameterError(
+            f"there is no method {method!r}; available: {', '.join(map(repr, known))}"
+        )
+    if not given:
+        raise EstimateError("there are no estimates to combine; give at least one")
+    for k, estimate in enumerate(given):
+        where = repr(names[k]) if names else f"number {k + 1}"
+        if not isinstance(estimate, Estimate):
+            raise ParameterError(f"{where} is {type(estimate).__name__}; estimates are combined")
+        if tuple(estimate.labels) != tuple(given[0].labels) or estimate.shares != given[0].shares:
+            raise EstimateError(
+                f"{where} estimates other values than the first; groups must answer one question"
+            )
+        if estimate.error_from == "bootstrap" or estimate.raw is not None:
+            raise EstimateError(
+                f"{where} is a biased estimate ({estimate.method}); combine unbiased ones, and "
+                "project the result if need be"
+            )
+        if estimate.n < 1 or not math.isfinite(float(estimate.variance.sum())):
+            raise EstimateError(f"{where} rests on no reports; leave it out")

@@ -1,0 +1,263 @@
+"""An estimated table over several attributes, and what can be read off it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import rel_entr
+
+from ..domain.values import Attribute, Label
+from ..errors import EstimateError, ParameterError
+from .estimate import PROJECTIONS, Estimate, Floats, Interval
+
+#: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
+Again = Callable[[], Floats]
+
+
+@dataclass(frozen=True, eq=False)
+class JointEstimate(Estimate):
+    """An estimated joint distribution, cells in row-major order of the attributes as asked.
+
+    Attributes
+    ----------
+    attributes : tuple of Attribute
+        What the axes are.
+    steps : int, optional
+        How many steps an iteration took; with a cross-validated stop, 0 means that no dependence
+        was found and the product of the attributes' own distributions is returned.
+    again : callable, optional
+        Repetitions for errors, made once and shared by all marginals.
+    notes : callable, optional
+        From some attributes' names to what an estimate of those alone says of itself: reports,
+        assumptions.
+    """
+
+    attributes: tuple[Attribute, ...] = ()
+    steps: int | None = None
+    again: Again | None = field(default=None, repr=False)
+    notes: Callable[[Sequence[str]], dict[str, Any]] | None = field(default=None, repr=False)
+
+    @property
+    def names(self) -> list[str]:
+        """The attributes' names in order."""
+        return [attribute.name for attribute in self.attributes]
+
+    @cached_property
+    def table(self) -> Floats:
+        """The values with one axis per attribute."""
+        return self.values.reshape([attribute.size for attribute in self.attributes])
+
+    def marginal(self, names: Sequence[str]) -> JointEstimate:
+        """The distribution of some of the attributes, in the order given: an exact sum."""
+        axes = self._axes(names)
+        kept = tuple(self.attributes[a] for a in axes)
+        shape = self.table.shape
+
+        def summed(cells: Floats) -> Floats:
+            table = cells.reshape(-1, *shape)
+            others = tuple(a + 1 for a in range(len(shape)) if a not in axes)
+            rest = [a for a in range(len(shape)) if a in axes]
+            order = [rest.index(a) + 1 for a in axes]
+            return np.asarray(table.sum(axis=others).transpose(0, *order).reshape(len(table), -1))
+
+        again = None if self.again is None else lambda: summed(self.again())  # type: ignore[misc]
+        values = summed(self.values)[0]
+        about = {} if self.notes is None else self.notes([a.name for a in kept])
+        return replace(
+            self,
+            **about,
+            values=values,
+            spread=spread_of(values, again),
+            labels=product_labels(kept),
+            name=" × ".join(attribute.name for attribute in kept),
+            attributes=kept,
+            again=again,
+            raw=None,
+            _covariance=None,
+        )
+
+    def project(self, method: str = "norm-sub") -> JointEstimate:
+        """The nearest table with no negative cell that sums to one; see `Estimate.project`."""
+        if method not in PROJECTIONS:
+            raise ParameterError(
+                f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
+            )
+        raw = self.raw if isinstance(self.raw, JointEstimate) else self
+        weights = raw.variance if method != "norm-sub" else np.ones(raw.values.size)
+        values = PROJECTIONS[method](raw.values, weights)
+        make = raw.again
+        again = None
+        if make is not None:
+            again = once(lambda: np.array([PROJECTIONS[method](x, weights) for x in make()]))
+        return replace(
+            raw,
+            values=values,
+            spread=spread_of(values, again),
+            method=f"{raw.method} + {method}",
+            biased=True,
+            again=again,
+            raw=raw,
+        )
+
+    def conditional(self, of: Sequence[str], given: Sequence[str]) -> Conditional:
+        """P(of | given), the shares among people with the same given answers.
+
+        A row of its `table` for each combination of the given attributes; NaN where nobody has it.
+        """
+        self._axes(of), self._axes(given)  # texts would be taken apart below
+        both = self.marginal([*given, *of])
+        rows = int(np.prod([self.attributes[a].size for a in self._axes(given)]))
+
+        def divided(tables: Floats) -> Floats:
+            cells = np.maximum(tables, 0).reshape(len(tables), rows, -1)
+            total = cells.sum(axis=2, keepdims=True)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                return np.asarray(np.where(total > 0, cells / total, np.nan).reshape(tables.shape))
+
+        values, about = self._read(both, divided)
+        return Conditional(
+            values=values,
+            labels=both.labels,
+            name=f"{' × '.join(of)} given {' × '.join(given)}",
+            shape=(rows, values.size // rows),
+            **about,
+        )
+
+    def mutual_information(self, one: str, other: str) -> Information:
+        """How much two attributes say of each other, in nats: a single value.
+
+        Noise looks like dependence, so that it is rather too large; its error counts this.
+        """
+        both = self.marginal([one, other])
+        shape = both.table.shape
+
+        def information(tables: Floats) -> Floats:
+            p = np.maximum(tables, 0).reshape(-1, *shape)
+            p = p / p.sum(axis=(1, 2), keepdims=True)
+            apart = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True)
+            found = rel_entr(p, apart).sum(axis=(1, 2))
+            # Independence may come out below zero by rounding.
+            return np.asarray(np.maximum(found, 0)[:, None])
+
+        values, about = self._read(both, information)
+        name = f"mutual information of {one} and {other}"
+        return Information(values=values, labels=("nats",), name=name, shares=False, **about)
+
+    def _read(
+        self, both: JointEstimate, read: Callable[[Floats], Floats]
+    ) -> tuple[Floats, dict[str, Any]]:
+        """A function of the table, and what its estimate says beside the values."""
+        make = both.again
+        again = None if make is None else lambda: read(make())
+        values = read(both.values[None])[0]
+        about = {
+            "spread": spread_of(values, again),
+            "n": self.n,
+            "reports": both.reports,
+            "guarantee": self.guarantee,
+            "method": self.method,
+            "biased": True,
+            "error_from": self.error_from,
+            "assuming": both.assuming,
+        }
+        return values, about
+
+    def synthetic(self, n: int, *, seed: int | None = None) -> dict[str, list[Label]]:
+        """n made-up records with this distribution, one column per attribute.
+
+        It spends no privacy: only the released estimate is used. Negative cells count as zero.
+        """
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise ParameterError(f"n is {n!r}; it must be a whole number from 1 on")
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise ParameterError(f"seed is {seed!r}; it must be a whole number from 0 on, or None")
+        p = np.maximum(self.values, 0)
+        cells = np.random.default_rng(seed).choice(p.size, n, p=p / p.sum())
+        places = np.unravel_index(cells, self.table.shape)
+        return {
+            attribute.name: attribute.decode(where)
+            for attribute, where in zip(self.attributes, places, strict=True)
+        }
+
+    def _axes(self, names: Sequence[str]) -> list[int]:
+        if isinstance(names, str) or not names:
+            raise ParameterError(f"names are {names!r}; give a list of some of {self.names}")
+        for name in names:
+            if name not in self.names:
+                raise ParameterError(f"there is no attribute {name!r}; there are {self.names}")
+        if len(set(names)) != len(names):
+            raise ParameterError(f"{list(names)} names an attribute twice")
+        return [self.names.index(name) for name in names]
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional(Estimate):
+    """Shares of some attributes among people who are alike in others.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Combinations of the given attributes, and of those that the shares are of.
+    """
+
+    shape: tuple[int, int] = (1, 1)
+
+    @property
+    def table(self) -> Floats:
+        """One row, with sum one, for every combination of the given attributes."""
+        return self.values.reshape(self.shape)
+
+    @property
+    def counts(self) -> Floats:
+        """Refused: the shares are of people with the given answers, whose number is another."""
+        raise EstimateError(
+            "conditional shares are not of all people; the counts of the joint table are those"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Information(Estimate):
+    """A mutual information, which is never negative."""
+
+    def interval(self, confidence: float = 0.95) -> Interval:
+        """An interval by the normal approximation, from zero on."""
+        low, high = super().interval(confidence)
+        return Interval(np.maximum(low, 0), high)
+
+
+def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
+    """A label for every cell; an attribute alone keeps its own."""
+    if len(attributes) == 1:
+        return tuple(attributes[0].labels)
+    every = product(*(attribute.labels for attribute in attributes))
+    return tuple(" | ".join(map(str, cell)) for cell in every)
+
+
+def spread_of(values: Floats, again: Again | None) -> Any:
+    """Variances from repetitions, worked out when they are asked for."""
+    if again is None:
+        return np.full(values.size, np.nan)
+
+    def spread() -> Floats:
+        away = np.ma.masked_invalid((again() - values) ** 2)  # shares of nobody are no numbers
+        return np.asarray(away.mean(axis=0).filled(np.nan))
+
+    return spread
+
+
+def once(make: Again) -> Again:
+    """The same repetitions for everyone who asks."""
+    kept: list[NDArray[np.float64]] = []
+
+    def again() -> Floats:
+        if not kept:
+            kept.append(make())
+        return kept[0]
+
+    return again

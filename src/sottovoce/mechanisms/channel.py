@@ -1,0 +1,65 @@
+"""The exact law of a report given the answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..accounting.information import lip_level
+from ..domain.values import Label
+from ..estimate.estimate import Floats
+
+
+@dataclass(frozen=True)
+class Channel:
+    """The exact law of a report given the answer.
+
+    Attributes
+    ----------
+    inputs : sequence
+        Answers, one per row.
+    outputs : sequence of str
+        Reports, one per column.
+    exact : tuple of tuples of Fraction
+        P(output | input).
+    """
+
+    inputs: Sequence[Label]
+    outputs: Sequence[str]
+    exact: tuple[tuple[Fraction, ...], ...]
+
+    @property
+    def matrix(self) -> Floats:
+        """P(output | input) as floats; rows are inputs and sum to one."""
+        return np.array([[float(cell) for cell in row] for row in self.exact])
+
+    def epsilon(self) -> float:
+        """The smallest epsilon for which the channel is locally differentially private."""
+        worst = Fraction(1)
+        for column in zip(*self.exact, strict=True):
+            if min(column) == 0:
+                if max(column) > 0:
+                    return math.inf
+                continue
+            worst = max(worst, max(column) / min(column))
+        context = Context(prec=60)
+        ratio = context.divide(Decimal(worst.numerator), Decimal(worst.denominator))
+        return float(context.ln(ratio))
+
+    def level(self, prior: ArrayLike) -> float:
+        """Localised information privacy at a prior; see `accounting.information.lip_level`."""
+        return lip_level(self.matrix, prior)
+
+
+def product_row(bits: Iterable[tuple[int, Fraction]]) -> Fraction:
+    """Probability of independent bits: (bit, probability that it is 1)."""
+    total = Fraction(1)
+    for bit, probability in bits:
+        total *= probability if bit else 1 - probability
+    return total

@@ -1,0 +1,221 @@
+"""Mechanisms over a set of values whose estimate is linear in their counts."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import kernels
+from ..contract.aggregate import Aggregate
+from ..contract.parts import parts_of
+from ..contract.reports import Reports
+from ..domain.values import Domain, Label
+from ..errors import EstimateError, ParameterError, UselessEstimateWarning, WireError
+from ..estimate.estimate import Estimate, Floats, bootstrap
+from ..estimate.likelihood import Fit
+from ..promise.guarantee import Guarantee
+from .mechanism import SEEDED, Mechanism
+
+MOST_OUTPUTS = 4096
+TINY = 4
+_MOST_CORRELATED = 512
+_FAIR = 0.05  # half an interval, as a part of the range, that most people would call useful
+
+
+class LinearMechanism(Mechanism):
+    """A mechanism over a set of values whose unbiased estimate is linear in its counts.
+
+    A subclass says what is counted (`tally`), how counts become fractions (`debias`), and what
+    the variance and covariance of those are when the data are fixed.
+    """
+
+    def validate(self) -> None:
+        super().validate()
+        if self.domain.size < 2:
+            raise ParameterError(
+                f"{self.id!r} is for a set of values, not for {self.domain!r}; for numbers use "
+                "Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
+            )
+
+    #: What the aggregate's table of counts is called; stored, so it never changes.
+    table: ClassVar[str] = "outputs"
+
+    @property
+    @abstractmethod
+    def cells(self) -> int:
+        """How many counts an aggregate holds."""
+
+    @abstractmethod
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        """The counts of some reports."""
+
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        """The counts of the reports of each group, one row per group."""
+        counts = np.zeros((groups, self.cells), np.int64)
+        for k, part in parts_of(reports, group, groups):
+            counts[k] = self.tally(part)
+        return counts
+
+    def counted_by(
+        self, reports: Reports, group: NDArray[Any], groups: int
+    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+        if groups == 1:
+            return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
+        counts = self.tally_by(reports, group, groups)
+        single = self.marks_per_report == 1  # then counts of values are counts of reports
+        people = kernels.row_sums(counts) if single else kernels.histogram(group, groups)
+        return people, {self.table: counts}
+
+    @abstractmethod
+    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+        """Unbiased fractions from the counts of n reports."""
+
+    @abstractmethod
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        """The distribution under which the counts of n reports are most likely."""
+
+    @abstractmethod
+    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
+        """The likelihood's maximum for n made-up reports of such a population, for bootstraps."""
+
+    @property
+    def marks_per_report(self) -> int | None:
+        """How many counts each report raises by one; None where that varies."""
+        return None
+
+    @abstractmethod
+    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+        """Per report, all that it says about whether the answer was x or y; for audits."""
+
+    @abstractmethod
+    def decode_steps(self, n: int) -> float:
+        """Elementary steps from n reports to the estimate, to compare mechanisms by."""
+
+    @abstractmethod
+    def total_variance(self, n: int = 1) -> float:
+        """Sum of the variances over all values."""
+
+    @abstractmethod
+    def variance(self, frequencies: ArrayLike, n: int) -> Floats:
+        """Exact variance of each estimated value when the data are fixed."""
+
+    @abstractmethod
+    def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
+        """Exact covariance matrix of the estimated values when the data are fixed."""
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: count."""
+        self.accept(reports, Reports)
+        tables = {self.table: self.tally(reports)}
+        return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
+
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        counts = aggregate.tables.get(self.table)
+        if set(aggregate.tables) != {self.table} or counts is None:
+            raise WireError(f"tables {sorted(aggregate.tables)}; {self.id!r} has {self.table!r}")
+        if counts.shape != (self.cells,):
+            raise WireError(f"counts of shape {counts.shape}; {self.cells} are expected")
+        if not (counts.min() >= 0 and counts.max() <= aggregate.n):
+            raise WireError(f"a count lies outside 0 to n = {aggregate.n}")
+        marks = self.marks_per_report
+        if marks is not None and counts.sum() != marks * aggregate.n:
+            raise WireError(
+                f"the counts sum to {counts.sum()}; {aggregate.n} reports give {marks} each"
+            )
+
+    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
+        """The analyst's side: fractions with their error."""
+        self.accept(aggregate, Aggregate)
+        name = self.chosen(method)
+        n, counts = aggregate.n, aggregate.tables[self.table]
+        if n == 0:
+            raise EstimateError("there are no reports, so there is nothing to estimate")
+        values = self.debias(counts, n)
+        raw = Estimate(
+            values=values,
+            spread=self.variance(values, n),
+            n=n,
+            labels=self.domain.labels,
+            name=getattr(self.domain, "name", ""),
+            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            _covariance=partial(self.covariance, values, n),
+            _replicate=partial(self.replicate, n),
+        )
+        warn_if_useless(raw, 1.0)
+        if name == "unbiased":
+            return raw
+        fit = self.maximise(counts, n)
+        return replace(
+            raw,
+            values=fit.values,
+            spread=partial(bootstrap, fit.values, partial(self.maximised_again, n), 20),
+            method=name,
+            biased=True,
+            error_from="bootstrap",
+            converged=fit.converged,
+            raw=raw,
+            _covariance=None,
+        )
+
+    def replicate(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
+        """An unbiased estimate from n made-up reports of such a population, for bootstraps.
+
+        Normal noise with the exact covariance; beyond some hundred values with the variances
+        alone, since correlations there are of the order of 1/d.
+        """
+        if frequencies.size > _MOST_CORRELATED:
+            deviation = np.sqrt(self.variance(frequencies, n))
+            independent: Floats = frequencies + deviation * rng.standard_normal(frequencies.size)
+            return independent
+        covariance = self.covariance(frequencies, n)
+        drawn: Floats = rng.multivariate_normal(frequencies, covariance, method="eigh")
+        return drawn
+
+    def tiny(self) -> Self:
+        return replace(self, domain=Domain(min(self.domain.size, TINY)))
+
+    def refuse_large(self, outputs: int) -> None:
+        """Refuse to write down a channel that does not fit."""
+        if outputs > MOST_OUTPUTS:
+            raise ParameterError(
+                f"the channel of {self.id!r} over {self.domain.size} values has more than "
+                f"{MOST_OUTPUTS:,} outputs; use .tiny().channel() for its law in small"
+            )
+
+
+@contextmanager
+def parts_may_be_useless() -> Iterator[None]:
+    """Estimates of parts are put together: only the whole is worth a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UselessEstimateWarning)
+        yield
+
+
+def warn_if_useless(estimate: Estimate, span: float) -> None:
+    """Warn when the widest 95 % interval is wider than all that could be estimated.
+
+    Parameters
+    ----------
+    span : float
+        The width of the range of possible values: 1 for shares.
+    """
+    half = 1.96 * float(estimate.std_error.max())
+    if 2 * half > span:
+        enough = math.ceil(estimate.n * (half / (_FAIR * span)) ** 2)
+        sent = estimate.n if estimate.reports is None else estimate.reports
+        warnings.warn(
+            f"{sent:,} reports are too few: an interval of ± {half:.3g} is wider than the "
+            f"whole range of {span:g}. About {enough:,} people would give ± {_FAIR * span:.3g}; "
+            "ask more people or choose a larger epsilon (sottovoce.plan works it out)",
+            UselessEstimateWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,248 @@
+"""Mechanisms given by a table of probabilities, drawn exactly from 32 bits at a time."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import kernels
+from ..accounting.information import leakage
+from ..contract.reports import Column, Reports
+from ..domain.values import Codes, Label, code_dtype
+from ..errors import EstimateError, WireError
+from ..estimate.estimate import Floats
+from ..estimate.likelihood import Fit, em
+from ..randomness import Draws, Source
+from .channel import Channel
+from .linear import LinearMechanism
+from .prior_channels import IntegerChannel, drawing_tables
+from .prior_estimates import (
+    checked_sd,
+    fit_mixing,
+    inverse,
+    mixed_mmse_total,
+    mixed_posterior_means,
+    mmse_total,
+    output_covariance,
+    posterior_means,
+    shrunk,
+    whole_people,
+)
+
+_MOST_CORRELATED = 512
+
+
+class ChannelMechanism(LinearMechanism):
+    """A report is one of a few outputs, drawn from the answer's row of a channel.
+
+    A subclass gives the channel in whole numbers out of 2^128 and the shares at which its
+    unbiased estimate has the least variance.
+    """
+
+    @property
+    @abstractmethod
+    def integers(self) -> IntegerChannel:
+        """Q(y|x) 2^128, as it is drawn."""
+
+    @property
+    @abstractmethod
+    def centre(self) -> Floats:
+        """Shares of the values to be best at."""
+
+    @cached_property
+    def digest(self) -> bytes:
+        """As of every mechanism, worked out once: it covers a number per value."""
+        return super().digest
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """Q(y|x) as floats."""
+        if self._mix is not None:
+            keep, rest = self._mix
+            return np.asarray(rest + keep * np.eye(rest.size))
+        return np.array([[cell / 2.0**128 for cell in row] for row in self.integers.rows])
+
+    @cached_property
+    def _mix(self) -> tuple[float, Floats] | None:
+        """(κ, κ m) where the channel mixes; None for a general one."""
+        law = self.integers
+        if law.rows:
+            return None
+        return law.keep / 2.0**128, np.array([cell / 2.0**128 for cell in law.rest])
+
+    @cached_property
+    def _score(self) -> Floats | None:
+        """Of a general channel: the unbiased shares as a matrix on output shares, if there are."""
+        return inverse(self.matrix, self.centre)
+
+    @property
+    def invertible(self) -> bool:
+        """Whether the shares can be estimated without bias."""
+        return self._mix is not None or self._score is not None
+
+    @property
+    def _combination(self) -> Floats:
+        if self._score is None:
+            raise EstimateError(
+                f"different shares give the same reports under this channel of {self.id!r}, so "
+                f"that nothing unbiased can be said; it has {', '.join(map(repr, self.methods))}"
+            )
+        return self._score
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        return (Column("value", code_dtype(self.cells).str),)
+
+    @property
+    def cells(self) -> int:
+        return self.integers.outputs
+
+    @property
+    def marks_per_report(self) -> int:
+        return 1
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        values = columns["value"]
+        if values.size and int(values.max()) >= self.cells:
+            raise WireError(
+                f"a report names value {int(values.max())}; there are {self.cells}, counted from 0"
+            )
+
+    @cached_property
+    def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return drawing_tables(self.integers)
+
+    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
+        """Each participant's side: one draw from the answer's row."""
+        source = self.source(source)
+        n, blocks = self.domain.blocks(values)
+        out = np.empty(n, self.layout[0].dtype)
+        draws = source.draws()
+        for where, codes in blocks:
+            self._draw(draws, codes, out[where])
+        return self.reports(source, value=out)
+
+    def _draw(self, draws: Draws, codes: Codes, out: Codes) -> None:
+        tables = self._tables
+
+        def step(words: Any, part: slice, extra: Any, used: int) -> Any:
+            return kernels.table_response(words, codes[part], *tables, out[part], extra, used)
+
+        draws.each(codes.size, np.uint32, step)
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        counts: NDArray[np.int64] = kernels.histogram(reports.columns["value"], self.cells)
+        if counts.size == 0:
+            self.check(reports.columns)
+        return counts
+
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        values = reports.columns["value"]
+        counts: NDArray[np.int64] = kernels.histogram_by(group, values, groups, self.cells)
+        if counts.size == 0:
+            self.check(reports.columns)
+        return counts
+
+    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+        if self._mix is not None:
+            keep, rest = self._mix
+            return np.asarray((counts / n - rest) / keep)
+        return np.asarray(self._combination @ (counts / n))
+
+    def variance(self, frequencies: ArrayLike, n: int) -> Floats:
+        f = np.asarray(frequencies, float)
+        if self._mix is None:
+            return np.asarray(np.diag(self.covariance(f, n)))
+        keep, rest = self._mix
+        noise = rest * (1 - rest) + keep * f * (1 - 2 * rest - keep)
+        return np.asarray(noise / (keep**2 * n))
+
+    def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
+        f = np.asarray(frequencies, float)
+        if self._mix is None:
+            # At estimated shares below zero this could turn negative; people are never below.
+            g, people = self._combination, np.maximum(f, 0.0)
+            people = people / people.sum()
+            return np.asarray(g @ output_covariance(self.matrix, people) @ g.T / n)
+        keep, rest = self._mix
+        cross = keep * np.outer(rest, f)
+        matrix = -(np.outer(rest, rest) + cross + cross.T) / (keep**2 * n)
+        np.fill_diagonal(matrix, self.variance(f, n))
+        return np.asarray(matrix)
+
+    def total_variance(self, n: int = 1) -> float:
+        """Sum of the variances over all values, where every value is equally frequent."""
+        d = self.domain.size
+        return float(self.variance(np.full(d, 1 / d), n).sum())
+
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        if self._mix is None:
+            q = self.matrix
+            # Where several distributions are equally likely, the one reached from the centre.
+            start = np.ones(self.domain.size) if self.invertible else self.centre
+            return em(counts, lambda f: f @ q, lambda w: q @ w, start)
+        return fit_mixing(counts / n, *self._mix)
+
+    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
+        people = whole_people(frequencies, n)
+        if self._mix is None:
+            rows = self.matrix / self.matrix.sum(axis=1, keepdims=True)
+            counts = rng.multinomial(people, rows).sum(axis=0)
+        else:
+            keep, rest = self._mix
+            kept = rng.binomial(people, keep)
+            counts = kept + rng.multinomial(n - kept.sum(), rest / rest.sum())
+        return self.maximise(counts, n).values
+
+    def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> tuple[Floats, Floats]:
+        """Shares that lean on the prior, and their mean squared error."""
+        if name == "shrunk":
+            tau, small = checked_sd(sd), self.domain.size <= _MOST_CORRELATED
+            noise = (self.covariance if small else self.variance)(self.centre, n)
+            return shrunk(self.debias(counts, n), self.centre, noise, tau, n)
+        if self._mix is None:
+            return posterior_means(self.centre, self.matrix, self._score, counts / n, n)
+        return mixed_posterior_means(self.centre, *self._mix, counts / n, n)
+
+    def mmse_error(self) -> float:
+        """Expected squared error of one person's posterior mean, total over the values.
+
+        Σ_x P_x − Σ_y λ_y Σ_x P(x|y)²; for two values twice the error of their common number.
+        """
+        if self._mix is None:
+            return mmse_total(self.centre, self.matrix)
+        return mixed_mmse_total(self.centre, *self._mix)
+
+    @property
+    def leakage(self) -> float:
+        """Mutual information of answer and report at the prior, in nats."""
+        if self._mix is None:
+            return leakage(self.matrix, self.centre)
+        keep, rest = self._mix
+        seen = rest + keep * self.centre
+        other, own = (1 - self.centre) * rest, self.centre * (rest + keep)
+        return float(other @ np.log(rest / seen) + own @ np.log((rest + keep) / seen))
+
+    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+        return reports.columns["value"]
+
+    def decode_steps(self, n: int) -> float:
+        return n + self.domain.size
+
+    def every_report(self) -> Reports:
+        self.refuse_large(self.cells)
+        values = np.arange(self.cells, dtype=self.layout[0].dtype)
+        return Reports(self.id, self.digest, {"value": values})
+
+    def channel(self) -> Channel:
+        self.refuse_large(self.cells)
+        law = self.integers
+        rows = tuple(law.law(x) for x in range(self.domain.size))
+        labels = self.domain.labels
+        named = [str(labels[y]) if not law.rows else f"report {y}" for y in range(self.cells)]
+        return Channel(labels, named, rows)

@@ -1,0 +1,9 @@
+"""Ways to take part: privacy levels that people choose, and rates at which they report."""
+
+from __future__ import annotations
+
+from .levels import Levels
+from .rates import best_rates
+from .sampled import Sampled
+
+__all__ = ["Levels", "Sampled", "best_rates"]

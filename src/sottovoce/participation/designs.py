@@ -1,0 +1,124 @@
+"""Designs for people who differ: levels of privacy, and rates below one.
+
+Of level j: a share s_j of n people, who report with probability π_j; V_j is the noise of one
+report and D the most that answers can vary, both of an average share or of the mean. Then
+
+n Var of level j's own estimate     U_j = (V_j + (1 − π_j) D) / π_j             Hájek, first order
+post-stratified, any levels         Σ s_j U_j / n                               what is promised
+hybrid, if all levels answer alike  1 / Σ (n s_j / (U_j + D)) − D / n           what may be hoped
+
+The last is the random-effects prediction of `sottovoce.combine` with no variance between levels,
+which then weighs them by n_j / (U_j + D). Designs are ranked by the post-stratified error: nobody
+knows beforehand how alike the levels are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from ..contract.design import Design, Requirement
+from ..errors import ParameterError
+from ..mechanisms.designs import (
+    MOST_PEOPLE,
+    decode_steps,
+    least_epsilon,
+    makers,
+    unit_scatter,
+    unit_variance,
+)
+from ..mechanisms.mechanism import Mechanism
+from .levels import Levels
+from .rates import best_rates
+from .sampled import Sampled
+
+Menu = Mapping[str, Mechanism]
+
+
+def designs(requirement: Requirement) -> Iterator[Design]:
+    """One design per mechanism that fits the question, where people differ."""
+    if not requirement.personal:
+        return  # `sottovoce.mechanisms` has those
+    for make in makers(requirement):
+        design = _design(requirement, make)
+        if design is not None:
+            yield design
+
+
+def _design(requirement: Requirement, make: Callable[[float], Mechanism]) -> Design | None:
+    levels = dict(requirement.levels)
+    try:
+        if not levels:
+            rate = requirement.rate
+            epsilon = least_epsilon(requirement, lambda e: _unit(make(e), rate))
+            if epsilon is None:
+                return None
+            levels = {"everyone": epsilon}
+        menu = {name: make(epsilon) for name, epsilon in levels.items()}
+        shares = dict(requirement.shares) or dict.fromkeys(levels, 1 / len(levels))
+        rates = _rates(requirement, menu, shares)
+        whole = _whole(menu, rates)
+    except ParameterError:
+        return None  # too many values for its hash, or an epsilon or rate too small to be drawn
+    units = {name: _unit(mechanism, rates[name]) for name, mechanism in menu.items()}
+    unit = sum(shares[name] * units[name] for name in menu)
+    people = _people(requirement, shares, unit)
+    n = sum(people.values())
+    if n > MOST_PEOPLE:
+        return None
+    scatter = unit_scatter(next(iter(menu.values())))
+    heard = sum(n * shares[name] / (units[name] + scatter) for name in menu)
+    sent = {name: people[name] * rates[name] for name in menu}
+    return Design(
+        name=next(iter(menu.values())).id,
+        n=n,
+        levels=levels,
+        std_error=math.sqrt(unit / n),
+        report_bytes=whole.report_bytes,
+        decode_steps=sum(decode_steps(m, sent[name]) for name, m in menu.items()),
+        guarantee=whole.guarantee,
+        people=people,
+        rates=rates if any(rate < 1 for rate in rates.values()) else {},
+        std_error_alike=math.sqrt(max(0.0, 1 / heard - scatter / n)) if len(menu) > 1 else None,
+    )
+
+
+def _unit(mechanism: Mechanism, rate: float) -> float:
+    """U: variance of an average share, or of the mean, times the people of a level."""
+    return (unit_variance(mechanism) + (1 - rate) * unit_scatter(mechanism)) / rate
+
+
+def _whole(menu: Menu, rates: Mapping[str, float]) -> Mechanism:
+    """What everyone would use: levels, each sampled at its own rate."""
+    sampled = {
+        name: mechanism if rates[name] == 1 else Sampled(mechanism, rate=rates[name])
+        for name, mechanism in menu.items()
+    }
+    return Levels(sampled) if len(sampled) > 1 else next(iter(sampled.values()))
+
+
+def _rates(requirement: Requirement, menu: Menu, shares: Mapping[str, float]) -> dict[str, float]:
+    """Everyone's rate, or the best ones for the bytes that may be sent."""
+    if requirement.traffic is None or requirement.n is None:
+        return dict.fromkeys(menu, requirement.rate)
+    # Reports of all levels are as long as the longest, so that they fit in one file.
+    each = _whole(menu, dict.fromkeys(menu, 0.5)).report_bytes
+    people = [requirement.n * shares[name] for name in menu]
+    found = best_rates(
+        list(menu.values()), people, traffic=requirement.traffic, costs=[each] * len(menu)
+    )
+    return dict(zip(menu, found.tolist(), strict=True))
+
+
+def _people(requirement: Requirement, shares: Mapping[str, float], unit: float) -> dict[str, int]:
+    """People of each level: as many as there are, or as many as the error takes."""
+    if requirement.n is None:
+        n = unit / (requirement.error or 1.0) ** 2
+        return {name: math.ceil(n * share) for name, share in shares.items()}
+    exact = {name: requirement.n * share for name, share in shares.items()}
+    people = {name: math.floor(number) for name, number in exact.items()}
+    left = requirement.n - sum(people.values())
+    # The largest remainders are rounded up, so that the levels make up everyone.
+    for name in sorted(exact, key=lambda name: people[name] - exact[name])[:left]:
+        people[name] += 1
+    return people

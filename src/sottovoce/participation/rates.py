@@ -1,0 +1,221 @@
+"""Public rates: what is allowed, whose they are, and which are best for so much traffic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .. import kernels
+from ..checks import rounded_up
+from ..domain.columns import Coded
+from ..domain.values import code_dtype
+from ..errors import GuaranteeError, ParameterError
+from ..estimate.estimate import Floats
+from ..mechanisms.linear import LinearMechanism
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.pure import PureMechanism
+from ..randomness import BITS, Probability
+from .wrapper import MOST_CHOICES
+
+_LEAST = 1e-9
+_SURE = 60.0  # nats: rates that follow the answers by chance once in 1e26 collections
+_PIECES = 16
+
+
+def checked_rates(given: Any, epsilon: float) -> tuple[float, ...]:
+    """One rate or a grid of them, as floats; rates per value are refused with what they cost."""
+    if isinstance(given, Mapping) or callable(given):
+        raise _follows(list(given.values()) if isinstance(given, Mapping) else [], epsilon)
+    rates = tuple(float(rate) + 0.0 for rate in np.atleast_1d(_numbers(given)))  # no -0.0
+    if not rates or not all(rate == 0 or _LEAST <= rate <= 1 for rate in rates):
+        raise ParameterError(
+            f"rate is {given!r:.80}; a rate is a probability: 0, or from {_LEAST:g} to 1"
+        )
+    if len(set(rates)) != len(rates) or len(rates) > MOST_CHOICES:
+        raise ParameterError(
+            f"the grid has {len(rates)} rates, {len(set(rates))} of them different; give each "
+            f"once, and at most {MOST_CHOICES}"
+        )
+    if max(rates) == 0:
+        raise ParameterError("every rate is 0, so nobody would ever report; give a positive one")
+    return rates
+
+
+def _numbers(given: Any) -> Floats:
+    """One number or a column of them; text and truth values are not taken for numbers."""
+    mixed = isinstance(given, (list, tuple)) and any(isinstance(x, bool) for x in given)
+    try:
+        array = np.asarray(None if mixed else given)
+        if array.dtype.kind == "O" and all(
+            isinstance(x, Real) and not isinstance(x, bool) for x in array.flat
+        ):
+            array = array.astype(float)
+    except (OverflowError, TypeError, ValueError):  # too large, or ragged
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf" or array.ndim > 1:
+        raise ParameterError(
+            f"rate is {given!r:.80}; it must be a number from 0 to 1, or a column of them"
+        )
+    return array.astype(float)
+
+
+def coin(rate: float) -> Probability:
+    """A rate strictly between 0 and 1 as it is drawn: exactly, for a float has few enough bits."""
+    return Probability(int(Fraction(rate) * (1 << BITS)))
+
+
+def rate_codes(given: Any, rates: Sequence[float], people: int, epsilon: float) -> NDArray[Any]:
+    """Positions in the grid of each person's rate."""
+    if isinstance(given, Mapping) or callable(given):
+        raise _follows(list(given.values()) if isinstance(given, Mapping) else [], epsilon)
+    dtype = code_dtype(len(rates))
+    if given is None:
+        if len(rates) > 1:
+            raise ParameterError(
+                f"no rates were given; say rate=…, one of {_few(rates)} per person"
+            )
+        return np.zeros(people, dtype)
+    asked = _numbers(given)
+    if asked.ndim == 0:
+        asked = np.full(people, float(asked))
+    codes = np.empty(asked.size, dtype)
+    exact = (asked + 0.0).view(np.uint64)  # which makes -0.0 the 0.0 that it is
+    if kernels.positions(exact, np.array(rates).view(np.uint64), codes) >= 0:
+        strange = asked[~np.isin(asked, rates)]
+        raise ParameterError(
+            f"{strange.size} people have rates outside the public grid, such as {strange[0]!r}; "
+            f"allowed are {_few(rates)}"
+        )
+    return codes
+
+
+def refuse_following(
+    coded: Coded, group: NDArray[Any], rates: Sequence[float], epsilon: float
+) -> None:
+    """Refuse rates that are a function of the answers, beyond what chance could do.
+
+    If everyone with the same answer has the same rate, then whether someone reports gives the
+    answer away. Were rates assigned regardless of answers, this would happen with probability
+    about Π share(rate)^(people − 1) over the answers. Numbers seldom repeat: for them a function
+    is also one of a few pieces, each of one rate.
+    """
+    codes = coded.codes
+    if codes.size < 2 or (group == group[0]).all():
+        return
+    numbers = codes.dtype.kind == "f"
+    if numbers:
+        codes = np.unique(codes, return_inverse=True)[1]
+    size = int(codes.max()) + 1
+    first = np.full(size, -1, np.int64)
+    for some in (slice(0, 4096), slice(None)):  # as a rule the first people show it already
+        first[codes[some][::-1]] = group[some][::-1]
+        if (first[codes[some]] != group[some]).any():
+            return
+    people = np.bincount(codes, minlength=size)
+    held = people > 0
+    of_rate = np.bincount(group, minlength=len(rates))
+    share = of_rate / group.size
+    chance = float(((people[held] - 1) * -np.log(share[first[held]])).sum())
+    pieces = 1 + int((np.diff(first[held]) != 0).sum())
+    if numbers and pieces <= _PIECES:
+        used = of_rate[of_rate > 0]
+        orders = float(-(used * np.log(used / group.size)).sum())
+        cuts = math.lgamma(group.size) - math.lgamma(pieces) - math.lgamma(group.size - pieces + 1)
+        chance = max(chance, orders - cuts - pieces * math.log(used.size))
+    if chance > _SURE:
+        raise _follows([rates[h] for h in np.flatnonzero(of_rate).tolist()], epsilon)
+
+
+def _follows(rates: Sequence[Any], epsilon: float) -> GuaranteeError:
+    from ..accounting.sampling import value_dependent_loss
+
+    try:
+        loss = value_dependent_loss(epsilon, [float(rate) for rate in rates])
+        true = f"the true epsilon is {rounded_up(loss, 3)}, not {epsilon:.3g}"
+    except (ParameterError, TypeError, ValueError):
+        true = "the true loss is max(ε + ln(π_max/π_min), ln((1 − π_min)/(1 − π_max)))"
+    return GuaranteeError(
+        f"these rates depend on people's own answers: whether someone reports then tells the "
+        f"answer, and {true}; set rates by something public, such as a region"
+    )
+
+
+def _few(rates: Sequence[float]) -> str:
+    shown = ", ".join(f"{rate:g}" for rate in rates[:8])
+    return shown + (", …" if len(rates) > 8 else "")
+
+
+def best_rates(
+    mechanisms: Sequence[Mechanism],
+    people: ArrayLike,
+    *,
+    traffic: float,
+    costs: ArrayLike | None = None,
+) -> Floats:
+    """Rates with the least error by inverse rates, where reports may cost so much in all.
+
+    π_h = min(1, λ √(V_h / c_h)), with λ such that Σ n_h c_h π_h = traffic, where
+    V_h = d q (1 − q) / (p − q)² + (1 − 2q) / (p − q) for a pure protocol: the noise of one report
+    and the answer itself, total over the values.
+
+    Parameters
+    ----------
+    mechanisms : sequence of Mechanism
+        One per group of people.
+    people : array-like
+        How many people each group has.
+    traffic : float
+        What all reports may take together: bytes, or with `costs` in their unit.
+    costs : array-like, optional
+        Of one report of each group; by default its bytes.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> strong, weak = sv.OUE(8, epsilon=0.5), sv.OUE(8, epsilon=4)
+    >>> best_rates([strong, weak], [500, 500], traffic=200, costs=[1, 1]).round(3).tolist()
+    [0.35, 0.05]
+    """
+    n = np.asarray(people, float)
+    v = np.array([_second_moment(mechanism) for mechanism in mechanisms])
+    c = (
+        np.array([m.report_bytes for m in mechanisms], float)
+        if costs is None
+        else np.asarray(costs, float)
+    )
+    if not (n.shape == v.shape == c.shape and (n > 0).all() and (c > 0).all()):
+        raise ParameterError(
+            f"{len(mechanisms)} mechanisms, people {people!r} and costs {costs!r}; give one "
+            "positive number per mechanism"
+        )
+    if not (isinstance(traffic, (int, float)) and 0 < traffic < math.inf):
+        raise ParameterError(f"traffic is {traffic!r}; it must be a positive number")
+    if traffic >= float(n @ c):
+        return np.ones(n.size)
+    shape = np.sqrt(v / c)
+    low, high = 0.0, 1 / float(shape.min())
+    for _ in range(200):
+        middle = (low + high) / 2
+        spent = float((n * c) @ np.minimum(1.0, middle * shape))
+        low, high = (middle, high) if spent <= traffic else (low, middle)
+    return np.asarray(np.minimum(1.0, low * shape))
+
+
+def _second_moment(mechanism: Mechanism) -> float:
+    """E‖U‖² of one report's score, averaged over a uniform population."""
+    if isinstance(mechanism, PureMechanism):
+        p, q, d = float(mechanism.p), float(mechanism.q), mechanism.domain.size
+        return d * q * (1 - q) / (p - q) ** 2 + (1 - 2 * q) / (p - q)
+    if isinstance(mechanism, LinearMechanism):
+        return mechanism.total_variance(1) + 1
+    noise = getattr(mechanism, "variance_at", None)
+    if noise is None:
+        raise ParameterError(f"{mechanism!r} has no variance to plan with")
+    places = (np.arange(1024) + 0.5) / 1024
+    return float((noise(places) + places**2).mean())

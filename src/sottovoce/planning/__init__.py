@@ -1,0 +1,1 @@
+"""From a requirement to ranked designs."""

@@ -1,0 +1,156 @@
+"""Which mechanism for d values at ε.
+
+The one with the least error, the shortest report or the cheapest decoding; the numbers come from
+the mechanisms themselves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ..domain.ranges import Range
+from ..domain.values import Domain, Label
+from ..errors import ParameterError
+from ..mechanisms import REGISTRY, Hybrid
+from ..mechanisms.linear import LinearMechanism
+from ..mechanisms.mechanism import Mechanism
+
+Prefer = Literal["error", "size", "decode"]
+_TYPICAL_PEOPLE = 10_000
+_CLOSE = 1.25
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A mechanism with what it costs.
+
+    Attributes
+    ----------
+    mechanism : LinearMechanism
+    std_error : float
+        Root of the mean variance over all values, for n people.
+    report_bytes : int
+        Size of one report.
+    decode_steps : float
+        Elementary steps from n reports to the estimate.
+    """
+
+    mechanism: LinearMechanism
+    std_error: float
+    report_bytes: int
+    decode_steps: float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Candidates, the preferred one first."""
+
+    candidates: tuple[Candidate, ...]
+    n: int
+    prefer: Prefer
+
+    @property
+    def mechanism(self) -> LinearMechanism:
+        """The preferred one."""
+        return self.candidates[0].mechanism
+
+    def __iter__(self) -> Iterator[Candidate]:
+        return iter(self.candidates)
+
+    def __str__(self) -> str:
+        d = self.mechanism.domain.size
+        title = f"{d:,} values, ε = {self.mechanism.epsilon:g}, {self.n:,} people"
+        lines = [f"{title}; by {self.prefer}", "mechanism  std error   bytes  decode steps"]
+        lines += [
+            f"{c.mechanism.id:<9} {c.std_error:10.3g} {c.report_bytes:7,} {c.decode_steps:13,.3g}"
+            for c in self.candidates
+        ]
+        return "\n".join(lines)
+
+
+def choose(
+    domain: Domain | int | Sequence[Label],
+    epsilon: float,
+    n: int | None = None,
+    *,
+    prefer: Prefer = "error",
+) -> Choice:
+    """Rank every mechanism for a set of values.
+
+    Parameters
+    ----------
+    domain : int, Domain or sequence
+        The values, or how many.
+    epsilon : float
+        Privacy parameter.
+    n : int, optional
+        How many people; 10,000 by default. It scales errors and decode steps.
+    prefer : {"error", "size", "decode"}
+        What to rank by. By size or decoding, mechanisms whose error is within a quarter of the
+        least come first: a short report that says nothing is no bargain.
+
+    Returns
+    -------
+    Choice
+        `.mechanism` is the preferred one; printing it shows the table.
+
+    Examples
+    --------
+    >>> choose(4, epsilon=2.0).mechanism.id, choose(1000, epsilon=1.0).mechanism.id
+    ('grr', 'subset')
+    >>> choose(100_000, epsilon=1.0, prefer="decode").mechanism.id
+    'hadamard'
+    """
+    if prefer not in get_args(Prefer):
+        raise ParameterError(f"prefer is {prefer!r}; allowed are 'error', 'size' and 'decode'")
+    people = _TYPICAL_PEOPLE if n is None else n
+    if isinstance(people, bool) or not isinstance(people, int) or people < 1:
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+    values = Domain.of(domain)
+    found = [
+        _candidate(kind(values, epsilon=epsilon), people)
+        for kind in REGISTRY.values()
+        if issubclass(kind, LinearMechanism) and kind.compared
+    ]
+    enough = _CLOSE * min(candidate.std_error for candidate in found)
+
+    def rank(c: Candidate) -> tuple[float, ...]:
+        if prefer == "error":
+            return (c.std_error, c.report_bytes, c.decode_steps)
+        cost = c.report_bytes if prefer == "size" else c.decode_steps
+        return (c.std_error > enough, cost, c.std_error)
+
+    return Choice(tuple(sorted(found, key=rank)), people, prefer)
+
+
+def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
+    """The kind with the least error for a menu of levels, people spread evenly over them.
+
+    One kind for all levels keeps a study short; `Levels` takes any mixture.
+    """
+    if isinstance(domain, Range):
+        return Hybrid
+    costs: dict[type[Mechanism], tuple[float, float, float]] = {}
+    for epsilon in epsilons:
+        for c in choose(domain, epsilon):
+            error, size, steps = costs.get(type(c.mechanism), (0.0, 0.0, 0.0))
+            costs[type(c.mechanism)] = (
+                error + c.std_error**2,
+                size + c.report_bytes,
+                steps + c.decode_steps,
+            )
+    if not costs:
+        raise ParameterError("a menu needs at least one level; none was given")
+    return min(costs, key=lambda kind: costs[kind])
+
+
+def _candidate(mechanism: LinearMechanism, n: int) -> Candidate:
+    return Candidate(
+        mechanism,
+        math.sqrt(mechanism.total_variance(n) / mechanism.domain.size),
+        mechanism.report_bytes,
+        mechanism.decode_steps(n),
+    )

@@ -1,0 +1,289 @@
+"""From a requirement to ranked designs: how wrong, how large, how slow; and how many people.
+
+Every room that knows designs offers ``designs(requirement)``; this one collects and ranks them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..checks import checked_epsilon
+from ..contract.design import Design, Requirement
+from ..domain.ranges import Range
+from ..domain.values import Domain
+from ..errors import ParameterError
+from ..mechanisms import designs as local_designs
+from ..participation import designs as personal_designs
+from ..records import designs as record_designs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: What each room offers; a new room adds its function here.
+ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
+    local_designs.designs,
+    personal_designs.designs,
+    record_designs.offered,
+)
+_LEAST_SPAN, _MOST_SPAN = 1e-100, 1e100  # its square is a variance
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Designs for a requirement, the best first."""
+
+    requirement: Requirement
+    designs: tuple[Design, ...]
+
+    @property
+    def best(self) -> Design:
+        """The design with the least predicted error; of those that need people, the fewest."""
+        return self.designs[0]
+
+    def __iter__(self) -> Iterator[Design]:
+        return iter(self.designs)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One plain dictionary per design, for tables and JSON."""
+        return [design.as_dict() for design in self.designs]
+
+    def columns(self) -> list[tuple[str, Callable[[Design], str]]]:
+        """Titles of a table of the designs, and how each cell is written; only what is asked."""
+        asked = self.requirement
+        found: list[tuple[str, Callable[[Design], str]]] = [
+            ("design", lambda x: x.name),
+            ("people", lambda x: f"{x.n:,}"),
+            ("epsilon", lambda x: x.epsilon_words),
+            ("std error", lambda x: f"{x.std_error:.3g}"),
+        ]
+        if len(asked.levels) > 1:
+            found.append(("if alike", lambda x: f"{x.std_error_alike:.3g}"))
+        found.append(("bytes", lambda x: f"{x.report_bytes:,}"))
+        if asked.rate < 1 or asked.traffic is not None:
+            found.append(("reports", lambda x: f"{x.reports:,}"))
+            found.append(("bytes sent", lambda x: f"{x.traffic:,}"))
+        return found
+
+    def by_level(self) -> str:
+        """People and rate of each level in the best design, in words; empty where all are alike."""
+        best = self.best
+        if len(best.people) < 2 and self.requirement.traffic is None:
+            return ""
+        each = (
+            f"{name} {people:,}"
+            + (f" at rate {best.rates[name]:.3g}" if name in best.rates else "")
+            for name, people in best.people.items()
+        )
+        return f"{best.name}, people of each level: " + ", ".join(each)
+
+    def __str__(self) -> str:
+        columns = self.columns()
+        rows = [[title for title, _ in columns]]
+        rows += [[cell(design) for _, cell in columns] for design in self.designs]
+        least = {"design": 10, "people": 12, "epsilon": 8, "std error": 10, "bytes": 8}
+        widths = [
+            max(least.get(title, 0), *(len(row[k]) for row in rows))
+            for k, title in enumerate(rows[0])
+        ]
+        lines = [
+            " ".join(
+                f"{cell:{'>' if k else '<'}{width}}"
+                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in rows
+        ]
+        return "\n".join(filter(None, [self.requirement.words(), *lines, self.by_level()]))
+
+    def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
+        """Error against epsilon and against n; see `sottovoce.plot.plan`."""
+        from .. import plot
+
+        if self.requirement.attributes:
+            raise ParameterError("plans for records have no picture; print the plan")
+
+        drawn: Sequence[Axes] = plot.plan(self, axes=axes)
+        return drawn
+
+
+def plan(
+    *,
+    d: int | None = None,
+    bounds: tuple[float, float] | None = None,
+    n: int | None = None,
+    epsilon: float | None = None,
+    levels: Mapping[str, float] | None = None,
+    shares: Mapping[str, float] | None = None,
+    rate: float = 1.0,
+    traffic: float | None = None,
+    error: float | None = None,
+    delta: float = 0.0,
+    attributes: Sequence[int] | None = None,
+) -> Plan:
+    """Rank designs, or answer how many people or which epsilon is needed.
+
+    Two of people, privacy and error must be given; the third is worked out. All three ask which
+    designs are good enough.
+
+    Parameters
+    ----------
+    d : int, optional
+        How many values a question has; or
+    bounds : tuple of float, optional
+        The bounds of a number whose mean is asked.
+    n : int, optional
+        How many people there are.
+    epsilon : float, optional
+        Everyone's privacy parameter; or
+    levels : mapping of str to float, optional
+        A menu of them. Designs are ranked by the error of the post-stratified estimate, which
+        holds whatever the people of each level answer; beside it stands that of the default,
+        the hybrid, if they all answer alike.
+    shares : mapping of str to float, optional
+        What share of the people chooses each level; by default all levels the same. Only their
+        proportions matter.
+    rate : float
+        Probability with which each person reports.
+    traffic : float, optional
+        Or the bytes that all reports may take together: the best rate of each level is worked
+        out, see `sottovoce.participation.best_rates`.
+    error : float, optional
+        Wanted standard error: of an average share, or of the mean in its own units.
+    delta : float
+        Probability with which a promise may fail; the local designs promise with 0 in any case.
+    attributes : sequence of int, optional
+        Instead of `d`: how many values each attribute of a record has; `epsilon` is then that of
+        an attribute on average, and the designs promise different things (see their guarantees).
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> plan(d=4, n=10_000, epsilon=1.0).best.name
+    'grr'
+    >>> plan(d=4, epsilon=1.0, error=0.01).best.n
+    18891
+    >>> round(plan(d=4, n=10_000, error=0.01).best.epsilon, 2)
+    1.29
+
+    With levels, how many people of each?
+
+    >>> menu, shares = {"strong": 0.5, "normal": 2}, {"strong": 30, "normal": 70}
+    >>> dict(plan(d=4, levels=menu, shares=shares, error=0.01).best.people)
+    {'strong': 8919, 'normal': 20810}
+    """
+    menu = _menu(epsilon, levels)
+    requirement = Requirement(
+        d=d,
+        bounds=bounds,
+        n=n,
+        levels=menu,
+        error=error,
+        delta=delta,
+        shares=_shares(shares, menu),
+        rate=rate,
+        traffic=traffic,
+        attributes=_attributes(attributes),
+    )
+    _check(requirement)
+    found = [design for room in ROOMS for design in room(requirement)]
+    good = [x for x in found if error is None or x.std_error <= error * (1 + 1e-9)]
+    if not good:
+        wanted = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
+        least = f"; the least is {min(x.std_error for x in found):.3g}" if found else ""
+        raise ParameterError(f"no design {wanted}{least}: ask more people, or a larger epsilon")
+    return Plan(requirement, tuple(sorted(good, key=_rank)))
+
+
+def _rank(design: Design) -> tuple[float, ...]:
+    return (design.n, design.most_epsilon, design.std_error, design.report_bytes)
+
+
+def _menu(epsilon: float | None, levels: Mapping[str, float] | None) -> dict[str, float]:
+    """Levels and their epsilons; empty where epsilon is what is asked for."""
+    if epsilon is not None and levels is not None:
+        raise ParameterError("give epsilon for everyone, or levels to choose from; not both")
+    if levels is not None and not levels:
+        raise ParameterError("levels is empty; name at least one level with its epsilon")
+    menu = {"everyone": epsilon} if epsilon is not None else dict(levels or {})
+    return {str(name): checked_epsilon(value) for name, value in menu.items()}
+
+
+def _shares(given: Mapping[str, float] | None, menu: Mapping[str, float]) -> dict[str, float]:
+    """The share of people of each level, in the menu's order."""
+    if given is None:
+        return {name: 1 / len(menu) for name in menu}
+    good = isinstance(given, Mapping) and set(given) == set(menu)
+    if not good or not all(_positive(share) for share in given.values()):
+        raise ParameterError(
+            f"shares is {given!r}; give a positive share for each of the levels {list(menu)}"
+        )
+    total = sum(given.values())
+    return {name: given[name] / total for name in menu}
+
+
+def _positive(number: object) -> bool:
+    real = isinstance(number, (int, float)) and not isinstance(number, bool)
+    return real and 0 < number < math.inf  # type: ignore[operator]
+
+
+def _attributes(given: Sequence[int] | None) -> tuple[int, ...]:
+    """The numbers of values of a record's attributes."""
+    if given is None:
+        return ()
+    sizes = tuple(given) if isinstance(given, Iterable) else ()
+    if not sizes or not all(type(size) is int and size >= 2 for size in sizes):
+        raise ParameterError(
+            f"attributes is {given!r}; give how many values each has, two or more, such as [4, 2]"
+        )
+    return sizes
+
+
+def _check(asked: Requirement) -> None:
+    if (asked.d is not None) + (asked.bounds is not None) + bool(asked.attributes) != 1:
+        raise ParameterError(
+            "give d, the number of values, or bounds, those of a number, or attributes, those of a "
+            "record; one of them"
+        )
+    if asked.attributes and (
+        len(asked.levels) != 1 or asked.rate != 1 or asked.traffic is not None
+    ):
+        raise ParameterError(
+            "a plan for records takes one epsilon, that of an attribute on average, and neither "
+            "levels nor rates"
+        )
+    if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
+        raise ParameterError(
+            "give two of n, epsilon (or levels) and error; the third is worked out"
+        )
+    d, n = asked.d, asked.n
+    if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
+        raise ParameterError(f"d is {d!r}; a question has two values or more")
+    if d is not None:
+        Domain(d)  # refuses more values than can be told apart
+    if asked.bounds is not None:
+        number = Range.of(asked.bounds)  # refuses what is not finite or does not increase
+        if not _LEAST_SPAN <= number.high - number.low <= _MOST_SPAN:
+            raise ParameterError(
+                f"bounds {asked.bounds} were given; for an error they must be from {_LEAST_SPAN:g} "
+                f"to {_MOST_SPAN:g} apart: measure in another unit"
+            )
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+    if asked.error is not None and not _positive(asked.error):
+        raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
+    if not 0 <= asked.delta < 1:
+        raise ParameterError(f"delta is {asked.delta!r}; it must be at least 0 and below 1")
+    if not _positive(asked.rate) or asked.rate > 1:
+        raise ParameterError(f"rate is {asked.rate!r}; it must be above 0 and at most 1")
+    if asked.traffic is not None:
+        if not _positive(asked.traffic):
+            raise ParameterError(f"traffic is {asked.traffic!r}; it must be a number of bytes")
+        if n is None or not asked.levels or asked.rate != 1:
+            raise ParameterError(
+                "traffic works out the rates: give n and epsilon (or levels) with it, and no rate"
+            )

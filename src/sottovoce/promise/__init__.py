@@ -1,0 +1,1 @@
+"""What is promised, to whom, against whom, and assuming what."""

@@ -1,0 +1,166 @@
+"""Other ways to ask for a record with the same total, and what each of them promises.
+
+Errors are standard errors of an average share of one attribute, for shares that are alike and
+people who report every attribute. S is the number of ones of an attribute; "random" divisions are
+Dirichlet(1), so that one attribute's part of the total is Beta(1, m − 1).
+
+hidden, equal   E[S − S²/l] / l / (½ − q̄)²: the influence of one person on a self-calibrated share
+public          E[P(1 − P) / (½ − q)²], P = 1/(2l) + (1 − 1/l) q
+split           GRR or subset selection for each attribute at epsilon_average
+sample one      m times the same at the total, and (m − 1)(1 − 1/l)/l for who is sampled
+tuple           one GRR over all combinations at the total, summed to an attribute
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..checks import MOST_EPSILON
+from ..contract.design import Design, Requirement
+from ..errors import ParameterError
+from ..mechanisms import GRR, SubsetSelection
+from ..promise.guarantee import LDP, OWN_DEVICE, Guarantee, Promise
+from .allocation import FLOOR, Floats, flip
+from .promises import HIDDEN, INDEPENDENT
+
+_POINTS = 20_000
+_MOST_TUPLES = 1 << 31
+SPENT = "the total, since the whole of it may be spent on any answer: no cap per answer is kept"
+EQUAL = "one answer: its own part of the total, the same for every answer"
+OWN = "one answer: its own part of the total, at most this"
+
+
+def designs(
+    sizes: Sequence[int], *, n: int, average: float, floors: tuple[float, float] | None = None
+) -> tuple[Design, ...]:
+    """Designs for n people with attributes of these sizes, the least error first.
+
+    `floors` are the least epsilons of an attribute with hidden and with public divisions.
+
+    Examples
+    --------
+    >>> [design.name for design in designs([6] * 4, n=10_000, average=3.0)][:2]
+    ['one GRR on the tuple', 'split by attribute']
+    """
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+    m, total = len(sizes), len(sizes) * average
+    parts = _parts(m)
+    low, floor = floors = floors or (0.0, min(FLOOR, average))
+
+    def over(least: float) -> Floats:
+        return least + parts * (total - least * m)
+
+    whole = -(-(m + sum(sizes)) // 8)
+    most, above = (min(total - (m - 1) * least, MOST_EPSILON) for least in floors)
+
+    def made(
+        name: str, unit: float, size: int, answer: tuple[str, float], *assuming: str
+    ) -> Design:
+        return Design(
+            name=name,
+            n=n,
+            levels={"record": total},
+            std_error=math.sqrt(unit / n),
+            report_bytes=size,
+            decode_steps=float(n),
+            guarantee=_guarantee(total, answer, assuming),
+        )
+
+    found = [
+        made("hidden, random", _mean(sizes, over(low), _own), whole, (OWN, most), HIDDEN),
+        made("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL, average), HIDDEN),
+        made("public, random", _mean(sizes, over(floor), _known), whole + 2 * m, (OWN, above)),
+        made("split by attribute", _split(sizes, average), whole, (EQUAL, average)),
+    ]
+    if total <= MOST_EPSILON:
+        who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
+        one = _split(sizes, total) * m + (m - 1) * who
+        found.append(made("sample one attribute", one, whole, (SPENT, total)))
+        if math.prod(sizes) < _MOST_TUPLES:
+            found.append(made("one GRR on the tuple", _tuple(sizes, total), 4, (SPENT, total)))
+    return tuple(sorted(found, key=lambda design: design.std_error))
+
+
+def offered(requirement: Requirement) -> tuple[Design, ...]:
+    """The same for a plan, with the number of people worked out where an error is wanted."""
+    if not requirement.attributes:
+        return ()
+    (average,) = requirement.levels.values()
+    sizes = list(requirement.attributes)
+    if requirement.n is not None:
+        return designs(sizes, n=requirement.n, average=average)
+    wanted = requirement.error or 1.0
+    found = []
+    for single in designs(sizes, n=1, average=average):
+        n = max(1, math.ceil((single.std_error / wanted) ** 2))
+        error = single.std_error / math.sqrt(n)
+        found.append(replace(single, n=n, std_error=error, decode_steps=float(n)))
+    return tuple(found)
+
+
+def _guarantee(total: float, answer: tuple[str, float], also: Sequence[str]) -> Guarantee:
+    """The record's total, and what any single answer can count on: (in words, its epsilon)."""
+    assuming = (OWN_DEVICE, INDEPENDENT, *also)
+    record = Promise(
+        LDP,
+        total,
+        neighbours="any two records",
+        unit="all answers of one person together",
+        assuming=assuming,
+    )
+    words, each = answer
+    return Guarantee((record, Promise(LDP, each, unit=words, assuming=assuming)))
+
+
+def _parts(m: int) -> Floats:
+    """Beta(1, m − 1) at the middles of equal probabilities."""
+    if m == 1:
+        return np.ones(1)
+    middles = (np.arange(_POINTS) + 0.5) / _POINTS
+    return np.asarray(1 - (1 - middles) ** (1 / (m - 1)))
+
+
+def _mean(
+    sizes: Sequence[int], epsilon: Floats | float, variance: Callable[[int, Floats], float]
+) -> float:
+    q = np.atleast_1d(flip(np.minimum(epsilon, MOST_EPSILON)))
+    return float(np.mean([variance(size, q) for size in sizes]))
+
+
+def _own(size: int, q: Floats) -> float:
+    """One person's part in the variance of a self-calibrated share."""
+    mean = 0.5 + (size - 1) * q
+    square = mean**2 + 0.25 + (size - 1) * q * (1 - q)
+    return float(np.mean(mean - square / size) / size / (0.5 - q.mean()) ** 2)
+
+
+def _known(size: int, q: Floats) -> float:
+    """The same where each person's q is known."""
+    p = 0.5 / size + (1 - 1 / size) * q
+    return float(np.mean(p * (1 - p) / (0.5 - q) ** 2))
+
+
+def _split(sizes: Sequence[int], epsilon: float) -> float:
+    """The better of GRR and subset selection for each attribute."""
+    found = [
+        min(kind(size, epsilon=epsilon).total_variance(1) for kind in (GRR, SubsetSelection)) / size
+        for size in sizes
+    ]
+    return float(np.mean(found))
+
+
+def _tuple(sizes: Sequence[int], epsilon: float) -> float:
+    cells = math.prod(sizes)
+    q = 1 / (math.exp(epsilon) + cells - 1)
+    gap = (math.exp(epsilon) - 1) * q
+    found = []
+    for size in sizes:
+        other = cells / size * q
+        same = other + gap
+        found.append((same * (1 - same) / size + other * (1 - other) * (1 - 1 / size)) / gap**2)
+    return float(np.mean(found))

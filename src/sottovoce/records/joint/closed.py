@@ -1,0 +1,206 @@
+"""Joint tables in closed form: `product` and `kronecker`."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from functools import reduce
+from itertools import chain, combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...contract.patterns import Patterns
+from ...errors import EstimateError, ParameterError
+from ...estimate.estimate import PROJECTIONS, Floats
+from ...estimate.table import JointEstimate, once, product_labels, spread_of
+from .evidence import Told, told
+from .groups import Group, groups_of
+
+if TYPE_CHECKING:
+    from ..records import Records
+
+#: From the counts of every group of every part to the cells of a table.
+Maker = Callable[[Sequence[Sequence[Floats]]], Floats]
+_REPETITIONS = 100
+_MOST_AXES = 2
+
+
+def product(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+    """Every attribute self-calibrated and projected, multiplied: no dependence at all.
+
+    q̄ = (Σc/s − ½)/(l − 1), f = (c/s − q̄)/(½ − q̄), simplex(f), outer product.
+    """
+    told(records, aggregate).check(asked)
+    own = [groups_of(records, aggregate, [a]) for a in asked]
+
+    def multiplied(counts: Sequence[Sequence[Floats]]) -> Floats:
+        shares = [
+            _projected(one_way_shares(groups, some))
+            for groups, some in zip(own, counts, strict=True)
+        ]
+        return reduce(np.multiply.outer, shares).ravel()
+
+    return finished(
+        records, aggregate, asked, "product", multiplied, own, "attributes are independent"
+    )
+
+
+def one_way_shares(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
+    """The self-calibrated shares of one attribute over all records that report it."""
+    ones = sum(c @ group.bits[0].astype(float) for group, c in zip(groups, counts, strict=True))
+    s = float(sum(c.sum() for c in counts))
+    seen = np.asarray(ones) / s
+    q = (float(seen.sum()) - 0.5) / (seen.size - 1)
+    if q >= 0.5:
+        raise EstimateError("the bits of an attribute are all but coins; ask more people")
+    return np.asarray((seen - q) / (0.5 - q))
+
+
+def kronecker(
+    records: Records, aggregate: Patterns, asked: Sequence[int], *, force: bool = False
+) -> JointEstimate:
+    """The exact moments of the bits inverted, from records that report all that is asked.
+
+    Unbiased whatever the division of budgets is, as long as it is independent of the answers; its
+    variance grows like Π (½ − q)^−2, so more than two attributes must be forced.
+    """
+    if len(asked) > _MOST_AXES and not force:
+        raise ParameterError(
+            f"'kronecker' is for {_MOST_AXES} attributes, {len(asked)} were asked for: its error "
+            "would be larger than the table; use 'em-ll2', or force=True"
+        )
+    groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
+    if not groups:
+        raise EstimateError("no record reports all of these attributes together; use 'em-ll2'")
+    known = told(records, aggregate)
+    if not known.enough(asked) and not force:
+        raise EstimateError(
+            f"{known.together(asked):,} records with epsilons so small say next to nothing of "
+            "these attributes together; ask more people or for larger epsilons"
+        )
+
+    def inverted(counts: Sequence[Sequence[Floats]]) -> Floats:
+        return from_moments(*_moments(groups, counts[0]))[0].ravel()
+
+    return finished(records, aggregate, asked, "kronecker", inverted, [groups], "")
+
+
+def _moments(
+    groups: Sequence[Group], counts: Sequence[Floats]
+) -> tuple[dict[tuple[int, ...], Floats], list[int]]:
+    """Y_S = mean over records of Π_{a∈S} y_a, for every set S of axes."""
+    sizes = list(groups[0].sizes)
+    letters = "abcdefghijklmnopqrstuvwxy"
+    s = float(sum(c.sum() for c in counts))
+    found = {}
+    for subset in _subsets(range(len(sizes))):
+        total: Floats = np.zeros([sizes[a] for a in subset])
+        spec = ",".join("z" + letters[a] for a in subset)
+        for group, c in zip(groups, counts, strict=True):
+            bits = [group.bits[a].astype(float) for a in subset]
+            total = total + np.einsum(f"z,{spec}->{''.join(letters[a] for a in subset)}", c, *bits)
+        found[subset] = total / s
+    return found, sizes
+
+
+def from_moments(
+    moments: dict[tuple[int, ...], Floats], sizes: Sequence[int]
+) -> tuple[Floats, dict[tuple[int, ...], float]]:
+    """P_T and the moments E Π q of the hidden budgets, from exact Y_S for all S ⊆ T.
+
+    Growing |S|: mom(S) = [ΣY_S − Σ_{U⊊S} ½^{|S|−|U|} Π_U (l_a − 1) mom(U)] / Π_S (l_a − 1);
+    E(U, V) = Σ_{W⊆U} (−1)^{|W|} ½^{|U|−|W|} mom(W ∪ V);
+    P_S = [Y_S − Σ_{U⊊S} E(U, S∖U) P_U] / E(S, ∅).
+    """
+    axes = range(len(sizes))
+    others = np.array(sizes) - 1
+    mom: dict[tuple[int, ...], float] = {(): 1.0}
+    tables: dict[tuple[int, ...], Floats] = {(): np.ones(())}
+
+    def weight(ones: tuple[int, ...], rest: tuple[int, ...]) -> float:
+        return float(
+            sum(
+                (-1) ** len(w) * 0.5 ** (len(ones) - len(w)) * mom[tuple(sorted({*w, *rest}))]
+                for w in [(), *_subsets(ones)]
+            )
+        )
+
+    for s in _subsets(axes):
+        smaller = [(), *(u for u in _subsets(s) if u != s)]
+        left = float(moments[s].sum()) - sum(
+            0.5 ** (len(s) - len(u)) * float(np.prod(others[list(u)])) * mom[u] for u in smaller
+        )
+        mom[s] = left / float(np.prod(others[list(s)]))
+        table = moments[s].copy()
+        for u in smaller:
+            rest = tuple(a for a in s if a not in u)
+            shape = [sizes[a] if a in u else 1 for a in s]
+            table = table - weight(u, rest) * tables[u].reshape(shape)
+        scale = weight(s, ())
+        if scale <= 0:
+            raise EstimateError(
+                "the bits are all but coins, so there is no estimate; ask more people"
+            )
+        tables[s] = table / scale
+    return tables[tuple(axes)], mom
+
+
+def _subsets(items: Sequence[int] | range) -> list[tuple[int, ...]]:
+    """Every set but the empty one, small ones first."""
+    return list(chain.from_iterable(combinations(items, k) for k in range(1, len(items) + 1)))
+
+
+def _projected(values: Floats) -> Floats:
+    return PROJECTIONS["norm-sub"](values, np.ones_like(values))
+
+
+def _reports(known: Told, asked: Sequence[int], groups: Sequence[Sequence[Group]]) -> int:
+    """How many records count: those with all that is asked, or of several parts with any."""
+    if len(groups) > 1:
+        return known.some(asked)
+    return sum(int(group.counts.sum()) for group in groups[0])
+
+
+def finished(
+    records: Records,
+    aggregate: Patterns,
+    asked: Sequence[int],
+    method: str,
+    make: Maker,
+    groups: Sequence[Sequence[Group]],
+    assuming: str,
+) -> JointEstimate:
+    """A table with errors from multinomial repetitions of each group's records."""
+    values = np.asarray(make([[g.counts.astype(float) for g in some] for some in groups]))
+    rng = np.random.default_rng(int(aggregate.counts.sum()))
+
+    def repeated() -> Floats:
+        # A repetition without an estimate says that anything may be true.
+        tables = np.full((_REPETITIONS, values.size), 1 / values.size)
+        for table in tables:
+            drawn = [
+                [rng.multinomial(int(g.counts.sum()), g.counts / g.counts.sum()) for g in some]
+                for some in groups
+            ]
+            with contextlib.suppress(EstimateError):
+                table[:] = make([[c.astype(float) for c in some] for some in drawn])
+        return tables
+
+    again = once(repeated)
+    attributes = tuple(records.schema.attributes[a] for a in asked)
+    return JointEstimate(
+        values=values,
+        spread=spread_of(values, again),
+        n=aggregate.n,
+        reports=_reports(told(records, aggregate), asked, groups),
+        labels=product_labels(attributes),
+        name=" × ".join(attribute.name for attribute in attributes),
+        guarantee=records.guarantee,
+        method=method,
+        biased=method != "kronecker",
+        error_from="bootstrap",
+        assuming=assuming,
+        attributes=attributes,
+        again=again,
+    )

@@ -1,0 +1,169 @@
+"""How much records tell: of an attribute, and of several together.
+
+A bit that is set with ½ or q says more the further apart the two are; s reports of an attribute
+tell its shares with a standard error of about ½ / √(s (½ − q)²), and of several attributes together
+with ½ / √(s Π (½ − q_a)²). Where this exceeds ¼ a 95 % interval covers everything, and an iteration
+that hardly leaves its start would look as if it knew.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...contract.patterns import Patterns
+from ...errors import EstimateError
+from ..allocation import STEPS, UNREPORTED, flip
+
+if TYPE_CHECKING:
+    from ..records import Records
+
+LEAST = 4.0  # s Π (½ − q)²
+_KEY = "told"
+_FEW_TOGETHER = 200
+_SURE = 2.0  # standard errors
+
+
+class FewTogetherWarning(UserWarning):
+    """The records hardly tell how two attributes go together."""
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Which attributes were reported together, and how far their bits are from coins.
+
+    Attributes
+    ----------
+    names : list of str
+    sets : ndarray of bool, sets × attributes
+        The sets of attributes that people reported.
+    counts : ndarray of int
+        How many people each.
+    squares : ndarray
+        The mean (½ − q)² of each attribute's reports, rather too small where it is estimated.
+    """
+
+    names: list[str]
+    sets: NDArray[np.bool_]
+    counts: NDArray[np.int64]
+    squares: NDArray[np.float64]
+
+    def together(self, asked: Sequence[int]) -> int:
+        """How many records report all of these attributes."""
+        return int(self.counts[self.sets[:, list(asked)].all(axis=1)].sum())
+
+    def some(self, asked: Sequence[int]) -> int:
+        """How many records report any of these attributes."""
+        return int(self.counts[self.sets[:, list(asked)].any(axis=1)].sum())
+
+    def enough(self, asked: Sequence[int]) -> bool:
+        """Whether the reports of all these attributes tell more than nothing."""
+        return bool(self.together(asked) * np.prod(self.squares[list(asked)]) >= LEAST)
+
+    def check(self, asked: Sequence[int]) -> None:
+        """Refuse attributes that nobody reported, or too few with too small budgets."""
+        for a in asked:
+            if not self.together([a]):
+                raise EstimateError(f"nobody reported {self.names[a]!r}")
+            if not self.enough([a]):
+                raise EstimateError(
+                    f"the bits of {self.names[a]!r} are all but coins: its epsilons are too small "
+                    f"for {self.together([a]):,} records; ask more people or for larger epsilons"
+                )
+
+    def warn(self, asked: Sequence[int]) -> None:
+        """Warn of pairs of which the table can say hardly more than a guess."""
+        faint = [
+            pair
+            for pair in combinations(asked, 2)
+            if 0 < self.together(pair) < _FEW_TOGETHER
+            or (self.together(pair) and not self.enough(pair))
+        ]
+        if not faint:
+            return
+        listed = ", ".join(
+            f"{self.names[a]!r} and {self.names[b]!r} ({self.together((a, b)):,})" for a, b in faint
+        )
+        warnings.warn(
+            f"few records for their epsilons report both {listed}; what the table says of such a "
+            "pair is hardly more than a guess",
+            FewTogetherWarning,
+            stacklevel=2,
+        )
+
+    def about(self, names: Sequence[str]) -> dict[str, Any]:
+        """What an estimate of these attributes says of its reports and of what it takes as true."""
+        asked = [self.names.index(name) for name in names]
+        pairs = list(combinations(asked, 2))
+        apart = [pair for pair in pairs if not self.together(pair)]
+        faint = [pair for pair in pairs if self.together(pair) and not self.enough(pair)]
+        takes = []
+        if apart:
+            listed = self._listed(apart)
+            takes.append(
+                f"attributes that nobody reported together ({listed}) depend only through the "
+                "others"
+            )
+        if faint:
+            takes.append(
+                f"attributes of which the reports hardly tell how they go together "
+                f"({self._listed(faint)}) do so as the table says"
+            )
+        return {"reports": self.some(asked), "assuming": "; ".join(takes)}
+
+    def _listed(self, pairs: Sequence[tuple[int, int]]) -> str:
+        return ", ".join(f"{self.names[a]!r} and {self.names[b]!r}" for a, b in pairs)
+
+
+def told(records: Records, aggregate: Patterns) -> Told:
+    """What an aggregate can tell; worked out once."""
+    if aggregate.n == 0:
+        raise EstimateError("there are no records, so there is nothing to estimate")
+    if _KEY not in aggregate.fits:
+        aggregate.fits[_KEY] = _told(records, aggregate)
+    found: Told = aggregate.fits[_KEY]
+    return found
+
+
+def _told(records: Records, aggregate: Patterns) -> Told:
+    columns = records.columns_of(aggregate.rows)
+    many = len(records.schema)
+    packed, where = np.unique(columns["reported"], axis=0, return_inverse=True)
+    sets = np.unpackbits(packed, axis=1, bitorder="little")[:, :many].astype(bool)
+    counts = np.bincount(where.ravel(), weights=aggregate.counts).astype(np.int64)
+    squares = np.zeros(many)
+    for a in range(many):
+        rows = np.flatnonzero(sets[where.ravel(), a])
+        weights = aggregate.counts[rows].astype(float)
+        if not rows.size:
+            continue
+        if records.public:
+            budget = columns["steps"][rows, a]
+            q = flip(np.where(budget == UNREPORTED, 0, budget) / STEPS)
+            squares[a] = np.average((0.5 - q) ** 2, weights=weights)
+            continue
+        start, size = int(records.starts[a]), int(records.sizes[a])
+        ones = _ones(columns["bits"], rows, start, size)
+        mean = float(np.average(ones, weights=weights))
+        error = math.sqrt(np.average((ones - mean) ** 2, weights=weights) / weights.sum())
+        # Estimated, so that chance must not make something of nothing.
+        gap = 0.5 - (mean - 0.5 + _SURE * error) / (size - 1)
+        squares[a] = max(gap, 0.0) ** 2
+    return Told(records.names, sets, counts, squares)
+
+
+def _ones(
+    packed: NDArray[np.uint8], rows: NDArray[np.intp], start: int, size: int
+) -> NDArray[np.int64]:
+    """How many of an attribute's bits each record sets."""
+    first, last = start // 8, -(-(start + size) // 8)
+    bits = np.unpackbits(packed[rows, first:last], axis=1, bitorder="little")
+    inside = bits[:, start - 8 * first : start - 8 * first + size]
+    return np.asarray(inside.sum(axis=1, dtype=np.int64))

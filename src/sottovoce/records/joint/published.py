@@ -1,0 +1,169 @@
+"""Joint tables as published, for comparison: LASSO on marginal counts, and LoPub's three.
+
+The LASSO fits a sparse non-negative P to M P = C, where C stacks the one-way estimates of Eq. 16
+and M says which cells belong to which value. C holds one-way counts only, and every non-negative
+P with M P = C has the same ‖P‖₁, so the penalty decides nothing and no dependence can be seen.
+
+"PLDP: Personalized Local Differential Privacy for Multidimensional Data Aggregation", section 4.4
+and Algorithm 2; Ren et al. 2018 (LoPub).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...contract.patterns import Patterns
+from ...errors import EstimateError, MissingExtraError
+from ...estimate.estimate import Floats
+from ...estimate.table import JointEstimate
+from ..allocation import flip
+from .blocks import Block, block_of
+from .closed import finished
+from .em import FULL_STEPS, full_step, run
+from .groups import Group, groups_of
+
+if TYPE_CHECKING:
+    from ..records import Records
+
+_PENALTY = 1e-4
+_MOST_ROUNDS = 10_000
+
+
+def lasso(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+    """Section 4.4: LASSO on the counts of records that report all that is asked; sums to 1."""
+    return _lasso(records, aggregate, asked, "lasso")
+
+
+def lopub_lasso(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+    """LoPub-2: the same regression for reports that all have the budget epsilon_average."""
+    return _lasso(records, aggregate, asked, "lopub-2")
+
+
+def _lasso(
+    records: Records, aggregate: Patterns, asked: Sequence[int], method: str
+) -> JointEstimate:
+    groups = _complete(records, aggregate, asked)
+    make = partial(_lasso_of, groups, float(flip(records.epsilon_average)))
+    return finished(records, aggregate, asked, method, lambda c: make(c[0]), [groups], "")
+
+
+def entropy_split(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+    """Algorithm 2: the best of the divisions into all but one attribute and that one, multiplied.
+
+    Its line 6 lacks a minus sign, so that "largest Σ p log p" chooses the least entropy, which is
+    right: H(A1) + H(A2) = H(A) + I(A1; A2). The text argues for the opposite.
+    """
+    if len(asked) == 1:
+        return _lasso(records, aggregate, asked, "entropy-split")
+    q = float(flip(records.epsilon_average))
+    splits = []
+    for k in range(len(asked)):
+        rest = [a for j, a in enumerate(asked) if j != k]
+        try:
+            one, other = (_complete(records, aggregate, part) for part in (rest, [asked[k]]))
+        except EstimateError:
+            continue
+        tables = [_lasso_of(g, q, [x.counts.astype(float) for x in g]) for g in (one, other)]
+        splits.append((sum(_information(t) for t in tables), k, one, other))
+    if not splits:
+        raise EstimateError("no division has records that report either part; use 'em-ll2'")
+    _, k, one, other = max(splits, key=lambda split: split[:2])
+    sizes = [int(records.sizes[a]) for a in asked]
+    rest_sizes = [size for j, size in enumerate(sizes) if j != k]
+
+    def make(counts: Sequence[Sequence[Floats]]) -> Floats:
+        first, second = (_lasso_of(g, q, c) for g, c in zip((one, other), counts, strict=True))
+        table = np.multiply.outer(first.reshape(rest_sizes), second)
+        return np.moveaxis(table, -1, k).ravel()
+
+    name = "entropy-split"
+    return finished(
+        records, aggregate, asked, name, make, [one, other], "the two parts are independent"
+    )
+
+
+def lopub_em(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+    """LoPub-1: EM with q(epsilon_average) on records that report all that is asked."""
+    groups = _complete(records, aggregate, asked)
+    blocks = _blocks(groups, float(flip(records.epsilon_average)))
+    start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))
+    return finished(
+        records, aggregate, asked, "lopub-1", lambda c: _em(blocks, start, c[0]), [groups], ""
+    )
+
+
+def lopub_hybrid(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+    """LoPub-3: the EM of LoPub-1 from the LASSO's table, whose zeros stay zeros."""
+    groups = _complete(records, aggregate, asked)
+    q = float(flip(records.epsilon_average))
+    blocks = _blocks(groups, q)
+
+    def make(counts: Sequence[Sequence[Floats]]) -> Floats:
+        start = _lasso_of(groups, q, counts[0]).reshape(groups[0].sizes)
+        return _em(blocks, start, counts[0])
+
+    return finished(records, aggregate, asked, "lopub-3", make, [groups], "")
+
+
+def published_counts(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Floats:
+    """Eq. 16 for every attribute, one after the other."""
+    s = float(sum(c.sum() for c in counts))
+    found = []
+    for a in range(len(groups[0].axes)):
+        ones = sum(c @ g.bits[a].astype(float) for g, c in zip(groups, counts, strict=True))
+        found.append((np.asarray(ones) / s - q) / (0.5 - q))
+    return np.concatenate(found)
+
+
+def candidates(sizes: Sequence[int]) -> Floats:
+    """M: which cells of the table belong to each value of each attribute."""
+    places = np.unravel_index(np.arange(int(np.prod(sizes))), tuple(sizes))
+    rows = [place == v for place, size in zip(places, sizes, strict=True) for v in range(size)]
+    return np.array(rows, float)
+
+
+def _lasso_of(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Floats:
+    try:
+        from sklearn.linear_model import Lasso
+    except ImportError as error:
+        raise MissingExtraError.of("scikit-learn", "lasso", "the published LASSO") from error
+    wanted = published_counts(groups, q, counts)
+    if len(groups[0].axes) == 1:
+        table = np.maximum(wanted, 0.0)
+    else:
+        fit = Lasso(alpha=_PENALTY, positive=True, fit_intercept=False, max_iter=_MOST_ROUNDS)
+        table = fit.fit(candidates(groups[0].sizes), wanted).coef_
+    total = float(table.sum())
+    if total <= 0:
+        raise EstimateError("the regression found nothing; there are too few records")
+    return np.asarray(table / total)
+
+
+def _em(blocks: Sequence[Block], start: Floats, counts: Sequence[Floats]) -> Floats:
+    weights = [c[:, None] for c in counts]
+    p, _, _ = run(blocks, start[None], full_step, FULL_STEPS, counts=weights)
+    return np.asarray(p[0].ravel())
+
+
+def _blocks(groups: Sequence[Group], q: float) -> list[Block]:
+    """The likelihood as if everyone had the same budget."""
+    alike = [replace(g, flips=np.full((len(g.counts), len(g.axes)), q)) for g in groups]
+    return [block_of(group, 0.0) for group in alike]
+
+
+def _complete(records: Records, aggregate: Patterns, asked: Sequence[int]) -> list[Group]:
+    groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
+    if not groups:
+        raise EstimateError("no record reports all of these attributes together; use 'em-ll2'")
+    return groups
+
+
+def _information(table: Floats) -> float:
+    """Σ p log p."""
+    p = table[table > 0]
+    return float((p * np.log(p)).sum())

@@ -1,0 +1,191 @@
+"""The distribution of one attribute, without knowing anybody's budget.
+
+With c_j of s records setting bit j of an attribute of l values, all bits but the true one are set
+with the average q̄ of the hidden q, so that
+
+    q̄ = (Σ_j c_j / s − ½) / (l − 1),    f_j = (c_j / s − q̄) / (½ − q̄)
+
+and f sums to one by itself. Each person's influence on f_j is
+ψ = [y_j − (1 − f_j)(Σ_i y_i − ½) / (l − 1)] / (½ − q̄), up to a constant; its variance over s is
+that of f_j (conservative: 1.0 to 1.4 times that for fixed data). Strata of people who report
+equally many attributes are estimated apart, since their budgets have other laws.
+
+Few records may agree by chance, so that their variance says nothing. The noise alone gives f_j at
+least that of independent bits: a coin for the true value, and for the others E q(1 − q) ≥ q̄/2,
+since no q exceeds ½ (with public budgets q(1 − q) is known). The shares in this bound are those
+with two more people for the value and two against it, as in Agresti and Coull 1998.
+
+Eq. 16 of the PLDP paper has q(ε_average) in place of q̄, which is biased upwards for every value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..contract.patterns import Patterns
+from ..errors import EstimateError, ParameterError
+from ..estimate.estimate import Estimate, Floats
+from .allocation import flip
+from .joint.groups import Group, groups_of, positions
+
+if TYPE_CHECKING:
+    from .records import Records
+
+Part = tuple[Floats, Floats, int]  # shares, their covariance, records
+
+METHODS = {
+    "self-calibrated": "q̄ from the bits themselves",
+    "published": "PLDP, Eq. 16: biased upwards",
+    "known-epsilons": "the mean of (y − q_u) / (½ − q_u), with public epsilons",
+}
+_CLEAR = 10.0  # standard errors that ½ − q̄ must be from zero for a stratum to stand alone
+UNRELATED = "how many attributes people report has nothing to do with their answers"
+
+
+def marginal(
+    records: Records,
+    aggregate: Patterns,
+    attributes: Sequence[str],
+    *,
+    method: str | None = None,
+) -> Estimate:
+    """The distribution of one attribute with intervals.
+
+    Parameters
+    ----------
+    attributes : sequence of str
+        One name; for several use `joint`.
+    method : {"self-calibrated", "known-epsilons", "published"}, optional
+        By default the first with hidden budgets, the second with public ones.
+    """
+    if method is None:
+        method = "known-epsilons" if records.public else "self-calibrated"
+    if method not in METHODS:
+        raise ParameterError(
+            f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
+        )
+    asked = positions(records, attributes)
+    if len(asked) != 1:
+        raise ParameterError(
+            f"{len(asked)} attributes were asked for; marginal is for one, joint for several"
+        )
+    if method == "known-epsilons" and not records.public:
+        raise ParameterError(
+            "divisions are hidden, so 'known-epsilons' has nothing to go by; use 'self-calibrated'"
+        )
+    groups = groups_of(records, aggregate, asked)
+    if method == "known-epsilons":
+        return _finished(records, aggregate.n, asked[0], method, [_known(groups)], "")
+    published = float(flip(records.epsilon_average)) if method == "published" else None
+    parts = [_part([group], published) for group in groups] if published is None else []
+    assuming = ""
+    if not parts or not all(part is not None for part in parts):
+        whole = _part(groups, published)
+        if whole is None:
+            people = sum(int(group.counts.sum()) for group in groups)
+            raise EstimateError(
+                f"the bits of {attributes[0]!r} are all but coins: its epsilons are too small for "
+                f"so few records ({people}); ask more people or for larger epsilons"
+            )
+        assuming = UNRELATED * (len(groups) > 1)
+        parts = [whole]
+    known = [part for part in parts if part is not None]
+    return _finished(records, aggregate.n, asked[0], method, known, assuming)
+
+
+def _finished(
+    records: Records, n: int, position: int, method: str, parts: Sequence[Part], assuming: str
+) -> Estimate:
+    """Strata put together in proportion to their people."""
+    people = np.array([part[2] for part in parts])
+    share = people / people.sum()
+    values = sum(w * part[0] for w, part in zip(share, parts, strict=True))
+    matrix = np.asarray(sum(w * w * part[1] for w, part in zip(share, parts, strict=True)))
+    attribute = records.schema.attributes[position]
+    return Estimate(
+        values=np.asarray(values),
+        spread=np.diag(matrix).copy(),
+        n=n,
+        reports=int(people.sum()),
+        labels=attribute.labels,
+        name=attribute.name,
+        guarantee=records.guarantee,
+        method=method,
+        biased=method == "published",
+        assuming=assuming,
+        _covariance=lambda: matrix,
+        _replicate=partial(_again, matrix),
+    )
+
+
+def _known(groups: Sequence[Group]) -> Part:
+    """Each person's bits by their own q, without weights: small budgets count in full."""
+    bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
+    counts = np.concatenate([group.counts for group in groups]).astype(float)
+    q = np.concatenate([group.flips[:, :1] for group in groups if group.flips is not None])
+    if (q >= 0.5).any():
+        raise EstimateError(
+            "some people gave this attribute no epsilon at all, so their bits are coins; use "
+            "'self-calibrated', or collect with a floor"
+        )
+    values, matrix, s = _moments((bits - q) / (0.5 - q), counts)
+    noise = counts @ (_noise(values, s, q * (1 - q)) / (0.5 - q) ** 2) / s
+    return values, _raised(matrix, np.diag(noise / s)), s
+
+
+def _part(groups: Sequence[Group], published: float | None) -> Part | None:
+    """(shares, covariance, records) of some groups; None where the bits say nothing."""
+    bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
+    counts = np.concatenate([group.counts for group in groups]).astype(float)
+    s, size = int(counts.sum()), bits.shape[1]
+    seen = counts @ bits / s
+    average = (float(seen.sum()) - 0.5) / (size - 1) if published is None else published
+    other = min(max(average, 0.0), 0.5) / 2
+    gap = 0.5 - average
+    if published is None:
+        spread = float(counts @ (bits.sum(axis=1) - seen.sum()) ** 2) / s
+        spread = max(spread, 0.25 + (size - 1) * other)
+        # A q̄ below zero is luck, and no sign of more to go by.
+        if min(gap, 0.5) <= _CLEAR * math.sqrt(spread / s) / (size - 1):
+            return None
+    values = (seen - average) / gap
+    own = (1 - values) / (size - 1) if published is None else np.zeros(size)
+    matrix = _moments(_influence(bits, own) / gap, counts)[1]
+    noise = np.diag(_noise(values, s, other))
+    least = _influence(_influence(noise, own).T, own) / gap**2 / s
+    return values, _raised(matrix, least), s
+
+
+def _influence(bits: Floats, own: Floats) -> Floats:
+    """What each row of bits does to the shares: directly, and through q̄."""
+    return np.asarray(bits - bits.sum(axis=1, keepdims=True) * own)
+
+
+def _noise(values: Floats, s: int, other: Floats | float) -> Floats:
+    """The variance of a bit: that of a coin if its value is true, else `other`."""
+    true = np.clip((values * s + 2) / (s + 4), 0, 1)
+    return np.asarray(true / 4 + (1 - true) * other)
+
+
+def _raised(matrix: Floats, least: Floats) -> Floats:
+    """With as much of the least covariance added as every variance needs to reach it."""
+    lack = float(np.max(1 - np.diag(matrix) / np.diag(least)))
+    return matrix + max(lack, 0.0) * least
+
+
+def _moments(each: Floats, counts: Floats) -> Part:
+    """The mean of what each person contributes, its covariance, and how many people there are."""
+    s = float(counts.sum())
+    mean = counts @ each / s
+    centred = each - mean
+    return mean, (centred * counts[:, None]).T @ centred / s / max(s - 1, 1), int(s)
+
+
+def _again(matrix: Floats, frequencies: Floats, rng: np.random.Generator) -> Floats:
+    drawn: Floats = rng.multivariate_normal(frequencies, matrix, method="eigh")
+    return drawn

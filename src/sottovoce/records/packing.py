@@ -1,0 +1,95 @@
+"""How a record is packed: which attributes it reports, their budgets if public, and the bits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import MOST_EPSILON
+from ..contract.reports import Column
+from ..errors import WireError
+from .allocation import STEPS, UNREPORTED, most_steps
+
+_BLOCK = 1 << 14
+
+
+def layout(sizes: NDArray[np.int64], public: bool) -> tuple[Column, ...]:
+    """The columns of a report."""
+    many = len(sizes)
+    sent = Column("reported", "u1", width=-(-many // 8))
+    steps = (Column("steps", "<u2", width=many),) * public
+    return (sent, *steps, Column("bits", "u1", width=int(-(-sizes.sum() // 8))))
+
+
+def rows_of(columns: Sequence[Column], given: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
+    """Reports as rows of bytes."""
+    parts = [
+        np.ascontiguousarray(given[c.name]).view(np.uint8).reshape(-1, c.nbytes) for c in columns
+    ]
+    return np.concatenate(parts, axis=1)
+
+
+def columns_of(columns: Sequence[Column], rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+    """The columns of reports packed as rows of bytes."""
+    if rows.shape[1] != sum(column.nbytes for column in columns):
+        raise WireError(f"reports of {rows.shape[1]} bytes are not those of this schema")
+    found: dict[str, NDArray[Any]] = {}
+    start = 0
+    for column in columns:
+        part = np.ascontiguousarray(rows[:, start : start + column.nbytes])
+        found[column.name] = part.view(column.dtype).reshape(len(rows), column.width)
+        start += column.nbytes
+    return found
+
+
+def check(
+    columns: Mapping[str, NDArray[Any]],
+    sizes: NDArray[np.int64],
+    average: float,
+    floor: float | None,
+) -> None:
+    """Raise WireError for reports that no participant can have sent.
+
+    Parameters
+    ----------
+    floor : float, optional
+        The least public budget; None where budgets are hidden.
+    """
+    for start in range(0, len(columns["bits"]), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        reported = unpacked(columns["reported"][part], len(sizes), "reported")
+        if not reported.any(axis=1).all():
+            raise WireError("a record reports no attribute")
+        bits = unpacked(columns["bits"][part], int(sizes.sum()), "bits")
+        if (bits & ~np.repeat(reported, sizes, axis=1)).any():
+            raise WireError("a record has bits of an attribute that it does not report")
+        if floor is not None:
+            _check_steps(columns["steps"][part], reported, average, floor)
+
+
+def _check_steps(
+    steps: NDArray[np.uint16], reported: NDArray[np.bool_], average: float, floor: float
+) -> None:
+    if ((steps == UNREPORTED) == reported).any():
+        raise WireError("a record's budgets and reported attributes do not agree")
+    given = steps[reported]
+    least, most = int(floor * STEPS) - 1, int(MOST_EPSILON * STEPS)
+    if given.size and not (least <= int(given.min()) and int(given.max()) <= most):
+        raise WireError(
+            f"a budget is {int(given.min()) / STEPS:g} or {int(given.max()) / STEPS:g}; allowed is "
+            f"{floor:g} to {MOST_EPSILON:g}"
+        )
+    spent = np.where(reported, steps, 0).sum(axis=1, dtype=np.int64)
+    if (spent > most_steps(reported.sum(axis=1), average)).any():
+        raise WireError("a record divides more than its total budget")
+
+
+def unpacked(packed: NDArray[np.uint8], size: int, what: str) -> NDArray[np.bool_]:
+    """Bits, least significant first; spare ones must be zero."""
+    bits = np.unpackbits(packed, axis=1, bitorder="little")
+    if bits[:, size:].any():
+        raise WireError(f"a record has unused {what} set")
+    return bits[:, :size].astype(bool)

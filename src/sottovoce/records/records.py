@@ -1,0 +1,310 @@
+"""Records of several attributes, each person dividing a budget over them: PMOUE.
+
+Report      which attributes are reported, and for each a bit per value: the true value's bit is
+            1 with probability ½, every other with q = 1 / (e^ε_a + 1); the division (ε_a) of the
+            total m ε_average over the m reported attributes is the person's own and stays hidden
+Marginal    q̄ = (Σ_j c_j / s − ½) / (l − 1),  f_j = (c_j / s − q̄) / (½ − q̄): nobody's budget is
+            needed, because all bits but one are noise
+Joint       `sottovoce.records.joint`
+Guarantee   the record has m ε_average, each answer its ε_a, if allocation and reported set do not
+            depend on the answers
+
+"PLDP: Personalized Local Differential Privacy for Multidimensional Data Aggregation", section 4.
+Its Eq. 16 has q(ε_average) for everyone and is biased; its Theorems 3 and 4 do not hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..checks import checked_epsilon
+from ..contract.design import Design
+from ..contract.digest import canonical_digest
+from ..contract.patterns import Patterns
+from ..contract.reports import Column, Reports
+from ..domain import tables
+from ..domain.ranges import Range
+from ..domain.values import Schema
+from ..errors import DigestError, ParameterError
+from ..estimate.estimate import Estimate
+from ..promise.guarantee import Guarantee
+from ..randomness import Draws, Source, refuse_seeded, source_of
+from . import packing as wire
+from .allocation import FLOOR, checked, in_steps, thresholds
+from .allocation_blocks import shares_of
+from .promises import promises
+
+if TYPE_CHECKING:
+    from .joint import JointEstimate
+
+_MOST_BITS = 1 << 16
+_BLOCK = 1 << 14
+
+
+@dataclass(frozen=True, init=False)
+class Records:
+    """Records with a personal budget for every attribute.
+
+    Parameters
+    ----------
+    schema : Schema or sequence of Attribute
+        The attributes; numbers need public bins (`Attribute.bins`).
+    epsilon_average : float
+        Budget per reported attribute; a person's total is this times their number.
+    public : bool
+        Whether everyone's division is sent along; hidden by default.
+    floor : float, optional
+        The least budget of an attribute: by default 0 with hidden divisions, and .5 with public
+        ones (or `epsilon_average`, where that is less).
+    study : bytes, optional
+        Digest of the study that the reports belong to.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> schema = sv.Schema([sv.Attribute("smokes", ["yes", "no"]), sv.Attribute("age", 4)])
+    >>> r = Records(schema, epsilon_average=2.0)
+    >>> table = {"smokes": ["yes", "no"] * 500, "age": [0, 1, 2, 3] * 250}
+    >>> agg = r.aggregate(r.randomise(table, allocation="random"))
+    >>> agg.n
+    1000
+    """
+
+    schema: Schema
+    epsilon_average: float
+    public: bool
+    floor: float
+    study: bytes | None = field(default=None, repr=False)
+
+    id = "pmoue"
+
+    def __init__(
+        self,
+        schema: Schema | Sequence[Any],
+        *,
+        epsilon_average: float,
+        public: bool = False,
+        floor: float | None = None,
+        study: bytes | None = None,
+    ) -> None:
+        attributes = schema if isinstance(schema, Schema) else Schema(schema)
+        if not isinstance(public, bool):
+            raise ParameterError(f"public is {public!r}; it must be True or False")
+        if study is not None and not (isinstance(study, bytes) and len(study) == 32):
+            raise ParameterError("study is the digest of a study, 32 bytes")
+        average = checked_epsilon(epsilon_average)
+        least = (min(FLOOR, average) if public else 0.0) if floor is None else floor
+        if isinstance(least, bool) or not isinstance(least, (int, float)):
+            raise ParameterError(f"floor is {floor!r}; it must be a number")
+        if not 0 <= least <= average:
+            raise ParameterError(
+                f"floor is {least!r}; it must be from 0 to epsilon_average = {average:g}"
+            )
+        given = (attributes, average, public, float(least), study)
+        for one, value in zip(fields(self), given, strict=True):
+            object.__setattr__(self, one.name, value)
+        for attribute in attributes:
+            if isinstance(attribute, Range):
+                raise ParameterError(
+                    f"{attribute.name!r} is a number between bounds; give it public bins: "
+                    "Attribute.bins(name, edges)"
+                )
+        if self.starts[-1] > _MOST_BITS:
+            raise ParameterError(
+                f"the attributes have {self.starts[-1]} values together; at most {_MOST_BITS:,}"
+            )
+
+    @property
+    def names(self) -> list[str]:
+        """The attributes' names in order."""
+        return [attribute.name for attribute in self.schema]
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many values each attribute has."""
+        return np.array([attribute.size for attribute in self.schema], np.int64)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each attribute's bits begin, and where all end."""
+        return np.concatenate([[0], np.cumsum(self.sizes)])
+
+    @property
+    def digest(self) -> bytes:
+        """32 bytes that every report carries: the study's, or its own."""
+        if self.study is not None:
+            return self.study
+        about = {
+            "schema": [attribute.canonical() for attribute in self.schema],
+            "epsilon_average": self.epsilon_average,
+            "public": self.public,
+            "floor": self.floor,
+        }
+        return canonical_digest("records", about)
+
+    def bind(self, study: bytes) -> Records:
+        """The same, its reports bound to a study."""
+        return replace(self, study=study)
+
+    def match(self, mechanism: str, digest: bytes) -> Records:
+        """Itself, if reports of this id and digest are its own."""
+        if (mechanism, digest) != (self.id, self.digest):
+            raise DigestError(
+                f"these are reports of {mechanism!r} with the digest {digest.hex()[:12]}…; "
+                f"{self.id!r} with {self.digest.hex()[:12]}… is expected: they were made under "
+                "other attributes, another budget or another study"
+            )
+        return self
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to someone who reports every attribute; fewer cost less."""
+        total, one, *_ = self.guarantee_for([self.epsilon_average] * len(self.schema)).promises
+        unit = "one answer with the average share (with another share, that is its epsilon)"
+        return Guarantee((total, replace(one, unit=unit)))
+
+    def guarantee_for(self, allocation: Sequence[float]) -> Guarantee:
+        """What is promised to a person with this division: to the record, and to each answer."""
+        row = checked([allocation], 1, self.names, self.epsilon_average, self.floor)[0]
+        dropped = any(attribute.missing == "public" for attribute in self.schema)
+        return promises(self.names, row, self.epsilon_average, public=self.public, dropped=dropped)
+
+    def designs(self, n: int) -> tuple[Design, ...]:
+        """Ways for n people to report such records, with their errors and different promises."""
+        from .designs import designs
+
+        usual = min(FLOOR, self.epsilon_average)
+        floors = (0.0, self.floor) if self.public else (self.floor, usual)
+        return designs(self.sizes.tolist(), n=n, average=self.epsilon_average, floors=floors)
+
+    @property
+    def layout(self) -> tuple[Column, ...]:
+        """The columns of a report."""
+        return wire.layout(self.sizes, self.public)
+
+    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        """Raise WireError for reports that no participant can have sent."""
+        wire.check(columns, self.sizes, self.epsilon_average, self.floor if self.public else None)
+
+    def randomise(
+        self,
+        table: Any,
+        *,
+        allocation: Any = "equal",
+        reported: Any = None,
+        source: Source | None = None,
+        first_row: int = 0,
+    ) -> Reports:
+        """Each participant's side.
+
+        Parameters
+        ----------
+        table : data frame or mapping of columns
+            A column per attribute, a row per person.
+        allocation : {"equal", "random"} or array-like
+            Each person's budget for each attribute, NaN where unreported; a table is read by the
+            attributes' names. "random" divides by Dirichlet(1).
+        reported : array-like of bool, optional
+            With "equal" and "random": who reports what; by default everything, but for attributes
+            whose missing answers are public.
+        first_row : int
+            Where the table is a part of a larger one: its first row in that one, for messages.
+        """
+        source = source_of(source)
+        columns = tables.columns_of(table, self.names)
+        people = len(columns[0])
+        shares = shares_of(
+            self.schema,
+            columns,
+            allocation,
+            reported,
+            average=self.epsilon_average,
+            floor=self.floor,
+            source=source,
+            first=first_row,
+        )
+        made = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
+        draws = source.draws()
+        # In blocks, so that no more than the reports themselves is held for everyone.
+        for start in range(0, people, _BLOCK):
+            part = slice(start, min(start + _BLOCK, people))
+            some = [tables.rows_of(column, part) for column in columns]
+            target = {k: c[part] for k, c in made.items()}
+            self._draw(draws, some, shares(part), target, first_row + start)
+        return Reports(self.id, self.digest, made, source.seeded)
+
+    def _draw(
+        self,
+        draws: Draws,
+        columns: list[Any],
+        shares: NDArray[np.float64],
+        made: dict[str, NDArray[Any]],
+        first: int,
+    ) -> None:
+        """The reports of a block of people, into `made`."""
+        sent = ~np.isnan(shares)
+        codes = tables.codes_of(self.schema, columns, sent, first)
+        steps, bits, table = in_steps(shares, self.epsilon_average), made["bits"], thresholds()
+
+        def step(words: Any, part: slice, extra: Any, used: int) -> Any:
+            some = (codes[part], steps[part], self.sizes, self.starts, table, bits[part])
+            return kernels.record_bits(words, *some, extra, used)
+
+        draws.rows(len(shares), int(self.starts[-1]), step)
+        made["reported"][:] = np.packbits(sent, axis=1, bitorder="little")
+        if self.public:
+            made["steps"][:] = steps
+
+    def aggregate(self, reports: Reports) -> Patterns:
+        """The collector's side: how often each report came."""
+        if not isinstance(reports, Reports):
+            raise ParameterError(f"Reports expected; {type(reports).__name__} was given")
+        self.match(reports.mechanism, reports.digest)
+        if reports.seeded:
+            refuse_seeded("these are")
+        rows = wire.rows_of(self.layout, reports.columns)
+        return Patterns.of(self.id, self.digest, rows, None, reports.seeded)
+
+    def columns_of(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
+        """The columns of packed reports."""
+        return wire.columns_of(self.layout, rows)
+
+    def check_rows(self, rows: NDArray[np.uint8]) -> None:
+        """The same check for the packed reports of an aggregate."""
+        self.check(self.columns_of(rows))
+
+    def marginal(
+        self, aggregate: Patterns, attributes: Sequence[str], *, method: str | None = None
+    ) -> Estimate:
+        """The distribution of one attribute; see `sottovoce.records.marginal`."""
+        from .marginal import marginal
+
+        return marginal(self, self._accepted(aggregate), attributes, method=method)
+
+    def joint(
+        self,
+        aggregate: Patterns,
+        attributes: Sequence[str],
+        *,
+        method: str = "em-ll2",
+        **options: Any,
+    ) -> JointEstimate:
+        """The joint distribution of some attributes; see `sottovoce.records.joint`."""
+        from .joint import joint
+
+        return joint(self, self._accepted(aggregate), attributes, method=method, **options)
+
+    def _accepted(self, aggregate: Patterns) -> Patterns:
+        if not isinstance(aggregate, Patterns):
+            raise ParameterError(f"Patterns expected; {type(aggregate).__name__} was given")
+        self.match(aggregate.mechanism, aggregate.digest)
+        if aggregate.seeded:
+            refuse_seeded("these are")
+        return aggregate
