@@ -1,16 +1,8 @@
-"""Counts that merge: integers only, so that the order of merging never matters.
-
-The stored form, version 1, little-endian::
-
-    "SVAG"  version  flags (bit 0 seeded)  number of tables (2 bytes)
-    n (8 bytes)  digest (32)  length of id  id
-    for each table: length of its name (1), dimensions (1), name, shape (8 each), int64 cells
-"""
+"""Counts that merge: integers only, so that the order of merging never matters."""
 
 from __future__ import annotations
 
 import os
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -21,12 +13,10 @@ from numpy.typing import NDArray
 
 from ..errors import MergeError, WireError
 from ..files import read_file, whole_file
+from .route import Route
+from .sparse import MOST_COUNT, Sparse
 
-MAGIC = b"SVAG"
-VERSION = 1
-_HEAD = struct.Struct("<4sBBHQ32s")
-_MOST = 1 << 62
-_MOST_DIMENSIONS = 4
+Table = NDArray[np.int64] | Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,40 +25,70 @@ class Aggregate:
 
     Attributes
     ----------
-    mechanism, digest : str, bytes
-        What the counts belong to; only aggregates that share them merge.
-    n : int
-        How many reports were counted.
-    tables : mapping of str to int64 ndarray
-        Named tables of counts.
+    collection, digest : str, bytes
+        What the counts belong to; only aggregates that agree in both merge.
+    tables : mapping of str to int64 ndarray or Sparse
+        Named tables of counts: dense, or sparse where only few of very many cells are filled.
+    people : int
+        How many people were asked.
+    reports : int
+        How many of them reported.
     seeded : bool
         Whether any report was drawn from a seed.
+    route : Route, optional
+        What a protocol did to the counts, and what it promises; None where they are plain counts
+        of reports, so that the collection's own guarantee holds.
     """
 
-    mechanism: str
+    collection: str
     digest: bytes
-    n: int
-    tables: Mapping[str, NDArray[np.int64]]
+    tables: Mapping[str, Table]
+    people: int
+    reports: int
     seeded: bool = False
+    route: Route | None = None
 
     def __post_init__(self) -> None:
         frozen = {name: _frozen(table) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", MappingProxyType(frozen))
-        if not 0 <= self.n < _MOST:
-            raise MergeError(f"an aggregate of {self.n} reports; allowed are 0 to 2^62")
+        if not 0 <= self.reports <= self.people < MOST_COUNT:
+            raise MergeError(
+                f"an aggregate of {self.reports} reports of {self.people} people; there are at "
+                "most as many reports as people, and fewer than 2^62"
+            )
+
+    def dense(self, name: str) -> NDArray[np.int64]:
+        """A dense table by its name."""
+        table = self.tables[name]
+        if isinstance(table, Sparse):
+            raise TypeError(f"the table {name!r} is sparse")
+        return table
+
+    def sparse(self, name: str) -> Sparse:
+        """A sparse table by its name."""
+        table = self.tables[name]
+        if not isinstance(table, Sparse):
+            raise TypeError(f"the table {name!r} is dense")
+        return table
 
     def __add__(self, other: Aggregate) -> Aggregate:
         if not isinstance(other, Aggregate):
             return NotImplemented
-        if (self.mechanism, self.digest) != (other.mechanism, other.digest):
+        if (self.collection, self.digest) != (other.collection, other.digest):
             raise MergeError(
-                f"counts of {self.mechanism!r} under {self.digest.hex()[:12]} and of "
-                f"{other.mechanism!r} under {other.digest.hex()[:12]} do not belong together; "
+                f"counts of {self.collection!r} under {self.digest.hex()[:12]} and of "
+                f"{other.collection!r} under {other.digest.hex()[:12]} do not belong together; "
                 "merge only what was collected under one study with one set of parameters"
             )
-        tables = {name: _added(table, other.tables[name]) for name, table in self.tables.items()}
-        seeded = self.seeded or other.seeded
-        return Aggregate(self.mechanism, self.digest, self.n + other.n, tables, seeded)
+        return Aggregate(
+            self.collection,
+            self.digest,
+            {name: _sum(table, other.tables[name]) for name, table in self.tables.items()},
+            self.people + other.people,
+            self.reports + other.reports,
+            self.seeded or other.seeded,
+            _merged(self.route, other.route),
+        )
 
     def __radd__(self, other: Any) -> Aggregate:
         """Lets the built-in sum() work, which starts from 0."""
@@ -77,64 +97,41 @@ class Aggregate:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Aggregate):
             return NotImplemented
-        mine = (self.mechanism, self.digest, self.n, self.seeded, set(self.tables))
-        theirs = (other.mechanism, other.digest, other.n, other.seeded, set(other.tables))
-        return mine == theirs and all(
-            np.array_equal(table, other.tables[name]) for name, table in self.tables.items()
+        return self._head == other._head and all(
+            _equal(table, other.tables[name]) for name, table in self.tables.items()
         )
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def _head(self) -> tuple[Any, ...]:
+        names = frozenset(self.tables)
+        about = (self.people, self.reports, self.seeded, self.route)
+        return (self.collection, self.digest, names, *about)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        # Read-only views of tables cannot be pickled; other processes get plain ones.
-        parts = (self.mechanism, self.digest, self.n, dict(self.tables), self.seeded)
-        return type(self), parts
+        # A read-only view of the tables cannot be pickled; other processes get plain ones.
+        about = (self.people, self.reports, self.seeded, self.route)
+        return type(self), (self.collection, self.digest, dict(self.tables), *about)
 
     def to_bytes(self) -> bytes:
-        """The stored form."""
-        name = self.mechanism.encode("ascii")
-        head = (MAGIC, VERSION, int(self.seeded), len(self.tables), self.n, self.digest)
-        parts = [_HEAD.pack(*head), bytes([len(name)]), name]
-        for key, table in self.tables.items():
-            label = key.encode("ascii")
-            parts.append(struct.pack("<BB", len(label), table.ndim) + label)
-            parts.append(struct.pack(f"<{table.ndim}Q", *table.shape))
-            parts.append(table.astype("<i8").tobytes())
-        return b"".join(parts)
+        """The stored form; see `sottovoce.contract.codec`."""
+        from .codec import encode_aggregate
+
+        return encode_aggregate(self)
 
     @classmethod
     def from_bytes(cls, data: bytes, *, expect: Any) -> Aggregate:
-        """Read the stored form, refusing what does not belong to `expect` (mechanism or study)."""
-        reader = _Reader(data)
-        magic, version, flags, n_tables, n, digest = _HEAD.unpack(reader.take(_HEAD.size))
-        if magic != MAGIC:
-            raise WireError(f"this is not an aggregate: it begins with {magic!r}, not {MAGIC!r}")
-        if version != VERSION or flags & ~1:
-            raise WireError(
-                f"the aggregate has version {version} and flags {flags:#04x}; this release reads "
-                f"version {VERSION}"
-            )
-        if n >= _MOST:
-            raise WireError(f"an aggregate of {n} reports; allowed are 0 to 2^62")
-        mechanism = reader.text(reader.take(1)[0])
-        expected = expect.match(mechanism, digest)
-        tables: dict[str, NDArray[np.int64]] = {}
-        for _ in range(n_tables):
-            label_length, dimensions = struct.unpack("<BB", reader.take(2))
-            if not 1 <= dimensions <= _MOST_DIMENSIONS:
-                raise WireError(f"a table of {dimensions} dimensions; allowed are 1 to 4")
-            label = reader.text(label_length)
-            if label in tables:
-                raise WireError(f"the table {label!r} is there twice")
-            shape = struct.unpack(f"<{dimensions}Q", reader.take(8 * dimensions))
-            if not all(0 < side < _MOST for side in shape):
-                raise WireError(f"a table of shape {shape}; each side is from 1 on")
-            cells = reader.take(8 * int(np.prod(np.array(shape, object))))
-            tables[label] = np.frombuffer(cells, "<i8").reshape(shape).astype(np.int64)
-        reader.done()
-        aggregate = cls(mechanism, digest, n, tables, bool(flags & 1))
-        expected.check_aggregate(aggregate)
-        return aggregate
+        """Read the stored form, refusing what does not belong to `expect`.
+
+        Parameters
+        ----------
+        expect : Collection or Study
+            What the counts must belong to.
+        """
+        from .codec import decode_aggregate
+
+        return decode_aggregate(data, expect=expect)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the stored form to a file, whole or not at all."""
@@ -151,36 +148,27 @@ class Aggregate:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
 
 
-class _Reader:
-    """Walks over bytes and refuses to leave them."""
-
-    def __init__(self, data: bytes) -> None:
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise WireError(f"an aggregate is bytes; {type(data).__name__} was given")
-        self._data = bytes(data)
-        self._at = 0
-
-    def take(self, size: int) -> bytes:
-        left = len(self._data) - self._at
-        if size > left:
-            raise WireError(f"the aggregate ends too early: {size:,} bytes needed, {left:,} left")
-        self._at += size
-        return self._data[self._at - size : self._at]
-
-    def text(self, size: int) -> str:
-        raw = self.take(size)
-        if not raw or not raw.isascii():
-            raise WireError("a name in the aggregate is empty or not ASCII")
-        return raw.decode("ascii")
-
-    def done(self) -> None:
-        left = len(self._data) - self._at
-        if left:
-            raise WireError(f"{left:,} bytes follow the aggregate; nothing may")
+def _merged(mine: Route | None, other: Route | None) -> Route | None:
+    if mine is None and other is None:
+        return None
+    if mine is None or other is None:
+        raise MergeError(
+            "plain counts of reports and counts by a protocol do not merge; estimate them apart "
+            "and use combine()"
+        )
+    return mine + other
 
 
-def _frozen(table: NDArray[Any]) -> NDArray[np.int64]:
+def _equal(mine: Table, other: Table) -> bool:
+    if isinstance(mine, Sparse) or isinstance(other, Sparse):
+        return mine is other or (type(mine) is type(other) and bool(mine == other))
+    return np.array_equal(mine, other)
+
+
+def _frozen(table: Table) -> Table:
     """The table where nobody can write to it: a copy, unless it is such a one already."""
+    if isinstance(table, Sparse):
+        return table
     known = isinstance(table, np.ndarray) and table.dtype == np.int64
     if known and table.flags.c_contiguous and not table.flags.writeable:
         return table
@@ -189,7 +177,11 @@ def _frozen(table: NDArray[Any]) -> NDArray[np.int64]:
     return copy
 
 
-def _added(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:
+def _sum(a: Table, b: Table) -> Table:
+    if isinstance(a, Sparse) or isinstance(b, Sparse):
+        if not (isinstance(a, Sparse) and isinstance(b, Sparse)):
+            raise MergeError("a dense and a sparse table do not merge")
+        return a + b
     with np.errstate(over="ignore"):
         total = a + b
     if ((a ^ total) & (b ^ total) < 0).any():  # both terms have the sign that the sum lost

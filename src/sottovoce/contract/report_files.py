@@ -65,12 +65,12 @@ class ReportWriter:
                 self._parquet.close()
 
     def append(self, reports: Reports) -> None:
-        """Add a batch; it must be of the same mechanism and digest as the others."""
+        """Add a batch; it must be of the same collection and digest as the others."""
         if self._held is not None:
-            same = (reports.mechanism, reports.digest, reports.seeded)
-            if same != (self._held.mechanism, self._held.digest, self._held.seeded):
+            same = (reports.collection, reports.digest, reports.seeded)
+            if same != (self._held.collection, self._held.digest, self._held.seeded):
                 raise MergeError(
-                    "one file holds reports of one mechanism under one study; start another file"
+                    "one file holds reports of one collection under one study; start another file"
                 )
             self._write(self._held, more=True)
         self._held = reports
@@ -144,7 +144,7 @@ def _to_table(reports: Reports) -> Any:
             arrays.append(pa.array(data))
     about = {
         "version": wire.VERSION,
-        "mechanism": reports.mechanism,
+        "collection": reports.collection,
         "digest": reports.digest.hex(),
         "seeded": reports.seeded,
     }
@@ -158,13 +158,13 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
 
     try:
         file = pq.ParquetFile(stream)
-        mechanism, digest, seeded = _about(file.schema_arrow.metadata)
-        expected = expect.match(mechanism, digest)
+        collection, digest, seeded = _about(file.schema_arrow.metadata)
+        expected = expect.match(collection, digest)
         schema = pa.schema([(column.name, _arrow_type(column)) for column in expected.layout])
         if not file.schema_arrow.equals(schema):
             raise WireError(
                 f"the columns are {file.schema_arrow.names} of {file.schema_arrow.types}; reports "
-                f"of {mechanism!r} have {schema.names} of {schema.types}"
+                f"of {collection!r} have {schema.names} of {schema.types}"
             )
         empty = file.metadata.num_rows == 0
         batches = [schema.empty_table()] if empty else file.iter_batches(batch_size=_ROWS)
@@ -173,7 +173,7 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
             left -= batch.num_rows
             columns = {c.name: _from_arrow(batch.column(c.name), c) for c in expected.layout}
             expected.check(columns)
-            yield Reports(mechanism, digest, columns, seeded)
+            yield Reports(collection, digest, columns, seeded)
         if left:
             raise WireError(f"{left:,} of the {file.metadata.num_rows:,} reports are not there")
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -183,7 +183,7 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
 def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:
     try:
         about = json.loads((metadata or {})[_KEY])
-        version, mechanism = about["version"], about["mechanism"]
+        version, collection = about["version"], about["collection"]
         digest, seeded = bytes.fromhex(about["digest"]), about["seeded"]
     except (KeyError, ValueError, TypeError) as error:
         raise WireError(
@@ -192,9 +192,9 @@ def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:
         ) from error
     if version != wire.VERSION:
         raise WireError(f"the reports are of version {version}; this release reads {wire.VERSION}")
-    if not isinstance(mechanism, str) or len(digest) != 32 or not isinstance(seeded, bool):
+    if not isinstance(collection, str) or len(digest) != 32 or not isinstance(seeded, bool):
         raise WireError("the file's description of its reports is malformed")
-    return mechanism, digest, seeded
+    return collection, digest, seeded
 
 
 def _from_arrow(array: Any, column: Column) -> NDArray[Any]:

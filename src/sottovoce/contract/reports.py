@@ -1,6 +1,6 @@
 """A columnar batch of reports.
 
-Bit order, stated once for every mechanism whose report is a set of values: value v is bit
+Bit order, stated once for every collection whose report is a set of values: value v is bit
 (v mod 8) of byte (v div 8), least significant bit first; unused bits of the last byte are zero.
 Integers are little-endian.
 """
@@ -8,7 +8,7 @@ Integers are little-endian.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..domain.values import code_dtype
 from ..errors import MergeError, WireError
 
 
@@ -38,7 +39,7 @@ class Column:
 
 
 class Layout(Protocol):
-    """What a decoder must know of a mechanism."""
+    """What a decoder must know of a collection."""
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -49,10 +50,10 @@ class Layout(Protocol):
 
 
 class Expected(Protocol):
-    """A mechanism or a study: it knows which reports belong to it."""
+    """A collection or a study: it knows which reports belong to it."""
 
-    def match(self, mechanism: str, digest: bytes) -> Layout:
-        """The mechanism that made reports of this id and digest, or DigestError."""
+    def match(self, collection: str, digest: bytes) -> Layout:
+        """The collection that made reports of this id and digest, or DigestError."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,17 +62,17 @@ class Reports:
 
     Attributes
     ----------
-    mechanism : str
-        Wire name of the mechanism that made them.
+    collection : str
+        Wire name of the collection that made them.
     digest : bytes
-        32 bytes that bind them to the study, or to the mechanism's own parameters.
+        32 bytes that bind them to the study, or to the collection's own parameters.
     columns : mapping of str to ndarray
-        The content; see the mechanism's `layout`.
+        The content; see the collection's `layout`.
     seeded : bool
         Drawn from a seed: no privacy, refused outside `sottovoce.testing`.
     """
 
-    mechanism: str
+    collection: str
     digest: bytes
     columns: Mapping[str, NDArray[Any]]
     seeded: bool = False
@@ -87,7 +88,7 @@ class Reports:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Read-only views of columns cannot be pickled; other processes get plain ones.
-        return type(self), (self.mechanism, self.digest, dict(self.columns), self.seeded)
+        return type(self), (self.collection, self.digest, dict(self.columns), self.seeded)
 
     def __len__(self) -> int:
         return int(next(iter(self.columns.values())).shape[0])
@@ -97,7 +98,7 @@ class Reports:
         if not isinstance(part, slice):
             raise TypeError(f"reports are cut by slices, such as reports[{part}:{part} + 1]")
         columns = {name: column[part] for name, column in self.columns.items()}
-        return Reports(self.mechanism, self.digest, columns, self.seeded)
+        return Reports(self.collection, self.digest, columns, self.seeded)
 
     @property
     def nbytes(self) -> int:
@@ -113,16 +114,16 @@ class Reports:
         if len(batches) == 1:
             return first
         for batch in batches[1:]:
-            if (batch.mechanism, batch.digest) != (first.mechanism, first.digest):
+            if (batch.collection, batch.digest) != (first.collection, first.digest):
                 raise MergeError(
-                    f"reports of {first.mechanism!r} and {batch.mechanism!r} under different "
+                    f"reports of {first.collection!r} and {batch.collection!r} under different "
                     "parameters or studies cannot be put together; keep them apart"
                 )
         columns = {
             name: np.concatenate([batch.columns[name] for batch in batches])
             for name in first.columns
         }
-        return cls(first.mechanism, first.digest, columns, any(b.seeded for b in batches))
+        return cls(first.collection, first.digest, columns, any(b.seeded for b in batches))
 
     def to_bytes(self) -> bytes:
         """The wire form; see `sottovoce.contract.wire`."""
@@ -136,7 +137,7 @@ class Reports:
 
         Parameters
         ----------
-        expect : Mechanism or Study
+        expect : Collection or Study
             What the reports must belong to.
         """
         from .wire import decode
@@ -144,7 +145,7 @@ class Reports:
         return cls.concatenate(list(decode(data, expect=expect)))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
-        """Write a Parquet file that carries version, mechanism and digest in its metadata."""
+        """Write a Parquet file that carries version, collection and digest in its metadata."""
         from .report_files import ReportWriter
 
         with ReportWriter(path, "parquet") as writer:
@@ -156,3 +157,19 @@ class Reports:
         from .report_files import read_batches
 
         return cls.concatenate(list(read_batches(path, expect=expect, form="parquet")))
+
+
+def split_reports(
+    reports: Reports, group: NDArray[Any], groups: int
+) -> Iterator[tuple[int, Reports]]:
+    """The reports of each group that has some, in the order of the groups."""
+    # Sorting small integers takes linear time, which is why they are made small.
+    order = np.argsort(group.astype(code_dtype(groups), copy=False), kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=groups)).tolist()
+    columns = {name: column[order] for name, column in reports.columns.items()}
+    start = 0
+    for k, end in enumerate(ends):
+        if end > start:
+            part = {name: column[start:end] for name, column in columns.items()}
+            yield k, Reports(reports.collection, reports.digest, part, reports.seeded)
+        start = end

@@ -6,13 +6,13 @@
     0       4      "SVRP"
     4       1      version, 1
     5       1      flags: bit 0 seeded, bit 1 another envelope follows; the others are zero
-    6       1      length k of the mechanism's id
+    6       1      length k of the collection's id
     7       1      zero
     8       8      number of reports n
-    16      32     digest of the study, or of the mechanism
-    48      k      the mechanism's id, ASCII
+    16      32     digest of the study, or of the collection
+    48      k      the collection's id, ASCII
                    zeros up to a multiple of 16
-                   each column of the mechanism's layout, n values, one column after the other
+                   each column of the collection's layout, n values, one column after the other
 
 A long sequence is several envelopes in a row, all but the last with bit 1 set, so that a file cut
 between two of them is noticed.
@@ -45,7 +45,7 @@ def encode(reports: Reports, *, more: bool = False) -> bytes:
 
 def header(reports: Reports, *, more: bool) -> bytes:
     """The envelope's head, padded."""
-    name = reports.mechanism.encode("ascii")
+    name = reports.collection.encode("ascii")
     flags = _SEEDED * reports.seeded | _MORE * more
     head = _HEAD.pack(MAGIC, VERSION, flags, len(name), 0, len(reports), reports.digest) + name
     return head + bytes(-len(head) % 16)
@@ -84,14 +84,14 @@ def decode_stream(stream: BinaryIO, *, expect: Expected) -> Iterator[Reports]:
         if flags & ~(_SEEDED | _MORE) or zero:
             raise WireError(f"the envelope has unknown flags ({flags:#04x}, {zero:#04x})")
         padded = id_length + -(_HEAD.size + id_length) % 16
-        name = _take(stream, padded, left, "the mechanism's id")
+        name = _take(stream, padded, left, "the collection's id")
         left -= padded
         if not id_length or any(name[id_length:]) or not name[:id_length].isascii():
-            raise WireError("the mechanism's id is empty, not ASCII, or padded with other than 0")
-        mechanism = name[:id_length].decode("ascii")
-        expected = expect.match(mechanism, digest)
+            raise WireError("the collection's id is empty, not ASCII, or padded with other than 0")
+        collection = name[:id_length].decode("ascii")
+        expected = expect.match(collection, digest)
         size = sum(column.nbytes for column in expected.layout) * n
-        body = _take(stream, size, left, f"{n:,} reports of {mechanism!r}")
+        body = _take(stream, size, left, f"{n:,} reports of {collection!r}")
         left -= size
         columns: dict[str, NDArray[Any]] = {}
         offset = 0
@@ -101,7 +101,7 @@ def decode_stream(stream: BinaryIO, *, expect: Expected) -> Iterator[Reports]:
             columns[column.name] = flat.reshape(column.shape(n))
             offset = end
         expected.check(columns)
-        yield Reports(mechanism, digest, columns, bool(flags & _SEEDED))
+        yield Reports(collection, digest, columns, bool(flags & _SEEDED))
         more = bool(flags & _MORE)
     if left:
         raise WireError(f"{left:,} bytes follow the last report; nothing may")

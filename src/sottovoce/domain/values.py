@@ -55,6 +55,8 @@ class Domain:
     edges: tuple[float, ...] | None
     missing: Missing
 
+    name = ""  # an Attribute has one
+
     def __init__(
         self,
         values: int | Sequence[Label] = (),

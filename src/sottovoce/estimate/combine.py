@@ -150,13 +150,7 @@ def combine_groups(
         about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
         values, noise = groups.sum(weights)
         spread = noise + squared_lean(groups, weights)
-        return Estimate(
-            values=values,
-            spread=spread,
-            raw=raw,
-            _replicate=partial(normally_again, spread) if about["shares"] else None,
-            **about,
-        )
+        return _repeatable(Estimate(values=values, spread=spread, raw=raw, **about))
     weights = WEIGHTS[method](groups)
     if np.allclose(weights, groups.sizes, rtol=1e-12):
         return replace(raw, method=method)
@@ -182,21 +176,38 @@ def _weighted(
     about: Mapping[str, Any],
 ) -> Estimate:
     values, spread = found
-
-    def whole(parts: Callable[[Floats], Floats]) -> Floats:
-        mix = groups.mix(weights)
-        if not about["shares"]:
-            return np.asarray(parts(weights) + mix * groups.scatter)
-        return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
-
-    return Estimate(
-        values=values,
-        spread=spread,
-        assuming=assuming,
-        _covariance=None if covariance is None else partial(whole, covariance),
-        _replicate=partial(normally_again, spread) if about["shares"] else None,
-        **{"method": "post-stratified", **about},
+    whole = None
+    if covariance is not None:
+        whole = partial(_weighted_covariance, groups, weights, values, covariance, about["shares"])
+    return _repeatable(
+        Estimate(
+            values=values,
+            spread=spread,
+            assuming=assuming,
+            _covariance=whole,
+            **{"method": "post-stratified", **about},
+        )
     )
+
+
+def _weighted_covariance(
+    groups: Groups,
+    weights: Floats,
+    values: Floats,
+    parts: Callable[[Floats], Floats],
+    fractions: bool,
+) -> Floats:
+    mix = groups.mix(weights)
+    if not fractions:
+        return np.asarray(parts(weights) + mix * groups.scatter)
+    return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
+
+
+def _repeatable(estimate: Estimate) -> Estimate:
+    """The estimate with what a projection's bootstrap needs, where it is a distribution."""
+    if not estimate.shares:
+        return estimate
+    return replace(estimate, _replicate=partial(normally_again, estimate))
 
 
 def _assumed(claims: Sequence[str]) -> str:
@@ -212,6 +223,12 @@ def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
             raise EstimateError("a group's estimate has no covariance")
         parts.append(found)
     return np.asarray(sum(w * w * part for w, part in zip(weights, parts, strict=True)))
+
+
+def with_guarantee(estimate: Estimate, guarantee: Guarantee) -> Estimate:
+    """An estimate, and the unbiased one behind it, under another guarantee."""
+    raw = estimate.raw and replace(estimate.raw, guarantee=guarantee)
+    return replace(estimate, guarantee=guarantee, raw=raw)
 
 
 def _together(given: Sequence[Estimate]) -> Guarantee:

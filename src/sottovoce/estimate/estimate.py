@@ -31,6 +31,7 @@ ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
 _MOST_HTML_ROWS = 50
+_MOST_CORRELATED = 512
 
 
 class Interval(NamedTuple):
@@ -135,6 +136,18 @@ class Estimate:
                 f"(the most is {_MOST_COVARIANCE:,}); use .variance or .std_error"
             )
         return self._covariance()
+
+    def _noise(self, generator: np.random.Generator) -> Floats:
+        normal = generator.standard_normal(self.values.size)
+        if self._covariance is None or self.values.size > _MOST_CORRELATED:
+            return np.asarray(self.std_error * normal)
+        return np.asarray(self._root @ normal)
+
+    @cached_property
+    def _root(self) -> Floats:
+        """A matrix whose product with its transpose is the covariance."""
+        values, vectors = np.linalg.eigh(np.asarray(self.covariance))
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
     @property
     def counts(self) -> Floats:
@@ -331,12 +344,14 @@ def normal_quantile(confidence: float) -> float:
 
 
 def normally_again(
-    spread: Floats | Callable[[], Floats], frequencies: Floats, generator: np.random.Generator
+    estimate: Estimate, frequencies: Floats, generator: np.random.Generator
 ) -> Floats:
-    """An estimate of such a population with normal noise of a known variance, for bootstraps."""
-    variance = spread() if callable(spread) else spread
-    again: Floats = frequencies + np.sqrt(variance) * generator.standard_normal(frequencies.size)
-    return again
+    """An estimate of such a population with normal noise like this one's, for bootstraps.
+
+    The noise has the estimate's covariance; beyond some hundred values, or where the covariance is
+    not known, its variances alone.
+    """
+    return frequencies + estimate._noise(generator)
 
 
 def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -> Floats:

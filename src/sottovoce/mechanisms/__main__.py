@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import REGISTRY
+from .lip import MOST_VALUES
 from .mechanism import Mechanism
 from .numeric import NumericMechanism
+from .registry import REGISTRY, needs_prior
 
 
 def warm() -> None:
@@ -19,7 +20,8 @@ def warm() -> None:
             mechanisms: list[Mechanism] = [kind((0, 1), epsilon=1.0)]
         else:
             sizes = (4, 1 << 10, 1 << 17)
-            mechanisms = [kind(d, epsilon=1.0) for d in sizes if d <= kind.most_values]
+            most = MOST_VALUES if needs_prior(kind) else max(sizes)
+            mechanisms = [kind(d, epsilon=1.0) for d in sizes if d <= most]
         for mechanism in mechanisms:
             mechanism.aggregate(mechanism.randomise(np.zeros(16, np.int64)))
 

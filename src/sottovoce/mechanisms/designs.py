@@ -13,7 +13,7 @@ from ..errors import ParameterError
 from .linear import LinearMechanism
 from .mechanism import Mechanism
 from .numeric import NumericMechanism
-from .registry import REGISTRY
+from .registry import compared_kinds
 
 MOST_PEOPLE = 10**12
 _LEAST_EPSILON = 1e-3
@@ -22,7 +22,7 @@ _LEAST_EPSILON = 1e-3
 def designs(requirement: Requirement) -> Iterator[Design]:
     """One design per mechanism that fits the question, with its unknown worked out."""
     if requirement.personal or requirement.attributes:
-        return  # `sottovoce.personal` has those
+        return  # rooms below have those
     for make in makers(requirement):
         design = _design(requirement, make)
         if design is not None:
@@ -31,9 +31,9 @@ def designs(requirement: Requirement) -> Iterator[Design]:
 
 def makers(requirement: Requirement) -> Iterator[Callable[[float], Mechanism]]:
     """For each kind that fits the question, a function from epsilon to the mechanism."""
-    for kind in REGISTRY.values():
+    for kind in compared_kinds():
         numeric = issubclass(kind, NumericMechanism)
-        if kind.compared and numeric != (requirement.bounds is None):
+        if numeric != (requirement.bounds is None):
             yield partial(_make, kind, requirement.bounds if numeric else requirement.d)
 
 

@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
+from ..contract.way import Way
 from ..domain.values import Codes, Label
 from ..errors import WireError
 from ..estimate.likelihood import Fit, fit_outcomes
@@ -73,7 +75,7 @@ class GRR(PureMechanism):
     def layout(self) -> tuple[Column, ...]:
         return (Column("value", self.domain.dtype.str),)
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def check(self, columns: Columns) -> None:
         values = columns["value"]
         if values.size and int(values.max()) >= self.domain.size:
             raise WireError(
@@ -81,15 +83,14 @@ class GRR(PureMechanism):
                 "counted from 0"
             )
 
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: keep the answer with probability p, else one of the others."""
-        source = self.source(source)
-        n, blocks = self.domain.blocks(values)
+    def draw(self, answers: Any, source: Source) -> Columns:
+        """Keep the answer with probability p, else one of the others."""
+        n, blocks = self.domain.blocks(answers)
         out = np.empty(n, self.domain.dtype)
         draws = source.draws()
         for where, codes in blocks:
             draw_grr(draws, codes, self.domain.size, self.keep, out[where])
-        return self.reports(source, value=out)
+        return {"value": out}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
         counts: NDArray[np.int64] = kernels.histogram(reports.columns["value"], self.domain.size)
@@ -105,7 +106,7 @@ class GRR(PureMechanism):
         return counts
 
     @property
-    def counting(self) -> Hashable:
+    def counting_key(self) -> Hashable:
         return self.id, self.domain.size
 
     @property
@@ -115,7 +116,7 @@ class GRR(PureMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return fit_outcomes(counts.astype(float), n, float(self.p), float(self.q))
 
-    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         return reports.columns["value"]
 
     def decode_steps(self, n: int) -> float:
@@ -125,13 +126,13 @@ class GRR(PureMechanism):
     def marks_per_report(self) -> int:
         return 1
 
-    def every_report(self) -> Reports:
+    def every_report(self, way: Way | None = None) -> Reports:
         self.refuse_large(self.domain.size)
         return Reports(
             self.id, self.digest, {"value": np.arange(self.domain.size, dtype=self.domain.dtype)}
         )
 
-    def channel(self) -> Channel:
+    def channel(self, way: Way | None = None) -> Channel:
         d = self.domain.size
         self.refuse_large(d)
         rows = tuple(tuple(self.p if y == x else self.q for y in range(d)) for x in range(d))

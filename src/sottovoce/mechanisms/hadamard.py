@@ -27,7 +27,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
+from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
+from ..contract.way import Way
 from ..domain.values import Label, code_dtype
 from ..errors import ParameterError, WireError
 from ..estimate.estimate import Floats
@@ -99,15 +101,14 @@ class HadamardResponse(LinearMechanism):
     def layout(self) -> tuple[Column, ...]:
         return (Column("y", code_dtype(self.cells).str),)
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def check(self, columns: Columns) -> None:
         y = columns["y"]
         if y.size and int(y.max()) >= self.cells:
             raise WireError(f"a report is {int(y.max())}; outputs end before {self.cells}")
 
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: an output in the answer's set, or one outside it."""
-        source = self.source(source)
-        n, blocks = self.domain.blocks(values)
+    def draw(self, answers: Any, source: Source) -> Columns:
+        """An output in the answer's set, or one outside it."""
+        n, blocks = self.domain.blocks(answers)
         out = np.empty(n, code_dtype(self.cells))
         upper, lower = self.inside.words
         block_bits, size_bits = self.blocks.bit_length() - 1, self.block_size.bit_length() - 1
@@ -122,7 +123,7 @@ class HadamardResponse(LinearMechanism):
                 )
 
             draws.each(codes.size, np.uint64, step)
-        return self.reports(source, y=out)
+        return {"y": out}
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         counts: NDArray[np.int64] = kernels.histogram(reports.columns["y"], self.cells)
@@ -226,7 +227,7 @@ class HadamardResponse(LinearMechanism):
         values = d // self.blocks + (np.arange(self.blocks) < d % self.blocks)
         return float((values * (self._square(values / d) - 1 / d)).sum() / n)
 
-    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         block, r = np.divmod(reports.columns["y"].astype(np.int64), self.block_size)
         inside = [
             (block == self._block[code]) & (np.bitwise_count(r & self._column[code]) % 2 == 0)
@@ -241,12 +242,12 @@ class HadamardResponse(LinearMechanism):
     def marks_per_report(self) -> int:
         return 1
 
-    def every_report(self) -> Reports:
+    def every_report(self, way: Way | None = None) -> Reports:
         self.refuse_large(self.cells)
         outputs = np.arange(self.cells, dtype=code_dtype(self.cells))
         return Reports(self.id, self.digest, {"y": outputs})
 
-    def channel(self) -> Channel:
+    def channel(self, way: Way | None = None) -> Channel:
         self.refuse_large(self.cells)
         s = self.block_size // 2
         inside = self.inside.fraction / s

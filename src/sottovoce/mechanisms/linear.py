@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -16,14 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..contract.aggregate import Aggregate
-from ..contract.parts import parts_of
-from ..contract.reports import Reports
-from ..domain.values import Domain, Label
+from ..contract.reports import Reports, split_reports
+from ..contract.route import Route
+from ..domain.values import Domain
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning, WireError
-from ..estimate.estimate import Estimate, Floats, bootstrap
+from ..estimate.estimate import Estimate, Floats, bootstrap, normally_again
 from ..estimate.likelihood import Fit
-from ..promise.guarantee import Guarantee
-from .mechanism import SEEDED, Mechanism
+from .mechanism import Counted, Mechanism
 
 MOST_OUTPUTS = 4096
 TINY = 4
@@ -61,13 +60,14 @@ class LinearMechanism(Mechanism):
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         """The counts of the reports of each group, one row per group."""
         counts = np.zeros((groups, self.cells), np.int64)
-        for k, part in parts_of(reports, group, groups):
+        for k, part in split_reports(reports, group, groups):
             counts[k] = self.tally(part)
         return counts
 
-    def counted_by(
-        self, reports: Reports, group: NDArray[Any], groups: int
-    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
+    def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
+        return {self.table: self.tally(reports)}
+
+    def count_by(self, reports: Reports, group: NDArray[Any], groups: int) -> Counted:
         if groups == 1:
             return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
         counts = self.tally_by(reports, group, groups)
@@ -93,10 +93,6 @@ class LinearMechanism(Mechanism):
         return None
 
     @abstractmethod
-    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
-        """Per report, all that it says about whether the answer was x or y; for audits."""
-
-    @abstractmethod
     def decode_steps(self, n: int) -> float:
         """Elementary steps from n reports to the estimate, to compare mechanisms by."""
 
@@ -112,41 +108,38 @@ class LinearMechanism(Mechanism):
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact covariance matrix of the estimated values when the data are fixed."""
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: count."""
-        self.accept(reports, Reports)
-        tables = {self.table: self.tally(reports)}
-        return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
-
     def check_aggregate(self, aggregate: Aggregate) -> None:
-        counts = aggregate.tables.get(self.table)
-        if set(aggregate.tables) != {self.table} or counts is None:
+        counts, n, route = aggregate.tables.get(self.table), aggregate.reports, aggregate.route
+        if set(aggregate.tables) != {self.table} or not isinstance(counts, np.ndarray):
             raise WireError(f"tables {sorted(aggregate.tables)}; {self.id!r} has {self.table!r}")
         if counts.shape != (self.cells,):
             raise WireError(f"counts of shape {counts.shape}; {self.cells} are expected")
-        if not (counts.min() >= 0 and counts.max() <= aggregate.n):
-            raise WireError(f"a count lies outside 0 to n = {aggregate.n}")
+        if n != aggregate.people:
+            raise WireError(f"{n} reports of {aggregate.people} people, but everyone reports")
+        least, most = int(counts.min()), int(counts.max())
+        if not (least >= 0 and most <= n if route is None else route.allows(least, most, n)):
+            raise WireError(f"a count lies outside what {n} reports allow")
         marks = self.marks_per_report
-        if marks is not None and counts.sum() != marks * aggregate.n:
-            raise WireError(
-                f"the counts sum to {counts.sum()}; {aggregate.n} reports give {marks} each"
-            )
+        if route is None and marks is not None and sum(counts.tolist()) != marks * n:
+            raise WireError(f"the counts sum to {counts.sum()}; {n} reports give {marks} each")
 
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: fractions with their error."""
         self.accept(aggregate, Aggregate)
-        name = self.chosen(method)
-        n, counts = aggregate.n, aggregate.tables[self.table]
+        name = self.chosen_method(method)
+        n, counts = aggregate.reports, aggregate.dense(self.table)
         if n == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
+        if aggregate.route is not None:
+            return self._estimate_routed(aggregate, aggregate.route, name)
         values = self.debias(counts, n)
         raw = Estimate(
             values=values,
             spread=self.variance(values, n),
             n=n,
             labels=self.domain.labels,
-            name=getattr(self.domain, "name", ""),
-            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            name=self.domain.name,
+            guarantee=self.guarantee_behind(aggregate),
             _covariance=partial(self.covariance, values, n),
             _replicate=partial(self.replicate, n),
         )
@@ -165,6 +158,57 @@ class LinearMechanism(Mechanism):
             raw=raw,
             _covariance=None,
         )
+
+    def _estimate_routed(self, aggregate: Aggregate, route: Route, method: str) -> Estimate:
+        """Unbiased fractions from counts to which a protocol added noise, or which it thinned.
+
+        With c the counts, A the linear map of `debias`, σ² the variance of the noise in a cell and
+        r the probability with which a holder was kept, the covariance is that of the mechanism
+        plus A diag((1 − r) max(c, 0) + σ²) Aᵀ / r².
+        """
+        if method != "unbiased":
+            raise EstimateError(
+                f"counts by {route.protocol!r} have noise of their own, which {method!r} does not "
+                "know; ask for 'unbiased', and project the estimate if need be"
+            )
+        if route.kept < 1 and self.marks_per_report != 1:
+            raise EstimateError(
+                f"a report of {self.id!r} raises several counts, so holders cannot have been kept "
+                "one by one; only counts with one mark for each report can be thinned"
+            )
+        n, counts = aggregate.reports, aggregate.dense(self.table)
+        scale = 1 / route.kept
+        shift = self.debias(np.zeros(self.cells, np.int64), n)
+        values = shift + scale * (self.debias(counts, n) - shift)
+        noise = 0.0 if route.noise is None else route.noise.variance
+        added = scale**2 * ((1 - route.kept) * np.maximum(counts, 0) + noise)
+        estimate = Estimate(
+            values=values,
+            spread=self.variance(values, n) + self.propagate(added, n, full=False),
+            n=n,
+            labels=self.domain.labels,
+            name=self.domain.name,
+            guarantee=self.guarantee_behind(aggregate),
+            _covariance=partial(self._routed_covariance, values, added, n),
+        )
+        warn_if_useless(estimate, 1.0)
+        return replace(estimate, _replicate=partial(normally_again, estimate))
+
+    def _routed_covariance(self, values: Floats, added: Floats, n: int) -> Floats:
+        return self.covariance(values, n) + self.propagate(added, n, full=True)
+
+    def propagate(self, variances: Floats, n: int, *, full: bool) -> Floats:
+        """A diag(v) Aᵀ of independent errors in the counts, or its diagonal."""
+        if self.cells > MOST_OUTPUTS:
+            raise EstimateError(
+                f"errors of {self.cells:,} counts cannot be carried over one by one; at most "
+                f"{MOST_OUTPUTS:,} are"
+            )
+        zero = self.debias(np.zeros(self.cells, np.int64), n)
+        units = np.eye(self.cells, dtype=np.int64)
+        linear = np.stack([self.debias(unit, n) - zero for unit in units], axis=1)
+        weighted = linear * variances
+        return np.asarray(weighted @ linear.T if full else (weighted * linear).sum(axis=1))
 
     def replicate(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
         """An unbiased estimate from n made-up reports of such a population, for bootstraps.

@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -33,13 +33,14 @@ from ..estimate.estimate import Estimate, Floats, bootstrap
 from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 from ..promise.guarantee import LIP as LIP_NOTION
 from .linear import TINY
-from .mechanism import SEEDED, Method
+from .mechanism import Method
 from .prior import PUBLIC, UNARY, UNCLEAR, Prior
 from .prior_channels import IntegerChannel, designed, exact_lip
 from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
 from .tabled_channel import ChannelMechanism
 
+MOST_VALUES = 1 << 14
 VARIANTS = (
     "optimal",
     "symmetric",
@@ -86,17 +87,6 @@ class LIP(ChannelMechanism):
     prior_high: tuple[float, ...] | None = None
     variant: str = "optimal"
 
-    extras: ClassVar[tuple[str, ...]] = (
-        "prior",
-        "prior_low",
-        "prior_high",
-        "variant",
-        "fingerprint",
-    )
-    compared: ClassVar[bool] = False
-    most_values: ClassVar[int] = 1 << 14
-    shown: ClassVar[str | None] = "mle"
-
     def __init__(
         self,
         domain: Domain | int | Sequence[Label] | None = None,
@@ -131,9 +121,9 @@ class LIP(ChannelMechanism):
 
     def validate(self) -> None:
         super().validate()
-        if self.domain.size > self.most_values:
+        if self.domain.size > MOST_VALUES:
             raise ParameterError(
-                f"{self.domain.size:,} values; a prior is used for at most {self.most_values:,}"
+                f"{self.domain.size:,} values; a prior is used for at most {MOST_VALUES:,}"
             )
         if self.variant not in ("optimal", "context-free-ldp") and self.prior is None:
             raise ParameterError(
@@ -214,7 +204,7 @@ class LIP(ChannelMechanism):
     def methods(self) -> Mapping[str, Method]:
         found = {
             "unbiased": Method("inverse of the channel", biased=False),
-            "mle": Method("maximum likelihood", biased=True),
+            "mle": Method("maximum likelihood", biased=True, shown=True),
             "mmse": Method("Jiang et al., section IV: posterior means at the prior", biased=True),
             "shrunk": Method("drawn to the prior as its stated error says", biased=True),
         }
@@ -226,7 +216,7 @@ class LIP(ChannelMechanism):
             found = {"mmse": found["mmse"], **found}
         return found
 
-    def chosen(self, method: str | None) -> str:
+    def chosen_method(self, method: str | None) -> str:
         if method == "unbiased" and not self.invertible:
             self._combination  # noqa: B018, says why there is none
         if method in ("mmse", "shrunk") and self.prior is None:
@@ -234,7 +224,7 @@ class LIP(ChannelMechanism):
                 f"{method!r} leans on the prior itself, and it is not known here; this offers "
                 f"{', '.join(map(repr, self.methods))}"
             )
-        return super().chosen(method)
+        return super().chosen_method(method)
 
     # --- what the analyst does -------------------------------------------------------------------
 
@@ -252,7 +242,7 @@ class LIP(ChannelMechanism):
             For "shrunk": how far the true shares may be from the prior, as a standard deviation.
         """
         self.accept(aggregate, Aggregate)
-        name = self.chosen(method)
+        name = self.chosen_method(method)
         if (prior_sd is not None) != (name == "shrunk"):
             raise ParameterError(
                 "prior_sd goes with method='shrunk', and that needs it: how far the true shares "
@@ -260,7 +250,7 @@ class LIP(ChannelMechanism):
             )
         if name in ("unbiased", "mle") and self.invertible:
             return super().estimate(aggregate, method=name)
-        n, counts = aggregate.n, aggregate.tables[self.table]
+        n, counts = aggregate.reports, aggregate.dense(self.table)
         if n == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
         values: Floats
@@ -278,8 +268,8 @@ class LIP(ChannelMechanism):
             spread,
             n=n,
             labels=self.domain.labels,
-            name=getattr(self.domain, "name", ""),
-            guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
+            name=self.domain.name,
+            guarantee=self.guarantee_behind(aggregate),
             method=name,
             biased=True,
             **about,

@@ -1,43 +1,65 @@
-"""The contract that every mechanism keeps."""
+"""The contract that every mechanism keeps: a collection that estimates one question.
+
+A mechanism is one frozen object that owns its parameters: sampling, decoding, estimating,
+variance and guarantee all derive from it. The laws, checked over the whole registry by
+``tests/laws``, are: the exact epsilon of `channel()` is at most the guarantee; the unbiased
+estimate has the truth as its expectation and `covariance` as its covariance; aggregates form a
+commutative monoid; decoding inverts encoding.
+"""
 
 from __future__ import annotations
 
 import json
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..checks import checked_epsilon
 from ..contract.aggregate import Aggregate
-from ..contract.digest import canonical_digest
-from ..contract.parts import parts_of
-from ..contract.reports import Column, Reports
+from ..contract.collection import Collection, check_study
+from ..contract.reports import Reports, split_reports
+from ..contract.way import Way
 from ..domain.values import Domain, Label
-from ..errors import DigestError, ParameterError
+from ..errors import ParameterError
 from ..estimate.estimate import Estimate
 from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
-from ..randomness import Source, refuse_seeded, source_of
 from .channel import Channel
 
 SEEDED = "the reports were drawn from a seed, which undoes them"
-TOO_SMALL = "epsilon is {epsilon!r}, so small that reports would say nothing; use at least 1e-9"
+TOO_SMALL = (
+    "epsilon is {epsilon!r}, so small that reports would carry no information; use at least 1e-9"
+)
+
+#: People, or counts of people, by group, and tables with a row per group.
+Counted = tuple[NDArray[np.int64], Mapping[str, NDArray[np.int64]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """One way to estimate: where it comes from and whether it is biased."""
+    """One way to estimate.
+
+    Attributes
+    ----------
+    source : str
+        Where it comes from.
+    biased : bool
+        Whether its expectation differs from the truth.
+    shown : bool
+        Whether the command line and pages show it where none is asked for; elsewhere they show
+        the first one, which is the default.
+    """
 
     source: str
     biased: bool
+    shown: bool = False
 
 
 @dataclass(frozen=True, init=False)
-class Mechanism(ABC):
+class Mechanism(Collection):
     """A local randomiser: the participant's side and everything derived from it.
 
     Parameters
@@ -55,21 +77,6 @@ class Mechanism(ABC):
     epsilon: float
     study: bytes | None = field(default=None, repr=False)
 
-    #: Wire name, set by `register`; frozen with version 1.
-    id: ClassVar[str] = ""
-
-    #: Whether the values and epsilon are all there is to know, so that `choose` can compare it.
-    compared: ClassVar[bool] = True
-
-    #: The method that command line and pages show where none is asked for; None for the default.
-    shown: ClassVar[str | None] = None
-
-    #: How many values a question may have.
-    most_values: ClassVar[int] = 1 << 31
-
-    #: Names of parameters beside epsilon that a study may set.
-    extras: ClassVar[tuple[str, ...]] = ()
-
     def __init__(
         self,
         domain: Domain | int | Sequence[Label],
@@ -84,8 +91,7 @@ class Mechanism(ABC):
 
     def validate(self) -> None:
         """Refuse parameters that do not go together; subclasses add to it."""
-        if self.study is not None and len(self.study) != 32:
-            raise ParameterError(f"a study digest has 32 bytes; {len(self.study)} were given")
+        check_study(self.study)
 
     # --- what it is -----------------------------------------------------------------------------
 
@@ -94,84 +100,75 @@ class Mechanism(ABC):
         """What, beside the domain, decides the channel."""
         return {"epsilon": self.epsilon}
 
-    @cached_property
-    def digest(self) -> bytes:
-        """32 bytes that every report carries: the study's, or the mechanism's own."""
-        if self.study is not None:
-            return self.study
-        about = {
-            "mechanism": self.id,
-            "domain": self.domain.canonical(),
-            "parameters": self.parameters,
-        }
-        return canonical_digest("mechanism", about)
+    def canonical(self) -> dict[str, Any]:
+        domain = self.domain.canonical()
+        return {"mechanism": self.id, "domain": domain, "parameters": self.parameters}
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to everyone who sends a report."""
         public = self.domain.missing == "public"
-        return Guarantee(
-            (Promise(LDP, self.epsilon, assuming=(OWN_DEVICE, *(WHO_ANSWERED,) * public)),)
-        )
-
-    @property
-    @abstractmethod
-    def layout(self) -> tuple[Column, ...]:
-        """The columns of a report."""
+        assuming = (OWN_DEVICE, *(WHO_ANSWERED,) * public)
+        return Guarantee((Promise(LDP, self.epsilon, assuming=assuming),))
 
     @property
     @abstractmethod
     def methods(self) -> Mapping[str, Method]:
         """Estimators it offers, the default one first."""
 
-    @abstractmethod
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Raise WireError for reports that no participant can have sent."""
+    def chosen_method(self, method: str | None) -> str:
+        """The method by name, the default one for None."""
+        name = next(iter(self.methods)) if method is None else method
+        if name not in self.methods:
+            raise ParameterError(
+                f"{self.id!r} has no method {name!r}; it has {', '.join(map(repr, self.methods))}"
+            )
+        return name
 
-    @abstractmethod
-    def check_aggregate(self, aggregate: Aggregate) -> None:
-        """Raise WireError for counts that no reports can have given."""
+    @property
+    def shown_method(self) -> str:
+        """The method that the command line and pages show where none is asked for."""
+        shown = (name for name, method in self.methods.items() if method.shown)
+        return next(shown, next(iter(self.methods)))
 
     # --- what the roles do ----------------------------------------------------------------------
-
-    @abstractmethod
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: answers in, reports out."""
-
-    @abstractmethod
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: reports in, counts out."""
 
     @abstractmethod
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: counts in, estimate out."""
 
-    # --- what wrappers need ---------------------------------------------------------------------
+    def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
+        """One estimate for each level that somebody chose; empty where there is no menu."""
+        return {}
+
+    def guarantee_behind(self, aggregate: Aggregate) -> Guarantee:
+        """What was promised to the people behind these counts."""
+        if aggregate.seeded:
+            return Guarantee.none(SEEDED)
+        return self.guarantee if aggregate.route is None else aggregate.route.guarantee
+
+    # --- what the participation wrapper needs ---------------------------------------------------
 
     @property
-    def counting(self) -> Hashable:
-        """All that decides how reports look and are counted: who shares it, counts alike."""
+    def counting_key(self) -> Hashable:
+        """Decides how reports look and are counted: equal keys are counted in one pass."""
         return self.id, self.domain.size, json.dumps(self.parameters, sort_keys=True)
 
-    def counted_by(
-        self, reports: Reports, group: NDArray[Any], groups: int
-    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.int64]]]:
-        """People and tables of an aggregate for each group of the reports, one row per group.
+    def count_by(self, reports: Reports, group: NDArray[Any], groups: int) -> Counted:
+        """Reports and tables for each group of the reports, one row per group.
 
-        Where there is one group, nobody looks at `group`.
+        Where there is one group, `group` is not read.
         """
         if groups == 1:
-            whole = self.aggregate(reports)
-            return np.array([whole.n]), {name: t[None] for name, t in whole.tables.items()}
-        empty = self.aggregate(reports[:0]).tables
-        people = np.zeros(groups, np.int64)
-        tables = {name: np.zeros((groups, *t.shape), np.int64) for name, t in empty.items()}
-        for k, part in parts_of(reports, group, groups):
-            found = self.aggregate(part)
-            people[k] = found.n
-            for name, table in found.tables.items():
+            tables = {name: np.asarray(t)[None] for name, t in self.count(reports).items()}
+            return np.array([len(reports)]), tables
+        empty = self.count(reports[:0])
+        tables = {
+            name: np.zeros((groups, *np.asarray(t).shape), np.int64) for name, t in empty.items()
+        }
+        for k, part in split_reports(reports, group, groups):
+            for name, table in self.count(part).items():
                 tables[name][k] = table
-        return people, tables
+        return np.bincount(group, minlength=groups), tables
 
     # --- what the laws need ---------------------------------------------------------------------
 
@@ -180,59 +177,17 @@ class Mechanism(ABC):
         """A version with at most 4 inputs and 4,096 outputs and the same epsilon."""
 
     @abstractmethod
-    def every_report(self) -> Reports:
-        """All possible reports, in the order of the channel's columns."""
+    def every_report(self, way: Way | None = None) -> Reports:
+        """All possible reports of one way, in the order of the channel's columns."""
 
     @abstractmethod
-    def channel(self) -> Channel:
-        """The exact law, where it is small enough to write down."""
+    def channel(self, way: Way | None = None) -> Channel:
+        """The exact law of one way, where it is small enough to write down.
 
-    @property
-    def report_bytes(self) -> int:
-        """Size of one report, without the envelope that many share."""
-        return sum(column.nbytes for column in self.layout)
+        Without a way, that of the first of `ways()`.
+        """
 
     # --- shared ---------------------------------------------------------------------------------
 
     def bind(self, study: bytes) -> Self:
-        """The same mechanism, its reports bound to a study."""
         return replace(self, study=study)
-
-    def match(self, mechanism: str, digest: bytes) -> Self:
-        """Itself, if reports of this id and digest are its own."""
-        if mechanism != self.id:
-            raise DigestError(
-                f"these belong to the mechanism {mechanism!r}, but {self.id!r} is expected; "
-                "use the study they were collected under"
-            )
-        if digest != self.digest:
-            raise DigestError(
-                f"these carry the digest {digest.hex()[:12]}…, but {self.digest.hex()[:12]}… is "
-                "expected: they were made under other values, another epsilon or another study"
-            )
-        return self
-
-    def reports(self, source: Source, **columns: NDArray[Any]) -> Reports:
-        """Wrap columns as this mechanism's reports."""
-        return Reports(self.id, self.digest, columns, source.seeded)
-
-    def source(self, source: Source | None) -> Source:
-        """The given source, or the system's."""
-        return source_of(source)
-
-    def accept(self, given: Reports | Aggregate, kind: type) -> None:
-        """Refuse what is not this mechanism's own, or was drawn from a seed."""
-        if not isinstance(given, kind):
-            raise ParameterError(f"{kind.__name__} expected; {type(given).__name__} was given")
-        self.match(given.mechanism, given.digest)
-        if given.seeded:
-            refuse_seeded("these are")
-
-    def chosen(self, method: str | None) -> str:
-        """The method by name, the default one for None."""
-        name = next(iter(self.methods)) if method is None else method
-        if name not in self.methods:
-            raise ParameterError(
-                f"{self.id!r} has no method {name!r}; it has {', '.join(map(repr, self.methods))}"
-            )
-        return name

@@ -15,18 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..contract.aggregate import Aggregate
+from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
+from ..contract.way import Way
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.estimate import Estimate, bootstrap
 from ..estimate.likelihood import SLACK, Fit, em
-from ..promise.guarantee import Guarantee
 from ..randomness import Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
 from .linear import warn_if_useless
-from .mechanism import SEEDED, TOO_SMALL, Mechanism, Method
+from .mechanism import TOO_SMALL, Mechanism, Method
 
 BINS = 16
 
@@ -83,7 +84,7 @@ class NumericMechanism(Mechanism):
         cell = Column("cell", code_dtype(max(g.cells for g in self.grids.values())).str)
         return (Column("grid", "u1"), cell) if len(self.grids) > 1 else (cell,)
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def check(self, columns: Columns) -> None:
         cell, which = columns["cell"], columns.get("grid")
         sizes = [grid.cells for grid in self.grids.values()]
         if which is not None and which.size and int(which.max()) >= len(sizes):
@@ -93,10 +94,9 @@ class NumericMechanism(Mechanism):
             if mine.size and int(mine.max()) >= size:
                 raise WireError(f"a report names cell {int(mine.max())} of a grid of {size}")
 
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: round to the grid, then answer from the window or outside it."""
-        source = self.source(source)
-        n, blocks = self.domain.position_blocks(values)
+    def draw(self, answers: Any, source: Source) -> Columns:
+        """Round to the grid, then answer from the window or outside it."""
+        n, blocks = self.domain.position_blocks(answers)
         grids = list(self.grids.values())
         cell = np.empty(n, self.layout[-1].dtype)
         which = np.zeros(n, np.uint8)
@@ -112,12 +112,10 @@ class NumericMechanism(Mechanism):
             for k, grid in enumerate(grids):
                 mine = np.flatnonzero(which[where] == k)
                 cell[where][mine] = grid.draw(source, draws, positions[mine])
-        columns = {"cell": cell} if len(grids) == 1 else {"grid": which, "cell": cell}
-        return self.reports(source, **columns)
+        return {"cell": cell} if len(grids) == 1 else {"grid": which, "cell": cell}
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: how often each cell was reported."""
-        self.accept(reports, Reports)
+    def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
+        """How often each cell was reported."""
         cell = np.ascontiguousarray(reports.columns["cell"])
         tables: dict[str, NDArray[np.int64]] = {}
         for k, (name, grid) in enumerate(self.grids.items()):
@@ -125,30 +123,32 @@ class NumericMechanism(Mechanism):
             tables[name] = kernels.histogram(mine, grid.cells)
         if sum(int(table.sum()) for table in tables.values()) != len(reports):
             self.check(reports.columns)  # the kernel counts nothing when a cell is out of range
-        return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
+        return tables
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
-        shapes = {name: table.shape for name, table in aggregate.tables.items()}
+        tables = {n: t for n, t in aggregate.tables.items() if isinstance(t, np.ndarray)}
+        shapes = {name: table.shape for name, table in tables.items()}
         wanted = {name: (grid.cells,) for name, grid in self.grids.items()}
-        if shapes != wanted:
+        if shapes != wanted or len(tables) != len(aggregate.tables):
             raise WireError(f"the tables are {shapes}; {self.id!r} has {wanted}")
-        total = sum(int(table.sum()) for table in aggregate.tables.values())
-        least = min(int(table.min()) for table in aggregate.tables.values())
-        if least < 0 or total != aggregate.n:
-            raise WireError(f"the cells hold {total} reports, not n = {aggregate.n}")
+        if aggregate.route is not None:
+            raise WireError(f"counts of {self.id!r} do not come by way of a protocol")
+        total = sum(sum(table.tolist()) for table in tables.values())
+        least = min(int(table.min()) for table in tables.values())
+        if least < 0 or not total == aggregate.reports == aggregate.people:
+            raise WireError(f"the cells hold {total} reports, not {aggregate.reports}")
 
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: the mean, the variance, or the distribution over equal bins."""
         self.accept(aggregate, Aggregate)
-        name = self.chosen(method)
-        if aggregate.n == 0:
+        name = self.chosen_method(method)
+        if aggregate.reports == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
         made = {"unbiased": self._mean, "variance": self._variance, "distribution": self._bins}
         estimate = made[name](aggregate)
         if name == "unbiased":
             warn_if_useless(estimate, self.domain.high - self.domain.low)
-        guarantee = Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee
-        return replace(estimate, guarantee=guarantee)
+        return replace(estimate, guarantee=self.guarantee_behind(aggregate))
 
     def _one(self, label: str, value: float, variance: float, n: int, method: str) -> Estimate:
         return Estimate(
@@ -165,12 +165,12 @@ class NumericMechanism(Mechanism):
         )
 
     def _means(self, aggregate: Aggregate, per_cell: Mapping[str, Floats]) -> float:
-        total = sum(float(aggregate.tables[name] @ per_cell[name]) for name in self.grids)
-        return total / aggregate.n
+        total = sum(float(aggregate.dense(name) @ per_cell[name]) for name in self.grids)
+        return total / aggregate.reports
 
     def _mean(self, aggregate: Aggregate) -> Estimate:
         """Mean, with the exact variance for fixed data at the estimated second moment."""
-        n = aggregate.n
+        n = aggregate.reports
         scores = {name: grid.scores for name, grid in self.grids.items()}
         mean = self._means(aggregate, scores)
         square = self._means(aggregate, {name: s**2 for name, s in scores.items()})
@@ -186,7 +186,7 @@ class NumericMechanism(Mechanism):
 
     def _second_moment(self, aggregate: Aggregate) -> float:
         finest = list(self.grids)[-1]
-        table = aggregate.tables[finest]
+        table = aggregate.dense(finest)
         return float(table @ self._finest.squares) / max(int(table.sum()), 1)
 
     def variance_at(self, position: ArrayLike) -> Floats:
@@ -199,7 +199,7 @@ class NumericMechanism(Mechanism):
 
     def _variance(self, aggregate: Aggregate) -> Estimate:
         """Population variance; its error by the delta method on the scores of the finest grid."""
-        table = aggregate.tables[list(self.grids)[-1]]
+        table = aggregate.dense(list(self.grids)[-1])
         n = int(table.sum())
         if n < 2:
             raise EstimateError(f"a variance needs two reports on the fine grid; there are {n}")
@@ -210,20 +210,22 @@ class NumericMechanism(Mechanism):
         pull = squares - 2 * mean * scores
         spread = (float(table @ pull**2) / n - (float(table @ pull) / n) ** 2) / (n - 1)
         span = self.domain.high - self.domain.low
-        return self._one("variance", span**2 * value, span**4 * spread, aggregate.n, "variance")
+        return self._one(
+            "variance", span**2 * value, span**4 * spread, aggregate.reports, "variance"
+        )
 
     def _bins(self, aggregate: Aggregate) -> Estimate:
         """Distribution over equal bins by maximum likelihood."""
-        counts = np.concatenate([aggregate.tables[name] for name in self.grids])
+        counts = np.concatenate([aggregate.dense(name) for name in self.grids])
         fit = self._fit_bins(counts, np.ones(BINS))
-        again = partial(self._fit_bins_again, aggregate.n)
+        again = partial(self._fit_bins_again, aggregate.reports)
         edges = np.linspace(self.domain.low, self.domain.high, BINS + 1)
         labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
         labels[-1] = labels[-1][:-1] + "]"
         return Estimate(
             values=fit.values,
             spread=partial(bootstrap, fit.values, again, 50),
-            n=aggregate.n,
+            n=aggregate.reports,
             labels=tuple(labels),
             name=self.domain.name,
             guarantee=self.guarantee,
@@ -249,7 +251,14 @@ class NumericMechanism(Mechanism):
         share = float(self.finest_share.fraction)
         return np.concatenate([(1 - share) * laws[0], share * laws[1]], axis=1)
 
-    def every_report(self) -> Reports:
+    def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
+        """Cells, up to 32 together: among rare ones, chance would choose the event."""
+        cell = reports.columns["cell"].astype(np.int64)
+        which = reports.columns.get("grid", np.zeros(len(reports), np.uint8))
+        few = cell < 2  # the two cells of a single bit stay apart
+        return np.stack([which, np.where(few, cell, cell // 32 + 2)], axis=1)
+
+    def every_report(self, way: Way | None = None) -> Reports:
         which = np.concatenate(
             [np.full(grid.cells, k, np.uint8) for k, grid in enumerate(self.grids.values())]
         )
@@ -259,7 +268,7 @@ class NumericMechanism(Mechanism):
             columns = {"grid": which, **columns}
         return Reports(self.id, self.digest, columns)
 
-    def channel(self) -> Channel:
+    def channel(self, way: Way | None = None) -> Channel:
         """The law at the points of the finest grid; coarser grids round them without bias."""
         steps = self._finest.steps
         share = Fraction(1) if self.finest_share is None else self.finest_share.fraction

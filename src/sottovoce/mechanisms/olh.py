@@ -23,13 +23,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
+from ..contract.way import Way
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
 from ..parallel import over_ranges
@@ -69,7 +71,6 @@ class OLH(PureMechanism):
     """
 
     word_bits: int = 32
-    extras: ClassVar[tuple[str, ...]] = ("word_bits",)
 
     def __init__(
         self,
@@ -140,7 +141,7 @@ class OLH(PureMechanism):
     def _mask(self) -> np.uint32:
         return np.uint32((1 << self.word_bits) - 1)
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def check(self, columns: Columns) -> None:
         a, b, y = columns["a"], columns["b"], columns["y"]
         if y.size == 0:
             return
@@ -149,10 +150,9 @@ class OLH(PureMechanism):
         if int(y.max()) >= self.buckets:
             raise WireError(f"a report names bucket {int(y.max())}; there are {self.buckets}")
 
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: draw a hash, hash the answer, randomise the bucket."""
-        source = self.source(source)
-        n, blocks = self.domain.blocks(values)
+    def draw(self, answers: Any, source: Source) -> Columns:
+        """Draw a hash, hash the answer, randomise the bucket."""
+        n, blocks = self.domain.blocks(answers)
         a, b = np.empty(n, np.uint32), np.empty(n, np.uint32)
         y = np.empty(n, code_dtype(self.buckets))
         public = self.codes
@@ -167,7 +167,7 @@ class OLH(PureMechanism):
             hashed = np.empty_like(y[where])
             kernels.hash_codes(a[where], b[where], public[codes], self._mask, shift, hashed)
             draw_grr(draws, hashed, self.buckets, keep, y[where])
-        return self.reports(source, a=a, b=b, y=y)
+        return {"a": a, "b": b, "y": y}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
         self.check(reports.columns)
@@ -186,7 +186,7 @@ class OLH(PureMechanism):
         over_ranges(some, codes.size, work=a.size * codes.size)
         return counts
 
-    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         a, b = reports.columns["a"], reports.columns["b"]
         shift = np.uint32(self.word_bits - self.bucket_bits)
         hashed = [
@@ -208,12 +208,12 @@ class OLH(PureMechanism):
             (a, b, y) for a in range(1, size, 2) for b in range(size) for y in range(self.buckets)
         ]
 
-    def every_report(self) -> Reports:
+    def every_report(self, way: Way | None = None) -> Reports:
         a, b, y = np.array(self._every_hash(), np.uint32).T
         columns = {"a": a.copy(), "b": b.copy(), "y": y.astype(code_dtype(self.buckets))}
         return Reports(self.id, self.digest, columns)
 
-    def channel(self) -> Channel:
+    def channel(self, way: Way | None = None) -> Channel:
         outputs = self._every_hash()
         codes = self.codes.tolist()
         shift, mask = self.word_bits - self.bucket_bits, (1 << self.word_bits) - 1

@@ -113,6 +113,11 @@ class PureMechanism(LinearMechanism):
         np.fill_diagonal(matrix, self.variance(f, n))
         return matrix
 
+    def propagate(self, variances: Floats, n: int, *, full: bool) -> Floats:
+        # Each count moves its own value only.
+        moved = np.asarray(variances) / (n * self.rounded[1]) ** 2
+        return np.diag(moved) if full else moved
+
     def total_variance(self, n: int = 1) -> float:
         """Sum of the variances over all values; it does not depend on the data."""
         p, q, d = self.p, self.q, self.domain.size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from typing import TypeVar
 
 from ..errors import ParameterError
@@ -11,6 +12,9 @@ from .mechanism import Mechanism
 M = TypeVar("M", bound=type[Mechanism])
 
 REGISTRY: dict[str, type[Mechanism]] = {}
+
+
+_COMMON = {"domain", "epsilon", "study"}
 
 
 def register(name: str) -> Callable[[M], M]:
@@ -24,6 +28,21 @@ def register(name: str) -> Callable[[M], M]:
         return mechanism
 
     return enter
+
+
+def extra_parameters(kind: type[Mechanism]) -> tuple[str, ...]:
+    """What, beside domain and epsilon, a mechanism takes; a study may set it."""
+    return tuple(name for name in signature(kind).parameters if name not in _COMMON)
+
+
+def compared_kinds() -> tuple[type[Mechanism], ...]:
+    """Mechanisms that need only values or a range, and an epsilon: what plans compare."""
+    return tuple(kind for kind in REGISTRY.values() if not needs_prior(kind))
+
+
+def needs_prior(kind: type[Mechanism]) -> bool:
+    """Whether it makes use of a public prior."""
+    return "prior" in extra_parameters(kind)
 
 
 def by_id(name: str) -> type[Mechanism]:

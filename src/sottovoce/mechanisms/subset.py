@@ -13,7 +13,6 @@ variance of all mechanisms here, for every d and ε; for ω = 1 it is GRR.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import combinations
@@ -21,10 +20,11 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import kernels
+from ..contract.collection import Columns
 from ..contract.reports import Reports
+from ..contract.way import Way
 from ..errors import WireError
 from ..randomness import BITS, Probability, Source, exp
 from .channel import Channel
@@ -77,7 +77,7 @@ class SubsetSelection(BitVectorMechanism):
             return s, Fraction(0)  # there are no two others
         return s, (p * (w - 1) * (w - 2) + (1 - p) * w * (w - 1)) / ((d - 1) * (d - 2))
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def check(self, columns: Columns) -> None:
         super().check(columns)
         bits = columns["bits"]
         for start in range(0, len(bits), 1 << 16):
@@ -86,11 +86,10 @@ class SubsetSelection(BitVectorMechanism):
                 strange = int(sizes[sizes != self.omega][0])
                 raise WireError(f"a report names {strange} values; each names {self.omega}")
 
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: a random set of about the right size, made exact."""
-        source = self.source(source)
+    def draw(self, answers: Any, source: Source) -> Columns:
+        """A random set of about the right size, made exact."""
         draws = source.draws()
-        rows, blocks = self.row_blocks(values)
+        rows, blocks = self.row_blocks(answers)
         about = _about(self.omega, self.domain.size)
         for codes, lanes, some in blocks:
             draws.bernoulli(about, lanes)
@@ -102,7 +101,7 @@ class SubsetSelection(BitVectorMechanism):
                 kernels.resize_subsets, some, sizes, codes, holds, self.domain.size, self.omega
             )
             draws.until_done(codes.size, resize)
-        return self.reports(source, bits=rows)
+        return {"bits": rows}
 
     @property
     def marks_per_report(self) -> int:
@@ -112,14 +111,14 @@ class SubsetSelection(BitVectorMechanism):
         self.refuse_large(comb(self.domain.size, self.omega))
         return list(combinations(range(self.domain.size), self.omega))
 
-    def every_report(self) -> Reports:
+    def every_report(self, way: Way | None = None) -> Reports:
         sets = self._every_set()
         rows = np.zeros((len(sets), self.domain.size), np.uint8)
         for row, chosen in zip(rows, sets, strict=True):
             row[list(chosen)] = 1
         return self.packed(rows)
 
-    def channel(self) -> Channel:
+    def channel(self, way: Way | None = None) -> Channel:
         d, w = self.domain.size, self.omega
         sets = self._every_set()
         inside, outside = self.p / comb(d - 1, w - 1), (1 - self.p) / comb(d - 1, w)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..accounting.information import leakage
+from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
+from ..contract.way import Way
 from ..domain.values import Codes, Label, code_dtype
 from ..errors import EstimateError, WireError
 from ..estimate.estimate import Floats
@@ -106,7 +107,7 @@ class ChannelMechanism(LinearMechanism):
     def marks_per_report(self) -> int:
         return 1
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def check(self, columns: Columns) -> None:
         values = columns["value"]
         if values.size and int(values.max()) >= self.cells:
             raise WireError(
@@ -117,15 +118,14 @@ class ChannelMechanism(LinearMechanism):
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return drawing_tables(self.integers)
 
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: one draw from the answer's row."""
-        source = self.source(source)
-        n, blocks = self.domain.blocks(values)
+    def draw(self, answers: Any, source: Source) -> Columns:
+        """One draw from the answer's row."""
+        n, blocks = self.domain.blocks(answers)
         out = np.empty(n, self.layout[0].dtype)
         draws = source.draws()
         for where, codes in blocks:
             self._draw(draws, codes, out[where])
-        return self.reports(source, value=out)
+        return {"value": out}
 
     def _draw(self, draws: Draws, codes: Codes, out: Codes) -> None:
         tables = self._tables
@@ -228,18 +228,18 @@ class ChannelMechanism(LinearMechanism):
         other, own = (1 - self.centre) * rest, self.centre * (rest + keep)
         return float(other @ np.log(rest / seen) + own @ np.log((rest + keep) / seen))
 
-    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         return reports.columns["value"]
 
     def decode_steps(self, n: int) -> float:
         return n + self.domain.size
 
-    def every_report(self) -> Reports:
+    def every_report(self, way: Way | None = None) -> Reports:
         self.refuse_large(self.cells)
         values = np.arange(self.cells, dtype=self.layout[0].dtype)
         return Reports(self.id, self.digest, {"value": values})
 
-    def channel(self) -> Channel:
+    def channel(self, way: Way | None = None) -> Channel:
         self.refuse_large(self.cells)
         law = self.integers
         rows = tuple(law.law(x) for x in range(self.domain.size))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
+from ..contract.way import Way
 from ..domain.values import Codes, Label
 from ..errors import WireError
 from ..randomness import Probability, Source
@@ -41,7 +43,7 @@ class BitVectorMechanism(PureMechanism):
         """The bits of a report's last byte that stand for values."""
         return (1 << ((self.domain.size - 1) % 8 + 1)) - 1
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
+    def check(self, columns: Columns) -> None:
         if (columns["bits"][:, -1] & ~np.uint8(self.last_mask)).any():
             raise WireError(
                 f"a report sets bits beyond its {self.domain.size} values; these must be zero"
@@ -78,11 +80,11 @@ class BitVectorMechanism(PureMechanism):
         return counts[:, : self.domain.size]
 
     @property
-    def counting(self) -> Hashable:
+    def counting_key(self) -> Hashable:
         # People are told from the marks, and subsets of one epsilon have more than of another.
         return self.id, self.domain.size, self.marks_per_report
 
-    def told_apart(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         bits, codes = reports.columns["bits"], self.domain.encode([x, y])
         return np.stack([(bits[:, code >> 3] >> (code & 7)) & 1 for code in codes.tolist()], axis=1)
 
@@ -120,23 +122,22 @@ class UnaryMechanism(BitVectorMechanism):
     def pair(self) -> tuple[Fraction, Fraction]:
         return self.p * self.q, self.q * self.q
 
-    def randomise(self, values: Any, *, source: Source | None = None) -> Reports:
-        """Each participant's side: draw every bit, then the true one anew."""
-        source = self.source(source)
+    def draw(self, answers: Any, source: Source) -> Columns:
+        """Draw every bit, then the true one anew."""
         draws = source.draws()
-        rows, blocks = self.row_blocks(values)
+        rows, blocks = self.row_blocks(answers)
         for codes, lanes, some in blocks:
             draws.bernoulli(self.other_bit, lanes)
             truth = draws.coins(self.true_bit, codes.size)
             kernels.place_truth(some, codes, truth, np.uint8(self.last_mask))
-        return self.reports(source, bits=rows)
+        return {"bits": rows}
 
-    def every_report(self) -> Reports:
+    def every_report(self, way: Way | None = None) -> Reports:
         d = self.domain.size
         self.refuse_large(1 << min(d, 64))
         return self.packed((np.arange(1 << d)[:, None] >> np.arange(d)) & 1)
 
-    def channel(self) -> Channel:
+    def channel(self, way: Way | None = None) -> Channel:
         d = self.domain.size
         self.refuse_large(1 << min(d, 64))
         outputs = [[(y >> v) & 1 for v in range(d)] for y in range(1 << d)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from .estimating import Participation
 from .levels import Levels
 from .rates import best_rates
 from .sampled import Sampled
 
-__all__ = ["Levels", "Sampled", "best_rates"]
+__all__ = ["Levels", "Participation", "Sampled", "best_rates"]

@@ -1,65 +1,139 @@
-"""What a person chooses, or is given, under a mechanism: a level, a rate, both or neither."""
+"""Who takes part in which way: from everyone's level and rate to positions of ways."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domain.columns import Coded, as_column, first_few
+from ..domain.values import code_dtype
+from ..errors import AnswerError, ParameterError
 from ..mechanisms.mechanism import Mechanism
-from ..promise.guarantee import LDP, Guarantee
-from .levels import Levels
-from .menus import LEVEL_IS_PUBLIC
-from .sampled import Sampled
+from .rates import rate_codes, refuse_following
+
+EVERYONE = (1.0,)
 
 
-def menu_of(mechanism: Mechanism) -> Mapping[str, Mechanism]:
-    """The mechanism of each level, sampled as the whole is; empty where there are no levels."""
-    if isinstance(mechanism, Levels):
-        return mechanism.menu
-    if isinstance(mechanism, Sampled):
-        inner = menu_of(mechanism.inner)
-        return {name: Sampled(level, rate=mechanism.rates) for name, level in inner.items()}
-    return {}
+@dataclass(frozen=True)
+class Level:
+    """One entry of the privacy menu, or the only one where there is no menu.
 
-
-def rates_of(mechanism: Mechanism) -> tuple[float, ...]:
-    """Every rate that someone may have, in order; empty where everyone reports."""
-    if isinstance(mechanism, Sampled):
-        return mechanism.rates
-    menu = mechanism.menu if isinstance(mechanism, Levels) else {}
-    return tuple(dict.fromkeys(rate for level in menu.values() for rate in rates_of(level)))
-
-
-def must_choose_rate(mechanism: Mechanism) -> bool:
-    """Whether people of one level may have different rates, so that each must be told."""
-    if isinstance(mechanism, Levels):
-        return any(must_choose_rate(level) for level in mechanism.menu.values())
-    return len(rates_of(mechanism)) > 1
-
-
-def unwrapped(mechanism: Mechanism) -> Mechanism:
-    """A mechanism without levels and rates: that of the first level."""
-    if isinstance(mechanism, Sampled):
-        return unwrapped(mechanism.inner)
-    if isinstance(mechanism, Levels):
-        return unwrapped(next(iter(mechanism.menu.values())))
-    return mechanism
-
-
-def guarantee_of(mechanism: Mechanism, level: str | None = None) -> Guarantee:
-    """What holds for people of one level, or without its name whatever level they chose.
-
-    The words about people do not name the level, so that promises of several questions add up.
+    Attributes
+    ----------
+    name : str, optional
+        None where there is no menu.
+    mechanism : Mechanism
+        Makes the reports; it has no levels or rates of its own.
+    rates : tuple of float
+        The public grid of rates; (1.0,) where everyone reports.
     """
-    menu = menu_of(mechanism)
-    if not menu:
-        return mechanism.guarantee
-    if level is not None:
-        promised = menu[level].guarantee
-        promises = (replace(p, assuming=(*p.assuming, LEVEL_IS_PUBLIC)) for p in promised.promises)
-        return Guarantee(tuple(promises), promised.reason)
-    # A promise under a prior is one level's own; without it, the largest epsilon covers all.
-    free = [p for one in menu.values() for p in one.guarantee.promises if p.notion == LDP]
-    assuming = dict.fromkeys(words for promise in free for words in promise.assuming)
-    largest = max(free, key=lambda promise: promise.epsilon)
-    return Guarantee((replace(largest, assuming=(*assuming, LEVEL_IS_PUBLIC)),))
+
+    name: str | None
+    mechanism: Mechanism
+    rates: tuple[float, ...] = EVERYONE
+
+    @property
+    def epsilon(self) -> float:
+        """The largest epsilon that its reports keep whatever the prior is."""
+        return free_epsilon(self.mechanism)
+
+
+def free_epsilon(mechanism: Mechanism) -> float:
+    """The largest epsilon that any report keeps whatever the prior is."""
+    from ..promise.guarantee import LDP
+
+    return max(p.epsilon for p in mechanism.guarantee.promises if p.notion == LDP)
+
+
+def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> NDArray[Any]:
+    """The position of the way of everyone who answered."""
+    chosen = _level_codes([one.name for one in levels], coded, level)
+    sampled = any(one.rates != EVERYONE for one in levels)
+    if rate is not None and not sampled:
+        raise ParameterError(
+            f"rate is {rate!r:.80}, but everyone reports here; leave it out, or sample people "
+            "with Sampled(…, rate=…)"
+        )
+    starts = np.cumsum([0, *(len(one.rates) for one in levels)])
+    ways = np.zeros(len(coded), code_dtype(int(starts[-1])))
+    if len({one.rates for one in levels}) == 1:  # one grid for all, so that it is read once
+        grid = levels[0]
+        epsilon = max(one.epsilon for one in levels)
+        codes = _answered(rate_codes(rate, grid.rates, _people(coded), epsilon), "rate", coded)
+        if len(grid.rates) > 1:
+            refuse_following(coded, codes, grid.rates, epsilon)
+        if len(levels) == 1:
+            return codes.astype(ways.dtype, copy=False)
+        ways[:] = chosen
+        ways *= ways.dtype.type(len(grid.rates))
+        ways += codes.astype(ways.dtype, copy=False)
+        return ways
+    for k, one in enumerate(levels):
+        rows = np.flatnonzero(chosen == k)
+        given = None if one.rates == EVERYONE else _of_people(rate, coded, rows)
+        codes = rate_codes(given, one.rates, rows.size, one.epsilon)
+        if len(one.rates) > 1:
+            refuse_following(coded.take(rows), codes, one.rates, one.epsilon)
+        ways[rows] = starts[k] + codes.astype(np.int64)
+    return ways
+
+
+def _level_codes(names: Sequence[str | None], coded: Coded, level: Any) -> NDArray[Any]:
+    """The position of the level of everyone who answered."""
+    dtype = code_dtype(len(names))
+    if names == [None]:
+        if level is not None:
+            raise ParameterError(f"level is {level!r:.80}, but there are no levels to choose from")
+        return np.zeros(len(coded), dtype)
+    if level is None and len(names) == 1:
+        level = names[0]
+    if level is None:
+        raise ParameterError(f"no levels were given; say level=…, one of {list(names)} per person")
+    if isinstance(level, str):
+        if level not in names:
+            raise ParameterError(
+                f"there is no level {level!r}; the menu has {first_few(names, 12)}"
+            )
+        return np.full(len(coded), names.index(level), dtype)
+    try:
+        codes, unknown = as_column(level).positions(names)
+    except AnswerError as error:
+        raise ParameterError(
+            f"level is {level!r:.80}; give one of {first_few(names, 12)}, or a column of "
+            "them with one entry for everyone"
+        ) from error
+    if unknown:
+        raise ParameterError(
+            f"there is no level {unknown[0]!r}; the menu has {first_few(names, 12)}"
+        )
+    if (codes < 0).any():
+        raise ParameterError(
+            f"{int((codes < 0).sum())} people chose no level; everyone needs one of "
+            f"{first_few(names, 12)}"
+        )
+    return _answered(codes.astype(dtype), "level", coded)
+
+
+def _people(coded: Coded) -> int:
+    """How many people were asked, whether or not they answered."""
+    return len(coded) if coded.present is None else int(coded.present.size)
+
+
+def _answered(codes: NDArray[Any], what: str, coded: Coded) -> NDArray[Any]:
+    """The choices of those who answered, checked to be one per person."""
+    if codes.shape != (_people(coded),):
+        raise ParameterError(
+            f"{what} has {codes.size} entries for {_people(coded)} people; give one column, "
+            "with one entry for everyone"
+        )
+    return codes if coded.present is None else codes[coded.present]
+
+
+def _of_people(rate: Any, coded: Coded, rows: NDArray[np.intp]) -> Any:
+    """The rates of some of those who answered, or the one for all."""
+    column = np.asarray(rate)
+    return rate if column.ndim == 0 else _answered(column, "rate", coded)[rows]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -113,7 +113,11 @@ class AnyNoise:
         return np.asarray(sum(a * self.matrix(h) for h, a in enumerate(weights.tolist())))
 
     def only(self, rows: Rows) -> Noise:
-        return AnyNoise(self.each[rows], lambda h: self.matrix(int(rows[h])))
+        return AnyNoise(self.each[rows], partial(_row, self.matrix, rows))
+
+
+def _row(matrix: Callable[[int], Floats], rows: Rows, h: int) -> Floats:
+    return matrix(int(rows[h]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,10 +1,10 @@
-"""The strata of `participation.strata` from reports, from known shares, or from answers."""
+"""The strata of `participation.strata` from counts, from known fractions, or from answers."""
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,7 +13,7 @@ from ..contract.aggregate import Aggregate
 from ..domain.columns import Coded
 from ..domain.ranges import Range
 from ..domain.values import Domain
-from ..errors import AlikeWarning, ParameterError
+from ..errors import ParameterError
 from ..estimate.estimate import Estimate, Floats
 from ..mechanisms.linear import LinearMechanism, parts_may_be_useless
 from ..mechanisms.mechanism import Mechanism
@@ -21,147 +21,117 @@ from ..mechanisms.numeric import NumericMechanism
 from ..mechanisms.pure import PureMechanism
 from .moments import AnyNoise, CountedMeans, KnownMeans, Means, Noise, PureNoise
 from .strata import Strata, expected_inverse, seen_inverse
-from .wrapper import Wrapper
+
+if TYPE_CHECKING:
+    from .sample import Sample
 
 
-def of_reports(
-    inner: Mechanism,
-    rates: Floats,
-    aggregate: Aggregate,
-    part: Callable[[Aggregate, float], Aggregate],
-    method: str | None,
-) -> tuple[Strata, Estimate]:
+def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
     """The strata as estimated, and an estimate that has labels, name and kind of the values."""
-    asked, reported = aggregate.tables["asked"], aggregate.tables["reported"]
-    spoken = np.flatnonzero(reported)
+    mechanism, reported = sample.mechanism, sample.reported
     common: dict[str, Any] = {
-        "rates": rates,
-        "people": asked.astype(float),
+        "rates": sample.rates,
+        "people": sample.asked.astype(float),
         "inverse": seen_inverse(reported),
     }
-    if isinstance(inner, LinearMechanism):
-        answers = _means(inner, aggregate.tables[f"in/{inner.table}"], reported, spoken)
-        strata = Strata(answers=answers, second=answers, noise=_noise(inner, answers), **common)
-        nothing = np.zeros(inner.domain.size)
+    if isinstance(mechanism, LinearMechanism):
+        answers = _means(mechanism, sample.tables[mechanism.table], reported)
+        noise = _noise(mechanism, answers)
+        strata = Strata(answers=answers, second=answers, noise=noise, **common)
+        nothing = np.zeros(mechanism.domain.size)
         template = Estimate(
             values=nothing,
             spread=nothing,  # only its labels, name and kind are asked for
             n=int(reported.sum()),
-            labels=inner.domain.labels,
-            name=getattr(inner.domain, "name", ""),
-            guarantee=inner.guarantee,
+            labels=mechanism.domain.labels,
+            name=mechanism.domain.name,
+            guarantee=sample.guarantee,
         )
         return strata, template
-
-    def own(h: int) -> Estimate:
-        return _estimated(inner, part(aggregate, float(rates[h])), method)
-
-    rows = _in_rows(inner, aggregate, method)
-    if rows is not None:
-        answers, noise = KnownMeans(rows.values), _told(rows.variance, reported, own)
-        return Strata(answers=answers, second=answers, noise=noise, **common), rows
-    found = {h: own(h) for h in spoken.tolist()}
-    template = found[int(spoken[0])]
-    return _of_estimates(
-        found, reported, template, lowest(inner.domain, template.shares), common
-    ), template
+    estimates = {h: _estimate(sample, h) for h in np.flatnonzero(reported).tolist()}
+    template = next(iter(estimates.values()))
+    low = lowest(mechanism.domain, template.shares)
+    return _strata_of_estimates(estimates, reported, low, common), template
 
 
-def _in_rows(inner: Mechanism, aggregate: Aggregate, method: str | None) -> Estimate | None:
-    """What a menu of levels estimates at each rate, where it can do so for all rates at once."""
-    if not isinstance(inner, Wrapper):
-        return None
-    tables = {
-        name.removeprefix("in/"): table
-        for name, table in aggregate.tables.items()
-        if name.startswith("in/")
-    }
-    return inner._estimate_rows(tables, method)
-
-
-def _told(variance: Floats, reported: NDArray[np.int64], own: Callable[[int], Estimate]) -> Noise:
-    """The noise of one report, from the errors of each rate's estimate."""
-    noise = variance * reported[:, None]
-
-    def matrix(h: int) -> Floats:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", AlikeWarning)  # given when the estimate was made
-            known = own(h).covariance
-        return np.diag(noise[h]) if known is None else known * reported[h]
-
-    return AnyNoise(noise, matrix)
-
-
-def _noise(inner: LinearMechanism, answers: Means) -> Noise:
-    if isinstance(inner, PureMechanism):
-        return PureNoise(inner, answers)
-    means = answers.table
-    each = np.stack([inner.variance(row, 1) for row in means])
-    return AnyNoise(each, lambda h: inner.covariance(means[h], 1))
-
-
-def _means(
-    inner: LinearMechanism,
-    counts: NDArray[np.int64],
-    reported: NDArray[np.int64],
-    spoken: NDArray[np.intp],
-) -> Means:
-    """Each stratum's unbiased estimate, zeros where nobody reported."""
-    if isinstance(inner, PureMechanism):
-        return CountedMeans(inner, counts, reported)
-    means = np.zeros((reported.size, inner.domain.size))
-    for h in spoken.tolist():
-        means[h] = inner.debias(counts[h], int(reported[h]))
-    return KnownMeans(means)
-
-
-def _estimated(inner: Mechanism, part: Aggregate, method: str | None) -> Estimate:
-    if method is None and "unbiased" in inner.methods:
-        method = "unbiased"
+def _estimate(sample: Sample, h: int) -> Estimate:
+    """The mechanism's own estimate from the reports at one rate."""
+    mechanism, n = sample.mechanism, int(sample.reported[h])
+    tables = {name: table[h] for name, table in sample.tables.items()}
+    part = Aggregate(mechanism.id, mechanism.digest, tables, n, n, sample.seeded)
     with parts_may_be_useless():
-        return inner.estimate(part, method=method)
+        return mechanism.estimate(part, method="unbiased")
 
 
-def _of_estimates(
-    found: Mapping[int, Estimate],
+def _strata_of_estimates(
+    estimates: Mapping[int, Estimate],
     reported: NDArray[np.int64],
-    template: Estimate,
     low: float,
     common: Mapping[str, Any],
 ) -> Strata:
+    template = next(iter(estimates.values()))
     shape = (reported.size, template.values.size)
     means, second, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-    for h, estimate in found.items():
+    for h, estimate in estimates.items():
         means[h] = estimate.values - low
         varies = estimate.answer_variance
         second[h] = means[h] if varies is None else varies + means[h] ** 2
         variance[h] = estimate.variance
+    each = variance * reported[:, None]
     return Strata(
         answers=KnownMeans(means),
         second=KnownMeans(second),
-        noise=_told(variance, reported, found.__getitem__),
+        noise=AnyNoise(each, partial(_diagonal, each)),
         shares=template.shares,
         **common,
     )
 
 
-def of_frequencies(
-    inner: Mechanism, rates: Sequence[float], frequencies: ArrayLike, n: Any
+def _diagonal(each: Floats, h: int) -> Floats:
+    return np.diag(each[h])
+
+
+def _noise(mechanism: LinearMechanism, answers: Means) -> Noise:
+    if isinstance(mechanism, PureMechanism):
+        return PureNoise(mechanism, answers)
+    means = answers.table
+    each = np.stack([mechanism.variance(row, 1) for row in means])
+    return AnyNoise(each, partial(_matrix, mechanism, means))
+
+
+def _matrix(mechanism: LinearMechanism, means: Floats, h: int) -> Floats:
+    return mechanism.covariance(means[h], 1)
+
+
+def _means(
+    mechanism: LinearMechanism, counts: NDArray[np.int64], reported: NDArray[np.int64]
+) -> Means:
+    """Each stratum's unbiased estimate, zeros where nobody reported."""
+    if isinstance(mechanism, PureMechanism):
+        return CountedMeans(mechanism, counts, reported)
+    means = np.zeros((reported.size, mechanism.domain.size))
+    for h in np.flatnonzero(reported).tolist():
+        means[h] = mechanism.debias(counts[h], int(reported[h]))
+    return KnownMeans(means)
+
+
+def strata_of_frequencies(
+    mechanism: Mechanism, rates: Sequence[float], frequencies: ArrayLike, n: Any
 ) -> Strata:
-    """The strata where true shares and numbers of people are known."""
-    if not isinstance(inner, LinearMechanism):
+    """The strata where true fractions and numbers of people are known."""
+    if not isinstance(mechanism, LinearMechanism):
         raise ParameterError(
-            f"shares say nothing of {inner.id!r}; use variance_of(answers), or for a menu of "
-            "levels wrap each level: Levels({name: Sampled(…)})"
+            f"fractions do not apply to {mechanism.id!r}; use variance_of(answers)"
         )
-    shape = (len(rates), inner.domain.size)
+    shape = (len(rates), mechanism.domain.size)
     f = np.asarray(frequencies, float)
     f = np.broadcast_to(f, shape) if f.shape == shape[1:] else f
     people = np.atleast_1d(np.asarray(n, float))
     if f.shape != shape or people.shape != shape[:1] or not (people >= 0).all():
         raise ParameterError(
-            f"shares of shape {f.shape} and people {n!r:.80}; there are {len(rates)} rates and "
-            f"{inner.domain.size} values, so give a row of shares and a number of people per rate"
+            f"fractions of shape {f.shape} and people {n!r:.80}; there are {len(rates)} rates and "
+            f"{mechanism.domain.size} values, so give a row of fractions and a number of people "
+            "per rate"
         )
     answers = KnownMeans(f)
     return Strata(
@@ -169,26 +139,26 @@ def of_frequencies(
         people=people,
         answers=answers,
         second=answers,
-        noise=_noise(inner, answers),
+        noise=_noise(mechanism, answers),
         inverse=_inverses(people, rates),
     )
 
 
-def of_answers(
-    inner: Mechanism, rates: Sequence[float], coded: Coded, group: NDArray[Any]
+def strata_of_answers(
+    mechanism: Mechanism, rates: Sequence[float], coded: Coded, group: NDArray[Any]
 ) -> Strata:
     """The strata of people whose answers are known."""
     people = np.bincount(group, minlength=len(rates)).astype(float)
-    if isinstance(inner, LinearMechanism):
-        size = inner.domain.size
+    if isinstance(mechanism, LinearMechanism):
+        size = mechanism.domain.size
         where = group.astype(np.int64) * size + coded.codes
         counts = np.bincount(where, minlength=len(rates) * size).reshape(len(rates), size)
-        shares = counts / np.maximum(people, 1)[:, None]
-        return of_frequencies(inner, rates, shares, people)
-    if not isinstance(inner, NumericMechanism):
-        raise ParameterError(f"the variance of {inner.id!r} for fixed answers is not known")
-    span = inner.domain.high - inner.domain.low
-    noise = inner.variance_at(coded.codes)
+        fractions = counts / np.maximum(people, 1)[:, None]
+        return strata_of_frequencies(mechanism, rates, fractions, people)
+    if not isinstance(mechanism, NumericMechanism):
+        raise ParameterError(f"the variance of {mechanism.id!r} for fixed answers is not known")
+    span = mechanism.domain.high - mechanism.domain.low
+    noise = mechanism.variance_at(coded.codes)
 
     def mean(values: Floats) -> Floats:
         total = np.bincount(group, weights=values, minlength=len(rates))
@@ -200,7 +170,7 @@ def of_answers(
         people=people,
         answers=KnownMeans(span * mean(coded.codes)),
         second=KnownMeans(span**2 * mean(coded.codes**2)),
-        noise=AnyNoise(each, lambda h: np.diag(each[h])),
+        noise=AnyNoise(each, partial(_diagonal, each)),
         inverse=_inverses(people, rates),
         shares=False,
     )

@@ -21,8 +21,8 @@ from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.pure import PureMechanism
 from ..randomness import BITS, Probability
-from .wrapper import MOST_CHOICES
 
+MOST_CHOICES = 1024  # of a study's grid: aggregates stay small tables of counts
 _LEAST = 1e-9
 _SURE = 60.0  # nats: rates that follow the answers by chance once in 1e26 collections
 _PIECES = 16

@@ -14,9 +14,10 @@ from typing import Literal, get_args
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
-from ..mechanisms import REGISTRY, Hybrid
+from ..mechanisms import Hybrid
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.registry import compared_kinds
 
 Prefer = Literal["error", "size", "decode"]
 _TYPICAL_PEOPLE = 10_000
@@ -112,8 +113,8 @@ def choose(
     values = Domain.of(domain)
     found = [
         _candidate(kind(values, epsilon=epsilon), people)
-        for kind in REGISTRY.values()
-        if issubclass(kind, LinearMechanism) and kind.compared
+        for kind in compared_kinds()
+        if issubclass(kind, LinearMechanism)
     ]
     enough = _CLOSE * min(candidate.std_error for candidate in found)
 

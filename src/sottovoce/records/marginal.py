@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..contract.patterns import Patterns
+from ..contract.sparse import Sparse
 from ..errors import EstimateError, ParameterError
 from ..estimate.estimate import Estimate, Floats
 from .allocation import flip
@@ -49,7 +49,7 @@ UNRELATED = "how many attributes people report has nothing to do with their answ
 
 def marginal(
     records: Records,
-    aggregate: Patterns,
+    aggregate: Sparse,
     attributes: Sequence[str],
     *,
     method: str | None = None,

@@ -15,7 +15,7 @@ Its Eq. 16 has q(ε_average) for everyone and is biased; its Theorems 3 and 4 do
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,17 +25,19 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..checks import checked_epsilon
+from ..contract.aggregate import Aggregate
+from ..contract.collection import Collection, Columns, check_study
 from ..contract.design import Design
-from ..contract.digest import canonical_digest
-from ..contract.patterns import Patterns
 from ..contract.reports import Column, Reports
+from ..contract.sparse import Sparse
+from ..contract.way import Way
 from ..domain import tables
 from ..domain.ranges import Range
 from ..domain.values import Schema
-from ..errors import DigestError, ParameterError
+from ..errors import ParameterError, WireError
 from ..estimate.estimate import Estimate
 from ..promise.guarantee import Guarantee
-from ..randomness import Draws, Source, refuse_seeded, source_of
+from ..randomness import Draws, Source, source_of
 from . import packing as wire
 from .allocation import FLOOR, checked, in_steps, thresholds
 from .allocation_blocks import shares_of
@@ -44,12 +46,13 @@ from .promises import promises
 if TYPE_CHECKING:
     from .joint import JointEstimate
 
+PATTERNS = "patterns"
 _MOST_BITS = 1 << 16
 _BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, init=False)
-class Records:
+class Records(Collection):
     """Records with a personal budget for every attribute.
 
     Parameters
@@ -73,7 +76,7 @@ class Records:
     >>> r = Records(schema, epsilon_average=2.0)
     >>> table = {"smokes": ["yes", "no"] * 500, "age": [0, 1, 2, 3] * 250}
     >>> agg = r.aggregate(r.randomise(table, allocation="random"))
-    >>> agg.n
+    >>> agg.reports
     1000
     """
 
@@ -97,8 +100,7 @@ class Records:
         attributes = schema if isinstance(schema, Schema) else Schema(schema)
         if not isinstance(public, bool):
             raise ParameterError(f"public is {public!r}; it must be True or False")
-        if study is not None and not (isinstance(study, bytes) and len(study) == 32):
-            raise ParameterError("study is the digest of a study, 32 bytes")
+        check_study(study)
         average = checked_epsilon(epsilon_average)
         least = (min(FLOOR, average) if public else 0.0) if floor is None else floor
         if isinstance(least, bool) or not isinstance(least, (int, float)):
@@ -136,32 +138,16 @@ class Records:
         """Where each attribute's bits begin, and where all end."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
-    @property
-    def digest(self) -> bytes:
-        """32 bytes that every report carries: the study's, or its own."""
-        if self.study is not None:
-            return self.study
-        about = {
+    def canonical(self) -> dict[str, Any]:
+        return {
             "schema": [attribute.canonical() for attribute in self.schema],
             "epsilon_average": self.epsilon_average,
             "public": self.public,
             "floor": self.floor,
         }
-        return canonical_digest("records", about)
 
     def bind(self, study: bytes) -> Records:
-        """The same, its reports bound to a study."""
         return replace(self, study=study)
-
-    def match(self, mechanism: str, digest: bytes) -> Records:
-        """Itself, if reports of this id and digest are its own."""
-        if (mechanism, digest) != (self.id, self.digest):
-            raise DigestError(
-                f"these are reports of {mechanism!r} with the digest {digest.hex()[:12]}…; "
-                f"{self.id!r} with {self.digest.hex()[:12]}… is expected: they were made under "
-                "other attributes, another budget or another study"
-            )
-        return self
 
     @property
     def guarantee(self) -> Guarantee:
@@ -186,30 +172,33 @@ class Records:
 
     @property
     def layout(self) -> tuple[Column, ...]:
-        """The columns of a report."""
         return wire.layout(self.sizes, self.public)
 
-    def check(self, columns: Mapping[str, NDArray[Any]]) -> None:
-        """Raise WireError for reports that no participant can have sent."""
+    def check(self, columns: Columns) -> None:
         wire.check(columns, self.sizes, self.epsilon_average, self.floor if self.public else None)
 
     def randomise(
         self,
-        table: Any,
+        answers: Any,
         *,
+        way: Way | None = None,
+        level: Any = None,
+        rate: Any = None,
+        source: Source | None = None,
         allocation: Any = "equal",
         reported: Any = None,
-        source: Source | None = None,
         first_row: int = 0,
     ) -> Reports:
         """Each participant's side.
 
         Parameters
         ----------
-        table : data frame or mapping of columns
+        answers : data frame or mapping of columns
             A column per attribute, a row per person.
+        way, level, rate, source
+            As for every collection; records have no levels or rates.
         allocation : {"equal", "random"} or array-like
-            Each person's budget for each attribute, NaN where unreported; a table is read by the
+            Each person's epsilon for each attribute, NaN where unreported; a table is read by the
             attributes' names. "random" divides by Dirichlet(1).
         reported : array-like of bool, optional
             With "equal" and "random": who reports what; by default everything, but for attributes
@@ -217,7 +206,18 @@ class Records:
         first_row : int
             Where the table is a part of a larger one: its first row in that one, for messages.
         """
-        source = source_of(source)
+        if level is not None or rate is not None:
+            raise ParameterError("records have no levels or rates; leave level and rate out")
+        own_source = source_of(source)
+        columns = self._drawn(answers, own_source, allocation, reported, first_row)
+        return Reports(self.id, self.digest, columns, own_source.seeded)
+
+    def draw(self, answers: Any, source: Source) -> Columns:
+        return self._drawn(answers, source, "equal", None, 0)
+
+    def _drawn(
+        self, table: Any, source: Source, allocation: Any, reported: Any, first_row: int
+    ) -> Columns:
         columns = tables.columns_of(table, self.names)
         people = len(columns[0])
         shares = shares_of(
@@ -237,10 +237,10 @@ class Records:
             part = slice(start, min(start + _BLOCK, people))
             some = [tables.rows_of(column, part) for column in columns]
             target = {k: c[part] for k, c in made.items()}
-            self._draw(draws, some, shares(part), target, first_row + start)
-        return Reports(self.id, self.digest, made, source.seeded)
+            self._draw_block(draws, some, shares(part), target, first_row + start)
+        return made
 
-    def _draw(
+    def _draw_block(
         self,
         draws: Draws,
         columns: list[Any],
@@ -262,35 +262,47 @@ class Records:
         if self.public:
             made["steps"][:] = steps
 
-    def aggregate(self, reports: Reports) -> Patterns:
-        """The collector's side: how often each report came."""
-        if not isinstance(reports, Reports):
-            raise ParameterError(f"Reports expected; {type(reports).__name__} was given")
-        self.match(reports.mechanism, reports.digest)
-        if reports.seeded:
-            refuse_seeded("these are")
-        rows = wire.rows_of(self.layout, reports.columns)
-        return Patterns.of(self.id, self.digest, rows, None, reports.seeded)
+    def count(self, reports: Reports) -> dict[str, Sparse]:
+        """How often each report came."""
+        return {PATTERNS: Sparse.of(wire.rows_of(self.layout, reports.columns))}
+
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        table = aggregate.tables.get(PATTERNS)
+        if set(aggregate.tables) != {PATTERNS} or not isinstance(table, Sparse):
+            raise WireError(f"tables {sorted(aggregate.tables)}; records have {PATTERNS!r}, sparse")
+        if aggregate.route is not None:
+            raise WireError("counts of records do not come by way of a protocol")
+        if not table.n == aggregate.reports == aggregate.people:
+            raise WireError(f"the patterns hold {table.n} reports, not {aggregate.reports}")
+        self.check(self.columns_of(table.rows))
+
+    def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
+        """Of two records: the bits of the values in which they differ."""
+        columns = reports.columns
+        sent = np.unpackbits(columns["reported"], axis=1, bitorder="little")
+        bits = np.unpackbits(columns["bits"], axis=1, bitorder="little")
+        places = []
+        for a, attribute in enumerate(self.schema):
+            pair = attribute.encode([x[attribute.name], y[attribute.name]])
+            if pair[0] != pair[1]:
+                places += [int(self.starts[a]) + int(code) for code in pair]
+        return np.concatenate([sent, bits[:, places]], axis=1)
 
     def columns_of(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
         """The columns of packed reports."""
         return wire.columns_of(self.layout, rows)
 
-    def check_rows(self, rows: NDArray[np.uint8]) -> None:
-        """The same check for the packed reports of an aggregate."""
-        self.check(self.columns_of(rows))
-
     def marginal(
-        self, aggregate: Patterns, attributes: Sequence[str], *, method: str | None = None
+        self, aggregate: Aggregate, attributes: Sequence[str], *, method: str | None = None
     ) -> Estimate:
         """The distribution of one attribute; see `sottovoce.records.marginal`."""
         from .marginal import marginal
 
-        return marginal(self, self._accepted(aggregate), attributes, method=method)
+        return marginal(self, self._patterns(aggregate), attributes, method=method)
 
     def joint(
         self,
-        aggregate: Patterns,
+        aggregate: Aggregate,
         attributes: Sequence[str],
         *,
         method: str = "em-ll2",
@@ -299,12 +311,8 @@ class Records:
         """The joint distribution of some attributes; see `sottovoce.records.joint`."""
         from .joint import joint
 
-        return joint(self, self._accepted(aggregate), attributes, method=method, **options)
+        return joint(self, self._patterns(aggregate), attributes, method=method, **options)
 
-    def _accepted(self, aggregate: Patterns) -> Patterns:
-        if not isinstance(aggregate, Patterns):
-            raise ParameterError(f"Patterns expected; {type(aggregate).__name__} was given")
-        self.match(aggregate.mechanism, aggregate.digest)
-        if aggregate.seeded:
-            refuse_seeded("these are")
-        return aggregate
+    def _patterns(self, aggregate: Aggregate) -> Sparse:
+        self.accept(aggregate, Aggregate)
+        return aggregate.sparse(PATTERNS)

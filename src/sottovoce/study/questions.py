@@ -12,11 +12,12 @@ from ..domain.values import Attribute, Domain
 from ..errors import ParameterError, SottovoceError, StudyError
 from ..mechanisms import REGISTRY, by_id
 from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
 
 _ANSWERS = ("values", "edges", "range")
 _STRENGTH = ("epsilon", "levels")
-_EXTRAS = {name for kind in REGISTRY.values() for name in kind.extras}
+_EXTRAS = {name for kind in REGISTRY.values() for name in extra_parameters(kind)}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
 _KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -110,7 +111,7 @@ def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechan
     try:
         kind = by_id(about["mechanism"])
         extras = {key: about[key] for key in _EXTRAS if key in about}
-        refuse_unknown(extras, set(kind.extras), f"{where}, mechanism {kind.id!r}")
+        refuse_unknown(extras, set(extra_parameters(kind)), f"{where}, mechanism {kind.id!r}")
         return kind(attribute, epsilon=about["epsilon"], **extras)
     except ParameterError as error:
         raise StudyError(f"{where}: {error}") from error

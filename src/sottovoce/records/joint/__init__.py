@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...contract.patterns import Patterns
+from ...contract.sparse import Sparse
 from ...errors import ParameterError
 from ...estimate.table import JointEstimate
 from .groups import MOST_CELLS, positions
@@ -65,7 +65,7 @@ def checked(records: Records, attributes: Sequence[str], method: str, **options:
 
 def joint(
     records: Records,
-    aggregate: Patterns,
+    aggregate: Sparse,
     attributes: Sequence[str],
     *,
     method: str = "em-ll2",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contract.patterns import Patterns
+from ...contract.sparse import Sparse
 from ...errors import EstimateError, ParameterError
 from ...estimate.estimate import PROJECTIONS, Floats
 from ...estimate.table import JointEstimate, once, product_labels, spread_of
@@ -26,7 +26,7 @@ _REPETITIONS = 100
 _MOST_AXES = 2
 
 
-def product(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+def product(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
     """Every attribute self-calibrated and projected, multiplied: no dependence at all.
 
     q̄ = (Σc/s − ½)/(l − 1), f = (c/s − q̄)/(½ − q̄), simplex(f), outer product.
@@ -58,7 +58,7 @@ def one_way_shares(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
 
 
 def kronecker(
-    records: Records, aggregate: Patterns, asked: Sequence[int], *, force: bool = False
+    records: Records, aggregate: Sparse, asked: Sequence[int], *, force: bool = False
 ) -> JointEstimate:
     """The exact moments of the bits inverted, from records that report all that is asked.
 
@@ -164,7 +164,7 @@ def _reports(known: Told, asked: Sequence[int], groups: Sequence[Sequence[Group]
 
 def finished(
     records: Records,
-    aggregate: Patterns,
+    aggregate: Sparse,
     asked: Sequence[int],
     method: str,
     make: Maker,

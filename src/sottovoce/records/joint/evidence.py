@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...contract.patterns import Patterns
+from ...contract.sparse import Sparse
 from ...errors import EstimateError
 from ..allocation import STEPS, UNREPORTED, flip
 
@@ -122,7 +122,7 @@ class Told:
         return ", ".join(f"{self.names[a]!r} and {self.names[b]!r}" for a, b in pairs)
 
 
-def told(records: Records, aggregate: Patterns) -> Told:
+def told(records: Records, aggregate: Sparse) -> Told:
     """What an aggregate can tell; worked out once."""
     if aggregate.n == 0:
         raise EstimateError("there are no records, so there is nothing to estimate")
@@ -132,7 +132,7 @@ def told(records: Records, aggregate: Patterns) -> Told:
     return found
 
 
-def _told(records: Records, aggregate: Patterns) -> Told:
+def _told(records: Records, aggregate: Sparse) -> Told:
     columns = records.columns_of(aggregate.rows)
     many = len(records.schema)
     packed, where = np.unique(columns["reported"], axis=0, return_inverse=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...contract.patterns import Patterns
+from ...contract.sparse import Sparse
 from ...errors import ParameterError
 from ...estimate.estimate import Floats
 from ...estimate.table import JointEstimate, once, product_labels, spread_of
@@ -43,7 +43,7 @@ _FEW = 2.093 / 1.960  # Student's t with 19 degrees of freedom over the normal q
 
 def fitted(
     records: Records,
-    aggregate: Patterns,
+    aggregate: Sparse,
     asked: Sequence[int],
     *,
     method: str,
@@ -74,7 +74,7 @@ def fitted(
 
 def _fit(
     records: Records,
-    aggregate: Patterns,
+    aggregate: Sparse,
     where: Sequence[int],
     method: str,
     stop: Any,
@@ -176,7 +176,7 @@ def _drawn(counts: Floats, rng: np.random.Generator, share: float = 1.0) -> Floa
     return np.ascontiguousarray(drawn.T, float)
 
 
-def _seed(aggregate: Patterns) -> int:
+def _seed(aggregate: Sparse) -> int:
     """Folds and repetitions repeat with the same reports; they need no secrecy."""
     digest = hashlib.sha256(aggregate.rows.tobytes() + aggregate.counts.tobytes()).digest()
     return int.from_bytes(digest[:16], "little")

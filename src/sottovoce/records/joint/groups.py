@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ...contract.patterns import Patterns, counted
+from ...contract.sparse import Sparse, count_rows
 from ...errors import EstimateError, ParameterError
 from ..allocation import STEPS, UNREPORTED, flip
 
@@ -72,7 +72,7 @@ def positions(records: Records, attributes: Sequence[str]) -> list[int]:
     return found
 
 
-def groups_of(records: Records, aggregate: Patterns, asked: Sequence[int]) -> list[Group]:
+def groups_of(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:
     """The groups for the asked attributes; records that report none of them are left out."""
     if aggregate.n == 0:
         raise EstimateError("there are no records, so there is nothing to estimate")
@@ -113,7 +113,7 @@ def _group(
         steps = columns["steps"][rows][:, [asked[k] for k in axes]]
         extra = np.ascontiguousarray(steps.astype("<u2")).view(np.uint8)
         packed = np.concatenate([packed, extra], axis=1)
-    unique, numbers = counted(packed, counts[rows])
+    unique, numbers = count_rows(packed, counts[rows])
     width = sum(int(sizes[asked[k]]) for k in axes)
     flat = np.unpackbits(unique[:, : -(-width // 8)], axis=1)[:, :width].astype(bool)
     edges = np.cumsum([0, *(int(sizes[asked[k]]) for k in reversed(axes))])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...contract.patterns import Patterns
+from ...contract.sparse import Sparse
 from ...errors import MissingExtraError
 from ...estimate.estimate import Floats
 from ...estimate.table import JointEstimate, once, product_labels, spread_of
@@ -23,7 +23,7 @@ _TOTAL = 1000.0  # mbi counts in single precision; shares of a thousand keep it 
 
 
 def pgm(
-    records: Records, aggregate: Patterns, asked: Sequence[int], *, progress: Any = None
+    records: Records, aggregate: Sparse, asked: Sequence[int], *, progress: Any = None
 ) -> JointEstimate:
     """The graphical model with pair tables nearest to those of em-full (McKenna et al. 2019)."""
     try:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contract.patterns import Patterns
+from ...contract.sparse import Sparse
 from ...errors import EstimateError, MissingExtraError
 from ...estimate.estimate import Floats
 from ...estimate.table import JointEstimate
@@ -34,25 +34,23 @@ _PENALTY = 1e-4
 _MOST_ROUNDS = 10_000
 
 
-def lasso(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+def lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
     """Section 4.4: LASSO on the counts of records that report all that is asked; sums to 1."""
     return _lasso(records, aggregate, asked, "lasso")
 
 
-def lopub_lasso(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+def lopub_lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
     """LoPub-2: the same regression for reports that all have the budget epsilon_average."""
     return _lasso(records, aggregate, asked, "lopub-2")
 
 
-def _lasso(
-    records: Records, aggregate: Patterns, asked: Sequence[int], method: str
-) -> JointEstimate:
+def _lasso(records: Records, aggregate: Sparse, asked: Sequence[int], method: str) -> JointEstimate:
     groups = _complete(records, aggregate, asked)
     make = partial(_lasso_of, groups, float(flip(records.epsilon_average)))
     return finished(records, aggregate, asked, method, lambda c: make(c[0]), [groups], "")
 
 
-def entropy_split(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+def entropy_split(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
     """Algorithm 2: the best of the divisions into all but one attribute and that one, multiplied.
 
     Its line 6 lacks a minus sign, so that "largest Σ p log p" chooses the least entropy, which is
@@ -87,7 +85,7 @@ def entropy_split(records: Records, aggregate: Patterns, asked: Sequence[int]) -
     )
 
 
-def lopub_em(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+def lopub_em(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
     """LoPub-1: EM with q(epsilon_average) on records that report all that is asked."""
     groups = _complete(records, aggregate, asked)
     blocks = _blocks(groups, float(flip(records.epsilon_average)))
@@ -97,7 +95,7 @@ def lopub_em(records: Records, aggregate: Patterns, asked: Sequence[int]) -> Joi
     )
 
 
-def lopub_hybrid(records: Records, aggregate: Patterns, asked: Sequence[int]) -> JointEstimate:
+def lopub_hybrid(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
     """LoPub-3: the EM of LoPub-1 from the LASSO's table, whose zeros stay zeros."""
     groups = _complete(records, aggregate, asked)
     q = float(flip(records.epsilon_average))
@@ -156,7 +154,7 @@ def _blocks(groups: Sequence[Group], q: float) -> list[Block]:
     return [block_of(group, 0.0) for group in alike]
 
 
-def _complete(records: Records, aggregate: Patterns, asked: Sequence[int]) -> list[Group]:
+def _complete(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:
     groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
     if not groups:
         raise EstimateError("no record reports all of these attributes together; use 'em-ll2'")

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contract.patterns import Patterns
+from ...contract.sparse import Sparse
 from ...estimate.estimate import Floats
 from .blocks import Block, block_of
 from .em import best_stop, climb, dealt, full_step, run
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
 _FLOOR = 1e-6
 
 
-def one_way_blocks(
-    records: Records, aggregate: Patterns, asked: Sequence[int]
-) -> list[list[Block]]:
+def one_way_blocks(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[list[Block]]:
     """For each asked attribute, the likelihood of its bits, by how many are reported."""
     return [
         [

@@ -1,0 +1,97 @@
+"""A table with a cell for every possible report, of which only those that came are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MergeError, WireError
+
+MOST_COUNT = 1 << 62
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """Distinct packed reports in rising order, and how often each came.
+
+    Attributes
+    ----------
+    rows : ndarray of uint8, shape (patterns, bytes)
+        The different reports.
+    counts : ndarray of int64
+        How often each was sent.
+    """
+
+    rows: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+    fits: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        for array in (self.rows, self.counts):
+            array.flags.writeable = False
+
+    @classmethod
+    def of(cls, rows: NDArray[np.uint8], counts: NDArray[np.int64] | None = None) -> Sparse:
+        """From reports in any order, each as often as `counts` says, or once."""
+        return cls(*count_rows(rows, counts))
+
+    @property
+    def n(self) -> int:
+        """How many reports were counted."""
+        return sum(self.counts.tolist()) if self.counts.size < 64 else int(self.counts.sum())
+
+    def __add__(self, other: Sparse) -> Sparse:
+        if not isinstance(other, Sparse):
+            return NotImplemented
+        if self.rows.shape[1] != other.rows.shape[1]:
+            raise MergeError("tables of reports of different widths do not merge")
+        if self.n + other.n >= MOST_COUNT:
+            raise MergeError("more than 2^62 reports; estimate from smaller aggregates")
+        rows = np.concatenate([self.rows, other.rows])
+        return Sparse.of(rows, np.concatenate([self.counts, other.counts]))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sparse):
+            return NotImplemented
+        return np.array_equal(self.rows, other.rows) and np.array_equal(self.counts, other.counts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def check_order(self) -> None:
+        """Refuse patterns that are not in rising order, each once, or counts below one."""
+        counts = self.counts
+        if len(counts) and (counts.min() < 1 or sum(counts.tolist()) >= MOST_COUNT):
+            raise WireError("a count is below 1, or they sum to more than 2^62")
+        rows, _ = count_rows(self.rows, counts)
+        if rows.shape != self.rows.shape or not np.array_equal(rows, self.rows):
+            raise WireError("the patterns are not in rising order, each once")
+
+
+def count_rows(
+    rows: NDArray[np.uint8], counts: NDArray[np.int64] | None
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The different rows in rising order, and how often each is there."""
+    if len(rows) == 0:
+        return rows, np.zeros(0, np.int64)
+    words = _as_words(rows)
+    order = np.lexsort(words.T[::-1]) if words.shape[1] > 1 else np.argsort(words[:, 0])
+    words = words[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (words[1:] != words[:-1]).any(axis=1)
+    starts = np.flatnonzero(first)
+    if counts is None:
+        many = np.diff(np.append(starts, len(rows)))
+    else:
+        many = np.add.reduceat(counts[order], starts)
+    return rows[order[starts]], many.astype(np.int64)
+
+
+def _as_words(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """Rows of bytes as big-endian numbers, which sort as the bytes do."""
+    width = -(-rows.shape[1] // 8) * 8
+    padded = np.zeros((len(rows), width), np.uint8)
+    padded[:, : rows.shape[1]] = rows
+    return padded.view(">u8").astype(np.uint64)

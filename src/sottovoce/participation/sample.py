@@ -1,0 +1,251 @@
+"""People of one level, of whom only some report: each is drawn with a public rate.
+
+With A_h of S_h reports at rate π_h supporting a value, u_h the mechanism's unbiased estimate from
+them, n_h people asked, n = Σ n_h and N̂ = Σ S_h / π_h:
+
+hajek              Σ S_h u_h / Σ S_h           hajek-ipw         Σ (S_h / π_h) u_h / N̂
+horvitz-thompson   Σ (S_h / π_h) u_h / n       post-stratified   Σ (n_h / n) u_h
+wang-c             (ΣA_h / n − q) / (p − q)    biswas-g          (Σ A_h / (π_h n) − q) / (p − q)
+biswas-c-hat       Σ (A_h − S_h q) / (π_h n (p − q))
+biswas-t           (ΣA_h / Σ π_h n_h − q) / (p − q)
+
+Their variances are in `participation.strata`. Biswas, Cormode, Maple, "Impact of Sampling on
+Locally Differentially Private Data Collection", sections 2 to 5, for wang-c, g, ĉ and T (its
+variances of g and ĉ are not right; `published.node_sampling` has them for comparison); Horvitz and
+Thompson 1952; Hájek 1971.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domain.ranges import Range
+from ..errors import EstimateError, ParameterError
+from ..estimate.combine import Groups, combine_groups
+from ..estimate.estimate import Estimate, Floats, normally_again
+from ..mechanisms.linear import warn_if_useless
+from ..mechanisms.mechanism import Mechanism, Method
+from ..mechanisms.pure import PureMechanism
+from ..promise.guarantee import Guarantee
+from .population import lowest, strata_of_counts
+from .strata import (
+    SUPPORT,
+    Strata,
+    covariance,
+    each_variance,
+    inverse_rates,
+    variance_parts,
+    with_least,
+)
+
+UNRELATED = (
+    "people's rates have nothing to do with their answers: where those who are asked more often "
+    "answer differently, the estimate is off"
+)
+FEW_RATES = 64
+_POOLED = ("hajek", "biswas-t", "wang-c")  # these do not need every stratum to report
+
+
+def rate_methods(mechanism: Mechanism, rates: Sequence[float]) -> dict[str, Method]:
+    """The estimators over rates, the default one first."""
+    several = len(rates) > 1
+    methods = {
+        "hajek": Method("Hájek 1971; over several rates pooled", biased=several),
+        "post-stratified": Method("each rate on its own, weighted by its people", biased=False),
+        "hajek-ipw": Method("Hájek with inverse rates; bias of order 1/n", biased=several),
+        "horvitz-thompson": Method("Horvitz and Thompson 1952", biased=False),
+    }
+    if 1 < len(rates) <= FEW_RATES:
+        methods["adaptive"] = Method("James–Stein choice of pooled or stratified", biased=True)
+    if isinstance(mechanism, PureMechanism):
+        methods |= {
+            "wang-c": Method("Biswas et al., section 2: biased under sampling", biased=True),
+            "biswas-g": Method("Biswas et al., Theorem 3.1", biased=False),
+            "biswas-c-hat": Method("Biswas et al., Theorem 3.4", biased=False),
+            "biswas-t": Method("Biswas et al., Theorem 5.1", biased=several),
+        }
+    default = "hajek"
+    if several:
+        default = "post-stratified" if len(rates) <= FEW_RATES else "hajek-ipw"
+    return {default: methods[default], **methods}
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Counts of the people of one level, by rate.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+        Made the reports; it has no levels or rates of its own.
+    rates : ndarray of shape (H,)
+        π_h.
+    asked, reported : ndarray of shape (H,)
+        n_h and S_h.
+    tables : mapping of str to ndarray
+        The mechanism's counts, with a row for each rate.
+    guarantee : Guarantee
+        What the people were promised.
+    seeded : bool
+        Whether any report was drawn from a seed.
+    """
+
+    mechanism: Mechanism
+    rates: Floats
+    asked: NDArray[np.int64]
+    reported: NDArray[np.int64]
+    tables: Mapping[str, NDArray[np.int64]]
+    guarantee: Guarantee
+    seeded: bool = False
+
+    @cached_property
+    def pure(self) -> PureMechanism | None:
+        """The mechanism, where it is pure."""
+        return self.mechanism if isinstance(self.mechanism, PureMechanism) else None
+
+    def estimate(self, method: str) -> Estimate:
+        """What all people answer, from those who reported."""
+        if not self.reported.any():
+            raise EstimateError(
+                f"none of the {int(self.asked.sum()):,} people asked reported, so there is nothing "
+                "to estimate"
+            )
+        refuse_gaps(method, self.rates, self.asked, self.reported)
+        strata, template = strata_of_counts(self)
+        about: dict[str, Any] = {
+            "labels": template.labels,
+            "name": template.name,
+            "shares": template.shares,
+            "guarantee": self.guarantee,
+        }
+        estimate = self._estimate(method, strata, about)
+        if method != "wang-c":
+            warn_if_useless(estimate, span_of(self.mechanism))
+        return estimate
+
+    def _estimate(self, method: str, strata: Strata, about: dict[str, Any]) -> Estimate:
+        reported = self.reported
+        heard = reported > 0
+        low = lowest(self.mechanism.domain, strata.shares)
+        several = self.rates.size > 1
+        if method in ("post-stratified", "adaptive") and several:
+            return _by_rate(strata.only(heard), reported[heard], low, method, about)
+        if method in ("horvitz-thompson", "biswas-c-hat"):
+            seen = strata.seen(reported, size=strata.n).only(heard)
+        elif method == "hajek-ipw":
+            seen = strata.seen(reported).only(heard)
+        elif method in SUPPORT:
+            seen = strata.only(strata.people > 0)
+        else:
+            seen = strata.only(heard)
+        values = seen.mean if method == "hajek-ipw" else self._values(method, strata)
+        estimate = Estimate(
+            values=low + values,
+            spread=with_least(*variance_parts(seen, method, self.pure)),
+            n=round(strata.n),
+            reports=int(reported.sum()),
+            method=method,
+            biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
+            assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
+            answer_variance=_answer_variance(strata.only(heard)),
+            _covariance=partial(covariance, seen, method, self.pure),
+            **about,
+        )
+        if not strata.shares:
+            return estimate
+        return replace(estimate, _replicate=partial(normally_again, estimate))
+
+    def _values(self, method: str, strata: Strata) -> Floats:
+        scaled = self.reported * inverse_rates(strata.rates)
+        if method in SUPPORT and self.pure is not None:
+            p, q = float(self.pure.p), float(self.pure.q)
+            counted = scaled if method == "biswas-g" else self.reported.astype(float)
+            support = q * counted.sum() + (p - q) * strata.answers.sum(counted)
+            size = float(strata.people @ strata.rates) if method == "biswas-t" else strata.n
+            return np.asarray((support / size - q) / (p - q))
+        weights, size = scaled, strata.n  # as in horvitz-thompson and biswas-c-hat
+        if method == "hajek":
+            weights, size = self.reported.astype(float), float(self.reported.sum())
+        elif method == "post-stratified":
+            weights = strata.people
+        return np.asarray(strata.answers.sum(weights) / size)
+
+
+def refuse_gaps(method: str, rates: Floats, asked: NDArray[Any], reported: NDArray[Any]) -> None:
+    """Refuse to speak of people of whom nobody reported, where the method would."""
+    if method in _POOLED:
+        return
+    never = int(asked[rates == 0].sum())
+    if never:
+        raise EstimateError(
+            f"{never:,} people have rate 0 and can never report, so {method!r} cannot speak of "
+            "them; method='hajek' assumes that they answer like the others"
+        )
+    gaps = np.flatnonzero((asked > 0) & (reported == 0)).tolist()
+    if gaps and method in ("post-stratified", "adaptive"):
+        raise EstimateError(
+            f"nobody asked at the rates {[float(rates[h]) for h in gaps]} reported, so {method!r} "
+            "knows nothing of them; method='horvitz-thompson' is unbiased over all draws, "
+            "'hajek' assumes that they answer like the others"
+        )
+
+
+def known_strata(strata: Strata, method: str) -> Strata:
+    """The people of whom a method speaks, where all is known."""
+    if method == "adaptive":
+        raise ParameterError(
+            "the variance of 'adaptive' is known from reports only; ask for that of "
+            "'post-stratified' or 'hajek', between which it chooses"
+        )
+    refuse_gaps(method, strata.rates, strata.people, strata.people)
+    present = strata.people > 0
+    return strata.only(present & (strata.rates > 0) if method == "hajek" else present)
+
+
+def span_of(mechanism: Mechanism) -> float:
+    """The width of what can be estimated: of a range of numbers, or 1 for fractions."""
+    domain = mechanism.domain
+    return domain.high - domain.low if isinstance(domain, Range) else 1.0
+
+
+def _by_rate(
+    strata: Strata,
+    reported: NDArray[np.int64],
+    low: float,
+    method: str,
+    about: Mapping[str, Any],
+) -> Estimate:
+    """Each rate on its own, put together."""
+    groups = Groups(
+        low + strata.means,
+        each_variance(strata),
+        strata.people,
+        reported.astype(float),
+        None if strata.shares else strata.own[:, 0],
+    )
+    estimate = combine_groups(
+        groups,
+        method=method if reported.size > 1 else "post-stratified",
+        covariance=partial(_weighted_covariance, strata),
+        **about,
+    )
+    return estimate if estimate.method == method else replace(estimate, method=method)
+
+
+def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:
+    """Σ ω_h² of each stratum's own covariance."""
+    each = (covariance(strata.only([h]), "hajek", None) for h in range(weights.size))
+    return np.asarray(sum(w * w * part for w, part in zip(weights, each, strict=True)))
+
+
+def _answer_variance(strata: Strata) -> float | None:
+    """How much people's numbers vary, as far as it was estimated."""
+    if strata.shares:
+        return None
+    return float(strata.people @ strata.own[:, 0] / strata.people.sum())
