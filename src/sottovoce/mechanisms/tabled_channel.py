@@ -16,7 +16,7 @@ from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import Codes, Label, code_dtype
 from ..errors import EstimateError, WireError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
 from ..randomness import Draws, Source
 from .channel import Channel
@@ -174,6 +174,13 @@ class ChannelMechanism(LinearMechanism):
         matrix = -(np.outer(rest, rest) + cross + cross.T) / (keep**2 * n)
         np.fill_diagonal(matrix, self.variance(f, n))
         return np.asarray(matrix)
+
+    def score_interval(self, values: Floats, n: int) -> ScoreInterval | None:
+        if self._mix is None:
+            return None
+        keep, rest = self._mix
+        base, slope = rest * (1 - rest) / keep**2, (1 - 2 * rest - keep) / keep
+        return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * keep))
 
     def total_variance(self, n: int = 1) -> float:
         """Sum of the variances over all values, where every value is equally frequent."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..mechanisms.pure import PureMechanism
 
 Rows = NDArray[np.intp]

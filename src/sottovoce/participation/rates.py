@@ -16,7 +16,7 @@ from ..checks import rounded_up
 from ..domain.columns import Coded
 from ..domain.values import code_dtype
 from ..errors import GuaranteeError, ParameterError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.pure import PureMechanism

@@ -29,7 +29,8 @@ import numpy as np
 
 from ..contract.sparse import Sparse
 from ..errors import EstimateError, ParameterError
-from ..estimate.estimate import Estimate, Floats
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
 from .allocation import flip
 from .joint.groups import Group, groups_of, positions
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 
 INDEPENDENT = (
