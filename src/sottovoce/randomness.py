@@ -134,7 +134,7 @@ class Source(ABC):
         out = np.empty(n, np.uint32)
 
         def step(words: NDArray[Any], part: slice, extra: NDArray[np.uint64], used: int) -> Any:
-            return kernels.below(words, np.uint64(bound), out[part], extra, used)
+            return kernels.draw.below(words, np.uint64(bound), out[part], extra, used)
 
         self.draws().each(n, np.uint64, step)
         return out
@@ -166,12 +166,12 @@ class Draws:
             words = self._words[: planes * out.size]
             ties = self._undecided[: out.size]
             self._source.fill(words)
-            done, self._used = kernels.bernoulli(
+            done, self._used = kernels.draw.bernoulli(
                 words, planes, upper, lower, out, ties, self._extra, self._used
             )
             while done < out.size:
                 self._source.fill(self._extra)
-                done, self._used = kernels.settle(
+                done, self._used = kernels.draw.settle(
                     out, ties, planes, upper, lower, done, self._extra, 0
                 )
 

@@ -130,7 +130,7 @@ class Grid:
         def step(
             words: NDArray[np.uint64], part: slice, extra: NDArray[np.uint64], used: int
         ) -> tuple[int, int]:
-            done: tuple[int, int] = kernels.window_response(
+            done: tuple[int, int] = kernels.draw.window_response(
                 words,
                 roundings[part],
                 positions[part],

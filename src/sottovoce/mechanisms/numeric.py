@@ -122,9 +122,9 @@ class NumericMechanism(Mechanism):
         tables: dict[str, NDArray[np.int64]] = {}
         for k, (name, grid) in enumerate(self.grids.items()):
             mine = cell if len(self.grids) == 1 else cell[reports.columns["grid"] == k]
-            tables[name] = kernels.histogram(mine, grid.cells)
+            tables[name] = kernels.count.histogram(mine, grid.cells)
         if sum(int(table.sum()) for table in tables.values()) != len(reports):
-            self.check(reports.columns)  # the kernel counts nothing when a cell is out of range
+            self.check(reports.columns)  # a report of a grid that does not exist is in no table
         return Aggregate(self.id, self.digest, len(reports), tables, reports.seeded)
 
     def check_aggregate(self, aggregate: Aggregate) -> None:

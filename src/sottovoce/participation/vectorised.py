@@ -59,7 +59,7 @@ def _of_pure(levels: Sequence[PureMechanism], tables: Tables) -> Groups:
     counts = np.stack([tables[f"{k}/{level.table}"] for k, level in enumerate(levels)], axis=-2)
     people = tables["people"].reshape(-1, 1)
     one = np.ones(people.shape)
-    values, variance = kernels.stratified(
+    values, variance = kernels.count.stratified(
         counts.reshape(people.size, 1, -1), _laws(levels), people, one, one / people, 0 * one
     )
     shape, sizes = counts.shape, people.reshape(counts.shape[:-1]).astype(float)
@@ -80,7 +80,7 @@ def _of_sampled(levels: Sequence[Sampled], tables: Tables) -> Groups | None:
         return None
     counts = np.stack([tables[f"{k}/in/{m.table}"] for k, m in enumerate(inner)])
     people = asked.sum(axis=1).astype(float)
-    values, variance = kernels.stratified(
+    values, variance = kernels.count.stratified(
         counts,
         _laws(inner),
         reported,
