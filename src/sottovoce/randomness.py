@@ -157,6 +157,10 @@ class Draws:
         self._extra = np.empty(_EXTRA_WORDS, np.uint64)
         self._used = _EXTRA_WORDS
 
+    def fill(self, array: NDArray[Any]) -> None:
+        """Overwrite a contiguous array with random bytes."""
+        self._source.fill(array)
+
     def bernoulli(self, probability: Probability, lanes: NDArray[np.uint64]) -> None:
         """Overwrite every bit of `lanes` with an independent one that is 1 with `probability`."""
         upper, lower = probability.words

@@ -124,7 +124,7 @@ class Grid:
         """Cells for positions from 0 to 1."""
         out = np.empty(positions.size, code_dtype(self.cells))
         roundings = np.empty(positions.size, np.uint64)
-        source.fill(roundings)
+        draws.fill(roundings)
         upper, lower = self.inside.words
 
         def step(

@@ -160,8 +160,8 @@ class OLH(PureMechanism):
         keep = keep_probability(self.epsilon, self.buckets)
         draws = source.draws()
         for where, codes in blocks:
-            source.fill(a[where])
-            source.fill(b[where])
+            draws.fill(a[where])
+            draws.fill(b[where])
             a[where] = (a[where] | np.uint32(1)) & self._mask
             b[where] &= self._mask
             hashed = np.empty_like(y[where])
