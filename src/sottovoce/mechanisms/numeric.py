@@ -107,11 +107,11 @@ class NumericMechanism(Mechanism):
                 bits = np.unpackbits(coins, count=positions.size, bitorder="little")
                 which[where] = bits
             if len(grids) == 1:
-                cell[where] = grids[0].draw(source, draws, positions)
+                cell[where] = grids[0].draw(draws, positions)
                 continue
             for k, grid in enumerate(grids):
                 mine = np.flatnonzero(which[where] == k)
-                cell[where][mine] = grid.draw(source, draws, positions[mine])
+                cell[where][mine] = grid.draw(draws, positions[mine])
         columns = {"cell": cell} if len(grids) == 1 else {"grid": which, "cell": cell}
         return self.reports(source, **columns)
 
