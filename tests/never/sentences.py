@@ -18,6 +18,8 @@ TESTED = {
     17: "Never infer labels, bins, ranges or minimum counts from private data without "
     "public_data=True.",
     18: "Never randomise the same answer twice by accident: fresh noise is a second release.",
+    25: "Never let two processes draw from copied generator state: fresh system entropy for every "
+    "release.",
 }
 
 WAITING = {

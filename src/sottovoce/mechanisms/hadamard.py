@@ -118,7 +118,7 @@ class HadamardResponse(LinearMechanism):
 
             def step(words: Any, part: slice, extra: Any, used: int) -> Any:
                 inputs, outputs = codes[part], target[part]  # noqa: B023, called before the next
-                return kernels.hadamard_response(
+                return kernels.draw.hadamard_response(
                     words, inputs, block_bits, size_bits, upper, lower, outputs, extra, used
                 )
 
@@ -126,21 +126,15 @@ class HadamardResponse(LinearMechanism):
         return {"y": out}
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = kernels.histogram(reports.columns["y"], self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram(reports.columns["y"], self.cells)
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         y = reports.columns["y"]
-        counts: NDArray[np.int64] = kernels.histogram_by(group, y, groups, self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram_by(group, y, groups, self.cells)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
         table = counts.reshape(self.blocks, self.block_size).copy()
-        kernels.walsh_hadamard(table)
+        kernels.count.walsh_hadamard(table)
         values: Floats = self._of_values(table) / (n * float(self._gap))
         return values
 
@@ -150,7 +144,7 @@ class HadamardResponse(LinearMechanism):
         table = np.zeros((self.blocks, self.block_size))
         table[self._block, self._column] = frequencies
         share = table.sum(axis=1, keepdims=True)
-        kernels.walsh_hadamard(table)
+        kernels.count.walsh_hadamard(table)
         extra = float(self.inside.fraction / s) - outside
         law: Floats = (outside * share.sum() + extra * (share + table) / 2).reshape(-1)
         return law
@@ -160,7 +154,7 @@ class HadamardResponse(LinearMechanism):
         s, outside = self.block_size // 2, self._outside
         table = weights.reshape(self.blocks, self.block_size).copy()
         block = table.sum(axis=1, keepdims=True)
-        kernels.walsh_hadamard(table)
+        kernels.count.walsh_hadamard(table)
         extra = float(self.inside.fraction / s) - outside
         back: Floats = self._of_values(outside * weights.sum() + extra * (block + table) / 2)
         return back

@@ -72,7 +72,9 @@ class LinearMechanism(Mechanism):
             return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
         counts = self.tally_by(reports, group, groups)
         single = self.marks_per_report == 1  # then counts of values are counts of reports
-        people = kernels.row_sums(counts) if single else kernels.histogram(group, groups)
+        people = (
+            kernels.count.row_sums(counts) if single else kernels.count.histogram(group, groups)
+        )
         return people, {self.table: counts}
 
     @abstractmethod

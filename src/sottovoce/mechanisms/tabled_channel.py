@@ -131,22 +131,16 @@ class ChannelMechanism(LinearMechanism):
         tables = self._tables
 
         def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-            return kernels.table_response(words, codes[part], *tables, out[part], extra, used)
+            return kernels.draw.table_response(words, codes[part], *tables, out[part], extra, used)
 
         draws.each(codes.size, np.uint32, step)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = kernels.histogram(reports.columns["value"], self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram(reports.columns["value"], self.cells)
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         values = reports.columns["value"]
-        counts: NDArray[np.int64] = kernels.histogram_by(group, values, groups, self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram_by(group, values, groups, self.cells)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
         if self._mix is not None:

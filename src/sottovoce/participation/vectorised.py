@@ -41,7 +41,9 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
         else own_terms(asked, seen_inverse(reported))
     )
     laws = np.array([mechanism.rounded for mechanism in pure])
-    values, variance = kernels.stratified(counts, laws, reported, asked / people[:, None], *terms)
+    values, variance = kernels.count.stratified(
+        counts, laws, reported, asked / people[:, None], *terms
+    )
     weights = asked / people[:, None]
     loud, mixed = ((weights**2 * term).sum(axis=1) for term in terms)
     steps = 0.5 * (weights / reported).max(axis=1)
