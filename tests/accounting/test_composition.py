@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sottovoce import GRR, Promise
 from sottovoce.accounting import rounds, shuffle
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import DP, LDP, Guarantee
+from sottovoce.promise import DP, LDP, Guarantee
 
 from .exact import repeated
 

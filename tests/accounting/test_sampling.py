@@ -13,7 +13,7 @@ from sottovoce import GRR
 from sottovoce.accounting import dummies, fixed_size, poisson, value_dependent_loss, visible
 from sottovoce.accounting.sampling import refuse_value_dependent
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import DP, LDP, OWN_DEVICE, Guarantee
+from sottovoce.promise import DP, LDP, OWN_DEVICE, Guarantee
 
 from .exact import expm1, grr_rows
 

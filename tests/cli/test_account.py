@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from sottovoce.accounting import compare, dummies, fixed_size, poisson, rounds, shuffle
 from sottovoce.cli import main
-from sottovoce.promise.guarantee import DP, LDP, Promise
+from sottovoce.promise import DP, LDP, Promise
 
 ACCOUNTS = {
     "poisson --epsilon 1 --rate 0.1 --delta 1e-6": poisson(1.0, 0.1, delta=1e-6),

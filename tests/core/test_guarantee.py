@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sottovoce import GRR, Guarantee, Promise
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import LDP, LIP, composed
+from sottovoce.promise import LDP, LIP, composed
 
 EPSILONS = st.floats(min_value=0, max_value=20, allow_subnormal=True)
 

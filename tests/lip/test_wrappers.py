@@ -9,8 +9,8 @@ import pytest
 
 from sottovoce import LIP, Levels, Sampled, audit, testing
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import LDP
-from sottovoce.promise.guarantee import LIP as LIP_NOTION
+from sottovoce.promise import LDP
+from sottovoce.promise import LIP as LIP_NOTION
 
 P = [0.5, 0.3, 0.2]
 OTHER = [0.1, 0.3, 0.6]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sottovoce.promise.guarantee import Guarantee, Promise
+from sottovoce.promise import Guarantee, Promise
 from sottovoce.records.allocation import described_epsilon
 
 SOURCE = Path(sv.__file__).parent

@@ -8,7 +8,7 @@ import pytest
 
 from sottovoce import GRR, OUE, Attribute, Guarantee, Reports, Study
 from sottovoce.mechanisms import REGISTRY
-from sottovoce.promise.guarantee import OWN_DEVICE, composed
+from sottovoce.promise import OWN_DEVICE, composed
 from tests.laws.entries import answers, example
 
 each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)

@@ -20,7 +20,7 @@ from ..contract.reports import Column, Reports
 from ..domain.values import Domain, Label
 from ..errors import DigestError, ParameterError
 from ..estimate.estimate import Estimate
-from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
+from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 from ..randomness import Source, refuse_seeded, source_of
 from .channel import Channel
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..mechanisms.mechanism import Mechanism
-from ..promise.guarantee import LDP, Guarantee
+from ..promise import LDP, Guarantee
+from ..promise.assumptions import ANY_LEVEL, LEVEL_IS_PUBLIC
 from .levels import Levels
-from .menus import LEVEL_IS_PUBLIC
 from .sampled import Sampled
 
 
@@ -49,7 +49,7 @@ def unwrapped(mechanism: Mechanism) -> Mechanism:
 def guarantee_of(mechanism: Mechanism, level: str | None = None) -> Guarantee:
     """What holds for people of one level, or without its name whatever level they chose.
 
-    The words about people do not name the level, so that promises of several questions add up.
+    The unit does not name the level, so that promises of several questions add up.
     """
     menu = menu_of(mechanism)
     if not menu:
@@ -62,4 +62,4 @@ def guarantee_of(mechanism: Mechanism, level: str | None = None) -> Guarantee:
     free = [p for one in menu.values() for p in one.guarantee.promises if p.notion == LDP]
     assuming = dict.fromkeys(words for promise in free for words in promise.assuming)
     largest = max(free, key=lambda promise: promise.epsilon)
-    return Guarantee((replace(largest, assuming=(*assuming, LEVEL_IS_PUBLIC)),))
+    return Guarantee((replace(largest, assuming=(*assuming, ANY_LEVEL)),))

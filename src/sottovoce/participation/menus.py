@@ -17,7 +17,8 @@ from ..domain.values import code_dtype
 from ..errors import AnswerError, ParameterError, WireError
 from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
+from ..promise.assumptions import LEVEL_IS_PUBLIC
 from ..randomness import Source
 from .wrapper import (
     MOST_CHOICES,
@@ -36,11 +37,6 @@ from .wrapper import (
     taken,
     united,
     within,
-)
-
-LEVEL_IS_PUBLIC = (
-    "which level someone chose is public; it was chosen without regard to the answer, and what "
-    "the choice itself says is not protected"
 )
 
 
@@ -97,7 +93,7 @@ class LevelReports(Wrapper):
         promises = []
         for name, mechanism in self.menu.items():
             for promise in mechanism.guarantee.promises:
-                unit = f"{promise.unit} who chose the level {name!r}"
+                unit = promise.unit.at_level(name)
                 assuming = (*promise.assuming, LEVEL_IS_PUBLIC)
                 promises.append(replace(promise, unit=unit, assuming=assuming))
         return Guarantee(tuple(promises))

@@ -19,7 +19,8 @@ from ..errors import ParameterError, WireError
 from ..estimate.estimate import Floats
 from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
+from ..promise.assumptions import RATE_IS_PUBLIC
 from ..randomness import Source
 from .rates import checked_rates, coin, rate_codes, refuse_following
 from .wrapper import (
@@ -40,10 +41,6 @@ from .wrapper import (
     within,
 )
 
-RATE_IS_PUBLIC = (
-    "whether someone reports is drawn at a public rate that was set without regard to the answer; "
-    "who reports is seen, so sampling protects no further"
-)
 _MOST_SILENT = (1 << 16) - 1
 
 

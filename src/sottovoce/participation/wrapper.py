@@ -17,7 +17,7 @@ from ..domain.values import Domain, code_dtype
 from ..errors import ParameterError, WireError
 from ..estimate.estimate import Estimate
 from ..mechanisms.mechanism import Mechanism
-from ..promise.guarantee import LDP, Guarantee
+from ..promise import LDP, Guarantee
 
 MOST_CHOICES = 1024  # of a study's grid: aggregates stay small tables of counts
 
