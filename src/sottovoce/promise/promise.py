@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, Context, Decimal
+from decimal import Context, Decimal
+from fractions import Fraction
 from numbers import Real
 from typing import Any
 
@@ -16,7 +17,7 @@ from .types import LIP, Against, Neighbours, Notion, Unit, read_code, read_field
 ONE_ANSWER = Unit()
 _INFINITE = "infinite"  # JSON has no infinite numbers
 _HUGE = 700.0  # e^700 is almost the largest float
-_EXACT = Context(prec=60)
+_EXACT = Context(prec=60)  # its logarithms and powers are correctly rounded
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,10 @@ class Promise:
         """
         if self.epsilon >= _HUGE:
             return 100
-        ratio = _EXACT.exp(Decimal(self.epsilon))
-        right = _EXACT.multiply(Decimal(100), _EXACT.add(ratio, Decimal(self.delta)))
-        chance = _EXACT.divide(right, _EXACT.add(ratio, Decimal(1)))
-        return int(chance.to_integral_value(ROUND_CEILING))
+        ratio = Fraction(1)
+        if self.epsilon > 0:
+            ratio = Fraction(_EXACT.exp(Decimal(self.epsilon)).next_plus(_EXACT))
+        return math.ceil(100 * (ratio + Fraction(self.delta)) / (ratio + 1))
 
     def words(self, width: int = 79) -> str:
         """The promise in plain words, in lines of at most `width` characters."""
