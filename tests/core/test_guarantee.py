@@ -234,7 +234,7 @@ def test_words_name_everything_that_matters() -> None:
     flat = " ".join(promise.words().split())
     for part in (
         "epsilon = 1, delta = 1e-09: differential privacy",
-        "all answers to the study of one person in 'north' who chose the level 'strong'",
+        "all answers to the study given by one person in 'north' who chose the level 'strong'",
         "against anyone who sees the result.",
         "for any two ways to answer of one person, with everyone else's unchanged,",
         "plus a probability of 1e-09.",
@@ -279,7 +279,7 @@ def test_lines() -> None:
 
 
 def test_what_steers_a_terminal_is_escaped() -> None:
-    unit = Unit(attribute="\x1b[31m\u202e")
+    unit = Unit(attribute="\x1b[31m\u202e{}{0}", level="{1}", group="{")
     guarantee = one(1.0, unit=unit, assuming=("\x1b]0;\u202e\ud800",))
     texts = (str(guarantee), *guarantee.lines(), str(Guarantee.none("\x1b")))
     assert all(line.isprintable() for text in texts for line in text.splitlines())

@@ -29,11 +29,11 @@ AGAINST = {
     Against.RESULT: "anyone who sees the result",
 }
 _UNITS = {
-    Protected.ANSWER: "one answer of one person",
-    Protected.RECORD: "all reported answers of one person together",
-    Protected.STUDY: "all answers to the study of one person",
-    Protected.CONTRIBUTION: "everything that one person contributes",
-    Protected.PARTICIPATION: "whether one person takes part, and with what",
+    Protected.ANSWER: "one answer of {}",
+    Protected.RECORD: "all reported answers of {}, taken together",
+    Protected.STUDY: "all answers to the study given by {}",
+    Protected.CONTRIBUTION: "everything contributed by {}",
+    Protected.PARTICIPATION: "whether {} takes part, and with what",
 }
 _EACH = {
     Protected.ANSWER: "each answer",
@@ -103,17 +103,18 @@ def meaning(promise: Promise, ratio: str = "", sure: str = "") -> str:
     )
 
 
-def unit_words(unit: Unit) -> str:
-    """What is protected, and of whom."""
+def unit_words(unit: Unit, level: str = "") -> str:
+    """What is protected, and of whom; `level` may stand for a level that a table names."""
     what = _UNITS[unit.protects]
     if unit.attribute is not None:
-        what = f"the answer to {unit.attribute!r} of one person"
+        what = f"the answer to {_escaped(unit.attribute)} of {{}}"
     elif unit.answers is not None:
-        what = f"all {unit.answers} reported answers of one person together"
-    if unit.level is None:
-        return what + _group(unit)
-    everywhere = " wherever levels are offered" if unit.protects is Protected.STUDY else ""
-    return f"{what}{_group(unit)} who chose the level {unit.level!r}{everywhere}"
+        what = f"all {unit.answers} reported answers of {{}}, taken together"
+    if unit.level is not None:
+        everywhere = " wherever levels are offered" if unit.protects is Protected.STUDY else ""
+        level = f"the level {unit.level!r}{everywhere}"
+    chose = f" who chose {level}" if level else ""
+    return what.format(f"one person{_group(unit)}{chose}")
 
 
 def neighbours_words(promise: Promise) -> str:
@@ -131,6 +132,11 @@ def printable(text: str) -> str:
     return "".join(
         sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
     )
+
+
+def _escaped(name: str) -> str:
+    """A name between quotes, inside a pattern."""
+    return repr(name).replace("{", "{{").replace("}", "}}")
 
 
 def _group(unit: Unit) -> str:

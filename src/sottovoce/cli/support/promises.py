@@ -60,8 +60,7 @@ def _show_words(out: Console, shared: Promise, ratio: str) -> None:
 
     parts = [
         f"Each line: {NOTIONS[shared.notion]}.",
-        f"Protected: {unit_words(shared.unit)} who chose that level, against "
-        f"{AGAINST[shared.against]}.",
+        f"Protected: {unit_words(shared.unit, 'that level')}, against {AGAINST[shared.against]}.",
         f"Meaning: {meaning(shared, ratio, 'so')}",
         *(f"Assuming: {assumption}." for assumption in shared.assuming),
     ]
