@@ -77,8 +77,8 @@ class Unit:
     --------
     >>> Unit().at_level("strong") == Unit(level="strong")
     True
-    >>> Unit().at_level("strong") == Unit().at_level("weak")
-    False
+    >>> print(Unit().at_level("strong"))
+    one answer of one person who chose the level 'strong'
     """
 
     protects: Protected = Protected.ANSWER
@@ -116,6 +116,12 @@ class Unit:
     def in_group(self, name: str) -> Unit:
         """The same of people in this group; a group that is set becomes a part of it."""
         return replace(self, group=name if self.group is None else f"{name} / {self.group}")
+
+    def __str__(self) -> str:
+        """What is protected, in words."""
+        from .words import unit_words
+
+        return unit_words(self)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
