@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from ..domain.values import Label
 from ..errors import EstimateError, MissingExtraError, ParameterError
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 from .intervals import Floats, Interval, normal_quantile
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from ..estimate.intervals import Floats, ScoreInterval
 from ..mechanisms.linear import warn_if_useless
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 from .population import lowest, strata_of_counts
 from .strata import (
     SUPPORT,

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 from . import paint
 from .paint import BLACK, BLUE, CLAIM, GREY, MARKERS, SERIES, Legend, Truth
 

@@ -13,7 +13,7 @@ from ..checks import rounded_up
 from ..errors import MissingExtraError, ParameterError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
-from ..promise.guarantee import LDP, LIP, Guarantee
+from ..promise import LDP, LIP, Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
