@@ -57,9 +57,7 @@ def binomial_noise_delta(
     check_neighbours(neighbours)
     least, most = window(coins, 0.5, _LOG_MISS)
     whole = least == 0 and most == coins
-    pair = shifted(
-        log_pmf(np.arange(least, most + 1), coins, 0.5), 0.0 if whole else SMALLEST
-    )
+    pair = shifted(log_pmf(np.arange(least, most + 1), coins, 0.5), 0.0 if whole else SMALLEST)
     return _delta(pair, epsilon, neighbours, checked_count(rounds, "rounds", 1))
 
 

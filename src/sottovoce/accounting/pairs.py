@@ -3,7 +3,7 @@
 A `Pair` lists everything that can be seen with its probability P under the first law and the ratio
 r = Q/P to the second. Everything else follows:
 
-Delta     δ(ε) = Σ P (1 − e^ε r)₊, the least δ for which the first law is within (ε, δ) of the second
+Delta     δ(ε) = Σ P (1 − e^ε r)₊: the smallest δ with P ≤ e^ε Q + δ for every event
 Product   two independent parts: δ(ε) = Σ_i Σ_j P_i P_j (1 − e^ε r_i r_j)₊. With the second part
           sorted by r and F_j = P_1 + … + P_j, the inner sum at x = e^ε r_i is
           F_t (1 − x r_t) + x Σ_{j<t} F_j (r_{j+1} − r_j), t the last with x r_t < 1 (summation by
@@ -44,7 +44,9 @@ class Pair:
 
     def delta(self, epsilon: float) -> float:
         """δ(ε) of the first law against the second, rounded up."""
-        return rounded(log_sum(self.log_mass + _log_weight(epsilon + _log(self.ratio))), self.missed)
+        return rounded(
+            log_sum(self.log_mass + _log_weight(epsilon + _log(self.ratio))), self.missed
+        )
 
     def delta_with(self, other: Pair, epsilon: float) -> float:
         """δ(ε) when an independent part with the laws of `other` is seen as well, rounded up."""
@@ -82,7 +84,7 @@ class Pair:
 
 
 def with_holder(count: int, rate: float) -> Pair:
-    """The sampled count of `count` holders against that of one fewer: Bin(c, p) against Bin(c−1, p).
+    """The sampled count with one holder more, against without: Bin(c, p) against Bin(c−1, p).
 
     Q(k)/P(k) = (c − k)/(c (1 − p)); k = c occurs under the first law only.
     """
@@ -186,7 +188,8 @@ class _Losses:
         # The part of the mass that goes to the upper neighbour keeps Q: p₁e^−l + p₂e^−(l+step) = q.
         upper = np.clip(np.expm1(place * step - loss) / np.expm1(-step), 0.0, 1.0)
         index = (place - first).astype(np.int64)
-        counts = np.bincount(index, mass * (1 - upper), int(index.max(initial=0)) + 2)
+        size = int(index.max(initial=0)) + 2
+        counts: Floats = np.bincount(index, mass * (1 - upper), size).astype(float)
         counts += np.bincount(index + 1, mass * upper, counts.size)
         return cls(step, first, counts, infinite)
 

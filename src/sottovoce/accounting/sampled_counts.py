@@ -79,9 +79,9 @@ def sampled_counts_delta(
     Examples
     --------
     >>> f"{sampled_counts_delta(0.5, 100, 0.39):.1e}"
-    '4.9e-07'
+    '5.0e-07'
     >>> f"{sampled_counts_delta(0.5, 100, 0.39, neighbours='add-remove'):.1e}"
-    '1.7e-08'
+    '1.6e-08'
     >>> f"{sampled_counts_delta(0.5, 100, 0.39, insiders=90):.2f}"
     '0.02'
     """
@@ -109,7 +109,7 @@ def sampled_counts_epsilon(
     Examples
     --------
     >>> round(sampled_counts_epsilon(1e-6, 100, 0.39), 3)
-    0.482
+    0.479
     >>> sampled_counts_epsilon(1e-6, 5, 0.39)
     inf
     """
@@ -221,7 +221,7 @@ def smallest_dummies(
     Examples
     --------
     >>> smallest_dummies(1.0, 1e-5, 0.5), smallest_dummies(1.0, 1e-5, 0.5, insiders=10)
-    (38, 48)
+    (37, 47)
     """
     needed = smallest_count(epsilon, delta, rate, neighbours=neighbours)
     return needed - 1 + checked_count(insiders, "insiders", 0)
@@ -254,7 +254,7 @@ def sampled_counts(
     --------
     >>> promise = sampled_counts(100, 0.39, 1e-6)
     >>> round(promise.epsilon, 3), promise.delta
-    (0.482, 1e-06)
+    (0.479, 1e-06)
     """
     epsilon = sampled_counts_epsilon(
         delta, count, rate, neighbours=neighbours, insiders=insiders, rounds=rounds
@@ -264,8 +264,8 @@ def sampled_counts(
         raise GuaranteeError(
             f"no epsilon holds with delta = {delta:g}: with {hidden:,} holders whose coins are "
             f"unknown and rate {rate:g}, all of them are sampled with probability "
-            f"{rounded_up(float(rate) ** hidden, 3)}, and the count then shows it; choose a smaller "
-            "rate, or add noise to the counts"
+            f"{rounded_up(float(rate) ** hidden, 3)}, and the count then shows it; "
+            "choose a smaller rate, or add noise to the counts"
         )
     return _promise(epsilon, delta, int(count), int(insiders), int(rounds), rate, neighbours)
 
@@ -288,15 +288,15 @@ def exact_delta(
 
 def hidden_holders(count: Any, insiders: Any) -> int:
     """Holders whose coins are unknown, the protected person included."""
-    count, insiders = checked_count(count, "count", 1), checked_count(insiders, "insiders", 0)
-    if count > _MOST_COUNT:
-        raise ParameterError(f"count is {count:,}; allowed are 1 to {_MOST_COUNT:,}")
-    if insiders >= count:
+    holders, known = checked_count(count, "count", 1), checked_count(insiders, "insiders", 0)
+    if holders > _MOST_COUNT:
+        raise ParameterError(f"count is {holders:,}; allowed are 1 to {_MOST_COUNT:,}")
+    if known >= holders:
         raise ParameterError(
-            f"insiders is {insiders:,} of {count:,} holders; the protected person is none of them, "
+            f"insiders is {known:,} of {holders:,} holders; the protected person is none of them, "
             "so there is at least one holder more"
         )
-    return count - insiders
+    return holders - known
 
 
 def check_neighbours(neighbours: Any) -> None:

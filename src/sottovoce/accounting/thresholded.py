@@ -153,7 +153,9 @@ def _sides(epsilon: float, count: int, rate: float) -> Iterator[tuple[Floats, Fl
         released = np.full(count + 2, -np.inf)
         excess = _log_excess(first, epsilon + second)
         released[:-1] = np.logaddexp.accumulate(excess[::-1])[::-1]
-        below = [np.concatenate([[-np.inf], np.logaddexp.accumulate(law)]) for law in (first, second)]
+        below = [
+            np.concatenate([[-np.inf], np.logaddexp.accumulate(law)]) for law in (first, second)
+        ]
         yield released, _log_excess(below[0], epsilon + below[1])
 
 

@@ -16,7 +16,8 @@ p' = p p_χ/π; h ~ Bin(c−1, π) of the other holders have j ∈ A. With B_m =
 Add-remove     δ→ = E_h Σ_s (π B_{h+1}(s) − e^ε α B_h(s))₊ + ((1−π) − e^ε(1−α))₊; δ← exchanged
 Substitute     with u = π(N−M)/(N−1), v = (1−π)M/(N−1), h_a and h_b independent:
                δ = π(M−1)/(N−1) · E δ_sub(h_a+1, h_b+1; p')
-                 + E Σ_s (u B_{h_a+1}(s) − e^ε v B_{h_a}(s))₊ + E Σ_s (v B_{h_b}(s) − e^ε u B_{h_b+1}(s))₊
+                 + E Σ_s (u B_{h_a+1}(s) − e^ε v B_{h_a}(s))₊
+                 + E Σ_s (v B_{h_b}(s) − e^ε u B_{h_b+1}(s))₊
 
 For γ = 1 both are the formulas of uniform selection. The sum of the last line is ours: A shows
 whether it contains a, b, both or neither; given that, everything else in it is uniform.
@@ -187,7 +188,7 @@ def gamma_for(epsilon_star: float, rate: float, items: int, reported: int) -> fl
     >>> round(TwoStage(0.5, 5, 2, gamma).epsilon_star, 9)
     0.3
     """
-    power = math.exp(checked_loss(epsilon_star))
+    power = math.exp(checked_loss(epsilon_star) * (1 - 4e-12))  # ε* itself is rounded up
     alpha = TwoStage(rate, items, reported).fraction
     if alpha == 1:
         return math.inf
