@@ -56,9 +56,14 @@ class Law(ABC):
         return 0.0
 
     @property
+    def support(self) -> tuple[int, int] | None:
+        """The smallest and the largest value, or None where every integer is possible."""
+        return None
+
+    @property
     def bound(self) -> int | None:
         """The largest absolute value, or None where there is none."""
-        return None
+        return None if self.support is None else max(map(abs, self.support))
 
     def draw(self, n: int, source: Source | None = None) -> NDArray[np.int64]:
         """n independent integers of exactly this law, from the system's randomness."""
@@ -208,8 +213,8 @@ class Binomial(Law):
         return float(self.trials * self.probability * (1 - self.probability))
 
     @property
-    def bound(self) -> int:
-        return self.trials
+    def support(self) -> tuple[int, int]:
+        return 0, self.trials
 
     def log_pmf(self, k: ArrayLike) -> Floats:
         from scipy.special import betaln, xlog1py, xlogy
