@@ -269,3 +269,15 @@ def test_seeded_noise_stays_inside_tests():
     with pytest.raises(SeededError):
         DiscreteLaplace(5).draw(20, source)
     assert DiscreteLaplace(5).draw(0).size == 0
+
+
+def test_shares_of_a_tenth_lose_most_of_their_privacy_to_nine_colluders():
+    # Nominal ε = 1 for a substitution, which moves two cells by one each, over K = 10 parties: what
+    # the last share alone keeps.
+    k = np.arange(-60, 61)
+    share = Polya(2, 10).log_pmf(k)
+    assert round(2 * float(np.abs(np.diff(share)).max()), 2) == 5.57
+    assert math.exp(share[60]) > 0.83  # and it is mostly 0
+    # With parties = K − t the shares of those who stay keep ε.
+    total = Polya(2, 1).log_pmf(k)
+    assert 2 * np.abs(np.diff(total)).max() == pytest.approx(1.0)
