@@ -244,8 +244,8 @@ class Polya(Law):
     sum is no longer Laplace. Whoever contributes a share knows it and can subtract it, and a share
     that never arrives is missing. So `parties` must count only those who stay: with K contributors
     of whom t may collude, see the result or drop out, take parties = K − t, with t ≥ 1. With
-    K = 10, parties = 10 and nine colluders a nominal ε of 1 for a substitution is really 5.57. A release must
-    carry the shares of all K, and shares travel masked or encrypted, never in clear.
+    K = 10, parties = 10 and nine colluders a nominal ε of 1 for a substitution is really 5.57. A
+    release must carry the shares of all K, and shares travel masked or encrypted, never in clear.
 
     Parameters
     ----------
