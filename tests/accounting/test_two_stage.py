@@ -115,7 +115,7 @@ def test_figures_of_the_maths_page():
 
 
 def test_the_least_counts_with_output_are_two_below_the_maths_page():
-    # The page says 124 and about 398; 60-digit sums of its own formula give 122 and 396.
+    # The maths page says 124 and about 398; its own formula gives 122 (also in 40 digits) and 396.
     rate = -math.expm1(-0.5)
     for reported, least in ((12, 122), (3, 396)):
         design = TwoStage(rate, 30, reported)

@@ -32,7 +32,8 @@ from ..checks import (
     rounded_up,
 )
 from ..errors import GuaranteeError, ParameterError
-from ..promise.guarantee import DP, Promise
+from ..promise import DP, Against, Promise, Protected, Unit
+from ..promise import Neighbours as Relation
 from .pairs import rounds_delta, with_holder, without_holder
 from .search import upper_end
 
@@ -321,13 +322,9 @@ def _promise(
         DP,
         epsilon,
         delta,
-        neighbours=(
-            "any two answers of one person, everyone else's being the same"
-            if neighbours == "substitute"
-            else "one person's answer and no answer, the number of people being public"
-        ),
-        unit="one answer of one person",
-        against="whoever sees the sampled counts",
+        neighbours=(Relation.SUBSTITUTION if neighbours == "substitute" else Relation.ADD_REMOVE),
+        unit=Unit(Protected.CONTRIBUTION),
+        against=Against.RESULT,
         assuming=(
             f"every answer has at least {others:,} holders other than the person, who do not work "
             "together with anyone who sees the counts",
