@@ -59,7 +59,7 @@ def estimate(
     if not samples:
         raise EstimateError("there are no reports, so there is nothing to estimate")
     guarantee = table.guarantee_behind(aggregate)
-    groups = None if within else _all_at_once(samples)
+    groups = None if within else groups_of(samples)
     if groups is None:
         parts = level_estimates(table, aggregate, within)
         whole = with_guarantee(combine(parts, method=weighting), guarantee)
@@ -141,7 +141,7 @@ def _sample_covariance(samples: list[Sample], weights: Floats) -> Floats:
     return covariance_of([_estimate_level(sample, None) for sample in samples], weights)
 
 
-def _all_at_once(samples: Sequence[Sample]) -> Groups | None:
+def groups_of(samples: Sequence[Sample]) -> Groups | None:
     """The levels as groups, or None where they must be estimated one by one.
 
     Of level j and rate π_h, with S_jh reports of n_jh people and A_jh of them supporting a value:
