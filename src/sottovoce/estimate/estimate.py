@@ -113,6 +113,7 @@ class Estimate:
     answer_variance: float | None = None
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _replicate: Replicate | None = field(default=None, repr=False)
+    _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
 
     @cached_property
     def variance(self) -> Floats:
@@ -142,16 +143,19 @@ class Estimate:
         return self.values * self.n
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """An interval around each value, by the normal approximation.
+        """An interval around each value, from exact tails where the mechanism has them.
 
-        For biased shares it is clipped to [0, 1].
+        Otherwise by the normal approximation, and for biased shares clipped to [0, 1].
 
         Parameters
         ----------
         confidence : float
             Between 0 and 1, for each value on its own.
         """
-        half = normal_quantile(confidence) * self.std_error
+        quantile = normal_quantile(confidence)  # refuses what is no confidence
+        if self._interval is not None:
+            return self._interval(confidence)
+        half = quantile * self.std_error
         low, high = self.values - half, self.values + half
         if self.biased and self.shares:
             # A weighted estimate may lie outside; its interval still holds it.
@@ -195,6 +199,7 @@ class Estimate:
             error_from="bootstrap",
             raw=raw,
             _covariance=None,
+            _interval=None,
         )
 
     def error(self, truth: ArrayLike | Mapping[Any, float]) -> Errors:

@@ -19,7 +19,7 @@ from ..contract.reports import Column, Reports
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
-from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.estimate import Estimate, Interval, bootstrap
 from ..estimate.likelihood import SLACK, Fit, em
 from ..promise.guarantee import Guarantee
 from ..randomness import Probability, Source
@@ -27,6 +27,7 @@ from .channel import Channel
 from .grid import Floats, Grid
 from .linear import warn_if_useless
 from .mechanism import SEEDED, TOO_SMALL, Mechanism, Method
+from .tails import MeanLaw
 
 BINS = 16
 
@@ -175,19 +176,36 @@ class NumericMechanism(Mechanism):
         mean = self._means(aggregate, scores)
         square = self._means(aggregate, {name: s**2 for name, s in scores.items()})
         # The mean squared answer: estimated on a fine grid; from one bit at least the mean squared.
-        answers = mean**2 if self._finest.steps == 1 else self._second_moment(aggregate)
-        least = min(float(self.variance_at(np.linspace(0, 1, 65)).min()), square)
-        noise = max(square - max(answers, 0.0), least)
+        one_bit = self._finest.steps == 1
+        answers = mean**2 if one_bit else max(self._second_moment(aggregate), 0.0)
+        exact = self.variance_at(np.linspace(0, 1, 2 * self._finest.steps + 1))
+        noise = min(max(square - answers, float(exact.min())), float(exact.max()))
         span = self.domain.high - self.domain.low
-        found = self._one("mean", self.domain.low + span * mean, span**2 * noise / n, n, "unbiased")
+        value = self.domain.low + span * mean
+        estimate = self._one("mean", value, span**2 * noise / n, n, "unbiased")
         most = max(mean * (1 - mean), 0.0)  # no numbers between the bounds vary more
-        varies = most if self._finest.steps == 1 else min(max(answers - mean**2, 0.0), most)
-        return replace(found, answer_variance=span**2 * varies)
+        varies = most if one_bit else min(max(answers - mean**2, 0.0), most)
+        law = self._law(aggregate)
+        interval = partial(_mean_interval, law, mean, noise / n, self.domain.low, span)
+        return replace(estimate, answer_variance=span**2 * varies, _interval=interval)
+
+    def _law(self, aggregate: Aggregate) -> MeanLaw:
+        """The law of the sum of all scores, with the largest spread that the reports support."""
+        finest, n = self._finest, int(aggregate.tables[list(self.grids)[-1]].sum())
+        second = 1.0
+        if finest.steps > 1 and n:
+            error = (finest.variance_of_squares / n) ** 0.5
+            second = self._second_moment(aggregate) + 2 * error
+        bits = None if self.finest_share is None else next(iter(self.grids.values()))
+        share = 1.0 if self.finest_share is None else float(self.finest_share.fraction)
+        return MeanLaw(aggregate.n, finest, bits, share, second)
 
     def _second_moment(self, aggregate: Aggregate) -> float:
+        """Mean squared position; rounding to the grid is taken off as for evenly spread answers."""
         finest = list(self.grids)[-1]
         table = aggregate.tables[finest]
-        return float(table @ self._finest.squares) / max(int(table.sum()), 1)
+        rounded = float(table @ self._finest.squares) / max(int(table.sum()), 1)
+        return rounded - self._finest.rounding * 2 / 3
 
     def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""
@@ -275,3 +293,11 @@ class NumericMechanism(Mechanism):
         span = self.domain.high - self.domain.low
         inputs = [f"{self.domain.low + span * i / steps:g}" for i in range(steps + 1)]
         return Channel(inputs, [str(k) for k in range(len(rows[0]))], tuple(rows))
+
+
+def _mean_interval(
+    law: MeanLaw, mean: float, variance: float, low: float, span: float, confidence: float
+) -> Interval:
+    """In the units of the question."""
+    ends = np.array(law.interval(mean, confidence, variance**0.5))
+    return Interval(low + span * ends[:1], low + span * ends[1:])
