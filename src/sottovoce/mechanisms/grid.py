@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -132,6 +133,12 @@ class Grid:
         near = run[:, upper] - run[:, lower]
         result: Floats = near * p / self.window + (1 - near) * (1 - p) / self.steps
         return result
+
+    def merge_cells(self, per_cell: NDArray[Any]) -> NDArray[Any]:
+        """Sums over neighbouring cells, fewer than a quarter of a window: a fit loses little."""
+        block = max(1, min(self.window // 4, self.steps // 128))
+        merged: NDArray[Any] = np.add.reduceat(per_cell, range(0, self.cells, block), axis=-1)
+        return merged
 
     def draw(self, source: Source, draws: Draws, positions: Floats) -> NDArray[np.unsignedinteger]:
         """Cells for positions from 0 to 1."""

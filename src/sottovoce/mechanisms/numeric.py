@@ -19,8 +19,9 @@ from ..contract.reports import Column, Reports
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
-from ..estimate.estimate import Estimate, Interval, bootstrap
-from ..estimate.likelihood import SLACK, Fit, em
+from ..estimate.estimate import Estimate, Interval, bootstrap, normal_quantile
+from ..estimate.likelihood import choose_smoothing, smoothed_em
+from ..estimate.profile import Profile
 from ..promise.guarantee import Guarantee
 from ..randomness import Probability, Source
 from .channel import Channel
@@ -29,7 +30,11 @@ from .linear import warn_if_useless
 from .mechanism import SEEDED, TOO_SMALL, Mechanism, Method
 from .tails import MeanLaw
 
+_NARROWEST, _WIDEST = 1e-60, 1e60
 BINS = 16
+PARTS = 4
+_SLIGHT = (1 / 32, 1)
+"""Smoothing of the distribution at which the likelihood is expanded."""
 
 
 class NumericMechanism(Mechanism):
@@ -51,6 +56,12 @@ class NumericMechanism(Mechanism):
 
     def validate(self) -> None:
         super().validate()
+        width = self.domain.high - self.domain.low
+        if not _NARROWEST <= width <= _WIDEST:
+            raise ParameterError(
+                f"the bounds are {width:g} apart; variances are computed only for widths from "
+                f"{_NARROWEST:g} to {_WIDEST:g}. Choose other units"
+            )
         if any(grid.slope <= 0 for grid in self.grids.values()):
             raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
@@ -76,7 +87,9 @@ class NumericMechanism(Mechanism):
         return {
             **mean,
             "variance": Method("unbiased second moment less the squared mean", biased=True),
-            "distribution": Method(f"maximum likelihood over {BINS} equal bins by EM", biased=True),
+            "distribution": Method(
+                f"EM over {BINS} equal bins, smoothed as reports held out suggest", biased=True
+            ),
         }
 
     @property
@@ -216,7 +229,13 @@ class NumericMechanism(Mechanism):
         return share * grids[1].variance_at(position) + (1 - share) * grids[0].variance_at(position)
 
     def _variance(self, aggregate: Aggregate) -> Estimate:
-        """Population variance; its error by the delta method on the scores of the finest grid."""
+        """Population variance; its error by the delta method on the scores of the finest grid.
+
+        Rounding to the grid cannot be told from spread: what evenly spread answers have of it is
+        taken off, and the interval reaches down by all that there can be. It adds Bernstein's term
+        for few reports and few noise events to the normal half-width, and is cut to what numbers
+        between the bounds can have.
+        """
         table = aggregate.tables[list(self.grids)[-1]]
         n = int(table.sum())
         if n < 2:
@@ -224,23 +243,36 @@ class NumericMechanism(Mechanism):
         scores, squares = self._finest.scores, self._finest.squares
         mean = float(table @ scores) / n
         noise = (float(table @ scores**2) / n - mean**2) / (n - 1)
-        value = float(table @ squares) / n - mean**2 + noise
+        rounded = float(table @ squares) / n - mean**2 + noise
+        value = rounded - 2 / 3 * self._finest.rounding
         pull = squares - 2 * mean * scores
-        spread = (float(table @ pull**2) / n - (float(table @ pull) / n) ** 2) / (n - 1)
+        at_points = self._finest.mean_at_points
+        least = float((at_points(pull**2) - at_points(pull) ** 2).min())
+        seen = (float(table @ pull**2) - float(table @ pull) ** 2 / n) / (n - 1)
+        spread = max(seen, least) / n
         span = self.domain.high - self.domain.low
-        return self._one("variance", span**2 * value, span**4 * spread, aggregate.n, "variance")
+        variance, error = span**2 * value, span**4 * spread
+        estimate = self._one("variance", variance, error, aggregate.n, "variance")
+        reach, offset = float(np.ptp(pull)) / n, self._finest.rounding
+        interval = partial(_variance_interval, value, spread, reach, offset, span)
+        return replace(estimate, _interval=interval)
 
     def _bins(self, aggregate: Aggregate) -> Estimate:
-        """Distribution over equal bins by maximum likelihood."""
-        counts = np.concatenate([aggregate.tables[name] for name in self.grids])
-        fit = self._fit_bins(counts, np.ones(BINS))
-        again = partial(self._fit_bins_again, aggregate.n)
+        """Distribution over equal bins; intervals by profile likelihood over parts of them."""
+        counts = np.concatenate(
+            [grid.merge_cells(aggregate.tables[name]) for name, grid in self.grids.items()]
+        )
+        laws = self._bin_laws(BINS)
+        smoothing, fit = choose_smoothing(counts, laws, np.ones(BINS))
+        again = partial(_bins_again, laws, aggregate.n, smoothing)
+        interval = partial(_bin_intervals, counts, self._bin_laws(BINS * PARTS), fit.values)
         edges = np.linspace(self.domain.low, self.domain.high, BINS + 1)
         labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
         labels[-1] = labels[-1][:-1] + "]"
         return Estimate(
             values=fit.values,
             spread=partial(bootstrap, fit.values, again, 50),
+            assuming=f"answers spread evenly within the {PARTS} quarters of each bin",
             n=aggregate.n,
             labels=tuple(labels),
             name=self.domain.name,
@@ -249,19 +281,11 @@ class NumericMechanism(Mechanism):
             biased=True,
             error_from="bootstrap",
             converged=fit.converged,
+            _interval=interval,
         )
 
-    def _fit_bins(self, counts: NDArray[np.int64], start: Floats, slack: float = SLACK) -> Fit:
-        laws = self._bin_laws()
-        return em(counts, lambda f: f @ laws, lambda w: laws @ w, start, slack=slack)
-
-    def _fit_bins_again(self, n: int, values: Floats, rng: np.random.Generator) -> Floats:
-        law = values @ self._bin_laws()
-        start = values + 1 / (n + BINS)
-        return self._fit_bins(rng.multinomial(n, law / law.sum()), start, slack=0.1).values
-
-    def _bin_laws(self) -> Floats:
-        laws = [grid.bin_laws(BINS) for grid in self.grids.values()]
+    def _bin_laws(self, bins: int) -> Floats:
+        laws = [grid.merge_cells(grid.bin_laws(bins)) for grid in self.grids.values()]
         if self.finest_share is None:
             return laws[0]
         share = float(self.finest_share.fraction)
@@ -301,3 +325,33 @@ def _mean_interval(
     """In the units of the question."""
     ends = np.array(law.interval(mean, confidence, variance**0.5))
     return Interval(low + span * ends[:1], low + span * ends[1:])
+
+
+def _variance_interval(
+    value: float, spread: float, reach: float, offset: float, span: float, confidence: float
+) -> Interval:
+    """In the units of the question, squared."""
+    quantile = normal_quantile(confidence)
+    half = quantile * spread**0.5 + quantile**2 * reach / 2
+    low = min(max(value - half - offset, 0.0), value)
+    high = max(min(value + half + offset, 0.25), value)
+    return Interval(np.array([span**2 * low]), np.array([span**2 * high]))
+
+
+def _bins_again(
+    laws: Floats, n: int, smoothing: tuple[float, int], values: Floats, rng: np.random.Generator
+) -> Floats:
+    law = values @ laws
+    counts = rng.multinomial(n, law / law.sum())
+    return smoothed_em(counts, laws, values + 1 / (n + BINS), smoothing, slack=0.1).values
+
+
+def _bin_intervals(
+    counts: NDArray[np.int64], laws: Floats, values: Floats, confidence: float
+) -> Interval:
+    """Of every bin on its own; they hold the estimate, which smoothing may have moved outside."""
+    parts = len(laws) // values.size
+    profile = Profile(counts, laws, smoothed_em(counts, laws, np.ones(len(laws)), _SLIGHT).values)
+    bins = np.eye(values.size).repeat(parts, axis=1)
+    low, high = np.array([profile.interval(group, confidence) for group in bins]).T
+    return Interval(np.minimum(low, values), np.maximum(high, values))
