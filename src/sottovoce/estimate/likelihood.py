@@ -1,5 +1,6 @@
 """Maximum likelihood over distributions: expectation–maximisation, smoothed or not, and two exact
-special cases."""
+special cases.
+"""
 
 from __future__ import annotations
 

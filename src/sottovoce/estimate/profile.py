@@ -98,7 +98,7 @@ class Profile:
         return middle + sign * outer
 
     def _misfit(self, fraction: float | None, group: Floats) -> tuple[float, Floats]:
-        """Least |A f − y|² over distributions f, with this fraction in the group if one is named."""
+        """Least |A f − y|² over distributions f, with this fraction in the group if it is named."""
         from scipy.optimize import nnls
 
         matrix, target = self._problem

@@ -10,8 +10,9 @@ and this is the interval of Clopper and Pearson (1934), which Hoeffding (1956, t
 hold for answers that differ. On a grid the tail also depends on how answers with that mean are
 spread; it is the largest of those of three populations: answers alike, but midway between grid
 points, where rounding adds most; two halves as far apart as the second moment of the reports
-allows; and as many answers at the bounds as it allows. Tails are Fourier sums of the characteristic function, which has a closed
-form; where the sum is wide compared with one report they are normal ones.
+allows; and as many answers at the bounds as it allows. Tails are Fourier sums of the
+characteristic function, which has a closed form; where the sum is wide compared with one report
+they are normal ones.
 """
 
 from __future__ import annotations
@@ -183,7 +184,7 @@ class MeanLaw:
             if effective > 60:
                 last = sqrt(-24 * log(1 - 27 / effective))
             most = int(min(most, last / self.finest.window * self._size / (2 * np.pi) + 1))
-        result: Floats = 2 * np.pi / self._size * np.arange(1, most + 1)
+        result: Floats = 2 * np.pi / self._size * np.arange(1, most + 1, dtype=np.float64)
         return result
 
     @cached_property
@@ -215,7 +216,7 @@ class MeanLaw:
         scaled = position * self.finest.steps
         below = min(floor(scaled), self.finest.steps - 1)
         rounded = 1 + (scaled - below) * (np.exp(1j * turn) - 1)
-        result = window * rounded * np.exp(1j * turn * below) + everywhere
+        result: NDArray[np.complex128] = window * rounded * np.exp(1j * turn * below) + everywhere
         if self.bits is not None:
             p = float(self.bits.inside.fraction)
             one = 1 - p + (2 * p - 1) * position
