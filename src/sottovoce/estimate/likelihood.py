@@ -1,6 +1,4 @@
-"""Maximum likelihood over distributions: expectation–maximisation, smoothed or not, and two exact
-special cases.
-"""
+"""Maximum likelihood over distributions: EM, smoothed or not, and two exact special cases."""
 
 from __future__ import annotations
 

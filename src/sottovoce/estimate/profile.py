@@ -3,13 +3,18 @@
 A fraction v of a group of bins belongs to the interval unless every distribution with that
 fraction fits the reports significantly worse than the best one:
 
-    2 (max_f ℓ(f) − max_{f: f(group) = v} ℓ(f)) ≤ χ²₁ quantile,   over distributions f
+    2 (max_f ℓ(f) − max_{f: f(group) = v} ℓ(f)) ≤ χ²₄ quantile,   over distributions f
 
 with ℓ replaced by its quadratic expansion at a maximum, the information being the expected one.
 That no bin is negative narrows the interval a great deal where the noise alone would leave it
 useless; where the reports do not say how a group is divided, the interval says so by its width.
 (Rust, Burrus 1972; Stanley, Patil, Kuusela 2022, "Uncertainty quantification for wide-bin
 unfolding": one-at-a-time strict bounds.)
+
+Four degrees of freedom instead of one, because where most bins are empty the loss of fit at the
+truth exceeds χ²₁: in simulations the .95 quantile of its root was 1.1 to 1.6 for smooth answers,
+2.1 to 2.5 for spikes and up to 2.9 when all answers are equal, where one degree allows 1.96 and
+four allow 3.08. For smooth answers the intervals are therefore wider than they need be.
 """
 
 from __future__ import annotations
@@ -21,10 +26,9 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .estimate import normal_quantile
-
 Floats = NDArray[np.float64]
 
+_FREEDOM = 4
 _HEAVY = 50.0
 _LEAST_EIGENVALUE = 1e-9
 _ROUNDS = 12
@@ -65,7 +69,9 @@ class Profile:
 
     def interval(self, group: Floats, confidence: float) -> tuple[float, float]:
         """Ends for the sum of the fractions where `group` is one, the others being zero."""
-        limit = normal_quantile(confidence)
+        from scipy.special import gammaincinv
+
+        limit = sqrt(2 * float(gammaincinv(_FREEDOM / 2, confidence)))
         best, fitted = self._misfit(None, group)
         middle = min(max(float(group @ fitted), 0.0), 1.0)
         return (

@@ -180,7 +180,8 @@ class MeanLaw:
         if self._refinement == 1 and self.finest.window > 1:
             # A window of w cells has |φ(θ)| ≤ π / (wθ), in its main lobe exp(−(wθ)² / 24), and
             # at most .22 outside of it.
-            last = np.pi * 10 ** (10 / self.n) if self.bits is None else np.inf
+            least = (10 ** (-9 / self.n) - (1 - self.share)) / self.share
+            last = np.pi / least if least > 0 else np.inf
             if effective > 60:
                 last = sqrt(-24 * log(1 - 27 / effective))
             most = int(min(most, last / self.finest.window * self._size / (2 * np.pi) + 1))
