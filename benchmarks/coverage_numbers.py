@@ -101,9 +101,9 @@ def simulate(
         estimate = mechanism.estimate(counts, method=method)
         low, high = estimate.interval()
         covered += (low - 1e-9 <= true) & (true <= high + 1e-9)
+        widths.append(float(np.mean(high - low)))
         low, high = replace(estimate, _interval=None).interval()
         normal += (low - 1e-9 <= true) & (true <= high + 1e-9)
-        widths.append(float(np.mean(high - low)))
         errors.append(float(np.abs(estimate.values - true).sum() / 2))
     return {
         "coverage": float(covered.min()) / runs,
