@@ -1,9 +1,10 @@
 """How often the intervals for numbers cover the truth: ``python -m benchmarks.coverage_numbers``.
 
 Means are exact: the law of the sum of scores is known for every population, and an interval covers
-unless the sum is so extreme that a tail at the true mean is below the level. The second moment of
-the reports is set to the true one, which is less favourable than what an estimate uses (it adds
-two standard errors). Variances and distributions are simulated.
+unless the sum is so extreme that a tail at the true mean is below the level. On a grid the interval
+also uses the second moment of the reports plus two standard errors; here it is held at the true
+one, so for Piecewise and Hybrid the figure is exact given that, not over both. Variances and
+distributions are simulated.
 """
 
 from __future__ import annotations
