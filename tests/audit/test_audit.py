@@ -62,8 +62,7 @@ def test_the_bound_comes_near_the_truth(mechanism):
 
 @pytest.mark.parametrize("kind", [LeakyOUE, LeakyGRR])
 def test_five_per_cent_too_little_noise_is_caught(kind):
-    """One audit misses less than once in 50 (bound: mean 1.039, sd .01), three of five with 1e-4 at
-    most; they are seeded."""
+    """One audit misses once in 700 (bound: mean 1.031, sd .0103), three of five with 3e-8."""
     caught = []
     for _ in range(5):
         try:

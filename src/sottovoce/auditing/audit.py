@@ -120,9 +120,7 @@ def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Find
 
     best: tuple[float, int, int, Event] | None = None
     for i, j in one.pairs:
-        score, event = best_event(
-            tallies(ordering, i, j), tallies(choosing, i, j), one.promise, alpha
-        )
+        score, event = best_event(tallies(ordering, i, j), tallies(choosing, i, j), one.promise)
         if best is None or score > best[0]:
             best = (score, i, j, event)
     if best is None:

@@ -30,6 +30,7 @@ Score = Callable[[Any], float]
 
 _MOST_THRESHOLDS = 256
 _MOST_CODES = 2**62
+_CAUTION = 1e-3  # α of the bounds by which events are chosen; more daring, chance chooses them
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
 
 
 def best_event(
-    first: tuple[Tally, Tally], second: tuple[Tally, Tally], promise: Promise, alpha: float
+    first: tuple[Tally, Tally], second: tuple[Tally, Tally], promise: Promise
 ) -> tuple[float, Event]:
     """The event with the highest bound on the second reports, and that bound.
 
@@ -96,7 +97,7 @@ def best_event(
         scores.append(_by_column(*first))
     step = min(promise.epsilon, 1.0) / 4 or 1.0
     candidates = [
-        _best_threshold(_in_steps(score, step), second, promise.delta, alpha) for score in scores
+        _best_threshold(_in_steps(score, step), second, promise.delta) for score in scores
     ]
     return max(candidates, key=lambda candidate: candidate[0])
 
@@ -128,21 +129,24 @@ def _log_ratio(a: int, b: int) -> float:
     return float(np.log((a + 1) / (b + 1)))
 
 
-def _best_threshold(
-    score: Score, second: tuple[Tally, Tally], delta: float, alpha: float
-) -> tuple[float, Event]:
+def _best_threshold(score: Score, second: tuple[Tally, Tally], delta: float) -> tuple[float, Event]:
     here, there = second
-    keys = sorted({*here, *there}, key=score, reverse=True)
-    values = np.array([score(key) for key in keys])
+    ranked = sorted(((score(key), key) for key in {*here, *there}), key=_score, reverse=True)
+    keys = [key for _, key in ranked]
+    values = np.array([value for value, _ in ranked])
     a, b = (np.cumsum([side.get(key, 0) for key in keys]) for side in second)
     last = np.flatnonzero(np.append(values[1:] < values[:-1], True))  # of outcomes that tie
     if last.size > _MOST_THRESHOLDS:
         last = last[np.linspace(0, last.size - 1, _MOST_THRESHOLDS).astype(int)]
     n = np.array([a[-1], b[-1]])
-    bounds = lower_bound(a[last], b[last], n, delta, alpha)
+    bounds = lower_bound(a[last], b[last], n, delta, _CAUTION)
     k = int(np.argmax(bounds))
     event = Event(score, float(values[last[k]]), tuple(keys[: last[k] + 1]))
     return float(bounds[k]), event
+
+
+def _score(pair: tuple[float, Any]) -> float:
+    return pair[0]
 
 
 def lower_bound(
