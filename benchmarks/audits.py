@@ -1,4 +1,7 @@
-"""Audits of ours and of other libraries at the epsilon they claim, and what faults audits notice."""
+"""Audits of ours and of other libraries at the epsilon they claim; what faults audits notice.
+
+``python -m benchmarks.audits`` prints the table of faults; it takes some minutes.
+"""
 
 from __future__ import annotations
 
@@ -148,11 +151,11 @@ def section(audited: list[Audited]) -> str:
     lines = [
         "## Audits",
         "",
-        f"`sv.audit` on {D} values at a claimed ε = {EPSILON:g}: {first.trials:,} reports each, 30 %",
-        "to choose what to look at and the rest to test it; a correct mechanism is accused with a",
-        f"probability of at most {first.false_alarms:g}. A bound below the claim proves nothing; and",
-        "a generator that is not cryptographic, as the peers use, is a fault that no such test can",
-        "see.",
+        f"`sv.audit` on {D} values at a claimed ε = {EPSILON:g}: {first.trials:,} reports each,",
+        "30 % to choose what to look at and the rest to test it; a correct mechanism is accused",
+        f"with a probability of at most {first.false_alarms:g}. A bound below the claim proves",
+        "nothing; and a generator that is not cryptographic, as the peers use, is a fault that no",
+        "such test can see.",
         "",
         "| library | mechanism | ε is at least | claim |",
         "| --- | --- | ---: | --- |",
