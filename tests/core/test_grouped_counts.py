@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sottovoce.participation.wrapper import picked, spoken_rows
 
 import sottovoce as sv
 from sottovoce import kernels
-from sottovoce.participation.wrapper import picked, spoken_rows
 
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse]
 
