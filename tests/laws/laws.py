@@ -14,7 +14,7 @@ from sottovoce import Aggregate, Promise, Reports
 from sottovoce.contract.sparse import Sparse
 from sottovoce.contract.way import Way
 from sottovoce.contract.wire import encode
-from sottovoce.promise.guarantee import LDP, LIP
+from sottovoce.promise import LDP, LIP
 
 from .entries import IDEALISED_PAIRS, answers
 from .law import (
@@ -88,7 +88,7 @@ def promises_to(collection: Any, way: Way) -> list[Promise]:
     return [
         promise
         for promise in collection.guarantee.promises
-        if way.level is None or repr(way.level) in promise.unit
+        if way.level is None or promise.unit.level == way.level
     ]
 
 

@@ -23,7 +23,7 @@ from sottovoce import (
 )
 from sottovoce.contract.way import Way
 from sottovoce.errors import EstimateError
-from sottovoce.promise.guarantee import LDP
+from sottovoce.promise import LDP
 
 from . import estimates, laws
 from .law import LAWS, Law, LawBroken, same

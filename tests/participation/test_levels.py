@@ -9,8 +9,6 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from sottovoce.participation.menus import LEVEL_IS_PUBLIC
-from sottovoce.participation.sampling import RATE_IS_PUBLIC
 
 from sottovoce import (
     GRR,
@@ -35,7 +33,7 @@ from sottovoce.errors import (
     UselessEstimateWarning,
     WireError,
 )
-from sottovoce.promise.guarantee import WHO_ANSWERED
+from sottovoce.promise.assumptions import LEVEL_IS_PUBLIC, RATE_IS_PUBLIC, WHO_ANSWERED
 
 MODE = Attribute("commute", ["car", "bike", "train", "foot"])
 EPSILONS = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}
@@ -113,9 +111,9 @@ def test_a_seed_undoes_all_of_them() -> None:
 def test_reports_keep_the_order_of_people_and_carry_their_level() -> None:
     reports = MENU.randomise(ANSWERS, level=CHOSEN)
     assert len(reports) == PEOPLE
-    assert [NAMES[k] for k in reports.columns["level"].tolist()] == CHOSEN
-    assert next(iter(reports.columns)) == "level"
-    assert MENU.layout[0].name == "level"
+    assert [NAMES[k] for k in reports.columns["way"].tolist()] == CHOSEN
+    assert next(iter(reports.columns)) == "way"
+    assert MENU.layout[0].name == "way"
 
 
 def test_each_report_is_made_by_the_mechanism_of_its_level() -> None:
@@ -148,21 +146,21 @@ def test_each_report_is_made_by_the_mechanism_of_its_level() -> None:
 )
 def test_levels_come_as_any_column(levels: Any) -> None:
     counts = [CHOSEN.count(name) for name in NAMES]
-    assert collected(MENU, ANSWERS, level=levels).tables["people"].tolist() == counts
-    sampled = Sampled(MENU, rate=1)
+    assert collected(MENU, ANSWERS, level=levels).tables["asked"].tolist() == counts
+    sampled = Sampled(MENU, rate=0.5)
     tables = sampled.aggregate(sampled.randomise(ANSWERS, level=levels)).tables
-    assert tables["in/people"].tolist() == [counts]
+    assert tables["asked"].tolist() == counts
 
 
 def test_one_level_for_all_may_be_said_once_or_not_at_all() -> None:
-    assert collected(MENU, ANSWERS, level="weak").tables["people"].tolist() == [0, 0, 0, PEOPLE]
+    assert collected(MENU, ANSWERS, level="weak").tables["asked"].tolist() == [0, 0, 0, PEOPLE]
     alone = Levels({"only": OUE(MODE, epsilon=1.0)})
-    assert collected(alone, ANSWERS).tables["people"].tolist() == [PEOPLE]
+    assert collected(alone, ANSWERS).tables["asked"].tolist() == [PEOPLE]
 
 
 def test_nobody_is_a_crowd_too() -> None:
     aggregate = collected(MENU, [], level=[])
-    assert aggregate.n == 0
+    assert (aggregate.people, aggregate.reports) == (0, 0)
     with pytest.raises(EstimateError, match="no reports"):
         MENU.estimate(aggregate)
     assert MENU.estimates(aggregate) == {}
@@ -174,23 +172,22 @@ def test_people_without_an_answer_are_dropped_with_their_level() -> None:
     answers = ["a", None, "b", None, "b"]
     levels = ["x", "x", "y", "y", "y"]
     menu = Levels.of(GRR, mode, {"x": 1.0, "y": 2.0})
-    assert collected(menu, answers, level=levels).tables["people"].tolist() == [1, 2]
+    assert collected(menu, answers, level=levels).tables["asked"].tolist() == [1, 2]
     assert all(WHO_ANSWERED in promise.assuming for promise in menu.guarantee.promises)
     both = Sampled(menu, rate=[1, 0.5])
     rates = [1, 1, 1, 0.5, 0.5]
     tables = both.aggregate(both.randomise(answers, level=levels, rate=rates)).tables
-    assert tables["asked"].tolist() == [2, 1]
-    assert tables["in/people"][0].tolist() == [1, 1]
+    assert tables["asked"].tolist() == [1, 0, 1, 1]
+    assert tables["reported"][[0, 2]].tolist() == [1, 1]
     each = Levels({"x": Sampled(menu.menu["x"], rate=[1, 0.5]), "y": menu.menu["y"]})
     aggregate = collected(each, answers, level=levels, rate=rates)
-    assert aggregate.tables["people"].tolist() == [1, 2]
-    assert aggregate.tables["0/asked"].tolist() == [1, 0]
+    assert aggregate.tables["asked"].tolist() == [1, 0, 2]
 
 
 def test_numbers_without_an_answer_are_dropped_too() -> None:
     menu = Levels.of(Duchi, Range("age", 0, 120, missing="public"), {"x": 1.0, "y": 2.0})
     aggregate = collected(menu, [30, None, float("nan"), 60], level=["x", "x", "y", "y"])
-    assert aggregate.tables["people"].tolist() == [1, 1]
+    assert aggregate.tables["asked"].tolist() == [1, 1]
 
 
 def test_reports_of_another_menu_are_refused() -> None:
@@ -202,9 +199,9 @@ def test_reports_of_another_menu_are_refused() -> None:
 
 def test_a_level_outside_the_menu_is_refused_when_counting() -> None:
     reports = MENU.randomise(ANSWERS[:3], level="weak")
-    columns = dict(reports.columns) | {"level": np.full(3, 4, np.uint8)}
-    with pytest.raises(WireError, match="names level 4; there are 4 levels"):
-        MENU.aggregate(Reports(reports.mechanism, reports.digest, columns))
+    columns = dict(reports.columns) | {"way": np.full(3, 4, np.uint8)}
+    with pytest.raises(WireError, match="names way 4; there are 4, counted from 0"):
+        MENU.aggregate(Reports(reports.collection, reports.digest, columns))
 
 
 # --- parts and estimates ------------------------------------------------------------------------
@@ -213,13 +210,13 @@ def test_a_level_outside_the_menu_is_refused_when_counting() -> None:
 def test_parts_are_what_each_mechanism_would_have_counted() -> None:
     reports = MENU.randomise(ANSWERS, level=CHOSEN)
     aggregate = MENU.aggregate(reports)
-    level = reports.columns["level"]
+    level = reports.columns["way"]
     for k, (name, mechanism) in enumerate(MENU.menu.items()):
         own = mechanism.bind(MENU.digest)
         columns = {"bits": reports.columns["bits"][level == k]}
         alone = own.aggregate(Reports(own.id, own.digest, columns))
-        part = MENU.part(aggregate, name)
-        assert part == alone
+        assert MENU.level_part(aggregate, name) == alone
+        assert MENU.part(aggregate, MENU.ways()[k]) == alone
         estimate = MENU.estimates(aggregate)[name]
         assert estimate.values == pytest.approx(own.estimate(alone).values)
         assert not estimate.biased
@@ -244,7 +241,7 @@ def test_with_one_level_hybrid_is_its_estimate() -> None:
 
 def test_the_methods_are_those_of_combine_and_an_alias() -> None:
     aggregate = collected(MENU, ANSWERS, level=CHOSEN)
-    assert next(iter(MENU.methods)) == "hybrid"
+    assert next(iter(MENU.methods)) == "james-stein"
     by_name = MENU.estimate(aggregate, method="post-stratified")
     by_alias = MENU.estimate(aggregate, method="stratified")
     assert by_alias.values.tolist() == by_name.values.tolist()
@@ -314,19 +311,18 @@ MIXED = {
 
 def test_mechanisms_of_different_kinds_and_widths_stand_side_by_side() -> None:
     menu = Levels(MIXED)
-    assert [column.name for column in menu.layout] == ["level", "value", "bits"]
+    assert [column.name for column in menu.layout] == ["way", "value", "bits"]
     levels = np.array(list(MIXED))[np.arange(PEOPLE) % 3]
     reports = menu.randomise(ANSWERS, level=levels)
-    grr = reports.columns["level"] == 0
+    grr = reports.columns["way"] == 0
     assert not reports.columns["bits"][grr].any()
     assert not reports.columns["value"][~grr].any()
-    assert Reports.from_bytes(reports.to_bytes(), expect=menu).columns["level"].tolist() == (
-        reports.columns["level"].tolist()
-    )
+    back = Reports.from_bytes(reports.to_bytes(), expect=menu)
+    assert back.columns["way"].tolist() == reports.columns["way"].tolist()
 
 
 def test_sampling_a_menu_and_a_menu_of_samples_agree() -> None:
-    """With the same seed they draw in another order; with the same counts they say the same."""
+    """Promises and a plain estimate; tests/laws/test_nesting.py has that they are one."""
     inner = Levels(MIXED)
     outside = Sampled(inner, rate=0.5)
     inside = Levels({name: Sampled(m, rate=0.5) for name, m in MIXED.items()})
@@ -340,9 +336,9 @@ def test_sampling_a_menu_and_a_menu_of_samples_agree() -> None:
     with testing.seeded(3) as source:
         a = outside.aggregate(outside.randomise(ANSWERS, level=levels, source=source))
         b = inside.aggregate(inside.randomise(ANSWERS, level=levels, source=source))
-        one = outside.estimate(a, method="horvitz-thompson", inner="post-stratified")
-        two = inside.estimate(b, method="post-stratified", inner="horvitz-thompson")
-    assert a.n == b.n == PEOPLE
+        one = outside.estimate(a, method="post-stratified", within="horvitz-thompson")
+        two = inside.estimate(b, method="post-stratified", within="horvitz-thompson")
+    assert a.people == b.people == PEOPLE
     assert one.std_error == pytest.approx(two.std_error, rel=0.2)
     for estimate in (one, two):
         assert not estimate.biased
@@ -355,16 +351,16 @@ def test_a_sampled_menu_says_what_its_levels_assume() -> None:
     levels = np.array(list(MIXED))[np.arange(PEOPLE) % 3]
     aggregate = outside.aggregate(outside.randomise(ANSWERS, level=levels, rate=rates))
     default = outside.estimate(aggregate)
-    assert "drawn towards each other" in default.assuming
+    assert "shrunk towards each other" in default.assuming
     assert default.biased
     both = outside.estimate(aggregate, method="hajek")
-    assert "drawn towards each other" in both.assuming
+    assert "shrunk towards each other" in both.assuming
     assert "nothing to do with their answers" in both.assuming
-    plain = outside.estimate(aggregate, inner="post-stratified")
+    plain = outside.estimate(aggregate, method="post-stratified")
     assert not plain.assuming
     assert not plain.biased
     with pytest.warns(AlikeWarning):
-        pooled = outside.estimate(aggregate, inner="pooled")
+        pooled = outside.estimate(aggregate, method="pooled")
     assert pooled.assuming.count("answer alike") == 1
 
 
@@ -377,6 +373,6 @@ def test_a_level_of_which_nobody_reported_is_named() -> None:
 
 def test_a_menu_prints_its_mechanisms() -> None:
     menu = Levels({"a": GRR(2, epsilon=1.0)})
-    assert repr(menu) == f"Levels({{'a': {GRR(2, epsilon=1.0)!r}}})"
-    assert repr(Sampled(menu, rate=0.5)) == f"Sampled({menu!r}, rate=0.5)"
-    assert repr(Sampled(menu, rate=[0.5, 1])).endswith("rate=[0.5, 1.0])")
+    grr = repr(GRR(2, epsilon=1.0))
+    assert repr(menu) == f"Participation({{'a': {grr}}})"
+    assert repr(Sampled(menu, rate=[0.5, 1])) == f"Participation({{'a': {grr} at [0.5, 1.0]}})"

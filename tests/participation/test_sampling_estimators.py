@@ -82,8 +82,13 @@ def sampled(setting: Setting) -> Sampled:
     return Sampled(setting.kind(setting.d, epsilon=setting.epsilon), rate=setting.rates)
 
 
+def wrapped(s: Sampled) -> Any:
+    """What is sampled."""
+    return s.ways()[0].mechanism
+
+
 def pair(s: Sampled) -> tuple[float, float]:
-    return float(s.inner.p), float(s.inner.q)
+    return float(wrapped(s).p), float(wrapped(s).q)
 
 
 def generator(setting: Setting) -> np.random.Generator:
@@ -91,8 +96,8 @@ def generator(setting: Setting) -> np.random.Generator:
 
 
 def aggregated(s: Sampled, asked: Any, reported: Any, support: Any) -> Aggregate:
-    tables = {"asked": asked, "reported": reported, "in/support": support}
-    return Aggregate(s.id, s.digest, int(np.sum(asked)), tables)
+    tables = {"asked": asked, "reported": reported, "0/support": support}
+    return Aggregate(s.id, s.digest, tables, int(np.sum(asked)), int(np.sum(reported)))
 
 
 def variance(s: Sampled, setting: Setting, method: str) -> float:
@@ -173,7 +178,7 @@ def test_means_variances_and_estimated_variances_are_those_of_the_formulas(setti
 def test_a_method_left_out_here_would_be_noticed() -> None:
     s = sampled(SETTINGS[0])
     runs = oracle.simulate(SETTINGS[0], *pair(s), 10, generator(SETTINGS[0]))
-    several = set(Sampled(s.inner, rate=[0.1, 0.2]).methods)
+    several = set(Sampled(wrapped(s), rate=[0.1, 0.2]).methods)
     assert set(oracle.values(runs)) == set(s.methods) == several - {"adaptive"}
     assert set(oracle.estimated_variances(runs)) == set(s.methods)
 
@@ -200,7 +205,7 @@ def test_the_published_variances_are_noticed(setting: Setting, method: str, wron
     s, found = runs_of(setting)
     f = setting.shares[0]
     judge(found[method], f, variance(s, setting, method), False)
-    claimed = wrong(s.inner, f, n=5000, rate=0.1) / 5000**2
+    claimed = wrong(wrapped(s), f, n=5000, rate=0.1) / 5000**2
     with pytest.raises(AssertionError):
         judge(found[method], f, claimed, False)
 
@@ -221,7 +226,7 @@ def test_a_bias_of_a_tenth_of_the_error_is_noticed() -> None:
 
 def test_a_variance_of_the_noise_alone_is_noticed() -> None:
     s, found = runs_of(MOST)
-    noise = float(s.inner.variance(MOST.frequencies[0], 500)[0])
+    noise = float(wrapped(s).variance(MOST.frequencies[0], 500)[0])
     with pytest.raises(AssertionError):
         judge(found["hajek"], 0.8, noise, False)
 
@@ -252,7 +257,7 @@ def through_the_library(s: Sampled, batches: int) -> np.ndarray:
     table = np.zeros((PEOPLE + 1, PEOPLE + 1), np.int64)
     for _ in range(batches):
         tables = s.aggregate(s.randomise(answers, rate=rates)).tables
-        np.add.at(table, (tables["reported"], tables["in/support"][:, 0]), 1)
+        np.add.at(table, (tables["reported"], tables["0/support"][:, 0]), 1)
     return table
 
 
@@ -392,7 +397,7 @@ def test_at_rate_1_sampling_changes_nothing() -> None:
     m = GRR(3, epsilon=1.0)
     s = Sampled(m, rate=1)
     counts = np.array([300, 500, 200])
-    plain = m.estimate(Aggregate(m.id, m.digest, 1000, {"support": counts}))
+    plain = m.estimate(Aggregate(m.id, m.digest, {"support": counts}, 1000, 1000))
     full = aggregated(s, [1000], [1000], [counts])
     for method in methods_of(s):
         estimate = s.estimate(full, method=method)
@@ -495,7 +500,7 @@ def replicates(inner: Any, answers: Any, rate: float) -> tuple[np.ndarray, np.nd
     for seed in range(BATCHES):
         tables = collections(s, answers, rates, seed).tables
         reported.append(tables["reported"])
-        means.append(scored(inner, {k: t for k, t in tables.items() if k.startswith("in/")}))
+        means.append(scored(inner, {k: t for k, t in tables.items() if k.startswith("0/")}))
     counted = np.concatenate(reported)
     return counted, np.concatenate(means) / counted[:, None]
 
@@ -503,9 +508,9 @@ def replicates(inner: Any, answers: Any, rate: float) -> tuple[np.ndarray, np.nd
 def scored(inner: Any, tables: dict[str, np.ndarray]) -> np.ndarray:
     """Sums of the scores of each stratum's reports; of numbers, as distances from low."""
     if isinstance(inner, HadamardResponse):
-        return np.array([inner.debias(row, 1) for row in tables["in/outputs"]])
+        return np.array([inner.debias(row, 1) for row in tables["0/outputs"]])
     span = inner.domain.high - inner.domain.low
-    sums = [tables[f"in/{name}"] @ grid.scores for name, grid in inner.grids.items()]
+    sums = [tables[f"0/{name}"] @ grid.scores for name, grid in inner.grids.items()]
     return span * sum(sums)[:, None]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from sottovoce.estimate.combine import METHODS, combine
+from sottovoce.participation import estimating
 from sottovoce.participation.vectorised import groups_of
 
 EPSILONS = {"a": 0.5, "b": 1.0, "c": 3.0}
@@ -31,6 +32,19 @@ def alike(found, wanted, method):
     assert (found.raw is None) == (wanted.raw is None)
 
 
+def at_once(levels, aggregate):
+    """Whether the levels are estimated in one pass."""
+    passes = []
+
+    def spy(samples):
+        passes.append(groups_of(samples))
+        return passes[-1]
+
+    with patch.object(estimating, "groups_of", spy):
+        levels.estimate(aggregate, method="post-stratified")
+    return any(groups is not None for groups in passes)
+
+
 def menu(kind, rates, d=7):
     made = {name: kind(d, epsilon=e) for name, e in EPSILONS.items()}
     if rates is not None:
@@ -38,11 +52,15 @@ def menu(kind, rates, d=7):
     return sv.Levels(made)
 
 
-def counted(levels, rates, d=7, n=6_000, seed=5):
+def counted(levels, rates):
+    return levels.aggregate(randomised(levels, rates))
+
+
+def randomised(levels, rates, d=7, n=6_000, seed=5):
     rng = np.random.default_rng(seed)
     answers, names = rng.integers(0, d, n) // 2, rng.choice(list(EPSILONS), n)
     more = {} if rates is None else {"rate": rng.choice(rates, n)}
-    return levels.aggregate(levels.randomise(answers, level=names, **more))
+    return levels.randomise(answers, level=names, **more)
 
 
 @pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")
@@ -51,7 +69,7 @@ def counted(levels, rates, d=7, n=6_000, seed=5):
 def test_they_are_the_estimates_of_each_combined(kind, rates):
     levels = menu(kind, rates)
     aggregate = counted(levels, rates)
-    assert groups_of(levels._bound, aggregate.tables) is not None
+    assert at_once(levels, aggregate)
     for method in METHODS:
         found = levels.estimate(aggregate, method=method)
         alike(found, combine(levels.estimates(aggregate), method=method), method)
@@ -61,28 +79,47 @@ def test_they_are_the_estimates_of_each_combined(kind, rates):
 @pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")
 @pytest.mark.parametrize("kind", [*KINDS, sv.HadamardResponse])
 @pytest.mark.parametrize("rates", GRIDS[1:4], ids=IDS[1:4])
-def test_a_menu_at_all_rates_is_the_menu_at_each(kind, rates, monkeypatch):
+def test_the_default_over_rates_is_the_estimator_that_it_names(kind, rates):
+    """Named, each level is estimated on its own; by default, all at once where that can be."""
     sampled = sv.Sampled(menu(kind, None), rate=rates)
     aggregate = counted(sampled, rates)
-    inside = {n.removeprefix("in/"): t for n, t in aggregate.tables.items()}
-    assert (groups_of(sampled._bound._bound, inside) is None) == (kind is sv.HadamardResponse)
-    for inner in METHODS:
-        for method in sampled.methods:
-            found = sampled.estimate(aggregate, method=method, inner=inner)
-            with monkeypatch.context() as patch:
-                patch.setattr(sv.Levels, "_estimate_rows", lambda *_: None)
-                wanted = sampled.estimate(aggregate, method=method, inner=inner)
-                alike(found, wanted, inner)
+    assert at_once(sampled, aggregate) == (kind is not sv.HadamardResponse)
+    default = "hajek" if len(rates) == 1 else "post-stratified"
+    for method in METHODS:
+        whole = sampled.estimate(aggregate, method=method)
+        alike(whole, sampled.estimate(aggregate, method=method, within=default), method)
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")
+@pytest.mark.parametrize("kind", [sv.GRR, sv.HadamardResponse])
+def test_every_estimator_over_rates_goes_with_every_weighting(kind):
+    rates = [0.2, 0.9]
+    sampled = sv.Sampled(menu(kind, None), rate=rates)
+    reports = randomised(sampled, rates)
+    aggregate = sampled.aggregate(reports)
+    levels = {name: sv.Sampled(m, rate=rates) for name, m in sampled.menu.items()}
+    for within in levels["a"].methods:
+        parts = {}
+        for k, (name, level) in enumerate(levels.items()):
+            way = reports.columns["way"].astype(np.int64) - k * len(rates)
+            own = (way >= 0) & (way < len(rates))
+            columns = {column: values[own] for column, values in reports.columns.items()}
+            columns["way"] = way[own].astype(np.uint8)
+            alone = level.aggregate(sv.Reports(level.id, level.digest, columns))
+            parts[name] = level.estimate(alone, method=within)
+        for method in METHODS:
+            whole = sampled.estimate(aggregate, method=method, within=within)
+            alike(whole, combine(parts, method=method), method)
 
 
 def test_weights_that_take_people_for_alike_warn_once():
     sampled = sv.Sampled(menu(sv.GRR, None), rate=[0.5, 1.0])
     aggregate = counted(sampled, [0.5, 1.0])
-    with pytest.warns(sv.errors.AlikeWarning) as told:
-        found = sampled.estimate(aggregate, inner="pooled")
-    assert len(told) == 1
-    assert found.biased
-    assert found.covariance.shape == (7, 7)  # without another word
+    with pytest.warns(sv.errors.AlikeWarning) as warned:
+        pooled = sampled.estimate(aggregate, method="pooled")
+    assert len(warned) == 1
+    assert pooled.biased
+    assert pooled.covariance.shape == (7, 7)  # without another word
 
 
 def test_what_is_not_alike_is_estimated_one_by_one():
@@ -100,28 +137,34 @@ def test_what_is_not_alike_is_estimated_one_by_one():
     }
     for name, made in some.items():
         levels = sv.Levels(made)
-        tables = {"people": np.array([5] * len(made))}
-        assert groups_of(levels._bound, tables) is None, name
+        ways = levels.ways()
+        parts = [levels.randomise(np.arange(40) % d, way=way) for way in ways]
+        aggregate = levels.aggregate(sv.Reports.concatenate(parts))
+        assert not at_once(levels, aggregate), name
 
 
 def test_a_level_or_rate_without_reports_is_left_to_the_others():
     levels = menu(sv.GRR, None)
     nobody = levels.aggregate(levels.randomise([0, 1, 2], level=["a", "b", "b"]))
-    assert groups_of(levels._bound, nobody.tables) is None
+    assert not at_once(levels, nobody)
     assert levels.estimate(nobody).n == 3
     rates = [0.5, 1.0]
     levels = menu(sv.GRR, rates)
     one = levels.aggregate(levels.randomise([0] * 60, level=[*"abc"] * 20, rate=[1.0] * 60))
-    assert groups_of(levels._bound, one.tables) is None
+    assert not at_once(levels, one)
     assert levels.estimate(one).reports == 60
 
 
-def test_a_mechanism_that_estimates_in_its_own_way_keeps_it():
-    class Doubles(sv.GRR):
-        def estimate(self, aggregate, *, method=None):
-            true = super().estimate(aggregate, method=method)
-            return replace(true, values=2 * true.values)
+def test_a_mechanism_with_its_own_probabilities_keeps_them():
+    class Halves(sv.GRR):
+        """As if the truth were named half as much more often than the rest."""
 
-    levels = sv.Levels({"a": Doubles(4, epsilon=1), "b": Doubles(4, epsilon=2)})
+        @property
+        def p(self):
+            return (super().p + self.q) / 2
+
+    levels = sv.Levels({"a": Halves(4, epsilon=1), "b": Halves(4, epsilon=2)})
     aggregate = levels.aggregate(levels.randomise([0, 1, 2, 3] * 50, level=["a", "b"] * 100))
-    assert levels.estimate(aggregate, method="post-stratified").values.sum() == pytest.approx(2)
+    assert at_once(levels, aggregate)
+    whole = levels.estimate(aggregate, method="post-stratified")
+    alike(whole, combine(levels.estimates(aggregate), method="post-stratified"), "post-stratified")

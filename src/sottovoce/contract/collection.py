@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DigestError, ParameterError
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 from ..randomness import Source, refuse_seeded, source_of
 from .aggregate import Aggregate, Table
 from .digest import canonical_digest

@@ -14,7 +14,7 @@ from ..domain.values import Attribute, Schema
 from ..errors import DigestError, FileError, ParameterError, StudyError
 from ..files import read_file, whole_file
 from ..mechanisms.mechanism import Mechanism
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 from .promises import promised, shared_levels
 from .questions import read, refuse_unknown, toml, written
 
