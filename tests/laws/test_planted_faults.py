@@ -336,8 +336,8 @@ FAULTS: list[tuple[type, Law]] = [
 )
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_the_law_notices(fault: Any, law: Law, epsilon: float) -> None:
+    faulty = fault(domain_of(fault), epsilon=epsilon)
     with pytest.raises(LawBroken):
-        faulty = fault(domain_of(fault), epsilon=epsilon)
         law(faulty, faulty.ways()[0])
 
 

@@ -20,8 +20,9 @@ GRID = Sampled(GRR3, rate=[0.1, 0.5])
 NAN, INF = float("nan"), float("inf")
 
 
-def short(given: object) -> str:
-    return repr(given)[:24]
+def short(value: object) -> str:
+    """A name for a test: the same in every process, whatever the order of a set."""
+    return repr(sorted(value, key=repr) if isinstance(value, set) else value)[:24]
 
 
 # --- grids of rates -----------------------------------------------------------------------------
@@ -299,8 +300,9 @@ def test_an_estimator_within_levels_needs_rates() -> None:
         one.estimate(aggregate, within="mle")
     with pytest.raises(ParameterError, match="no levels; give method='hajek' alone"):
         one.estimate(aggregate, method="horvitz-thompson", within="hajek")
-    assert one.estimate(aggregate, within="hajek").method == "hajek"
-    with pytest.raises(ParameterError, match="none: everyone reports"):
+    with pytest.raises(ParameterError, match="no levels; give method='hajek' alone"):
+        one.estimate(aggregate, within="hajek")
+    with pytest.raises(ParameterError, match="none, since everyone reports"):
         MENU.estimate(MENU.aggregate(MENU.randomise([0], level="weak")), within="hajek")
 
 
@@ -308,9 +310,9 @@ def test_a_method_of_levels_and_rates_names_either() -> None:
     both = Sampled(MENU, rate=[0.5, 1])
     aggregate = both.aggregate(both.randomise([0, 1, 2] * 40, level="weak", rate=1))
     aggregate += both.aggregate(both.randomise([0, 1, 2] * 40, level="strong", rate=1))
-    levels = both.estimate(aggregate, method="hybrid", within="hajek")
+    levels = both.estimate(aggregate, method="james-stein", within="hajek")
     assert np.array_equal(both.estimate(aggregate, method="hajek").values, levels.values)
-    assert levels.method == "hybrid"
+    assert levels.method == "james-stein"
     assert both.estimate(aggregate, method="stratified").method == "post-stratified"
 
 
