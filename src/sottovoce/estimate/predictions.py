@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .groups import Groups, summed, total
+from .groups import Groups
 from .intervals import Floats
 from .weights import pooled
 
@@ -80,27 +80,26 @@ def _hybrid(groups: Groups) -> Floats:
     noise, sizes = groups.noise, groups.sizes
     own = groups.scatter / groups.people
     a = 1 / (noise + own)
-    whole = total(a)
-    gap = groups.values - (summed(a, groups.values) / whole)[..., None, :]
-    q = total(a * np.einsum("...k,...k->...", gap, gap))
-    between = np.maximum(0.0, (q - (a.shape[-1] - 1)) / (whole - total(a * a) / whole))
+    whole = a.sum()
+    gap = groups.values - a @ groups.values / whole
+    q = float(a @ (gap**2).sum(axis=1))
+    between = max(0.0, (q - (a.size - 1)) / float(whole - (a * a).sum() / whole))
     g = 1 / (own + between + noise)
     keep = (own + between) * g
-    weights = sizes * keep + total(sizes * (1 - keep)) * g / total(g)
-    return summed(weights, groups.values)
+    weights = sizes * keep + (sizes @ (1 - keep)) * g / g.sum()
+    return np.asarray(weights @ groups.values)
 
 
 def _adaptive(groups: Groups) -> Floats:
     """Pooled, moved towards post-stratified by ω = max(0, 1 − max(d−3, 0)/(d−1) · Σv_Z / ΣZ²)."""
     weights, sizes = pooled(groups), groups.sizes
-    gap = summed(sizes - weights, groups.values)
-    d = gap.shape[-1]
-    extra = total(summed(sizes**2 - weights**2, groups.variance))
+    gap = (sizes - weights) @ groups.values
+    extra = float(((sizes**2 - weights**2) @ groups.variance).sum())
     extra -= groups.scatter * groups.mix(weights)
-    part = max(d - 3, 0) / (d - 1) if d > 1 else 0.0
-    squared, kept = total(gap**2), part * np.maximum(extra, 0.0)
-    move = 1 - np.divide(kept, squared, out=np.zeros_like(kept), where=squared > 0)
-    return summed(weights + np.maximum(move, 0.0) * (sizes - weights), groups.values)
+    part = max(gap.size - 3, 0) / (gap.size - 1) if gap.size > 1 else 0.0
+    squared = float(gap @ gap)
+    move = max(1 - part * max(extra, 0.0) / squared, 0.0) if squared > 0 else 1.0
+    return np.asarray((weights + move * (sizes - weights)) @ groups.values)
 
 
 PREDICTIONS: dict[str, Callable[[Groups], Floats]] = {

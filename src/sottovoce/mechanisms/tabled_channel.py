@@ -168,7 +168,9 @@ class ChannelMechanism(LinearMechanism):
         np.fill_diagonal(matrix, self.variance(f, n))
         return np.asarray(matrix)
 
-    def score_interval(self, values: Floats, n: int) -> ScoreInterval | None:
+    def score_interval(
+        self, values: Floats, counts: NDArray[np.int64], n: int
+    ) -> ScoreInterval | None:
         if self._mix is None:
             return self._general_interval(values, n)
         keep, rest = self._mix
