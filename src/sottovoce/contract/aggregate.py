@@ -136,10 +136,10 @@ class Aggregate:
         expected.check_aggregate(aggregate)
         return aggregate
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the stored form to a file, whole or not at all."""
         data = self.to_bytes()
-        with whole_file(path) as stream:
+        with whole_file(path, replace=replace) as stream:
             stream.write(data)
 
     @classmethod
@@ -157,7 +157,7 @@ class _Reader:
     def __init__(self, data: bytes) -> None:
         if not isinstance(data, (bytes, bytearray, memoryview)):
             raise WireError(f"an aggregate is bytes; {type(data).__name__} was given")
-        self._data = bytes(data)
+        self._data = bytes(data)  # also of a view that skips some
         self._at = 0
 
     def take(self, size: int) -> bytes:
@@ -187,6 +187,12 @@ def _frozen(table: NDArray[Any]) -> NDArray[np.int64]:
     copy = np.array(table, np.int64, order="C")
     copy.flags.writeable = False
     return copy
+
+
+def exact_sum(table: NDArray[np.int64]) -> int:
+    """The sum of counts, which cannot wrap around."""
+    low = int((table & 0xFFFFFFFF).sum())  # of fewer than 2^31 cells
+    return (int((table >> 32).sum()) << 32) + low
 
 
 def _added(a: NDArray[np.int64], b: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -120,6 +120,7 @@ class Patterns:
             raise ParameterError(
                 f"expect is {expect!r}; it must be the Records that the reports were made with"
             )
+        data = bytes(data)  # also of a view that skips some
         if len(data) < _HEAD.size:
             raise WireError("the aggregate of records ends too early")
         magic, version, flags, length, zero, width, many, digest = _HEAD.unpack_from(data)
@@ -140,6 +141,9 @@ class Patterns:
         if not name.isascii():
             raise WireError("the id is not ASCII")
         expected = expect.match(name.decode("ascii"), digest)
+        wanted = sum(column.nbytes for column in expected.layout)
+        if width != wanted:
+            raise WireError(f"the patterns have {width} bytes; those of this schema have {wanted}")
         rows = np.frombuffer(data, np.uint8, many * width, start).reshape(many, width).copy()
         counts = np.frombuffer(data, "<i8", many, start + many * width).astype(np.int64)
         if many and (counts.min() < 1 or int(counts.astype(object).sum()) >= _MOST):
@@ -150,10 +154,10 @@ class Patterns:
         expected.check_rows(rows)
         return cls(name.decode("ascii"), digest, rows, counts, bool(flags & 1))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the stored form to a file, whole or not at all."""
         data = self.to_bytes()
-        with whole_file(path) as stream:
+        with whole_file(path, replace=replace) as stream:
             stream.write(data)
 
     @classmethod

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.aggregate import Aggregate
+from ..contract.aggregate import Aggregate, exact_sum
 from ..contract.parts import parts_of
 from ..contract.reports import Reports
 from ..domain.values import Domain, Label
@@ -127,9 +127,9 @@ class LinearMechanism(Mechanism):
         if not (counts.min() >= 0 and counts.max() <= aggregate.n):
             raise WireError(f"a count lies outside 0 to n = {aggregate.n}")
         marks = self.marks_per_report
-        if marks is not None and counts.sum() != marks * aggregate.n:
+        if marks is not None and exact_sum(counts) != marks * aggregate.n:
             raise WireError(
-                f"the counts sum to {counts.sum()}; {aggregate.n} reports give {marks} each"
+                f"the counts sum to {exact_sum(counts)}; {aggregate.n} reports give {marks} each"
             )
 
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:

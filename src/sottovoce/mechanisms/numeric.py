@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.aggregate import Aggregate
+from ..contract.aggregate import Aggregate, exact_sum
 from ..contract.reports import Column, Reports
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
@@ -132,7 +132,7 @@ class NumericMechanism(Mechanism):
         wanted = {name: (grid.cells,) for name, grid in self.grids.items()}
         if shapes != wanted:
             raise WireError(f"the tables are {shapes}; {self.id!r} has {wanted}")
-        total = sum(int(table.sum()) for table in aggregate.tables.values())
+        total = sum(exact_sum(table) for table in aggregate.tables.values())
         least = min(int(table.min()) for table in aggregate.tables.values())
         if least < 0 or total != aggregate.n:
             raise WireError(f"the cells hold {total} reports, not n = {aggregate.n}")
