@@ -245,7 +245,7 @@ def test_a_user_without_a_home(folder, randomised, monkeypatch):
 CRASH = """
 import os, sys
 from sottovoce.cli import main
-from sottovoce.cli.support import receipts, release
+from sottovoce.collect import ledger, release
 
 def die(*arguments, **options):
     os._exit(9)
@@ -261,7 +261,7 @@ def crash(patch: str) -> None:
 
 
 def test_a_crash_before_the_receipt_has_released_nothing(folder, randomised):
-    crash("receipts.Drawer.write = die")
+    crash("ledger.Drawer.write = die")
     assert not Path("reports.svr").exists()
     (orphan,) = Path("receipts").glob("*/reports-1.svr")
     drawn = orphan.read_bytes()
@@ -271,7 +271,7 @@ def test_a_crash_before_the_receipt_has_released_nothing(folder, randomised):
 
 
 def test_a_crash_while_drawing_leaves_no_rubbish_for_long(folder, randomised):
-    crash("from sottovoce import report\nreport.ReportWriter.__exit__ = die")
+    crash("from sottovoce.contract import report_files\nreport_files.ReportWriter.__exit__ = die")
     assert list(Path("receipts").glob("*/.reports-1.svr.*"))
     randomised()
     assert sorted(p.name for p in receipts()[0].parent.iterdir()) == [

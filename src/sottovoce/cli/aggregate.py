@@ -20,7 +20,7 @@ from .support.options import (
     study_option,
 )
 from .support.parts import sent, shares_of
-from .support.screen import console, facts, heading, plural, print_json, show_table
+from .support.screen import console, facts, heading, plural, print_json, progress, show_table
 
 
 @click.command()
@@ -54,7 +54,7 @@ def aggregate(
     """  # noqa: D301
     study, mechanism = load(study_path, question)
     check_output(out, study_path, *reports, force=force, ends=COUNTS)
-    counts = counted(reports, mechanism, allow_equal=allow_equal)
+    counts = counted(reports, mechanism, allow_equal=allow_equal, progress=progress)
     counts.save(out)
     name = str(getattr(mechanism.domain, "name", ""))
     if as_json:

@@ -30,7 +30,7 @@ from .support.parts import (
     show_rates,
 )
 from .support.promises import show_promises
-from .support.screen import console, heading, plural, print_json, show_table
+from .support.screen import console, heading, plural, print_json, progress, show_table
 from .support.tables import MOST_ROWS, check_picture, estimate_table, save_picture
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def estimate(
         check_picture(picture)
         check_output(picture, study_path, *files, force=force)
     refuse_absent(mechanism, levels=levels, rate=rate)
-    counts = counted(files, mechanism, allow_equal=allow_equal)
+    counts = counted(files, mechanism, allow_equal=allow_equal, progress=progress)
     methods = _methods(mechanism, method or mechanism.shown)
     found = mechanism.estimate(counts, **methods)
     if project:

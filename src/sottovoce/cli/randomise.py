@@ -10,8 +10,8 @@ import click
 
 from ..collect.answers import Answers
 from ..collect.choices import choices_of
+from ..collect.ledger import Drawer, Receipt, folder_of
 from ..collect.notes import changed, notes_of, total_of
-from ..collect.receipts import Drawer, Receipt, folder_of
 from ..collect.release import Input, Source, draw, form, give
 from ..errors import ParameterError
 from .support.designs import words
@@ -26,7 +26,7 @@ from .support.options import (
     study_option,
 )
 from .support.promises import show_promises
-from .support.screen import console, facts, heading, plural, print_json, show_table
+from .support.screen import console, facts, heading, plural, print_json, progress, show_table
 
 if TYPE_CHECKING:
     from ..mechanisms.mechanism import Mechanism
@@ -107,7 +107,7 @@ def randomise(
     name = str(getattr(mechanism.domain, "name", ""))
     column = column or name
     check_output(out, answers, study_path, force=True, ends=REPORTS)
-    given = Input.of(answers)
+    given = Input.of(answers, progress)
     choices = choices_of(mechanism, answers, column, levels, rate)
     source = Source(Answers(answers, column, mechanism.domain), tuple(choices))
     drawer = Drawer(folder_of(receipts), mechanism.digest.hex(), given.digest, column)
@@ -119,13 +119,13 @@ def randomise(
             if others and not again:
                 raise changed(f"{str(answers)!r}, column {column!r},", others)
             check_output(out, answers, study_path, force=force)
-            receipt = draw(mechanism, source, given, drawer, receipt, out)
+            receipt = draw(mechanism, source, given, drawer, receipt, out, progress)
             promised = _promised(mechanism, receipt, others)
             receipt = replace(receipt, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
         elif receipt.latest.choices != source.words:
             raise _other_choices(answers, column, receipt, source)
-        receipt = give(mechanism, drawer, receipt, out, force=force or fresh)
+        receipt = give(mechanism, drawer, receipt, out, force=force or fresh, progress=progress)
         elsewhere = drawer.elsewhere([column])
     total = total_of(receipt, others)
     guarantee = _promised(mechanism, receipt, others)

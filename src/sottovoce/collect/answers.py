@@ -27,7 +27,7 @@ class Answers:
     def wanted(self) -> Wanted:
         """What the column must hold."""
         # The empty text may be a value of its own, not a missing answer.
-        return Wanted(kind_of(self.domain), empty_is_text="" in self.domain.values)
+        return Wanted(kind_of(self.domain), empty_is_text=self.domain.has(""))
 
     def coded(self, chunk: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +18,7 @@ from typing import Any
 from ..errors import AnswerError, FileError, MissingExtraError
 from ..files import opened
 from .kinds import Kind, first_bad, fits, shown
-
-Done = Callable[[int], None]
+from .progress import Done
 
 _BLOCK_BYTES = 1 << 20  # of CSV parsed at once; a row must fit in
 _MOST_THREADS = 4

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ..cli.support.screen import progress
 from ..errors import MergeError, WireError
 from ..files import opened
+from .progress import Done, Progress, silent
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -49,7 +49,13 @@ class _Print:
             )
 
 
-def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -> Aggregate:
+def counted(
+    paths: Sequence[Path],
+    mechanism: Mechanism,
+    *,
+    allow_equal: bool,
+    progress: Progress = silent,
+) -> Aggregate:
     """What all files come to; a file given twice is refused, also as reports and as counts."""
     _refuse_twice(paths)
     total: Aggregate | None = None
@@ -75,12 +81,19 @@ def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -
     return total
 
 
-def counted_records(paths: Sequence[Path], records: Records, *, allow_equal: bool) -> Patterns:
+def counted_records(
+    paths: Sequence[Path],
+    records: Records,
+    *,
+    allow_equal: bool,
+    progress: Progress = silent,
+) -> Patterns:
     """The same for whole records."""
-    return cast("Patterns", counted(paths, cast("Any", records), allow_equal=allow_equal))
+    total = counted(paths, cast("Any", records), allow_equal=allow_equal, progress=progress)
+    return cast("Patterns", total)
 
 
-def _told(done: Callable[[int], None], before: int, read: int) -> None:
+def _told(done: Done, before: int, read: int) -> None:
     done(before + read)
 
 
@@ -106,9 +119,7 @@ def _loaded(path: Path, mechanism: Mechanism) -> tuple[Aggregate, bytes]:
     return cast("Aggregate", counts), hashlib.sha256(counts.to_bytes()).digest()
 
 
-def _counted(
-    path: Path, mechanism: Mechanism, done: Callable[[int], None]
-) -> tuple[Aggregate, bytes]:
+def _counted(path: Path, mechanism: Mechanism, done: Done) -> tuple[Aggregate, bytes]:
     """The counts of a file's reports, and a digest of them."""
     from ..contract.report_files import read_batches
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import ParameterError
-from .receipts import Receipt
+from .ledger import Receipt
 
 
 def total_of(receipt: Receipt, others: list[Receipt]) -> int:

@@ -57,7 +57,7 @@ class Table:
                 kind_of(attribute),
                 "its values are",
                 "every attribute needs a column of its name",
-                empty_is_text="" in attribute.values,
+                empty_is_text=attribute.has(""),
             )
             for attribute in self.records.schema
         }

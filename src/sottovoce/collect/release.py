@@ -10,13 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cli.support.options import check_output
-from ..cli.support.screen import plural, progress
 from ..errors import AnswerError, FileError
+from ..files import check_output
 from .answers import Answers
 from .choices import Choice, Tally
-from .columns import Columns, Done
-from .receipts import Drawer, Receipt, Release, form_of_kept, place, sha256, with_release
+from .columns import Columns
+from .ledger import Drawer, Receipt, Release, form_of_kept, place, sha256, with_release
+from .progress import Done, Progress, silent
 
 if TYPE_CHECKING:
     from ..contract.report_files import Form
@@ -36,7 +36,7 @@ class Input:
     stamp: tuple[int, int, int, int]
 
     @classmethod
-    def of(cls, path: Path) -> Input:
+    def of(cls, path: Path, progress: Progress = silent) -> Input:
         """Take the digest of the whole file."""
         stamp = _stamp(path)
         with progress("reading", stamp[2]) as done:
@@ -103,7 +103,13 @@ class Made:
 
 
 def draw(
-    mechanism: Mechanism, source: Source, given: Input, drawer: Drawer, receipt: Receipt, out: Path
+    mechanism: Mechanism,
+    source: Source,
+    given: Input,
+    drawer: Drawer,
+    receipt: Receipt,
+    out: Path,
+    progress: Progress = silent,
 ) -> Receipt:
     """Randomise into the drawer; the receipt with this release is not written yet."""
     tally = Tally(mechanism)
@@ -112,7 +118,7 @@ def draw(
         return Made(tally.people, tally.reports, source.words, tally.counts)
 
     batches = partial(_batches, mechanism, source, tally)
-    return released(batches, made, given, drawer, receipt, out)
+    return released(batches, made, given, drawer, receipt, out, progress)
 
 
 def released(
@@ -122,6 +128,7 @@ def released(
     drawer: Drawer,
     receipt: Receipt,
     out: Path,
+    progress: Progress = silent,
 ) -> Receipt:
     """Write batches of fresh reports into the drawer, and note what `made` says of them after."""
     from ..contract.report_files import ReportWriter
@@ -135,7 +142,7 @@ def released(
                 writer.append(batch)
         if not written:
             raise AnswerError(
-                f"none of the {plural(made().people, 'person', 'people')} in {given.path!r} "
+                f"none of the {made().people:,} people in {given.path!r} "
                 "answered, so there is nothing to report"
             )
         given.check_unchanged()
@@ -165,10 +172,16 @@ def _batches(mechanism: Mechanism, source: Source, tally: Tally, done: Done) -> 
 
 
 def give(
-    mechanism: Mechanism, drawer: Drawer, receipt: Receipt, out: Path, *, force: bool
+    mechanism: Mechanism,
+    drawer: Drawer,
+    receipt: Receipt,
+    out: Path,
+    *,
+    force: bool,
+    progress: Progress = silent,
 ) -> Receipt:
     """Let the kept reports appear as the output, in the form that its name asks for."""
-    kept = drawer.latest(receipt)
+    kept = drawer.latest(receipt, progress)
     wanted = form(out)
     known = receipt.latest.sha256.get(wanted)
     if not (out.is_file() and known is not None and sha256(out) == known):
@@ -177,7 +190,7 @@ def give(
             if wanted == form_of_kept(kept):
                 place(kept, out)
             else:
-                _convert(mechanism, kept, out)
+                _convert(mechanism, kept, out, progress)
         except OSError as error:
             raise FileError(
                 f"{error}; the reports themselves are drawn and kept, so run the same command "
@@ -191,7 +204,7 @@ def give(
     return receipt
 
 
-def _convert(mechanism: Mechanism, kept: Path, out: Path) -> None:
+def _convert(mechanism: Mechanism, kept: Path, out: Path, progress: Progress) -> None:
     from ..contract.report_files import ReportWriter, read_batches
 
     with (

@@ -7,11 +7,10 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 from ..contract.digest import canonical_digest
 from ..domain.values import Attribute, Schema
-from ..errors import DigestError, FileError, ParameterError, StudyError
+from ..errors import DigestError, ParameterError, StudyError
 from ..files import read_file, whole_file
 from ..mechanisms.mechanism import Mechanism
 from ..promise.guarantee import Guarantee
@@ -154,8 +153,6 @@ class Study:
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the study file; an existing file is kept unless `replace`."""
-        if Path(path).exists() and not replace:
-            raise FileError(f"{os.fspath(path)!r} exists already; choose another name")
         data = self.to_toml().encode()
-        with whole_file(path) as stream:
+        with whole_file(path, replace=replace) as stream:
             stream.write(data)

@@ -17,7 +17,7 @@ from ..support.options import (
     json_option,
     records_option,
 )
-from ..support.screen import console, facts, heading, plural, print_json, show_table
+from ..support.screen import console, facts, heading, plural, print_json, progress, show_table
 
 
 @click.command()
@@ -49,7 +49,7 @@ def aggregate(
     """  # noqa: D301
     title, about = load_records(schema)
     check_output(out, schema, *reports, force=force, ends=COUNTS)
-    counts = counted_records(reports, about, allow_equal=allow_equal)
+    counts = counted_records(reports, about, allow_equal=allow_equal, progress=progress)
     counts.save(out)
     different = len(counts.counts)
     if as_json:

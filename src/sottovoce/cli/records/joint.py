@@ -72,7 +72,7 @@ def joint(
             f"'kronecker' is for two attributes, {len(names)} were asked for: its error would be "
             "larger than the table; use --method em-ll2"
         )
-    aggregate = counted_records(files, about, allow_equal=allow_equal)
+    aggregate = counted_records(files, about, allow_equal=allow_equal, progress=progress)
     bars: list[Callable[[int], None]] = []
     if method in ("em-ll2", "em-full", "pgm"):
         options["progress"] = lambda step, of: bars[-1](100 * step // max(of, 1))

@@ -19,6 +19,7 @@ from ..support.options import (
     plot_option,
     records_option,
 )
+from ..support.screen import progress
 from ..support.tables import save_figure
 
 
@@ -60,7 +61,7 @@ def marginal(
         )
     title, about = load_records(schema)
     check_picture_of(picture, schema, *files, force=force)
-    aggregate = counted_records(files, about, allow_equal=allow_equal)
+    aggregate = counted_records(files, about, allow_equal=allow_equal, progress=progress)
     with noted() as warned:
         found = about.marginal(aggregate, list(names), method=method)
         found.interval(confidence)

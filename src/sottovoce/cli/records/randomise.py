@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from ...collect.ledger import RECORDS, Drawer, Receipt, folder_of
 from ...collect.notes import changed, notes_of, total_of
-from ...collect.receipts import RECORDS, Drawer, Receipt, folder_of
 from ...collect.records import Divided, Table
 from ...collect.release import Input, Made, give, released
 from ...errors import ParameterError, SottovoceError
 from ..support.attributes import load_records
 from ..support.options import PATH, REPORTS, check_output, force_option, json_option, records_option
-from ..support.screen import console, heading, plural, print_json, show_guarantee
+from ..support.screen import console, heading, plural, print_json, progress, show_guarantee
 
 if TYPE_CHECKING:
     from ...contract.reports import Reports
@@ -66,7 +66,7 @@ def randomise(
     source = Table(table, about, allocation == "columns")
     divided = Divided(about, allocation)
     check_output(out, table, schema, force=True, ends=REPORTS)
-    given = Input.of(table)
+    given = Input.of(table, progress)
     drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, RECORDS)
     with drawer.open():
         receipt = drawer.receipt() or Receipt(
@@ -95,12 +95,20 @@ def randomise(
             people: list[int] = []
             batches = partial(_batches, divided, source, people)
             receipt = released(
-                batches, lambda: Made(sum(people), sum(people)), given, drawer, receipt, out
+                batches,
+                lambda: Made(sum(people), sum(people)),
+                given,
+                drawer,
+                receipt,
+                out,
+                progress,
             )
             promised = about.guarantee.times(total_of(receipt, others))
             receipt = replace(receipt, question=allocation, guarantee=promised.as_dict())
             drawer.write(receipt)  # before anyone can see the reports
-        receipt = give(cast("Any", about), drawer, receipt, out, force=force or fresh)
+        receipt = give(
+            cast("Any", about), drawer, receipt, out, force=force or fresh, progress=progress
+        )
         elsewhere = drawer.elsewhere(about.names)
     releases = total_of(receipt, others)
     guarantee = about.guarantee.times(releases)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...errors import FileError, StudyError
-from ...files import target_of
+from ...errors import StudyError
+from ...files import check_output as check_output  # an option's file, for every command
 
 if TYPE_CHECKING:
     from ...mechanisms.mechanism import Mechanism
@@ -104,31 +104,3 @@ def load(study_path: Path, question: str | None) -> tuple[Study, Mechanism]:
     """The study and the mechanism of the question."""
     study = load_study(study_path)
     return study, study.mechanism(question)
-
-
-def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] = ()) -> None:
-    """Refuse an output that cannot be written, is an input, or exists, before any work.
-
-    With `ends`, also a name that does not say one of these forms.
-    """
-    target_of(path)
-    if not path.parent.is_dir():
-        raise FileError(
-            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"
-        )
-    for given in inputs:
-        if _same(path, given):
-            raise FileError(
-                f"{str(path)!r} is one of the inputs and would be overwritten; choose another name"
-            )
-    if ends and path.suffix.lower() not in ends:
-        raise FileError(
-            f"{str(path)!r} does not say what it is to hold; its name must end in "
-            f"{' or '.join(ends)}"
-        )
-    if path.exists() and not force:
-        raise FileError(f"{str(path)!r} exists already; choose another name, or add --force")
-
-
-def _same(a: Path, b: Path) -> bool:
-    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))

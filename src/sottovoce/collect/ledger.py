@@ -31,9 +31,9 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ..cli.support.screen import progress
 from ..errors import FileError
 from ..files import opened, read_file, target_of, whole_file
+from .progress import Done, Progress, silent
 
 FORMAT = 1
 RECORDS = "records"  # stands for the column where whole records were randomised
@@ -231,7 +231,7 @@ class Drawer:
                 os.close(handle)
         self._tidy()
 
-    def latest(self, receipt: Receipt) -> Path:
+    def latest(self, receipt: Receipt, progress: Progress = silent) -> Path:
         """The reports of the latest release, checked against the receipt."""
         path = self.folder / receipt.latest.kept
         there = path.is_file()
@@ -266,7 +266,7 @@ def with_release(receipt: Receipt, release: Release) -> Receipt:
     return replace(receipt, releases=(*superseded, release))
 
 
-def sha256(path: Path, done: Callable[[int], None] = lambda n: None) -> str:
+def sha256(path: Path, done: Done = lambda n: None) -> str:
     """Digest of a file's bytes."""
     digest = hashlib.sha256()
     read = 0
