@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .estimating import Participation
 from .levels import Levels
+from .participation import Participation
 from .rates import best_rates
 from .sampled import Sampled
 

@@ -9,8 +9,7 @@ from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..mechanisms.mechanism import Mechanism
 from .choices import Level
-from .estimating import Participation
-from .participation import ParticipationReports
+from .participation import Participation
 from .rates import MOST_CHOICES
 
 
@@ -67,7 +66,7 @@ def _levels(menu: Mapping[str, Mechanism]) -> list[Level]:
                 f"level {name!r} is {mechanism!r}; give a mechanism, or names and epsilons to "
                 "Levels.of(kind, domain, {…})"
             )
-        if not isinstance(mechanism, ParticipationReports):
+        if not isinstance(mechanism, Participation):
             levels.append(Level(name, mechanism))
             continue
         (only,) = mechanism.levels[:1]

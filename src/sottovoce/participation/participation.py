@@ -16,38 +16,32 @@ Collection", for the rates.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..contract.aggregate import Aggregate, Table
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
-from ..domain.columns import Coded
 from ..domain.values import code_dtype
-from ..errors import ParameterError, WireError
+from ..errors import ParameterError
+from ..estimate.estimate import Estimate, Floats
 from ..mechanisms.channel import Channel
-from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.mechanism import Mechanism, Method
 from ..promise.guarantee import Guarantee
 from ..randomness import Source, source_of
+from . import estimating
 from .choices import EVERYONE, Level, way_codes
-from .rates import MOST_CHOICES, coin
-from .rows import (
-    blank_columns,
-    check_unused,
-    inner_reports,
-    pick_rows,
-    put_rows,
-    read_only,
-    speaking_rows,
-    widest_layout,
-)
+from .counting import check_counts, check_reports, count_reports
+from .drawing import draw_ways, silent_rows
+from .rates import MOST_CHOICES
+from .rows import blank_columns, inner_reports, put_rows, widest_layout
 
 LEVEL_IS_PUBLIC = (
     "which level someone chose is public; it was chosen without regard to the answer, and what "
@@ -59,11 +53,15 @@ RATE_IS_PUBLIC = (
 )
 SILENCE = -1
 _ELSEWHERE = -2  # a report of another way than was chosen
-_MOST_SILENT = (1 << 16) - 1
+
+P = TypeVar("P", bound="Participation")
 
 
-class ParticipationReports(Mechanism):
-    """The participants' and the collector's side of `Participation`."""
+class Participation(Mechanism):
+    """A table of ways to take part: levels of privacy, rates, and their mechanisms.
+
+    `Levels` and `Sampled` construct it; see there.
+    """
 
     levels: tuple[Level, ...]
 
@@ -89,7 +87,7 @@ class ParticipationReports(Mechanism):
         return f"Participation({{{menu}}})"
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ParticipationReports):
+        if not isinstance(other, Participation):
             return NotImplemented
         return (self.digest, self.study) == (other.digest, other.study)
 
@@ -123,9 +121,10 @@ class ParticipationReports(Mechanism):
         return tuple(level.mechanism.bind(self.digest) for level in self.levels)
 
     def bind(self, study: bytes) -> Self:
-        bound = object.__new__(type(self))
-        ParticipationReports.__init__(bound, self.levels, study=study)
-        return bound
+        return self._rebuilt(self.levels, study)
+
+    def _rebuilt(self, levels: Sequence[Level], study: bytes | None) -> Self:
+        return _rebuild(type(self), levels, study)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.levels, self.study)
@@ -227,93 +226,30 @@ class ParticipationReports(Mechanism):
             raise ParameterError("way says level and rate; leave these out")
         else:
             ways = np.full(len(coded), self._at(way).index, code_dtype(len(self.ways())))
-        columns = self._draw_ways(coded, ways, own_source)
+        columns = draw_ways(self, coded, ways, own_source)
         return Reports(self.id, self.digest, columns, own_source.seeded)
 
     def draw(self, answers: Any, source: Source) -> Columns:
         coded = self.domain.coded(answers)
-        return self._draw_ways(coded, way_codes(self.levels, coded, None, None), source)
-
-    def _draw_ways(self, coded: Coded, ways: NDArray[Any], source: Source) -> Columns:
-        quiet = np.zeros(0, np.int64), np.zeros(0, np.int64)
-        if self.sampled:
-            asked = np.bincount(ways, minlength=len(self.ways()))
-            speakers = np.flatnonzero(self._coins(ways, asked, source))
-            coded, ways = coded.take(speakers), ways[speakers]
-            quiet = silent_rows(asked - np.bincount(ways, minlength=len(self.ways())))
-        many = len(coded)
-        columns = blank_columns(self.layout, many + quiet[0].size)
-        if "silent" in columns:
-            columns["silent"][many:] = quiet[1]
-        if "way" in columns:
-            columns["way"][:many] = ways
-            columns["way"][many:] = quiet[0]
-        for mechanism, own in zip(self.bound, self.level_ways, strict=True):
-            if len(self.levels) == 1:  # the codes of everyone, without a copy
-                put_rows(columns, slice(0, many), mechanism.draw(coded, source))
-                continue
-            rows = np.flatnonzero((ways >= own.start) & (ways < own.stop))
-            put_rows(columns, rows, mechanism.draw(coded.take(rows), source))
-        return columns
-
-    def _coins(
-        self, ways: NDArray[Any], asked: NDArray[np.intp], source: Source
-    ) -> NDArray[np.bool_]:
-        """Who reports, one exact coin each."""
-        order: Any = np.argsort(ways, kind="stable") if len(self.ways()) > 1 else slice(None)
-        in_order = np.zeros(ways.size, bool)
-        draws = source.draws()
-        start = 0
-        for way, n in zip(self.ways(), asked.tolist(), strict=True):
-            if way.rate == 1:
-                in_order[start : start + n] = True
-            elif way.rate > 0 and n:
-                bits = np.unpackbits(draws.coins(coin(way.rate), n), count=n, bitorder="little")
-                in_order[start : start + n] = bits
-            start += n
-        coins = np.zeros(ways.size, bool)
-        coins[order] = in_order
-        return coins
+        return draw_ways(self, coded, way_codes(self.levels, coded, None, None), source)
 
     # --- the collector's side -------------------------------------------------------------------
 
     def aggregate(self, reports: Reports) -> Aggregate:
         """The collector's side: counts for each way, and how many were asked and reported."""
         self.accept(reports, Reports)
-        tables = self.count(reports)
+        tables = count_reports(self, reports)
         people, sent = (int(tables[name].sum()) for name in ("asked", "reported"))
         return Aggregate(self.id, self.digest, tables, people, sent, reports.seeded)
 
-    def count(self, reports: Reports) -> dict[str, NDArray[np.int64]]:
-        columns, many = reports.columns, len(self.ways())
-        way = columns.get("way", np.zeros(len(reports), np.uint8))
-        if way.size and int(way.max()) >= many:
-            self.check(columns)
-        silent = columns.get("silent")
-        rows, quiet = (
-            (slice(None), np.zeros(0, np.intp)) if silent is None else speaking_rows(silent)
-        )
-        spoken = pick_rows(way, rows)
-        reported = np.zeros(many, np.int64)
-        tables: dict[str, NDArray[np.int64]] = {}
-        for k, (mechanism, own) in enumerate(self.classes):
-            if len(self.classes) == 1:
-                part, cell = inner_reports(columns, rows, mechanism, reports.seeded), spoken
-            else:
-                place = np.full(many, -1)
-                place[own] = np.arange(own.size)
-                mine = np.flatnonzero(place[spoken] >= 0)
-                every = np.arange(len(reports)) if silent is None else np.flatnonzero(silent == 0)
-                part = inner_reports(columns, every[mine], mechanism, reports.seeded)
-                cell = place[spoken[mine]].astype(code_dtype(own.size))
-            counted, inner = mechanism.count_by(part, cell, own.size)
-            reported[own] = counted
-            tables |= {f"{k}/{name}": table for name, table in inner.items()}
-        asked = reported.copy()
-        if silent is not None:
-            hushed = np.bincount(way[quiet], weights=silent[quiet], minlength=many)
-            asked += hushed.astype(np.int64)
-        return read_only({"asked": asked, "reported": reported, **tables})
+    def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
+        return count_reports(self, reports)
+
+    def check(self, columns: Columns) -> None:
+        check_reports(self, columns)
+
+    def check_aggregate(self, aggregate: Aggregate) -> None:
+        check_counts(self, aggregate)
 
     def turnout(self, aggregate: Aggregate) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return aggregate.dense("asked"), aggregate.dense("reported")
@@ -341,16 +277,17 @@ class ParticipationReports(Mechanism):
 
     def part(self, aggregate: Aggregate, way: Way) -> Aggregate:
         """The counts of one way, as its own mechanism has them."""
-        return self._part(aggregate, [self._at(way).index])
+        return self.part_of(aggregate, [self._at(way).index])
 
     def level_part(self, aggregate: Aggregate, level: str) -> Aggregate:
         """The counts of the reports of one level, whatever their rates."""
         for one, own in zip(self.levels, self.level_ways, strict=True):
             if one.name == level:
-                return self._part(aggregate, list(range(own.start, own.stop)))
+                return self.part_of(aggregate, list(range(own.start, own.stop)))
         raise ParameterError(f"there is no level {level!r}; there are {list(self.menu)}")
 
-    def _part(self, aggregate: Aggregate, ways: list[int]) -> Aggregate:
+    def part_of(self, aggregate: Aggregate, ways: list[int]) -> Aggregate:
+        """The counts of some ways of one level."""
         mechanism = self.way_mechanisms[ways[0]]
         k, rows = self.place(ways)
         tables: dict[str, Table] = {
@@ -369,63 +306,58 @@ class ParticipationReports(Mechanism):
                 return k, rows
         raise ParameterError(f"there is no way {ways}")
 
-    # --- what no participant can have sent ------------------------------------------------------
+    # --- the analyst's side ---------------------------------------------------------------------
 
-    def check(self, columns: Columns) -> None:
-        first = next(iter(columns.values()))
-        way = columns.get("way", np.zeros(len(first), np.uint8))
-        if way.size and int(way.max()) >= len(self.ways()):
-            raise WireError(
-                f"a report names way {int(way.max())}; there are {len(self.ways())}, counted from 0"
-            )
-        silent = columns.get("silent")
-        if silent is not None:
-            rows, quiet = speaking_rows(silent)
-            never = (self.way_rates[pick_rows(way, rows)] == 0).any()
-            if never or (self.way_rates[way[quiet]] == 1).any():
-                raise WireError("someone is silent at rate 1, or reports at rate 0")
-            for column in self._inner_layout:
-                if columns[column.name][quiet].any():
-                    raise WireError(f"people who are silent have content in {column.name!r}")
-        for mechanism, own in self.classes:
-            mine: Any = slice(None) if silent is None else rows
-            if len(self.classes) > 1:
-                speaks = np.isin(way, own)
-                mine = np.flatnonzero(speaks if silent is None else speaks & (silent == 0))
-            check_unused(columns, mine, mechanism.layout, self._inner_layout)
-            mechanism.check(inner_reports(columns, mine, mechanism, seeded=False).columns)
+    @cached_property
+    def methods(self) -> Mapping[str, Method]:
+        """Weightings of the levels, and estimators over the rates of each level."""
+        weightings, rates = estimating.weightings(self), estimating.rate_estimators(self)
+        return {**weightings, **{n: m for n, m in rates.items() if n not in weightings}}
 
-    def check_aggregate(self, aggregate: Aggregate) -> None:
-        if aggregate.route is not None:
-            raise WireError("counts of levels or rates do not come by way of a protocol")
-        if any(not isinstance(table, np.ndarray) for table in aggregate.tables.values()):
-            raise WireError("counts of levels or rates are dense tables")
-        tables = {name: np.asarray(table) for name, table in aggregate.tables.items()}
-        asked, reported = (tables.get(name) for name in ("asked", "reported"))
-        rates = self.way_rates
-        if asked is None or reported is None or not asked.shape == reported.shape == rates.shape:
-            raise WireError(f"no counts of asked and reporting people for {rates.size} ways")
-        if not (reported.min() >= 0 and (reported <= asked).all()):
-            raise WireError("more people report than were asked")
-        # In whole numbers without bound, which cannot wrap around.
-        totals = sum(asked.tolist()), sum(reported.tolist())
-        if totals != (aggregate.people, aggregate.reports):
-            raise WireError(
-                f"{totals[0]} people and {totals[1]} reports, but the aggregate has "
-                f"{aggregate.people} and {aggregate.reports}"
-            )
-        if reported[rates == 0].any() or (reported < asked)[rates == 1].any():
-            raise WireError("someone is silent at rate 1, or reports at rate 0")
-        for name, table in tables.items():
-            if name in ("asked", "reported"):
-                continue
-            k, slash, _ = name.partition("/")
-            if not slash or k not in map(str, range(len(self.classes))):
-                raise WireError(f"the aggregate has a table {name!r} of no level")
-            if len(table) != self.classes[int(k)][1].size:
-                raise WireError(f"the table {name!r} has {len(table)} rows; one per way is needed")
-        for way in self.ways():
-            self.way_mechanisms[way.index].check_aggregate(self._part(aggregate, [way.index]))
+    def estimate(
+        self, aggregate: Aggregate, *, method: str | None = None, within: str | None = None
+    ) -> Estimate:
+        """The analyst's side: the levels' estimates, combined.
+
+        Parameters
+        ----------
+        method : str, optional
+            One of `methods`. Where there are levels and rates, the name of a weighting of the
+            levels, or of an estimator over the rates of each of them.
+        within : str, optional
+            The estimator over the rates of each level, where `method` is a weighting.
+        """
+        self.accept(aggregate, Aggregate)
+        return estimating.estimate(self, aggregate, method, within)
+
+    def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
+        self.accept(aggregate, Aggregate)
+        return estimating.level_estimates(self, aggregate, None)
+
+    def variance(self, frequencies: ArrayLike, n: Any, *, method: str | None = None) -> Floats:
+        """Variance of each estimated fraction when the data are fixed, where there is no menu.
+
+        Parameters
+        ----------
+        frequencies : array-like
+            True fractions, or one row of them per rate.
+        n : int or array-like
+            People, or people at each rate.
+        """
+        return estimating.fixed_variance(self, frequencies, n, method)
+
+    def covariance(self, frequencies: ArrayLike, n: Any, *, method: str | None = None) -> Floats:
+        """Covariance matrix of the estimated fractions when the data are fixed."""
+        return estimating.fixed_covariance(self, frequencies, n, method)
+
+    def variance_of(self, answers: Any, *, rate: Any = None, method: str | None = None) -> Floats:
+        """The same for people's very answers; numbers too. For tests and plans, on public data."""
+        return estimating.variance_of(self, answers, rate, method)
+
+    def total_variance(self, n: Any = 1) -> float:
+        """Sum over the values of the variance by inverse rates, for equal fractions."""
+        size = self.domain.size
+        return float(self.variance(np.full(size, 1 / size), n, method="horvitz-thompson").sum())
 
     # --- what audits and laws need --------------------------------------------------------------
 
@@ -461,9 +393,7 @@ class ParticipationReports(Mechanism):
             replace(level, mechanism=level.mechanism.tiny(), rates=level.rates[:3])
             for level in self.levels[:3]
         ]
-        made = object.__new__(type(self))
-        ParticipationReports.__init__(made, small)
-        return made
+        return self._rebuilt(small, None)
 
     def every_report(self, way: Way | None = None) -> Reports:
         """All reports of one way, by default the first; silence last."""
@@ -492,16 +422,6 @@ class ParticipationReports(Mechanism):
         return Channel(law.inputs, outputs, tuple(rows))
 
 
-def silent_rows(quiet: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(ways, numbers of people) of the rows that stand for so many silent people of each way."""
-    ways, numbers = [], []
-    for way, n in enumerate(quiet.tolist()):
-        full, rest = divmod(n, _MOST_SILENT)
-        numbers += [_MOST_SILENT] * full + [rest] * (rest > 0)
-        ways += [way] * (full + (rest > 0))
-    return np.array(ways, np.int64), np.array(numbers, np.int64)
-
-
 def _promised(level: Level) -> Guarantee:
     """What is promised to people of one level, without its name."""
     public = (LEVEL_IS_PUBLIC,) * (level.name is not None)
@@ -514,10 +434,11 @@ def _promised(level: Level) -> Guarantee:
     )
 
 
-def _rebuild(kind: type[ParticipationReports], levels: Any, study: Any) -> ParticipationReports:
-    made = object.__new__(kind)
-    ParticipationReports.__init__(made, levels, study=study)
-    return made
+def _rebuild(kind: type[P], levels: Sequence[Level], study: bytes | None) -> P:
+    """One of any of its constructors, from the normal form."""
+    participation = object.__new__(kind)
+    Participation.__init__(participation, levels, study=study)
+    return participation
 
 
 def _check_levels(levels: Sequence[Level]) -> None:

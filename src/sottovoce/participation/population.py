@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..contract.aggregate import Aggregate
 from ..domain.columns import Coded
 from ..domain.ranges import Range
 from ..domain.values import Domain
@@ -48,19 +47,12 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
             guarantee=sample.guarantee,
         )
         return strata, template
-    estimates = {h: _estimate(sample, h) for h in np.flatnonzero(reported).tolist()}
+    with parts_may_be_useless():
+        heard = np.flatnonzero(reported).tolist()
+        estimates = {h: sample.plain_estimate(h) for h in heard}
     template = next(iter(estimates.values()))
     low = lowest(mechanism.domain, template.shares)
     return _strata_of_estimates(estimates, reported, low, common), template
-
-
-def _estimate(sample: Sample, h: int) -> Estimate:
-    """The mechanism's own estimate from the reports at one rate."""
-    mechanism, n = sample.mechanism, int(sample.reported[h])
-    tables = {name: table[h] for name, table in sample.tables.items()}
-    part = Aggregate(mechanism.id, mechanism.digest, tables, n, n, sample.seeded)
-    with parts_may_be_useless():
-        return mechanism.estimate(part, method="unbiased")
 
 
 def _strata_of_estimates(

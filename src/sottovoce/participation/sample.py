@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..contract.aggregate import Aggregate
 from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
 from ..estimate.combine import Groups, combine_groups
@@ -108,6 +109,13 @@ class Sample:
     def pure(self) -> PureMechanism | None:
         """The mechanism, where it is pure."""
         return self.mechanism if isinstance(self.mechanism, PureMechanism) else None
+
+    def plain_estimate(self, h: int) -> Estimate:
+        """The mechanism's own unbiased estimate from the reports at one rate."""
+        n = int(self.reported[h])
+        tables = {name: table[h] for name, table in self.tables.items()}
+        part = Aggregate(self.mechanism.id, self.mechanism.digest, tables, n, n, self.seeded)
+        return self.mechanism.estimate(part, method="unbiased")
 
     def estimate(self, method: str) -> Estimate:
         """What all people answer, from those who reported."""

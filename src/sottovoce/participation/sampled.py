@@ -8,8 +8,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..mechanisms.mechanism import Mechanism
 from .choices import EVERYONE, Level, free_epsilon
-from .estimating import Participation
-from .participation import ParticipationReports
+from .participation import Participation
 from .rates import checked_rates
 
 
@@ -39,7 +38,7 @@ class Sampled(Participation):
             raise ParameterError(
                 f"{inner!r} is no mechanism; sample one, such as GRR(4, epsilon=1)"
             )
-        levels = inner.levels if isinstance(inner, ParticipationReports) else (Level(None, inner),)
+        levels = inner.levels if isinstance(inner, Participation) else (Level(None, inner),)
         if any(level.rates != EVERYONE for level in levels):
             raise ParameterError("people are sampled within already; multiply those rates instead")
         epsilon = max(free_epsilon(level.mechanism) for level in levels)
