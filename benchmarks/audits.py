@@ -10,7 +10,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.auditing.audit import AuditError, Finding
-from sottovoce.promise.guarantee import LDP, Promise
+from sottovoce.promise import LDP, Promise
 
 from .machine import EPSILON, Effort
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from .participation import Levels, Sampled
     from .planning.choose import choose
     from .planning.plan import plan
-    from .promise.guarantee import Guarantee, Promise
+    from .promise import Guarantee, Promise
     from .records import Records
     from .study import Study
 
@@ -54,7 +54,7 @@ _HOME = {
     "Duchi": "mechanisms",
     "Estimate": "estimate.estimate",
     "GRR": "mechanisms",
-    "Guarantee": "promise.guarantee",
+    "Guarantee": "promise",
     "HadamardResponse": "mechanisms",
     "Hybrid": "mechanisms",
     "LIP": "mechanisms",
@@ -63,7 +63,7 @@ _HOME = {
     "OLH": "mechanisms",
     "OUE": "mechanisms",
     "Piecewise": "mechanisms",
-    "Promise": "promise.guarantee",
+    "Promise": "promise",
     "Range": "domain.ranges",
     "Records": "records",
     "Reports": "contract.reports",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sottovoce import GRR, Promise
 from sottovoce.accounting import rounds, shuffle
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import DP, LDP, Guarantee
+from sottovoce.promise import DP, LDP, LIP, Guarantee, Neighbours
 
 from .exact import repeated
 
@@ -115,7 +115,7 @@ def test_everything_else_stays() -> None:
 @pytest.mark.parametrize("k", [1, 2])
 def test_notions_that_do_not_compose_are_refused(k: int) -> None:
     with pytest.raises(GuaranteeError, match="do not add up over rounds"):
-        rounds(Promise("localised information privacy", 1.0), k, slack=1e-6)
+        rounds(Promise(LIP, 1.0, neighbours=Neighbours.BELIEFS), k, slack=1e-6)
 
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, "2", None, math.nan])

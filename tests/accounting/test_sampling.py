@@ -13,7 +13,7 @@ from sottovoce import GRR
 from sottovoce.accounting import dummies, fixed_size, poisson, value_dependent_loss, visible
 from sottovoce.accounting.sampling import refuse_value_dependent
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import DP, LDP, OWN_DEVICE, Guarantee
+from sottovoce.promise import DP, LDP, OWN_DEVICE, Against, Guarantee
 
 from .exact import expm1, grr_rows
 
@@ -181,7 +181,7 @@ def test_who_is_trusted_is_said() -> None:
     for made in (poisson(1.0, 0.1), fixed_size(1.0, 1, 10)):
         assert made.notion == DP
         assert "trusted" in made.words()
-        assert "result" in made.against
+        assert made.against is Against.RESULT
     assert dummies(1.0, 4, 0.1).notion == visible(1.0).notion == LDP
     assert OWN_DEVICE in dummies(1.0, 4, 0.1).assuming
     assert "trusted" not in dummies(1.0, 4, 0.1).words()

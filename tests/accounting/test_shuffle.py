@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sottovoce.accounting import shuffle, shuffle_delta
 from sottovoce.errors import ParameterError
-from sottovoce.promise.guarantee import DP, OWN_DEVICE, Guarantee
+from sottovoce.promise import DP, OWN_DEVICE, Guarantee
 
 from .exact import blanket, clones, only_the_pair, shuffled_grr
 

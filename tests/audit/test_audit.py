@@ -8,7 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.auditing.audit import AuditError, Finding, _bound
 from sottovoce.errors import ParameterError
-from sottovoce.promise.guarantee import LDP, Promise
+from sottovoce.promise import LDP, Promise
 from sottovoce.randomness import Probability
 
 # A false alarm once in ten million for each honest mechanism.

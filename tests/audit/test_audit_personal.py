@@ -12,7 +12,7 @@ import sottovoce as sv
 from sottovoce.auditing.audit import AuditError, _words
 from sottovoce.auditing.subjects import SILENCE, subjects_of
 from sottovoce.errors import ParameterError
-from sottovoce.promise.guarantee import LDP, Promise
+from sottovoce.promise import LDP, Promise
 
 from .test_audit import SURE
 

@@ -239,7 +239,7 @@ def test_guarantee_of_several_questions(folder, run, json_of, fails):
     assert json_of("guarantee", *USUAL)["guarantee"]["promises"][0]["epsilon"] == 1.5
     one = json_of("guarantee", *USUAL, "--question", "age")
     assert one["guarantee"]["promises"][0]["epsilon"] == 0.5
-    assert "all answers of one person" in run("guarantee", *USUAL).stdout
+    assert "all answers to the study given by one person" in run("guarantee", *USUAL).stdout
     assert "'commute', 'age'" in fails("guarantee", *USUAL, "--question", "x")
 
 

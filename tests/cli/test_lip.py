@@ -36,8 +36,8 @@ def test_a_prior_is_written_in_several_ways(prior, json_of):
     about = json_of("lip", "design", "--prior", prior, "--epsilon", "1")
     assert sorted(about["parameters"]["prior"]) == pytest.approx([0.1, 0.9])
     levels = about["levels"]
-    assert levels["localised information privacy"] == 1
-    assert levels["local differential privacy"] == pytest.approx(1.2119, abs=1e-4)
+    assert levels["lip"] == 1
+    assert levels["ldp"] == pytest.approx(1.2119, abs=1e-4)
     mine, response, same_promise = about["errors"]
     assert mine["per_person"] == pytest.approx(0.07914, abs=1e-5)
     assert response["per_person"] == pytest.approx(0.08199, abs=1e-5)
@@ -54,12 +54,12 @@ def test_bounds_and_variants(run, json_of):
     assert "report 0" in said
     published = json_of("lip", "design", "--prior", "0.01", "--epsilon", "1", "--variant",
                         "jiang-theorem2")  # fmt: skip
-    assert published["levels"]["localised information privacy"] == pytest.approx(4.152, abs=1e-3)
+    assert published["levels"]["lip"] == pytest.approx(4.152, abs=1e-3)
     unclear = json_of("lip", "design", "--prior", "0.9,0.05,0.05", "--epsilon", "1", "--variant",
                       "mmse-optimal")  # fmt: skip
     assert unclear["errors"][0]["std_error"] is None
     response = json_of("lip", "design", "--prior", "0.1", "--epsilon", "1", "--variant", "opt-ldp")
-    assert list(response["levels"]) == ["local differential privacy"]
+    assert list(response["levels"]) == ["ldp"]
 
 
 def test_many_values_are_not_listed(run, json_of):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import pickle
 import re
 from fractions import Fraction
 
@@ -12,8 +14,19 @@ from hypothesis import strategies as st
 
 from sottovoce import GRR, Guarantee, Promise
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import LDP, LIP, composed
+from sottovoce.promise import (
+    DP,
+    LDP,
+    LIP,
+    Against,
+    Neighbours,
+    Notion,
+    Protected,
+    Unit,
+    composed,
+)
 
+NAMES = st.none() | st.text(max_size=9)
 EPSILONS = st.floats(min_value=0, max_value=20, allow_subnormal=True)
 
 
@@ -53,8 +66,15 @@ def test_times_takes_whole_numbers_from_one(releases: object) -> None:
 
 @pytest.mark.parametrize(
     "other",
-    [{"neighbours": "one more person"}, {"unit": "a person"}, {"against": "the public"}],
-    ids=lambda other: next(iter(other)),
+    [
+        {"neighbours": Neighbours.ADD_REMOVE},
+        {"unit": Unit(Protected.STUDY)},
+        {"unit": Unit(level="strong")},
+        {"unit": Unit(group="north")},
+        {"unit": Unit(attribute="age")},
+        {"against": Against.RESULT},
+    ],
+    ids=str,
 )
 def test_promises_about_different_things_do_not_add_up(other: dict) -> None:
     with pytest.raises(GuaranteeError, match="different things"):
@@ -62,19 +82,21 @@ def test_promises_about_different_things_do_not_add_up(other: dict) -> None:
 
 
 def under_a_prior(epsilon: float, free: float, **other: object) -> Guarantee:
-    return Guarantee((Promise(LIP, epsilon, **other), Promise(LDP, free, **other)))
+    return Guarantee((lip(epsilon, **other), Promise(LDP, free, **other)))
+
+
+def lip(epsilon: float, **other: object) -> Promise:
+    return Promise(LIP, epsilon, neighbours=Neighbours.BELIEFS, **other)
 
 
 def test_notions_that_do_not_compose_are_refused() -> None:
-    lip = Guarantee((Promise(LIP, 1.0),))
+    under = Guarantee((lip(1.0),))
     with pytest.raises(GuaranteeError, match="do not add up"):
-        lip + lip
+        under + under
     with pytest.raises(GuaranteeError, match="different things"):
-        lip + one(1.0)
-    other = Guarantee((Promise("another notion", 1.0),))
-    for refused in (lambda: other + other, lambda: other.times(2)):
-        with pytest.raises(GuaranteeError, match="do not add up"):
-            refused()
+        under + one(1.0)
+    with pytest.raises(GuaranteeError, match="different things"):
+        one(1.0) + Guarantee((Promise(DP, 1.0),))
 
 
 def test_a_promise_under_a_prior_is_left_out_where_another_remains() -> None:
@@ -82,7 +104,7 @@ def test_a_promise_under_a_prior_is_left_out_where_another_remains() -> None:
     assert (both + both).promises == (Promise(LDP, 2.5),)
     assert (both + one(0.5)).promises == (one(0.5) + both).promises == (Promise(LDP, 1.75),)
     assert composed([both] * 3).epsilon == 3.75
-    strange = Guarantee((Promise(LDP, 1.0), Promise("another notion", 1.0)))
+    strange = Guarantee((Promise(LDP, 1.0), Promise(DP, 1.0)))
     with pytest.raises(GuaranteeError, match="different things"):
         both + strange  # only a promise under a prior may be left out
 
@@ -90,35 +112,35 @@ def test_a_promise_under_a_prior_is_left_out_where_another_remains() -> None:
 @given(st.floats(0.01, 5), st.floats(1, 2), st.integers(2, 30))
 def test_repeated_reports_under_a_prior(epsilon: float, factor: float, k: int) -> None:
     free = epsilon * factor
-    lip, ldp = under_a_prior(epsilon, free).times(k).promises
+    under, ldp = under_a_prior(epsilon, free).times(k).promises
     assert Fraction(ldp.epsilon) >= k * Fraction(free)
     exact = min((2 * k - 1) * Fraction(epsilon), k * Fraction(free))
-    assert exact <= Fraction(lip.epsilon) <= exact * (1 + Fraction(1, 10**12))
-    assert lip.epsilon > k * epsilon * (1 - 1e-12)
+    assert exact <= Fraction(under.epsilon) <= exact * (1 + Fraction(1, 10**12))
+    assert under.epsilon > k * epsilon * (1 - 1e-12)
 
 
 def test_only_a_free_promise_to_the_same_people_covers_one_under_a_prior() -> None:
-    weak = under_a_prior(4.0, 5.0, unit="an answer of the weak")
-    strong = under_a_prior(0.5, 0.6, unit="an answer of the strong")
+    weak = under_a_prior(4.0, 5.0, unit=Unit(level="weak"))
+    strong = under_a_prior(0.5, 0.6, unit=Unit(level="strong"))
     menu = Guarantee(weak.promises + strong.promises)
     assert [p.epsilon for p in menu.times(3).promises] == [15.0, 15.0, *(
         p.epsilon for p in strong.times(3).promises
     )]  # fmt: skip
-    seen = Guarantee((Promise(LIP, 4.0), Promise(LDP, 0.5, against="another")))
+    seen = Guarantee((lip(4.0), Promise(LDP, 0.5, against=Against.RESULT)))
     assert seen.times(3).promises[0].epsilon == 20.0
-    loose = Guarantee((Promise(LIP, 4.0), Promise(LDP, 0.5, delta=0.1)))
+    loose = Guarantee((lip(4.0), Promise(LDP, 0.5, delta=0.1)))
     assert loose.times(3).promises[0].epsilon == 20.0  # what may fail does not cover it
-    assert Guarantee((Promise(LIP, 1.0),)).times(4).epsilon == 7.0
+    assert Guarantee((lip(1.0),)).times(4).epsilon == 7.0
 
 
 def test_words_of_a_promise_under_a_prior() -> None:
-    words = " ".join(Promise(LIP, 1.0, neighbours="any answer").words().split())
+    words = " ".join(lip(1.0).words().split())
     assert "any answer stays between 1/2.72 and 2.72 times as likely as before" in words
     assert "% sure" not in words
 
 
 def test_several_promises_add_up_by_subject() -> None:
-    both = Guarantee((Promise(LDP, 1.0), Promise(LDP, 2.0, against="the public")))
+    both = Guarantee((Promise(LDP, 1.0), Promise(LDP, 2.0, against=Against.RESULT)))
     turned = Guarantee(both.promises[::-1])
     total = both + turned
     assert [p.epsilon for p in total.promises] == [2.0, 4.0]
@@ -207,22 +229,63 @@ def test_sums_beyond_all_numbers_are_infinite() -> None:
 
 
 def test_words_name_everything_that_matters() -> None:
-    promise = Promise(LDP, 1.0, delta=1e-9, neighbours="N", unit="U", against="A", assuming=("S",))
+    unit = Unit(Protected.STUDY, level="strong", group="north")
+    promise = Promise(DP, 1.0, 1e-9, unit=unit, against=Against.RESULT, assuming=("S",))
     flat = " ".join(promise.words().split())
     for part in (
-        LDP,
-        "for N",
-        "U, against A",
+        "epsilon = 1, delta = 1e-09: differential privacy",
+        "all answers to the study given by one person in 'north' who chose the level 'strong'",
+        "against anyone who sees the result.",
+        "for any two ways to answer of one person, with everyone else's unchanged,",
+        "plus a probability of 1e-09.",
         "Assuming: S.",
-        "delta = 1e-09",
-        "probability 1e-09",
     ):
         assert part in flat
 
 
-def test_as_dict_is_plain_data() -> None:
-    import json
+EVERY_UNIT = [
+    *(Unit(protects) for protects in Protected),
+    Unit(level="strong"),
+    Unit(group="north"),
+    Unit(attribute="age"),
+    Unit(Protected.RECORD, answers=3),
+    Unit(Protected.RECORD, "strong", "north", answers=2),
+]
 
+
+def test_different_subjects_have_different_words_and_lines() -> None:
+    promises = [
+        Promise(notion, 1.0, neighbours=neighbours, unit=unit, against=against)
+        for notion in Notion
+        for neighbours in Neighbours
+        for unit in EVERY_UNIT
+        for against in Against
+        if (notion is LIP) == (neighbours is Neighbours.BELIEFS)
+    ]
+    assert len({promise.words() for promise in promises}) == len(promises)
+    seen = {(p.unit, p.against, p.notion is LIP): p.line() for p in promises}
+    assert len(set(seen.values())) == len(seen)
+
+
+def test_lines() -> None:
+    assert one(1.0).lines() == ("ε = 1 for each answer, against anyone who sees the reports",)
+    assert Guarantee.none("a reason").lines() == ("no privacy is promised: a reason",)
+    unit = Unit(attribute="age", group="north").at_level("strong")
+    assert Promise(DP, 0.1, 1e-6, unit=unit, against=Against.RESULT).line() == (
+        "ε = 0.1, δ = 1e-06 for each answer to 'age' in 'north' at the level 'strong', against "
+        "anyone who sees the result"
+    )
+    assert "under the stated prior" in lip(1.0).line()
+
+
+def test_what_steers_a_terminal_is_escaped() -> None:
+    unit = Unit(attribute="\x1b[31m\u202e{}{0}", level="{1}", group="{")
+    guarantee = one(1.0, unit=unit, assuming=("\x1b]0;\u202e\ud800",))
+    texts = (str(guarantee), *guarantee.lines(), str(Guarantee.none("\x1b")))
+    assert all(line.isprintable() for text in texts for line in text.splitlines())
+
+
+def test_as_dict_is_plain_data() -> None:
     about = GRR(3, epsilon=1.0).guarantee.as_dict()
     assert json.loads(json.dumps(about)) == about
     assert about["promises"][0]["epsilon"] == 1.0
@@ -230,7 +293,183 @@ def test_as_dict_is_plain_data() -> None:
 
 
 def test_about_moves_the_promise_to_a_larger_unit() -> None:
-    moved = one(1.0).about("all answers", "any two ways")
-    assert moved.promises[0].unit == "all answers"
-    assert moved.promises[0].neighbours == "any two ways"
+    moved = one(1.0).about(Unit(Protected.STUDY))
+    assert moved.promises[0].unit == Unit(Protected.STUDY)
     assert moved.epsilon == 1.0
+
+
+def test_units_at_levels_and_in_groups() -> None:
+    assert Unit().at_level("a").at_level("a") == Unit(level="a")
+    with pytest.raises(GuaranteeError, match="different people"):
+        Unit(level="a").at_level("b")
+    assert Unit(level="a").in_group("g") == Unit(level="a", group="g")
+    assert Unit(group="g").in_group("h") != Unit(group="g")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"notion": "local differential privacy"},
+        {"notion": "ldp"},
+        {"epsilon": "1"},
+        {"epsilon": True},
+        {"epsilon": 10**400},
+        {"delta": None},
+        {"neighbours": "substitution"},
+        {"neighbours": Neighbours.BELIEFS},
+        {"unit": "one answer of one person"},
+        {"against": "reports"},
+        {"assuming": "a bare sentence"},
+        {"assuming": (1,)},
+        {"notion": LIP},
+        {"notion": LIP, "neighbours": Neighbours.BELIEFS, "delta": 0.1},
+    ],
+    ids=lambda wrong: str(wrong)[:60],
+)
+def test_promises_are_typed(wrong: dict) -> None:
+    with pytest.raises(GuaranteeError):
+        Promise(**{"notion": LDP, "epsilon": 1.0} | wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"protects": "answer"},
+        {"level": 1},
+        {"group": b"north"},
+        {"attribute": 0},
+        {"protects": Protected.STUDY, "attribute": "age"},
+        {"answers": 2},
+        {"protects": Protected.RECORD, "answers": 0},
+        {"protects": Protected.RECORD, "answers": True},
+    ],
+    ids=str,
+)
+def test_units_are_typed(wrong: dict) -> None:
+    with pytest.raises(GuaranteeError):
+        Unit(**wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, [Promise(LDP, 1.0)], (1.0,), Promise(LDP, 1.0)], ids=str)
+def test_a_guarantee_is_a_tuple_of_promises(wrong: object) -> None:
+    with pytest.raises(GuaranteeError, match="tuple of promises"):
+        Guarantee(wrong)
+    with pytest.raises(GuaranteeError, match="reason"):
+        Guarantee((), None)
+
+
+# --- as data --------------------------------------------------------------------------------------
+
+UNITS = st.one_of(
+    st.builds(Unit, level=NAMES, group=NAMES, attribute=NAMES),
+    st.builds(
+        Unit,
+        st.just(Protected.RECORD),
+        NAMES,
+        NAMES,
+        answers=st.none() | st.integers(min_value=1, max_value=2**40),
+    ),
+    st.builds(Unit, st.sampled_from(Protected)),
+)
+PROMISES = st.builds(
+    Promise,
+    st.sampled_from([LDP, DP]),
+    st.floats(min_value=0),
+    st.floats(0, 1),
+    st.sampled_from([n for n in Neighbours if n is not Neighbours.BELIEFS]),
+    UNITS,
+    st.sampled_from(Against),
+    st.lists(st.text(max_size=9), max_size=3).map(tuple),
+) | st.builds(lip, st.floats(min_value=0), unit=UNITS)
+
+
+@given(st.lists(PROMISES, max_size=4, unique_by=lambda p: p.subject), st.text(max_size=9))
+def test_guarantees_travel_as_json_and_pickle(promises: list[Promise], reason: str) -> None:
+    guarantee = Guarantee(tuple(promises), reason)
+    data = json.loads(json.dumps(guarantee.as_dict(), allow_nan=False))
+    assert Guarantee.from_dict(data) == guarantee
+    assert pickle.loads(pickle.dumps(guarantee)) == guarantee
+    # Words decide nothing: they may be missing, or say anything.
+    del data["words"]
+    for promise in data["promises"]:
+        promise["words"] = "No privacy at all."
+    assert Guarantee.from_dict(data) == guarantee
+    assert Guarantee.from_dict(data).as_dict() == guarantee.as_dict()
+
+
+def test_codes_are_stable() -> None:
+    codes = {kind.__name__: [k.value for k in kind] for kind in (Notion, Neighbours, Against)}
+    assert codes == {
+        "Notion": ["ldp", "dp", "lip"],
+        "Neighbours": ["substitution", "add-remove", "beliefs", "unstated"],
+        "Against": ["reports", "shuffled-reports", "result"],
+    }
+    assert [unit.value for unit in Protected] == [
+        "answer",
+        "record",
+        "study",
+        "contribution",
+        "participation",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("notion",), "local differential privacy"),
+        (("notion",), None),
+        (("notion",), ["ldp"]),
+        (("neighbours",), "BELIEFS"),
+        (("neighbours",), "beliefs"),
+        (("against",), "whoever sees the report"),
+        (("unit",), "one answer of one person"),
+        (("unit", "protects"), "everything"),
+        (("unit", "level"), 3),
+        (("unit", "answers"), 3),
+        (("unit", "more"), None),
+        (("epsilon",), math.nan),
+        (("epsilon",), math.inf),
+        (("epsilon",), -1.0),
+        (("epsilon",), "1"),
+        (("epsilon",), True),
+        (("epsilon",), None),
+        (("epsilon",), [1.0]),
+        (("delta",), -0.1),
+        (("delta",), 1.5),
+        (("delta",), math.nan),
+        (("delta",), "infinite"),
+        (("assuming",), "a sentence"),
+        (("assuming",), [1]),
+        (("more",), 1),
+    ],
+    ids=str,
+)
+def test_malformed_data_is_refused(path: tuple[str, ...], value: object) -> None:
+    data = one(1.0).as_dict()
+    place = data["promises"][0]
+    for name in path[:-1]:
+        place = place[name]
+    place[path[-1]] = value
+    with pytest.raises(GuaranteeError):
+        Guarantee.from_dict(data)
+
+
+@pytest.mark.parametrize("name", one(1.0).promises[0].as_dict())
+def test_only_words_may_be_missing(name: str) -> None:
+    data = one(1.0).promises[0].as_dict()
+    del data[name]
+    if name == "words":
+        assert Promise.from_dict(data) == one(1.0).promises[0]
+        return
+    with pytest.raises(GuaranteeError, match=name):
+        Promise.from_dict(data)
+
+
+def test_data_that_is_no_guarantee_is_refused() -> None:
+    good = one(1.0).as_dict()
+    promise = good["promises"][0]
+    for wrong in (None, [], "x", {}, good | {"more": 1}, good | {"reason": None},
+                  good | {"promises": {}}, good | {"promises": [promise, promise]},
+                  good | {"promises": [None]}):  # fmt: skip
+        with pytest.raises(GuaranteeError):
+            Guarantee.from_dict(wrong)

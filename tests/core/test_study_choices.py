@@ -31,6 +31,7 @@ from sottovoce.participation.choices import (
     rates_of,
     unwrapped,
 )
+from sottovoce.promise import Protected, Unit
 from tests.laws.entries import CATEGORICAL
 
 MODE = Attribute("commute", ["car", "bike"], missing="value")
@@ -249,7 +250,8 @@ def test_the_same_levels_everywhere_are_composed_level_by_level() -> None:
     strong, normal = study.guarantee.promises
     assert study.levels == ("strong", "normal")
     assert (strong.epsilon, normal.epsilon) == (0.75, 3.0)
-    assert "one person who chose the level 'strong' for every question" in strong.unit
+    assert strong.unit == Unit(Protected.STUDY, level="strong")
+    assert "chose the level 'strong' wherever levels" in " ".join(strong.words().split())
     assert any("public rate" in words for words in strong.assuming)
     assert any("which level someone chose is public" in words for words in strong.assuming)
 
@@ -258,7 +260,7 @@ def test_questions_without_levels_count_for_everyone() -> None:
     study = Study("t", (Levels.of(GRR, MODE, MENU), GRR(AGE, epsilon=1.0)))
     strong, normal = study.guarantee.promises
     assert (strong.epsilon, normal.epsilon) == (1.5, 3.0)
-    assert "that has levels" in strong.unit
+    assert strong.unit == Unit(Protected.STUDY, level="strong")
 
 
 def test_different_menus_have_one_promise_that_always_holds() -> None:
@@ -266,7 +268,8 @@ def test_different_menus_have_one_promise_that_always_holds() -> None:
     study = Study("t", (Levels.of(GRR, MODE, MENU), other, GRR(Attribute("z", 2), epsilon=1.0)))
     assert study.levels == ()
     assert study.guarantee.epsilon == 7.0
-    assert "whatever levels they chose" in str(study.guarantee)
+    assert study.guarantee.promises[0].unit == Unit(Protected.STUDY)
+    assert "whatever levels they chose" in " ".join(str(study.guarantee).split())
 
 
 def test_rates_change_no_promise() -> None:

@@ -21,7 +21,7 @@ from sottovoce import Aggregate, Estimate, Mechanism, Reports
 from sottovoce.contract.wire import encode
 from sottovoce.errors import EstimateError
 from sottovoce.mechanisms.pure import PureMechanism
-from sottovoce.promise.guarantee import LDP, LIP
+from sottovoce.promise import LDP, LIP
 
 from .entries import IDEALISED_PAIRS, answers, numeric
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sottovoce import GRR, LIP, OUE, Aggregate, Channel, Estimate, Guarantee, Promise, Reports
-from sottovoce.promise.guarantee import LDP
+from sottovoce.promise import LDP
 
 from . import laws
 from .laws import LawBroken

@@ -78,7 +78,7 @@ class Given:
 
     def own(self, guarantee: Guarantee) -> Guarantee:
         """The promises made to people of this level."""
-        mine = [p for p in guarantee.promises if self.level is None or repr(self.level) in p.unit]
+        mine = [p for p in guarantee.promises if self.level in (None, p.unit.level)]
         return Guarantee(tuple(mine), guarantee.reason)
 
     def randomise(self, values: Any) -> Reports:

@@ -20,8 +20,8 @@ from sottovoce.accounting.information import (
     unary_level,
 )
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import LDP
-from sottovoce.promise.guarantee import LIP as LIP_NOTION
+from sottovoce.promise import LDP
+from sottovoce.promise import LIP as LIP_NOTION
 
 from . import binary
 

@@ -12,7 +12,7 @@ import pytest
 from sottovoce import LIP, Attribute, Domain, Range, Study
 from sottovoce.errors import ParameterError, StudyError
 from sottovoce.mechanisms.lip import VARIANTS
-from sottovoce.promise.guarantee import WHO_ANSWERED
+from sottovoce.promise import WHO_ANSWERED
 
 GOOD = {
     "mapping": {"prior": {"infected": 0.1, "not": 0.9}},

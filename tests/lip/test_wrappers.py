@@ -9,8 +9,8 @@ import pytest
 
 from sottovoce import LIP, Levels, Sampled, audit, testing
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise.guarantee import LDP
-from sottovoce.promise.guarantee import LIP as LIP_NOTION
+from sottovoce.promise import LDP
+from sottovoce.promise import LIP as LIP_NOTION
 
 P = [0.5, 0.3, 0.2]
 OTHER = [0.1, 0.3, 0.6]
@@ -93,7 +93,7 @@ def test_levels_are_combined(menu: Levels, method: str) -> None:
 @menus
 def test_everyone_is_told_what_a_prior_of_their_own_reveals(menu: Levels) -> None:
     for name in menu.menu:
-        mine = [p for p in menu.guarantee.promises if repr(name) in p.unit]
+        mine = [p for p in menu.guarantee.promises if p.unit.level == name]
         assert LDP in {promise.notion for promise in mine}
         for promise in mine:
             if promise.notion == LIP_NOTION:
@@ -103,7 +103,7 @@ def test_everyone_is_told_what_a_prior_of_their_own_reveals(menu: Levels) -> Non
 
 def test_a_strong_level_does_not_lower_the_account_of_a_weak_one() -> None:
     menu = MENUS["epsilons"]
-    weak = [p for p in menu.guarantee.times(3).promises if "'weak'" in p.unit]
+    weak = [p for p in menu.guarantee.times(3).promises if p.unit.level == "weak"]
     own = menu.menu["weak"].guarantee.times(3)
     assert [p.epsilon for p in weak] == [p.epsilon for p in own.promises]
 

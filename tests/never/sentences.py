@@ -18,6 +18,9 @@ TESTED = {
     17: "Never infer labels, bins, ranges or minimum counts from private data without "
     "public_data=True.",
     18: "Never randomise the same answer twice by accident: fresh noise is a second release.",
+    21: 'Never say of (ε, δ) that a belief is bounded "except with probability δ": it is not '
+    "implied.",
+    22: "Never lose or merge promises that speak of different people when adding guarantees.",
 }
 
 WAITING = {

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import sottovoce as sv
-from sottovoce.promise.guarantee import Guarantee, Promise
+from sottovoce.promise import Guarantee, Promise, Protected, Unit
 from sottovoce.records.allocation import described_epsilon
 
 SOURCE = Path(sv.__file__).parent
@@ -20,7 +20,7 @@ def test_the_guarantee_is_the_sum_and_never_less() -> None:
     assert described_epsilon(row)[0] == pytest.approx(0.295)
     found = [promise.epsilon for promise in RECORDS.guarantee_for(row).promises]
     assert found == [4.0, 3.9, 0.1]
-    assert RECORDS.guarantee_for(row).promises[0].unit.startswith("all 2 reported answers")
+    assert RECORDS.guarantee_for(row).promises[0].unit == Unit(Protected.RECORD, answers=2)
 
 
 def test_it_says_that_it_is_not_a_guarantee_and_is_no_promise() -> None:

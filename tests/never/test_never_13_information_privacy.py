@@ -15,8 +15,8 @@ import sottovoce
 from sottovoce import LIP, Study
 from sottovoce.accounting.information import lip_level, lip_level_repeated
 from sottovoce.errors import GuaranteeError
-from sottovoce.promise.guarantee import LDP, Guarantee
-from sottovoce.promise.guarantee import LIP as LIP_NOTION
+from sottovoce.promise import LDP, Guarantee
+from sottovoce.promise import LIP as LIP_NOTION
 
 SKEWED = [0.001, 0.01, 0.1, 0.2, 0.8, 0.9, 0.99, 0.999]
 SOURCE = Path(sottovoce.__file__).parent

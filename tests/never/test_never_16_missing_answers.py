@@ -12,7 +12,7 @@ import pytest
 from sottovoce import Attribute, Domain, Study, ask
 from sottovoce.domain.values import NO_ANSWER
 from sottovoce.errors import AnswerError, ParameterError
-from sottovoce.promise.guarantee import WHO_ANSWERED
+from sottovoce.promise import WHO_ANSWERED
 from tests.laws.entries import CATEGORICAL
 
 GAPS = {

@@ -8,7 +8,7 @@ import pytest
 
 from sottovoce import GRR, OUE, Attribute, Guarantee, Reports, Study
 from sottovoce.mechanisms import REGISTRY
-from sottovoce.promise.guarantee import OWN_DEVICE, composed
+from sottovoce.promise import OWN_DEVICE, Protected, Unit, composed
 from tests.laws.entries import answers, example
 
 each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
@@ -56,7 +56,7 @@ def test_several_questions_of_one_study_add_up() -> None:
         ),
     )
     assert study.guarantee.epsilon == 1.75
-    assert "all answers" in study.guarantee.promises[0].unit
+    assert study.guarantee.promises[0].unit == Unit(Protected.STUDY)
 
 
 def test_no_promise_plus_a_promise_is_no_promise() -> None:

@@ -19,7 +19,7 @@ from sottovoce.accounting import (
     sigma_analytic,
 )
 from sottovoce.accounting.binomial import at_least, pmf
-from sottovoce.promise.guarantee import LDP
+from sottovoce.promise import LDP
 
 FINE = 1e-5
 

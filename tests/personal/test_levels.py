@@ -35,7 +35,7 @@ from sottovoce.errors import (
 )
 from sottovoce.participation.menus import LEVEL_IS_PUBLIC
 from sottovoce.participation.sampling import RATE_IS_PUBLIC
-from sottovoce.promise.guarantee import WHO_ANSWERED
+from sottovoce.promise import WHO_ANSWERED
 
 MODE = Attribute("commute", ["car", "bike", "train", "foot"])
 EPSILONS = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}

@@ -10,6 +10,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.errors import ParameterError
 from sottovoce.participation import best_rates
+from sottovoce.promise.assumptions import ANY_PART, EQUAL_PART
 
 MENU = {"strong": 0.5, "normal": 2.0}
 
@@ -106,7 +107,7 @@ def test_more_people_with_weak_privacy_make_it_better():
 def test_a_promise_for_each_level():
     best = sv.plan(d=6, n=1_000, levels=MENU).best
     assert [p.epsilon for p in best.guarantee.promises] == [0.5, 2.0]
-    assert "'strong'" in best.guarantee.promises[0].unit
+    assert [p.unit.level for p in best.guarantee.promises] == ["strong", "normal"]
 
 
 def test_means_have_levels_too():
@@ -251,9 +252,9 @@ def test_plans_for_records_rank_designs_with_different_promises():
     assert errors == sorted(errors)
     whole, one = found.best.guarantee.promises
     assert whole.epsilon == one.epsilon == 12.0
-    assert "no cap per answer" in one.unit
+    assert ANY_PART in one.assuming
     split = next(design for design in found if design.name.startswith("split"))
-    assert "its own part" in split.guarantee.promises[1].unit
+    assert EQUAL_PART in split.guarantee.promises[1].assuming
 
 
 def test_plans_for_records_work_out_the_people():

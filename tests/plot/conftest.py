@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sottovoce import Estimate, Guarantee, Promise
-from sottovoce.promise.guarantee import LDP
+from sottovoce.promise import LDP
 
 
 def promise(epsilon: float, delta: float = 0.0) -> Guarantee:

@@ -10,11 +10,13 @@ from matplotlib.collections import PathCollection
 import sottovoce as sv
 from sottovoce import Guarantee, plot
 from sottovoce.errors import ParameterError
+from sottovoce.promise import LDP, Promise, Unit
 
 from . import look
 from .conftest import mean, noisy, promise, shares, zipf
 
 FOUR = (0.5, 0.3, 0.25, -0.05)
+TWO_LEVELS = tuple(Promise(LDP, 1.0, unit=Unit(level=name)) for name in ("a", "b"))
 
 
 class TestFewValues:
@@ -204,7 +206,7 @@ class TestTitle:
     def test_name_reports_and_epsilon(self) -> None:
         assert look.title(shares(FOUR).plot()) == "commute\n12,345 reports, ε = 1"
 
-    @pytest.mark.parametrize("promises", [(), promise(1.0).promises * 2])
+    @pytest.mark.parametrize("promises", [(), TWO_LEVELS])
     def test_without_a_single_promise_none_is_claimed(self, promises) -> None:
         est = shares(FOUR, guarantee=Guarantee(promises), name="")
         assert look.title(est.plot()) == "Estimate\n12,345 reports"

@@ -8,6 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import ParameterError
+from sottovoce.promise.assumptions import ANY_PART, EQUAL_PART
 from sottovoce.records.designs import designs
 
 #: `maths/personal-records.md` (m): n ΣVar for m = 4, l = 6: (split OUE, split SS, sample-one SS).
@@ -51,7 +52,7 @@ def test_promises_differ() -> None:
     found = {d.name: d.guarantee for d in designs([3, 4], n=100, average=1.0)}
     assert {g.promises[0].epsilon for g in found.values()} == {2.0}
     for name in ("sample one attribute", "one GRR on the tuple"):
-        assert "no cap per answer" in found[name].promises[1].unit
+        assert ANY_PART in found[name].promises[1].assuming
     assert any("how many bits" in text for text in found["hidden, equal"].promises[0].assuming)
     assert not any("how many bits" in t for t in found["public, random"].promises[0].assuming)
 
@@ -60,7 +61,7 @@ def test_a_single_answer_is_promised_its_own_part() -> None:
     found = {d.name: d.guarantee.promises[1] for d in designs([3, 4, 5], n=100, average=2.0)}
     for name in ("hidden, equal", "split by attribute"):
         assert found[name].epsilon == 2.0
-        assert "same for every answer" in found[name].unit
+        assert EQUAL_PART in found[name].assuming
     assert found["hidden, random"].epsilon == 6.0
     assert found["public, random"].epsilon == 5.0  # the others have the floor, .5, at least
     assert found["one GRR on the tuple"].epsilon == 6.0

@@ -18,7 +18,8 @@ from dataclasses import replace
 
 from ..checks import checked_count, checked_delta
 from ..errors import GuaranteeError, ParameterError
-from ..promise.guarantee import ADDS_UP, Guarantee, Promise
+from ..promise import Guarantee, Promise
+from ..promise.words import NOTIONS
 from .binomial import at_least
 from .search import upper_end
 
@@ -35,8 +36,7 @@ def rounds(promise: Promise, k: int, *, slack: float = 0.0) -> Promise:
     k : int
         How many rounds.
     slack : float
-        Probability with which the smaller epsilon may fail; it is added to delta. With 0, epsilons
-        add up.
+        What is added to delta in exchange for a smaller epsilon. With 0, epsilons add up.
 
     Returns
     -------
@@ -46,7 +46,7 @@ def rounds(promise: Promise, k: int, *, slack: float = 0.0) -> Promise:
 
     Examples
     --------
-    >>> from sottovoce.promise.guarantee import LDP, Promise
+    >>> from sottovoce.promise import LDP, Promise
     >>> rounds(Promise(LDP, 0.1), 100).epsilon
     10.0...
     >>> round(rounds(Promise(LDP, 0.1), 100, slack=1e-6).epsilon, 3)
@@ -57,9 +57,10 @@ def rounds(promise: Promise, k: int, *, slack: float = 0.0) -> Promise:
             f"a promise is needed, not {promise!r}; take it from guarantee.promises or an account"
         )
     k, slack = checked_count(k, "k", 1), checked_delta(slack, "slack")
-    if promise.notion not in ADDS_UP:
+    if not promise.notion.adds_up:
         raise GuaranteeError(
-            f"promises of {promise.notion} do not add up over rounds; state them side by side"
+            f"promises of {NOTIONS[promise.notion]} do not add up over rounds; state them side by "
+            "side"
         )
     basic = Guarantee((promise,)).times(k).promises[0]
     if slack == 0 or k == 1 or not 0 < basic.epsilon < math.inf:

@@ -29,21 +29,11 @@ from ..checks import (
     rounded_up,
 )
 from ..errors import GuaranteeError, ParameterError
-from ..promise.guarantee import DP, LDP, OWN_DEVICE, Promise
+from ..promise import DP, LDP, OWN_DEVICE, Against, Neighbours, Promise, Protected, Unit
+from ..promise.assumptions import EVERYONE_SENDS, KEPT_SAMPLE, NOT_BY_DATA
 from .rounding import log_mixture_up, log_ratio_up, named
 
 Sample = Literal["secret", "seen", "picked"]
-
-ONE_PERSON = "whether one person takes part, and with what"
-WITH_OR_WITHOUT = "the data with one person and the data without them"
-ONE_CONTRIBUTION = "all that one person contributes"
-SUBSTITUTION = "any two contributions of one person, everyone else's being the same"
-RESULT = "whoever sees the result"
-KEPT_SAMPLE = (
-    "someone trusted keeps to themselves who is in the sample and releases nothing but the result"
-)
-NOT_BY_DATA = "being chosen depends on nobody's data"
-EVERYONE_SENDS = "everyone sends one report, chosen or not, and tells nobody which of the two"
 
 _REFUSED = {
     "seen": "the server sees who reported, so being left out hides nobody",
@@ -82,9 +72,9 @@ def poisson(
         DP,
         log_mixture_up(epsilon, Fraction(rate)),
         float_above(Fraction(rate) * Fraction(delta)),
-        neighbours=WITH_OR_WITHOUT,
-        unit=ONE_PERSON,
-        against=RESULT,
+        neighbours=Neighbours.ADD_REMOVE,
+        unit=Unit(Protected.PARTICIPATION),
+        against=Against.RESULT,
         assuming=(
             f"for the people in the sample the result keeps {named(epsilon, delta)}, one person "
             "more or less being neighbours",
@@ -132,9 +122,8 @@ def fixed_size(
         DP,
         log_mixture_up(epsilon, rate),
         float_above(rate * Fraction(delta)),
-        neighbours=SUBSTITUTION,
-        unit=ONE_CONTRIBUTION,
-        against=RESULT,
+        unit=Unit(Protected.CONTRIBUTION),
+        against=Against.RESULT,
         assuming=(
             f"for the people in the sample the result keeps {named(epsilon, delta)}, one changed "
             "contribution being neighbours",

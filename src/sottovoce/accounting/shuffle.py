@@ -34,23 +34,13 @@ from numpy.typing import NDArray
 
 from ..checks import checked_count, checked_delta, checked_epsilon, checked_loss
 from ..errors import GuaranteeError, ParameterError
-from ..promise.guarantee import DP, ONE_ANSWER, OWN_DEVICE, Promise
+from ..promise import DP, OWN_DEVICE, Against, Promise
+from ..promise.assumptions import SHUFFLER, SHUFFLER_LABELS
 from .binomial import Floats, at_least, pmf, window
 from .rounding import named
 from .search import MARGIN, upper_end
 
 Bound = Literal["numerical", "grr", "closed-form"]
-
-SHUFFLED = "whoever sees the shuffled reports"
-ANY_TWO = "any two answers of one person, everyone else's being the same"
-SHUFFLER = (
-    "a trusted shuffler mixes the reports and takes off names, times, order and every label, "
-    "before anyone else sees them"
-)
-SHUFFLER_LABELS = (
-    "a trusted shuffler mixes the reports and takes off names, times, order and everything else "
-    "but the label, before anyone else sees them; the label depends on nobody's answer"
-)
 
 _MOST_PEOPLE = 100_000_000
 _MOST_CELLS = 16_000
@@ -111,8 +101,8 @@ def shuffle(
     hidden = _crowd(people, labelled, crowd)
     if delta == 0:
         raise GuaranteeError(
-            "delta is 0; shuffled reports keep a smaller epsilon only except with some probability "
-            "delta above 0, such as 1e-6"
+            "delta is 0; shuffled reports keep a smaller epsilon only with a delta above 0, "
+            "such as 1e-6"
         )
     if bound == "closed-form":
         least = _closed_form(epsilon, hidden, delta)
@@ -124,13 +114,11 @@ def shuffle(
         DP,
         min(least, epsilon),
         delta,
-        neighbours=ANY_TWO,
-        unit=ONE_ANSWER,
-        against=SHUFFLED,
+        against=Against.SHUFFLED,
         assuming=(
             OWN_DEVICE,
             f"{hidden:,} people{' with the same label' if labelled else ''} use {which} with "
-            f"{named(epsilon)}, send one report each and do not work together with whoever sees "
+            f"{named(epsilon)}, send one report each and do not work together with anyone who sees "
             "the reports",
             SHUFFLER_LABELS if labelled else SHUFFLER,
         ),

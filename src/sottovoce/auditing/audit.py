@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..mechanisms.mechanism import Mechanism
-from ..promise.guarantee import LIP, Promise
+from ..promise import LIP, Promise
 from .finding import AuditError, Finding
 from .subjects import SILENCE, Look, Outcomes, Subject, answers_of, subjects_of
 

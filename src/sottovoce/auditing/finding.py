@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import SottovoceError
-from ..promise.guarantee import Promise
+from ..promise import Promise
 
 
 class AuditError(SottovoceError):

@@ -175,7 +175,7 @@ def shuffle(
     type=float,
     default=0.0,
     show_default=True,
-    help="Probability with which the smaller epsilon may fail; it is added to delta.",
+    help="What is added to delta in exchange for a smaller epsilon.",
 )
 @click.option(
     "--central",
@@ -199,7 +199,7 @@ def rounds(
     """  # noqa: D301
     from .. import accounting
     from ..checks import checked_delta, checked_epsilon
-    from ..promise.guarantee import LDP, Promise
+    from ..promise import LDP, Promise
 
     once = Promise(LDP, checked_epsilon(epsilon), checked_delta(delta))
     if central:

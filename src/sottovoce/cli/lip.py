@@ -110,7 +110,7 @@ def design(
                 "parameters": made.parameters,
                 "values": [str(label) for label in made.domain.labels],
                 "channel": matrix,
-                "levels": {p.notion: p.epsilon for p in made.guarantee.promises},
+                "levels": {p.notion.value: p.epsilon for p in made.guarantee.promises},
                 "leakage_nats": made.leakage,
                 "people": people,
                 "errors": compared,
@@ -196,7 +196,7 @@ def _show_design(made: LIP, compared: list[dict[str, Any]], people: int) -> None
 def _levels(made: LIP) -> list[tuple[str, str]]:
     """Both levels in a few words."""
     from ..checks import rounded_up
-    from ..promise.guarantee import LIP as UNDER
+    from ..promise import LIP as UNDER
 
     rows = []
     for promise in made.guarantee.promises:

@@ -109,7 +109,7 @@ def combine(
         labels=given[0].labels,
         name=given[0].name,
         shares=given[0].shares,
-        guarantee=_together(given),
+        guarantee=_together(given, names),
     )
 
 
@@ -231,13 +231,17 @@ def with_guarantee(estimate: Estimate, guarantee: Guarantee) -> Estimate:
     return replace(estimate, guarantee=guarantee, raw=raw)
 
 
-def _together(given: Sequence[Estimate]) -> Guarantee:
-    """Every group's promises side by side: they are made to different people."""
-    for estimate in given:
+def _together(estimates: Sequence[Estimate], names: Sequence[str] | None) -> Guarantee:
+    """Every group's promises side by side: they are made to different people, who are named."""
+    for estimate in estimates:
         if not estimate.guarantee.promises:
             return estimate.guarantee
-    promises = (promise for e in given for promise in e.guarantee.promises)
-    return Guarantee(tuple(dict.fromkeys(promises)))
+    groups = names or [f"group {k}" for k in range(1, len(estimates) + 1)]
+    labelled = (
+        estimate.guarantee.in_group(str(group))
+        for group, estimate in zip(groups, estimates, strict=True)
+    )
+    return Guarantee(tuple(promise for guarantee in labelled for promise in guarantee.promises))
 
 
 def _check(given: Sequence[Estimate], method: str, names: list[str] | None) -> None:

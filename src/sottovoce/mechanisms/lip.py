@@ -30,8 +30,8 @@ from ..contract.aggregate import Aggregate
 from ..domain.values import Domain, Label
 from ..errors import EstimateError, ParameterError
 from ..estimate.estimate import Estimate, Floats, bootstrap
-from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
-from ..promise.guarantee import LIP as LIP_NOTION
+from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Neighbours, Promise
+from ..promise import LIP as LIP_NOTION
 from .linear import TINY
 from .mechanism import Method
 from .prior import PUBLIC, UNARY, UNCLEAR, Prior
@@ -177,7 +177,7 @@ class LIP(ChannelMechanism):
         believed = Promise(
             LIP_NOTION,
             self.lip_epsilon,
-            neighbours="any answer",
+            neighbours=Neighbours.BELIEFS,
             assuming=(*assuming, self.known.words(self.domain.labels), PUBLIC),
         )
         return Guarantee((believed, free))

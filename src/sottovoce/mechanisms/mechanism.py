@@ -26,7 +26,7 @@ from ..contract.way import Way
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..estimate.estimate import Estimate
-from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
+from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 from .channel import Channel
 
 SEEDED = "the reports were drawn from a seed, which undoes them"

@@ -44,7 +44,7 @@ class Level:
 
 def free_epsilon(mechanism: Mechanism) -> float:
     """The largest epsilon that any report keeps whatever the prior is."""
-    from ..promise.guarantee import LDP
+    from ..promise import LDP
 
     return max(p.epsilon for p in mechanism.guarantee.promises if p.notion == LDP)
 

@@ -34,7 +34,8 @@ from ..errors import ParameterError
 from ..estimate.estimate import Estimate, Floats
 from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism, Method
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
+from ..promise.assumptions import LEVEL_IS_PUBLIC, RATE_IS_PUBLIC
 from ..randomness import Source, source_of
 from . import estimating
 from .choices import EVERYONE, Level, way_codes
@@ -43,14 +44,6 @@ from .drawing import draw_ways, silent_rows
 from .rates import MOST_CHOICES
 from .rows import blank_columns, inner_reports, put_rows, widest_layout
 
-LEVEL_IS_PUBLIC = (
-    "which level someone chose is public; it was chosen without regard to the answer, and what "
-    "the choice itself reveals is not protected"
-)
-RATE_IS_PUBLIC = (
-    "whether someone reports is drawn at a public rate that was set without regard to the answer; "
-    "who reports is seen, so sampling adds no protection"
-)
 SILENCE = -1
 _ELSEWHERE = -2  # a report of another way than was chosen
 
@@ -175,9 +168,7 @@ class Participation(Mechanism):
         promises = []
         for level in self.levels:
             for promise in _promised(level).promises:
-                unit = promise.unit
-                if level.name is not None:
-                    unit = f"{unit} who chose the level {level.name!r}"
+                unit = promise.unit if level.name is None else promise.unit.at_level(level.name)
                 promises.append(replace(promise, unit=unit))
         return Guarantee(tuple(promises))
 

@@ -152,7 +152,7 @@ def plan(
     error : float, optional
         Wanted standard error: of an average share, or of the mean in its own units.
     delta : float
-        Probability with which a promise may fail; the local designs promise with 0 in any case.
+        Of the promises, 0 or more; the local designs promise with 0 in any case.
     attributes : sequence of int, optional
         Instead of `d`: how many values each attribute of a record has; `epsilon` is then that of
         an attribute on average, and the designs promise different things (see their guarantees).

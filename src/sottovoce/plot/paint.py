@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import rounded_up
 from ..errors import MissingExtraError, ParameterError
 from ..estimate.estimate import Estimate, Floats
-from ..promise.guarantee import LDP, LIP, Guarantee
+from ..promise import LDP, LIP, Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

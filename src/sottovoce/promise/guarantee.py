@@ -1,125 +1,33 @@
-"""What is promised, to whom, against whom, and assuming what.
+"""Promises that hold together, and what becomes of them when releases are added up.
 
 A guarantee is a tuple of promises, never a bare number. Promises add up only when they speak of
-the same thing; everything else is refused.
+the same thing; everything else is refused, and no promise is ever lost.
 """
 
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from html import escape
 from typing import Any
 
-from ..checks import float_above, rounded_up
+from ..checks import float_above
 from ..errors import GuaranteeError, ParameterError
+from . import words
+from .promise import Promise
+from .types import LDP, LIP, Against, Neighbours, Notion, Unit, read_fields
 
-LDP = "local differential privacy"
-DP = "differential privacy"
-LIP = "localised information privacy"
-ADDS_UP = frozenset({LDP, DP})
-
-ANY_CHANGE = "any two answers"
-ONE_ANSWER = "one answer of one person"
-WHOEVER_SEES = "whoever sees the report"
-OWN_DEVICE = (
-    "the participant's own side randomises, with the system's randomness, and sends each report "
-    "counted here once and nothing else about the answer"
-)
-
-WHO_ANSWERED = "who gave no answer is public knowledge, as the study declares"
-
-
-@dataclass(frozen=True, slots=True)
-class Promise:
-    """One promise.
-
-    Attributes
-    ----------
-    notion : str
-        The definition of privacy, for example "local differential privacy".
-    epsilon, delta : float
-        Its parameters; `delta` is 0 for a pure promise.
-    neighbours : str
-        Which inputs cannot be told apart.
-    unit : str
-        What is protected.
-    against : str
-        Who may look.
-    assuming : tuple of str
-        What must be true for the promise to hold.
-    """
-
-    notion: str
-    epsilon: float
-    delta: float = 0.0
-    neighbours: str = ANY_CHANGE
-    unit: str = ONE_ANSWER
-    against: str = WHOEVER_SEES
-    assuming: tuple[str, ...] = (OWN_DEVICE,)
-
-    def __post_init__(self) -> None:
-        if not (self.epsilon >= 0 and 0 <= self.delta <= 1):
-            raise GuaranteeError(
-                f"a promise with epsilon={self.epsilon!r} and delta={self.delta!r} means nothing; "
-                "epsilon must be at least 0 and delta between 0 and 1"
-            )
-
-    @property
-    def subject(self) -> tuple[str, str, str, str]:
-        """What the promise speaks of; only promises with the same subject add up."""
-        return (self.notion, self.neighbours, self.unit, self.against)
-
-    @property
-    def ratio(self) -> float:
-        """How many times as likely anything seen may be under one input as under another."""
-        return math.exp(self.epsilon) if self.epsilon < 700 else math.inf
-
-    @property
-    def belief(self) -> int:
-        """Who held both for equally likely ends at most so many per cent sure; rounded up."""
-        return math.ceil(100 / (1 + 1 / self.ratio))
-
-    def words(self, width: int = 79) -> str:
-        """The promise in plain words, in lines of at most `width` characters."""
-        ratio, belief = self.ratio, self.belief
-        delta = f", delta = {rounded_up(self.delta, 6)}" if self.delta else ""
-        unless = f", except with probability {rounded_up(self.delta, 6)}" if self.delta else ""
-        parts = [
-            f"epsilon = {rounded_up(self.epsilon, 6)}{delta}: {self.notion}",
-            f"Protected: {self.unit}, against {self.against}.",
-            f"Meaning: for {self.neighbours}, anything seen is at most "
-            f"{rounded_up(ratio, 3)} times as likely under one as under the other. Someone who "
-            f"held both for equally likely ends at most {belief}% sure of one{unless}.",
-            *(f"Assuming: {assumption}." for assumption in self.assuming),
-        ]
-        if self.notion == LIP:
-            times = rounded_up(ratio, 3)
-            parts[2] = (
-                f"Meaning: whatever is seen, {self.neighbours} stays between 1/{times} and {times} "
-                "times as likely as before, for someone who believed what is assumed here."
-            )
-        return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON."""
-        return {
-            "notion": self.notion,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "neighbours": self.neighbours,
-            "unit": self.unit,
-            "against": self.against,
-            "assuming": list(self.assuming),
-        }
+Subject = tuple[Notion, Neighbours, Unit, Against]
 
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """Promises that hold together; printing it says them in plain words.
+
+    Two promises about the same subject are refused: either they speak of different people, and
+    then their units must say so, or one of them says nothing that the other does not.
 
     Attributes
     ----------
@@ -137,6 +45,21 @@ class Guarantee:
 
     promises: tuple[Promise, ...]
     reason: str = ""
+
+    def __post_init__(self) -> None:
+        promises, reason = self.promises, self.reason
+        if not isinstance(promises, tuple) or not all(isinstance(p, Promise) for p in promises):
+            raise GuaranteeError(f"promises are {promises!r}; a tuple of promises is needed")
+        if not isinstance(reason, str):
+            raise GuaranteeError(f"the reason is {reason!r}; it must be a sentence")
+        seen: set[Subject] = set()
+        for promise in promises:
+            if promise.subject in seen:
+                raise GuaranteeError(
+                    f"two promises speak of the same: {_named(promise.subject)}; if they are made "
+                    "to different people, say so in their units: unit.in_group(…), at_level(…)"
+                )
+            seen.add(promise.subject)
 
     @classmethod
     def none(cls, reason: str) -> Guarantee:
@@ -164,26 +87,31 @@ class Guarantee:
     def __add__(self, other: Guarantee) -> Guarantee:
         """What is promised to someone whose answer is released under both (basic composition).
 
-        A promise under a prior does not add up; it is left out where another one remains.
+        A promise under a prior does not add up; it is left out where another one remains about
+        the same unit against the same observer, and refused elsewhere.
         """
         if not isinstance(other, Guarantee):
             return NotImplemented
         for side in (self, other):
             if not side.promises:
                 return Guarantee.none(side.reason)
-        mine, theirs = (
-            {p.subject: p for p in side.promises if p.notion != LIP}
-            or {p.subject: p for p in side.promises}
-            for side in (self, other)
-        )
-        if mine.keys() != theirs.keys():
-            strange = sorted(mine.keys() ^ theirs.keys())[0]
-            raise GuaranteeError(
-                f"these guarantees speak of different things and do not add up: only one of them "
-                f"promises {strange[0]} for {strange[2]} against {strange[3]}; "
-                "state them side by side"
-            )
+        mine, theirs = self._additive(), other._additive()
+        for subject in (*mine, *theirs):
+            if subject not in mine or subject not in theirs:
+                raise GuaranteeError(
+                    "these guarantees speak of different things and do not add up: only one of "
+                    f"them promises {_named(subject)}; state them side by side"
+                )
         return Guarantee(tuple(_added(mine[subject], theirs[subject]) for subject in mine))
+
+    def _additive(self) -> dict[Subject, Promise]:
+        """All promises by subject, without those under a prior that another one covers."""
+        covered = {(p.unit, p.against) for p in self.promises if p.notion.adds_up}
+        return {
+            p.subject: p
+            for p in self.promises
+            if p.notion.adds_up or (p.unit, p.against) not in covered
+        }
 
     def times(self, releases: int) -> Guarantee:
         """What is promised to someone whose answer is released that often with fresh noise."""
@@ -191,9 +119,6 @@ class Guarantee:
             raise ParameterError(f"releases is {releases!r}; it must be a whole number from 1 on")
         if releases == 1 or not self.promises:
             return self
-        for promise in self.promises:
-            if promise.notion != LIP:
-                _added(promise, promise)  # refuses what does not add up
         return Guarantee(tuple(self._repeated(promise, releases) for promise in self.promises))
 
     def _repeated(self, promise: Promise, k: int) -> Promise:
@@ -201,16 +126,20 @@ class Guarantee:
 
         There k reports are at most e^kε times as likely, and on average at least e^−(k−1)ε times.
         """
-        epsilon = _times_up(promise.epsilon, 2 * k - 1 if promise.notion == LIP else k)
+        epsilon = _times_up(promise.epsilon, 2 * k - 1 if promise.notion is LIP else k)
         for free in self.promises:
             same = (free.unit, free.against) == (promise.unit, promise.against)
-            if promise.notion == LIP and free.notion == LDP and not free.delta and same:
+            if promise.notion is LIP and free.notion is LDP and not free.delta and same:
                 epsilon = min(epsilon, _times_up(free.epsilon, k))
         return replace(promise, epsilon=epsilon, delta=min(1.0, _times_up(promise.delta, k)))
 
-    def about(self, unit: str, neighbours: str) -> Guarantee:
-        """The same promises about a larger unit, for example all answers of one person."""
-        promises = (replace(p, unit=unit, neighbours=neighbours) for p in self.promises)
+    def about(self, unit: Unit) -> Guarantee:
+        """The same promises about a larger unit, for example all answers to a study."""
+        return Guarantee(tuple(replace(p, unit=unit) for p in self.promises), self.reason)
+
+    def in_group(self, name: str) -> Guarantee:
+        """The same promises, made to the people of one group."""
+        promises = (replace(p, unit=p.unit.in_group(name)) for p in self.promises)
         return Guarantee(tuple(promises), self.reason)
 
     def as_dict(self) -> dict[str, Any]:
@@ -221,11 +150,25 @@ class Guarantee:
             "words": str(self),
         }
 
+    @classmethod
+    def from_dict(cls, data: object) -> Guarantee:
+        """The guarantee that `as_dict` wrote; words are not read, since they decide nothing."""
+        fields = read_fields(data, "guarantee", ("promises", "reason"), frozenset({"words"}))
+        if not isinstance(fields["promises"], list):
+            raise GuaranteeError(f"promises are {fields['promises']!r}; a list is expected")
+        return cls(tuple(map(Promise.from_dict, fields["promises"])), fields["reason"])
+
     def words(self, width: int = 79) -> str:
         """All promises in plain words."""
         if not self.promises:
-            return f"No privacy is promised: {self.reason}."
+            return f"No privacy is promised: {words.printable(self.reason)}."
         return "\n\n".join(promise.words(width) for promise in self.promises)
+
+    def lines(self) -> tuple[str, ...]:
+        """Every promise in one line, without its assumptions."""
+        if not self.promises:
+            return (f"no privacy is promised: {words.printable(self.reason)}",)
+        return tuple(promise.line() for promise in self.promises)
 
     def __str__(self) -> str:
         return self.words()
@@ -233,8 +176,8 @@ class Guarantee:
     def _repr_html_(self) -> str:
         """For notebooks: the same words, one paragraph per promise."""
         paragraphs = [
-            "<br>".join(escape(line) for line in words.words(10_000).splitlines())
-            for words in self.promises
+            "<br>".join(escape(line) for line in promise.words(10_000).splitlines())
+            for promise in self.promises
         ] or [escape(self.words())]
         return "".join(f"<p style='text-align:left'>{text}</p>" for text in paragraphs)
 
@@ -250,8 +193,10 @@ def composed(guarantees: Iterable[Guarantee]) -> Guarantee:
 
 
 def _added(a: Promise, b: Promise) -> Promise:
-    if a.notion not in ADDS_UP:
-        raise GuaranteeError(f"promises of {a.notion} do not add up; state them side by side")
+    if not a.notion.adds_up:
+        raise GuaranteeError(
+            f"promises of {words.NOTIONS[a.notion]} do not add up; state them side by side"
+        )
     return replace(
         a,
         epsilon=_sum_up(a.epsilon, b.epsilon),
@@ -270,3 +215,8 @@ def _sum_up(a: float, b: float) -> float:
 def _times_up(a: float, times: int) -> float:
     """a * times, rounded up where it is not exact."""
     return math.inf if math.isinf(a) else float_above(Fraction(a) * times)
+
+
+def _named(subject: Subject) -> str:
+    notion, _, unit, against = subject
+    return f"{words.NOTIONS[notion]} for {words.unit_words(unit)} against {words.AGAINST[against]}"

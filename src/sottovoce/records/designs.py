@@ -23,15 +23,18 @@ from ..checks import MOST_EPSILON
 from ..contract.design import Design, Requirement
 from ..errors import ParameterError
 from ..mechanisms import GRR, SubsetSelection
-from ..promise.guarantee import LDP, OWN_DEVICE, Guarantee, Promise
+from ..promise import LDP, OWN_DEVICE, Guarantee, Promise, Protected, Unit
+from ..promise.assumptions import (
+    ANY_PART,
+    EQUAL_PART,
+    HIDDEN,
+    INDEPENDENT,
+    UP_TO_PART,
+)
 from .allocation import FLOOR, Floats, flip
-from .promises import HIDDEN, INDEPENDENT
 
 _POINTS = 20_000
 _MOST_TUPLES = 1 << 31
-SPENT = "the total, since the whole of it may be spent on any answer: no cap per answer is kept"
-EQUAL = "one answer: its own part of the total, the same for every answer"
-OWN = "one answer: its own part of the total, at most this"
 
 
 def designs(
@@ -72,17 +75,28 @@ def designs(
         )
 
     found = [
-        made("hidden, random", _mean(sizes, over(low), _own), whole, (OWN, most), HIDDEN),
-        made("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL, average), HIDDEN),
-        made("public, random", _mean(sizes, over(floor), _known), whole + 2 * m, (OWN, above)),
-        made("split by attribute", _split(sizes, average), whole, (EQUAL, average)),
+        made(
+            "hidden, random",
+            _mean(sizes, over(low), _own),
+            whole,
+            (UP_TO_PART, most),
+            HIDDEN,
+        ),
+        made("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL_PART, average), HIDDEN),
+        made(
+            "public, random",
+            _mean(sizes, over(floor), _known),
+            whole + 2 * m,
+            (UP_TO_PART, above),
+        ),
+        made("split by attribute", _split(sizes, average), whole, (EQUAL_PART, average)),
     ]
     if total <= MOST_EPSILON:
         who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
         one = _split(sizes, total) * m + (m - 1) * who
-        found.append(made("sample one attribute", one, whole, (SPENT, total)))
+        found.append(made("sample one attribute", one, whole, (ANY_PART, total)))
         if math.prod(sizes) < _MOST_TUPLES:
-            found.append(made("one GRR on the tuple", _tuple(sizes, total), 4, (SPENT, total)))
+            found.append(made("one GRR on the tuple", _tuple(sizes, total), 4, (ANY_PART, total)))
     return tuple(sorted(found, key=lambda design: design.std_error))
 
 
@@ -104,17 +118,11 @@ def offered(requirement: Requirement) -> tuple[Design, ...]:
 
 
 def _guarantee(total: float, answer: tuple[str, float], also: Sequence[str]) -> Guarantee:
-    """The record's total, and what any single answer can count on: (in words, its epsilon)."""
+    """The record's total, and what any single answer can count on: (how, its epsilon)."""
     assuming = (OWN_DEVICE, INDEPENDENT, *also)
-    record = Promise(
-        LDP,
-        total,
-        neighbours="any two records",
-        unit="all answers of one person together",
-        assuming=assuming,
-    )
-    words, each = answer
-    return Guarantee((record, Promise(LDP, each, unit=words, assuming=assuming)))
+    record = Promise(LDP, total, unit=Unit(Protected.RECORD), assuming=assuming)
+    allocation, each = answer
+    return Guarantee((record, Promise(LDP, each, assuming=(*assuming, allocation))))
 
 
 def _parts(m: int) -> Floats:

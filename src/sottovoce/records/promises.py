@@ -7,16 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..estimate.estimate import Floats
-from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
-
-INDEPENDENT = (
-    "how a person divides epsilon, and which attributes they report, was decided without "
-    "regard to the answers; otherwise nothing is promised"
-)
-HIDDEN = (
-    "nobody relies on the division being secret: it is not sent, but how many bits are set tells "
-    "much of it"
-)
+from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, Protected, Unit
+from ..promise.assumptions import HIDDEN, INDEPENDENT, OWN_PART
 
 
 def promises(
@@ -37,16 +29,15 @@ def promises(
     total = Promise(
         LDP,
         float(many * average),
-        neighbours="any two records",
-        unit=f"all {many} reported answers of one person together",
+        unit=Unit(Protected.RECORD, answers=many),
         assuming=assuming,
     )
     each = (
         Promise(
             LDP,
             float(epsilon),
-            unit=f"the answer to {name!r} of one person who gives it this epsilon",
-            assuming=assuming,
+            unit=Unit(attribute=name),
+            assuming=(*assuming, OWN_PART),
         )
         for name, epsilon in zip(names, row, strict=True)
         if not np.isnan(epsilon)

@@ -36,7 +36,8 @@ from ..domain.ranges import Range
 from ..domain.values import Schema
 from ..errors import ParameterError, WireError
 from ..estimate.estimate import Estimate
-from ..promise.guarantee import Guarantee
+from ..promise import LDP, Guarantee, Promise
+from ..promise.assumptions import AVERAGE_PART
 from ..randomness import Draws, Source, source_of
 from . import packing as wire
 from .allocation import FLOOR, checked, in_steps, thresholds
@@ -152,9 +153,9 @@ class Records(Collection):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised to someone who reports every attribute; fewer cost less."""
-        total, one, *_ = self.guarantee_for([self.epsilon_average] * len(self.schema)).promises
-        unit = "one answer with the average share (with another share, that is its epsilon)"
-        return Guarantee((total, replace(one, unit=unit)))
+        total, *_ = self.guarantee_for([self.epsilon_average] * len(self.schema)).promises
+        assuming = (*total.assuming, AVERAGE_PART)
+        return Guarantee((total, Promise(LDP, self.epsilon_average, assuming=assuming)))
 
     def guarantee_for(self, allocation: Sequence[float]) -> Guarantee:
         """What is promised to a person with this division: to the record, and to each answer."""

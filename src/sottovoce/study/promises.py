@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 from ..mechanisms.mechanism import Mechanism
 from ..participation.choices import guarantee_of, menu_of
-from ..promise.guarantee import Guarantee, Promise, composed
-
-ALL_ANSWERS = "all answers of one person to the study"
-_ANY_WAY = "any two ways to answer"
+from ..promise import Guarantee, Promise, Protected, Unit, composed
 
 
 def shared_levels(questions: Sequence[Mechanism]) -> tuple[str, ...]:
@@ -27,16 +24,13 @@ def promised(questions: Sequence[Mechanism]) -> Guarantee:
     """
     if len(questions) == 1:
         return questions[0].guarantee
-    some = [bool(menu_of(question)) for question in questions]
     names = shared_levels(questions)
     if not names:
-        total = composed(guarantee_of(question) for question in questions)
-        unit = f"{ALL_ANSWERS}, whatever levels they chose" if any(some) else ALL_ANSWERS
-        return total.about(unit, _ANY_WAY)
-    where = "every question" if all(some) else "every question that has levels"
+        return composed(guarantee_of(question) for question in questions).about(
+            Unit(Protected.STUDY)
+        )
     promises: list[Promise] = []
     for name in names:
         total = composed(guarantee_of(question, name) for question in questions)
-        unit = f"all answers to the study of one person who chose the level {name!r} for {where}"
-        promises += total.about(unit, _ANY_WAY).promises
+        promises += total.about(Unit(Protected.STUDY, level=name)).promises
     return Guarantee(tuple(promises))

@@ -13,7 +13,7 @@ from .screen import console, heading, print_json, show_guarantee, show_table, ta
 
 if TYPE_CHECKING:
     from ...accounting import Comparison
-    from ...promise.guarantee import Promise
+    from ...promise import Promise
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,16 +92,16 @@ def central_promise(promise: Promise) -> Promise:
     """The same numbers against those who see a result; its assumptions are not known here."""
     from dataclasses import replace
 
-    from ...accounting.sampling import ONE_CONTRIBUTION, RESULT
-    from ...promise.guarantee import DP
+    from ...promise import DP, Against, Neighbours, Protected, Unit
+    from ...promise.assumptions import EVERY_ROUND
 
     return replace(
         promise,
         notion=DP,
-        neighbours="any two neighbouring sets of data, as in one round",
-        unit=ONE_CONTRIBUTION,
-        against=RESULT,
-        assuming=("what the promise of one round assumes, in every round",),
+        neighbours=Neighbours.UNSTATED,
+        unit=Unit(Protected.CONTRIBUTION),
+        against=Against.RESULT,
+        assuming=(EVERY_ROUND,),
     )
 
 

@@ -12,9 +12,7 @@ from .screen import heading, printable, show_guarantee, show_table, table_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...promise.guarantee import Guarantee, Promise
-
-_THAT = "that level"
+    from ...promise import Guarantee, Promise
 
 
 def show_promises(
@@ -58,12 +56,12 @@ def show_words(out: Console, guarantee: Guarantee, levels: Sequence[str]) -> Non
 
 
 def _show_words(out: Console, shared: Promise, ratio: str) -> None:
+    from ...promise.words import AGAINST, NOTIONS, meaning, unit_words
+
     parts = [
-        f"Each line: {shared.notion}.",
-        f"Protected: {shared.unit}, against {shared.against}.",
-        f"Meaning: for {shared.neighbours}, anything seen is at most {ratio} times as likely under "
-        "one as under the other. Someone who held both for equally likely ends at most so sure of "
-        "one.",
+        f"Each line: {NOTIONS[shared.notion]}.",
+        f"Protected: {unit_words(shared.unit, 'that level')}, against {AGAINST[shared.against]}.",
+        f"Meaning: {meaning(shared, ratio, 'so')}",
         *(f"Assuming: {assumption}." for assumption in shared.assuming),
     ]
     width = out.width - 3
@@ -75,16 +73,15 @@ def strength(promise: Promise) -> tuple[str, str, str]:
     """Epsilon, the ratio and the belief, each rounded up."""
     from ...checks import rounded_up
 
-    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.belief} %"
+    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.guess} %"
 
 
 def _shared(guarantee: Guarantee, levels: Sequence[str]) -> Promise | None:
-    """The promise that all levels make, but for epsilon and the level's name; or None."""
+    """The promise that all levels make, but for epsilon and the level itself; or None."""
     promises = guarantee.promises
-    if len(promises) < 2 or len(promises) != len(levels) or any(p.delta for p in promises):
+    if len(promises) < 2 or [p.unit.level for p in promises] != list(levels):
         return None
-    first, *others = (
-        replace(p, epsilon=0.0, unit=p.unit.replace(f"the level {name!r}", _THAT))
-        for name, p in zip(levels, promises, strict=True)
-    )
+    if any(p.delta for p in promises):
+        return None
+    first, *others = (replace(p, epsilon=0.0, unit=replace(p.unit, level=None)) for p in promises)
     return first if all(other == first for other in others) else None

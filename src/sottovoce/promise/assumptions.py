@@ -1,0 +1,57 @@
+"""Sentences that promises assume. They are for readers only: nothing is decided by them."""
+
+from __future__ import annotations
+
+OWN_DEVICE = (
+    "answers are randomised on the participant's own side, with the system's randomness; each "
+    "report counted here is sent once, and nothing else about the answer is sent"
+)
+WHO_ANSWERED = "who gave no answer is public knowledge, as the study declares"
+
+# Levels and rates
+LEVEL_IS_PUBLIC = (
+    "which level someone chose is public; it was chosen without regard to the answer, and what "
+    "the choice itself says is not protected"
+)
+ANY_LEVEL = f"{LEVEL_IS_PUBLIC}; this epsilon holds whatever levels they chose"
+RATE_IS_PUBLIC = (
+    "whether someone reports is drawn at a public rate that was set without regard to the answer; "
+    "who reports is seen, so sampling protects no further"
+)
+
+# Records
+INDEPENDENT = (
+    "how a person divides epsilon, and which attributes they report, was decided without "
+    "regard to the answers; otherwise nothing is promised"
+)
+HIDDEN = (
+    "nobody relies on the allocation being secret: it is not sent, but how many bits are set "
+    "tells much of it"
+)
+AVERAGE_PART = (
+    "the answer has the average allocation; an answer with another allocation has that as its "
+    "epsilon"
+)
+OWN_PART = "the answer has this allocation, which is the person's own part of the total"
+UP_TO_PART = (
+    "the answer has the largest allocation possible; with a smaller one, its own part of the "
+    "total, that is its epsilon"
+)
+EQUAL_PART = "the answer has its own part of the total, the same for every answer"
+ANY_PART = "the whole total may be spent on any answer: no cap per answer is kept"
+
+# Samples and shuffling
+KEPT_SAMPLE = (
+    "someone trusted keeps to themselves who is in the sample and releases nothing but the result"
+)
+NOT_BY_DATA = "being chosen depends on nobody's data"
+EVERYONE_SENDS = "everyone sends one report, chosen or not, and tells nobody which of the two"
+SHUFFLER = (
+    "a trusted shuffler mixes the reports and strips names, times, order and every label, "
+    "before anyone else sees them"
+)
+SHUFFLER_LABELS = (
+    "a trusted shuffler mixes the reports and strips names, times, order and everything else "
+    "but the label, before anyone else sees them; the label depends on nobody's answer"
+)
+EVERY_ROUND = "what the promise of one round assumes, in every round"

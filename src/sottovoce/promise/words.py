@@ -1,0 +1,143 @@
+"""Promises in plain words. Everything here is rendered last and decides nothing.
+
+Pure     P(S) ≤ e^ε Q(S) for every event S, so the posterior odds of two inputs that were equally
+         likely are at most e^ε: nobody is more than e^ε / (e^ε + 1) sure of either
+Delta    P(S) ≤ e^ε Q(S) + δ. It bounds the probability of guessing right by (e^ε + δ) / (e^ε + 1),
+         and does NOT imply that a belief is bounded except with probability δ
+Prior    e^−ε ≤ P(x | seen) / P(x) ≤ e^ε under the stated prior
+"""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING
+
+from ..checks import rounded_up
+from .types import DP, LIP, Against, Neighbours, Notion, Protected, Unit
+
+if TYPE_CHECKING:
+    from .promise import Promise
+
+NOTIONS = {
+    Notion.LDP: "local differential privacy",
+    Notion.DP: "differential privacy",
+    Notion.LIP: "localised information privacy",
+}
+AGAINST = {
+    Against.REPORTS: "anyone who sees the reports",
+    Against.SHUFFLED: "anyone who sees the shuffled reports",
+    Against.RESULT: "anyone who sees the result",
+}
+_UNITS = {
+    Protected.ANSWER: "one answer of {}",
+    Protected.RECORD: "all reported answers of {}, taken together",
+    Protected.STUDY: "all answers to the study given by {}",
+    Protected.CONTRIBUTION: "everything contributed by {}",
+    Protected.PARTICIPATION: "whether {} takes part, and with what",
+}
+_EACH = {
+    Protected.ANSWER: "each answer",
+    Protected.RECORD: "all reported answers of a person together",
+    Protected.STUDY: "all answers of a person to the study",
+    Protected.CONTRIBUTION: "everything that a person contributes",
+    Protected.PARTICIPATION: "whether a person takes part, and with what",
+}
+_NOUNS = {
+    Protected.ANSWER: "answers",
+    Protected.RECORD: "records",
+    Protected.STUDY: "ways to answer",
+    Protected.CONTRIBUTION: "contributions",
+    Protected.PARTICIPATION: "ways to take part",
+}
+
+
+def promise_words(promise: Promise, width: int) -> str:
+    """All of a promise, one paragraph per aspect."""
+    delta = f", delta = {rounded_up(promise.delta, 6)}" if promise.delta else ""
+    parts = [
+        f"epsilon = {rounded_up(promise.epsilon, 6)}{delta}: {NOTIONS[promise.notion]}",
+        f"Protected: {unit_words(promise.unit)}, against {AGAINST[promise.against]}.",
+        f"Meaning: {meaning(promise)}",
+        *(f"Assuming: {printable(sentence)}." for sentence in promise.assuming),
+    ]
+    return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
+
+
+def promise_line(promise: Promise) -> str:
+    """A promise in one line, without its assumptions."""
+    delta = f", δ = {rounded_up(promise.delta, 3)}" if promise.delta else ""
+    prior = " under the stated prior" if promise.notion is LIP else ""
+    unit = promise.unit
+    what = _EACH[unit.protects]
+    if unit.attribute is not None:
+        what = f"each answer to {unit.attribute!r}"
+    elif unit.answers is not None:
+        what = f"all {unit.answers} reported answers of a person together"
+    level = "" if unit.level is None else f" at the level {unit.level!r}"
+    return (
+        f"ε = {rounded_up(promise.epsilon, 6)}{delta}{prior} for {what}{_group(unit)}{level}, "
+        f"against {AGAINST[promise.against]}"
+    )
+
+
+def meaning(promise: Promise, ratio: str = "", sure: str = "") -> str:
+    """What the numbers imply; `ratio` and `sure` may stand for them where a table has several."""
+    ratio = ratio or rounded_up(promise.ratio, 3)
+    if promise.notion is LIP:
+        return (
+            f"whatever is seen, any answer stays between 1/{ratio} and {ratio} times as likely as "
+            "before, for someone who believed beforehand what is assumed here."
+        )
+    compared = neighbours_words(promise)
+    if not promise.delta:
+        return (
+            f"for {compared}, anything seen is at most {ratio} times as likely under one as under "
+            "the other. Someone who considered both equally likely beforehand ends up at most "
+            f"{sure or f'{promise.guess}%'} sure of either."
+        )
+    return (
+        f"for {compared}, any event is at most {ratio} times as likely under one as under the "
+        f"other, plus a probability of {rounded_up(promise.delta, 6)}. Someone who considered both "
+        "equally likely beforehand guesses which is true correctly with a probability of at most "
+        f"{promise.guess}%."
+    )
+
+
+def unit_words(unit: Unit, level: str = "") -> str:
+    """What is protected, and of whom; `level` may stand for a level that a table names."""
+    what = _UNITS[unit.protects]
+    if unit.attribute is not None:
+        what = f"the answer to {_escaped(unit.attribute)} of {{}}"
+    elif unit.answers is not None:
+        what = f"all {unit.answers} reported answers of {{}}, taken together"
+    if unit.level is not None:
+        everywhere = " wherever levels are offered" if unit.protects is Protected.STUDY else ""
+        level = f"the level {unit.level!r}{everywhere}"
+    chose = f" who chose {level}" if level else ""
+    return what.format(f"one person{_group(unit)}{chose}")
+
+
+def neighbours_words(promise: Promise) -> str:
+    """Which two inputs cannot be distinguished by more than epsilon."""
+    if promise.neighbours is Neighbours.ADD_REMOVE:
+        return "the data with one person and the data without them"
+    if promise.neighbours is Neighbours.UNSTATED:
+        return "any two neighbouring data sets, as one round defines them"
+    others = " of one person, with everyone else's unchanged" if promise.notion is DP else ""
+    return f"any two {_NOUNS[promise.unit.protects]}{others}"
+
+
+def printable(text: str) -> str:
+    """The text with characters that do not show, or steer a terminal, escaped."""
+    return "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
+
+
+def _escaped(name: str) -> str:
+    """A name between quotes, inside a pattern."""
+    return repr(name).replace("{", "{{").replace("}", "}}")
+
+
+def _group(unit: Unit) -> str:
+    return "" if unit.group is None else f" in {unit.group!r}"
