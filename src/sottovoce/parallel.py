@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import pairwise
 
 _WORTH_A_THREAD = 50_000_000
@@ -26,5 +27,6 @@ def over_ranges(action: Callable[[slice], None], size: int, *, work: int) -> Non
         return
     borders = [size * k // threads for k in range(threads + 1)]
     parts = [slice(a, b) for a, b in pairwise(borders)]
+    contexts = [copy_context() for _ in parts]  # so that threads count with the same engine
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(action, parts))
+        list(pool.map(lambda context, part: context.run(action, part), contexts, parts))

@@ -1,8 +1,10 @@
 """Entropy is an argument. This is the one module that makes it.
 
-`SYSTEM` is a bulk keystream (AES-128 in counter mode) whose key comes from the operating system.
-Every thread has its own key, and a forked child takes a new one. Everything drawn from a source
-is exact: a Bernoulli compares random bits with a 128-bit threshold, a uniform integer rejects.
+`SYSTEM` is a bulk keystream (AES-128 in counter mode) under a key from the operating system, and
+every release takes a new key. It keeps no state between calls, so that nothing is left to repeat
+when a process is copied (a fork in C, a snapshot of a virtual machine, CRIU). Everything drawn
+from a source is exact: a Bernoulli compares random bits with a 128-bit threshold, a uniform integer
+rejects.
 
 Speed: `update_into` from a constant block of zeros into a reused buffer; fresh large buffers are
 several times slower because the system has to map and clear their pages.
@@ -12,7 +14,6 @@ from __future__ import annotations
 
 import math
 import os
-import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,7 +35,9 @@ _DIGITS = 80  # decimal digits of e^x: 2^-128 is about 3e-39
 _SLACK = Fraction(1, 10**70)
 _BLOCK_BYTES = 1 << 19
 _ZEROS = memoryview(bytes(_BLOCK_BYTES))
+_KEY_BYTES = 16
 _REKEY_BYTES = 1 << 36
+_FEW_BYTES = 2048
 _EXTRA_WORDS = 4096
 _PLANES = 9  # bit planes drawn for every lane; one word in eight then has an undecided lane
 _BUFFER_WORDS = _PLANES * 4096  # 288 KiB of keystream at a time
@@ -117,7 +120,7 @@ class Source(ABC):
         self._fill(array.reshape(-1).view(np.uint8).data)
 
     def draws(self) -> Draws:
-        """Bulk draws with reused buffers, for one call of one thread."""
+        """Bulk draws with reused buffers, for one call of one thread; never kept for another."""
         return Draws(self)
 
     def bernoulli(self, probability: Probability, n: int) -> NDArray[np.uint8]:
@@ -134,7 +137,7 @@ class Source(ABC):
         out = np.empty(n, np.uint32)
 
         def step(words: NDArray[Any], part: slice, extra: NDArray[np.uint64], used: int) -> Any:
-            return kernels.below(words, np.uint64(bound), out[part], extra, used)
+            return kernels.draw.below(words, np.uint64(bound), out[part], extra, used)
 
         self.draws().each(n, np.uint64, step)
         return out
@@ -154,6 +157,10 @@ class Draws:
         self._extra = np.empty(_EXTRA_WORDS, np.uint64)
         self._used = _EXTRA_WORDS
 
+    def fill(self, array: NDArray[Any]) -> None:
+        """Overwrite a contiguous array with random bytes."""
+        self._source.fill(array)
+
     def bernoulli(self, probability: Probability, lanes: NDArray[np.uint64]) -> None:
         """Overwrite every bit of `lanes` with an independent one that is 1 with `probability`."""
         upper, lower = probability.words
@@ -166,12 +173,12 @@ class Draws:
             words = self._words[: planes * out.size]
             ties = self._undecided[: out.size]
             self._source.fill(words)
-            done, self._used = kernels.bernoulli(
+            done, self._used = kernels.draw.bernoulli(
                 words, planes, upper, lower, out, ties, self._extra, self._used
             )
             while done < out.size:
                 self._source.fill(self._extra)
-                done, self._used = kernels.settle(
+                done, self._used = kernels.draw.settle(
                     out, ties, planes, upper, lower, done, self._extra, 0
                 )
 
@@ -240,32 +247,39 @@ def _significant_bits(numerator: int) -> int:
 
 
 class SystemSource(Source):
-    """Cryptographic randomness, keyed by the operating system; safe across threads and fork."""
+    """Cryptographic randomness from a new key of the operating system for every call.
 
-    def __init__(self) -> None:
-        self._local = threading.local()
+    It has no state of its own: threads, forked children and copies of a process share nothing.
+    """
 
     def _fill(self, target: memoryview) -> None:
-        local = self._local
-        fresh = getattr(local, "generation", None) == _generation
-        if not fresh or local.stream.left < len(target):
-            local.stream = Keystream(os.urandom(16))
-            local.generation = _generation
-        local.stream.fill(target)
+        Keystream(os.urandom(_KEY_BYTES)).fill(target)
+
+    def draws(self) -> Draws:
+        return Draws(_OneRelease())
 
     def __repr__(self) -> str:
         return "SYSTEM"
 
 
-_generation = 0
+class _OneRelease(Source):
+    """The system's randomness for one call of one thread.
 
+    A few bytes come from the operating system itself, which is faster than setting up a cipher for
+    them; the first larger request takes a key.
+    """
 
-def _after_fork() -> None:
-    global _generation
-    _generation += 1  # every stream of the parent is stale in the child
+    def __init__(self) -> None:
+        self._stream: Keystream | None = None
 
+    def _fill(self, target: memoryview) -> None:
+        if len(target) <= _FEW_BYTES:
+            target[:] = os.urandom(len(target))
+            return
+        if self._stream is None or self._stream.left < len(target):
+            self._stream = Keystream(os.urandom(_KEY_BYTES))
+        self._stream.fill(target)
 
-os.register_at_fork(after_in_child=_after_fork)
 
 SYSTEM = SystemSource()
 

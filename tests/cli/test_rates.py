@@ -105,7 +105,7 @@ def test_a_column_of_rates(rates, run, json_of):
         assert abs(row["reports"] - 10_000 * row["rate"]) < 6 * spread
     assert f"{about['reports']:,} reports in r.svr" in said
     assert "of 10,000 report" in said
-    assert "so sampling protects no further" in " ".join(said.split())
+    assert "so sampling adds no protection" in " ".join(said.split())
     assert about["guarantee"]["promises"][0]["epsilon"] == 1.0
 
 

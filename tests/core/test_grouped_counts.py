@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sottovoce.participation.wrapper import picked, spoken_rows
 
 import sottovoce as sv
 from sottovoce import kernels
-from sottovoce.participation.wrapper import picked, spoken_rows
+from sottovoce.errors import WireError
 
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse]
 
@@ -21,7 +22,9 @@ def test_bits_are_counted_by_group(width, groups):
     bits = np.unpackbits(rows, axis=1, bitorder="little").astype(np.int64)
     wanted = np.zeros((groups, 8 * width), np.int64)
     np.add.at(wanted, group, bits)
-    assert np.array_equal(kernels.column_counts_by(rows, group, groups)[:, : 8 * width], wanted)
+    assert np.array_equal(
+        kernels.count.column_counts_by(rows, group, groups)[:, : 8 * width], wanted
+    )
 
 
 @pytest.mark.parametrize("groups", [1, 5, 200])
@@ -31,7 +34,7 @@ def test_no_counter_overflows(groups, width):
     n = 200_003
     group = np.zeros(n, np.uint8)
     group[: n // 2] = groups - 1
-    counts = kernels.column_counts_by(np.full((n, width), 255, np.uint8), group, groups)
+    counts = kernels.count.column_counts_by(np.full((n, width), 255, np.uint8), group, groups)
     wanted = np.bincount(group, minlength=groups)
     assert np.array_equal(counts[:, : 8 * width], np.repeat(wanted[:, None], 8 * width, axis=1))
 
@@ -44,16 +47,47 @@ def test_values_are_counted_by_group(n, groups, size):
     values = rng.integers(0, size, n).astype(np.uint16)
     wanted = np.zeros((groups, size), np.int64)
     np.add.at(wanted, (group, values), 1)
-    assert np.array_equal(kernels.histogram_by(group, values, groups, size), wanted)
+    assert np.array_equal(kernels.count.histogram_by(group, values, groups, size), wanted)
 
 
-def test_a_group_or_value_out_of_range_is_noticed():
+def test_a_group_or_value_out_of_range_is_refused():
+    count = kernels.count
     rows, group = np.zeros((5, 8), np.uint8), np.array([0, 1, 2, 1, 0], np.uint8)
-    assert kernels.column_counts_by(rows, group, 2).size == 0
+    with pytest.raises(WireError, match="of group 2; allowed are 0 to 1"):
+        count.column_counts_by(rows, group, 2)
     values = np.array([0, 1, 2, 1, 0], np.uint8)
-    assert kernels.histogram_by(group, values, 2, 3).size == 0
-    assert kernels.histogram_by(group, values, 3, 2).size == 0
-    assert kernels.histogram_by(group, values, 3, 3).sum() == 5
+    with pytest.raises(WireError, match="of group 2; allowed are 0 to 1"):
+        count.histogram_by(group, values, 2, 3)
+    with pytest.raises(WireError, match="has 2; allowed are 0 to 1"):
+        count.histogram_by(group, values, 3, 2)
+    with pytest.raises(WireError, match="5 reports and 4 groups"):
+        count.histogram_by(group[:4], values, 3, 3)
+    assert count.histogram_by(group, values, 3, 3).sum() == 5
+
+
+@pytest.mark.parametrize(
+    "value",
+    [np.uint8(7), np.uint16(60_000), np.uint64(2**63 + 1), np.int8(-1), np.int64(-(2**40))],
+)
+@pytest.mark.parametrize("place", [0, 17, 99])
+def test_the_kernel_says_where_the_first_value_out_of_range_is(value, place):
+    from sottovoce.kernels.count.histograms import histogram, histogram_by
+
+    values = np.zeros(100, value.dtype)
+    values[place:] = value
+    for size in (7, 1 << 17):
+        if 0 <= value < size:
+            continue
+        counts = np.zeros(size, np.int64)
+        assert histogram(values, counts) == place
+        assert not counts.any()
+        with pytest.raises(WireError, match=f"a report has {int(value)}; allowed"):
+            kernels.count.histogram(values, size)
+    table = np.zeros((2, 7), np.int64)
+    group = np.zeros(100, np.uint8)
+    assert histogram_by(group, values, table) == place
+    assert histogram_by(values, group, table.T.copy()) == place
+    assert not table.any()
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1024])
@@ -63,17 +97,17 @@ def test_positions_among_keys(size):
     where = rng.integers(0, size, 5000)
     out = np.empty(5000, np.uint16)
     asked = keys[where]
-    assert kernels.positions(asked.view(np.uint64), keys.view(np.uint64), out) == -1
+    assert kernels.draw.positions(asked.view(np.uint64), keys.view(np.uint64), out) == -1
     assert np.array_equal(out, where)
     asked[[17, 4000]] = np.nextafter(asked[17], 2)
-    assert kernels.positions(asked.view(np.uint64), keys.view(np.uint64), out) == 17
+    assert kernels.draw.positions(asked.view(np.uint64), keys.view(np.uint64), out) == 17
 
 
 def test_sums_over_groups():
     rng = np.random.default_rng(2)
     counts, weights = rng.integers(0, 1000, (40, 13)), rng.normal(size=40)
-    assert kernels.weighted_sum(counts, weights) == pytest.approx(weights @ counts)
-    assert np.array_equal(kernels.row_sums(counts), counts.sum(axis=1))
+    assert kernels.count.weighted_sum(counts, weights) == pytest.approx(weights @ counts)
+    assert np.array_equal(kernels.count.row_sums(counts), counts.sum(axis=1))
 
 
 def test_sums_over_the_strata_of_groups():
@@ -86,7 +120,7 @@ def test_sums_over_the_strata_of_groups():
     c = noise * (base + slope * f)
     v = c + 9 * drawn * (f - f**2)
     assert 0 < (v < c / 2).sum() < v.size
-    mean, spread = kernels.stratified(
+    mean, spread = kernels.count.stratified(
         counts, laws, reports, weights[..., 0], noise[..., 0], 9 * drawn[..., 0]
     )
     assert mean == pytest.approx((weights * f).sum(axis=1), rel=1e-12)

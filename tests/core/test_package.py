@@ -5,7 +5,6 @@ from __future__ import annotations
 import pkgutil
 import subprocess
 import sys
-from importlib import import_module
 from types import ModuleType
 
 import pytest
@@ -71,7 +70,7 @@ def test_an_unknown_name_is_an_attribute_error() -> None:
     from sottovoce import kernels
 
     with pytest.raises(AttributeError, match="nothing_of_the_kind"):
-        _ = kernels.nothing_of_the_kind
+        _ = kernels.draw.nothing_of_the_kind
 
 
 def test_no_room_shares_a_name_with_a_public_function() -> None:
@@ -81,10 +80,14 @@ def test_no_room_shares_a_name_with_a_public_function() -> None:
 
 
 def test_every_kernel_is_found() -> None:
-    kernels = import_module("sottovoce.kernels")
-    for name in kernels.__all__:
-        assert callable(getattr(kernels, name))
-        assert kernels._HOME[name]
+    from sottovoce.kernels import count, draw, engine
+
+    assert set(draw.__all__) == set(draw._HOME)
+    assert set(count.__all__) == set(engine.COMPILED)
+    for name in draw.__all__:
+        assert callable(getattr(draw, name))
+    for name in count.__all__:
+        assert callable(engine.kernel(name))
 
 
 def test_errors_have_one_root_and_the_builtin_they_stand_for() -> None:

@@ -21,6 +21,8 @@ TESTED = {
     21: 'Never say of (ε, δ) that a belief is bounded "except with probability δ": it is not '
     "implied.",
     22: "Never lose or merge promises that speak of different people when adding guarantees.",
+    25: "Never let two processes draw from copied generator state: fresh system entropy for every "
+    "release.",
 }
 
 WAITING = {

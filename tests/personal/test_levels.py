@@ -9,6 +9,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sottovoce.participation.menus import LEVEL_IS_PUBLIC
+from sottovoce.participation.sampling import RATE_IS_PUBLIC
 
 from sottovoce import (
     GRR,
@@ -33,8 +35,6 @@ from sottovoce.errors import (
     UselessEstimateWarning,
     WireError,
 )
-from sottovoce.participation.menus import LEVEL_IS_PUBLIC
-from sottovoce.participation.sampling import RATE_IS_PUBLIC
 from sottovoce.promise import WHO_ANSWERED
 
 MODE = Attribute("commute", ["car", "bike", "train", "foot"])

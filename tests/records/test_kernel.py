@@ -63,7 +63,7 @@ def case():
 def run(words, codes, steps, extra, used=0):
     bits = np.zeros((len(codes), 2), np.uint8)
     some = (codes, steps, SIZES, STARTS, thresholds(), bits)
-    done, after = kernels.record_bits(words, *some, extra, used)
+    done, after = kernels.draw.record_bits(words, *some, extra, used)
     return np.unpackbits(bits, axis=1, bitorder="little")[:, :10], done, after
 
 

@@ -66,7 +66,9 @@ def test_every_lane_is_the_reference(numerator: int, planes: int) -> None:
     # More than all lanes can use: two words for each.
     extra = seldom(rng, 128 * (size + 1), [*rest_of(numerator, planes), 0], 0.5)
     out, undecided = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    done, used = kernels.bernoulli(made.ravel(), planes, upper, lower, out, undecided, extra, 0)
+    done, used = kernels.draw.bernoulli(
+        made.ravel(), planes, upper, lower, out, undecided, extra, 0
+    )
     assert done == size
     assert as_ints(out) == reference(made, numerator, as_ints(extra))
     assert used <= extra.size
@@ -82,7 +84,7 @@ def test_lanes_that_all_tie_are_settled_by_further_words(numerator: int) -> None
     close = [first, max(first - 1, 0), min(first + 1, (1 << 64) - 1), second, max(second - 1, 0)]
     extra = np.resize(np.array(close, np.uint64), 128 * (size + 1))
     out, undecided = np.empty(size, np.uint64), np.empty(size, np.uint64)
-    kernels.bernoulli(made.ravel(), planes, upper, lower, out, undecided, extra, 0)
+    kernels.draw.bernoulli(made.ravel(), planes, upper, lower, out, undecided, extra, 0)
     assert as_ints(out) == reference(made, numerator, as_ints(extra))
 
 

@@ -46,7 +46,7 @@ def test_below_is_the_reference_through_refills(bound: int) -> None:
     out = np.empty(n, np.uint32)
 
     def step(given: np.ndarray, part: slice, extra: np.ndarray, used: int) -> tuple[int, int]:
-        return kernels.below(given, np.uint64(bound), out[part], extra, used)
+        return kernels.draw.below(given, np.uint64(bound), out[part], extra, used)
 
     Draws(source).each(n, np.uint64, step)
     first, *reserves = (as_ints(filled) for filled in source.filled)
@@ -80,7 +80,7 @@ def test_rejection_makes_multiply_shift_even() -> None:
 def run_grr(given, codes, size, numerator, extra, used=0):
     upper, lower = threshold_words(numerator)
     out = np.full(len(codes), size, codes.dtype)
-    done, used = kernels.grr(given, codes, size, upper, lower, out, extra, used)
+    done, used = kernels.draw.grr(given, codes, size, upper, lower, out, extra, used)
     return out, done, used
 
 
@@ -176,7 +176,9 @@ def test_a_block_that_ran_out_of_words_is_done_by_the_next_call() -> None:
     source = Scripted(script)
 
     def step(given, part, extra, used):
-        return kernels.grr(given, codes[part], size, upper, lower, out[part], extra[:600], used)
+        return kernels.draw.grr(
+            given, codes[part], size, upper, lower, out[part], extra[:600], used
+        )
 
     Draws(source).each(n, np.uint32, step)
     assert np.array_equal(out, codes)
@@ -230,7 +232,7 @@ def test_hadamard_uses_as_many_words_whatever_the_coin_says() -> None:
     for coin in (0, ALL):
         out = np.zeros(1, np.uint8)
         extra = np.array([coin, 0, 0, 0, 0x5556, 7, 7, 7], np.uint64)
-        done, used = kernels.hadamard_response(
+        done, used = kernels.draw.hadamard_response(
             tied_and_rejected, np.zeros(1, np.uint8), 1, 2, upper, lower, out, extra, 0
         )
         assert done == 1
@@ -254,7 +256,7 @@ def test_running_out_of_words_does_not_change_the_odds_of_numbers(reserve: int) 
             out = np.zeros(1, np.uint8)
             for extra in (first, second):
                 words_left = np.array(extra, np.uint64)
-                done, _ = kernels.window_response(
+                done, _ = kernels.draw.window_response(
                     given, np.zeros(1, np.uint64), np.zeros(1), 4, 3, upper, lower, out,
                     words_left, 0,
                 )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from sottovoce import LIP, kernels
-from sottovoce.kernels import table as table_kernel
+from sottovoce.kernels.draw import tables as table_kernel
 from sottovoce.mechanisms.prior_channels import WHOLE, IntegerChannel, drawing_tables, pairs
 from sottovoce.randomness import Draws
 
@@ -121,7 +121,7 @@ def near(row: list[tuple[int, int, int]]) -> list[int]:
 def run(mechanism: LIP, given: np.ndarray, codes: np.ndarray, extra: np.ndarray):
     out = np.full(codes.size, 251, codes.dtype)
     tables = drawing_tables(mechanism.integers)
-    done, used = kernels.table_response(given, codes, *tables, out, extra, 0)
+    done, used = kernels.draw.table_response(given, codes, *tables, out, extra, 0)
     return out, done, used
 
 
@@ -161,7 +161,7 @@ def test_many_reports_are_the_reference_through_refills(mechanism: LIP) -> None:
     tables = drawing_tables(mechanism.integers)
 
     def step(given: np.ndarray, part: slice, extra: np.ndarray, used: int) -> tuple[int, int]:
-        return kernels.table_response(given, codes[part], *tables, out[part], extra, used)
+        return kernels.draw.table_response(given, codes[part], *tables, out[part], extra, used)
 
     Draws(source).each(n, np.uint32, step)
     first, *reserves = source.filled
@@ -197,7 +197,7 @@ def test_running_out_of_words_does_not_change_the_odds(reserve: int) -> None:
     def respond(from_: int, words: tuple[int, ...]) -> tuple[np.ndarray, int]:
         out = np.full(2 - from_, 9, np.uint8)
         extra = np.array(words, np.uint64)
-        done, _ = kernels.table_response(given[from_:], codes[from_:], *tables, out, extra, 0)
+        done, _ = kernels.draw.table_response(given[from_:], codes[from_:], *tables, out, extra, 0)
         return out, done
 
     for first in product((0, ALL), repeat=reserve):

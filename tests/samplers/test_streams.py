@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -93,16 +94,36 @@ def test_forked_children_have_streams_of_their_own() -> None:
     assert len(set(lines)) == 9
 
 
+def keys_taken(monkeypatch) -> list[int]:
+    """The sizes of everything asked of the operating system from now on."""
+    sizes: list[int] = []
+    real = os.urandom
+
+    def urandom(size: int) -> bytes:
+        sizes.append(size)
+        return real(size)
+
+    monkeypatch.setattr(os, "urandom", urandom)
+    return sizes
+
+
 def test_a_new_key_is_taken_before_the_old_one_is_worn_out(monkeypatch) -> None:
-    monkeypatch.setattr(randomness, "_REKEY_BYTES", 64)
-    source = SystemSource()
-    first = block(source)
-    stream = source._local.stream
-    block(source)
-    assert source._local.stream is stream
-    third = block(source)
-    assert source._local.stream is not stream
-    assert first != third
+    monkeypatch.setattr(randomness, "_REKEY_BYTES", 8192)
+    keys = keys_taken(monkeypatch)
+    draws = SYSTEM.draws()
+    first, second, third = (block(draws._source, 512) for _ in range(3))
+    assert keys == [16, 16]  # the third block would have gone beyond 8192 bytes
+    assert len({first, second, third}) == 3
+
+
+def test_every_release_takes_new_entropy_and_large_ones_a_key(monkeypatch) -> None:
+    mechanism = GRR(1000, epsilon=1.0)
+    mechanism.randomise([1])
+    keys = keys_taken(monkeypatch)
+    for n, size in ((1, 4), (1, 4), (5000, 16), (5000, 16)):
+        mechanism.randomise(np.zeros(n, np.int64))
+        assert keys[0] == size
+        keys.clear()
 
 
 def test_a_long_fill_is_one_stream_however_it_is_cut() -> None:

@@ -19,7 +19,6 @@ from dataclasses import replace
 from ..checks import checked_count, checked_delta
 from ..errors import GuaranteeError, ParameterError
 from ..promise import Guarantee, Promise
-from ..promise.words import NOTIONS
 from .binomial import at_least
 from .search import upper_end
 
@@ -59,8 +58,7 @@ def rounds(promise: Promise, k: int, *, slack: float = 0.0) -> Promise:
     k, slack = checked_count(k, "k", 1), checked_delta(slack, "slack")
     if not promise.notion.adds_up:
         raise GuaranteeError(
-            f"promises of {NOTIONS[promise.notion]} do not add up over rounds; state them side by "
-            "side"
+            f"promises of {promise.notion} do not add up over rounds; state them side by side"
         )
     basic = Guarantee((promise,)).times(k).promises[0]
     if slack == 0 or k == 1 or not 0 < basic.epsilon < math.inf:

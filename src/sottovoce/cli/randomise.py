@@ -30,7 +30,7 @@ from .support.screen import console, facts, heading, plural, print_json, progres
 
 if TYPE_CHECKING:
     from ..mechanisms.mechanism import Mechanism
-    from ..promise.guarantee import Guarantee
+    from ..promise import Guarantee
 
 
 _MOST_RATES = 8

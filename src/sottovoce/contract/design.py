@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import ParameterError
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 
 if TYPE_CHECKING:
     from .collection import Collection

@@ -209,7 +209,7 @@ class Domain:
         return np.ascontiguousarray(answers, answers.dtype.newbyteorder("="))
 
     def _narrow(self, plain: NDArray[np.integer[Any]], out: Codes, rows: Rows) -> None:
-        bad = kernels.narrow(plain, len(self.values), out)
+        bad = kernels.draw.narrow(plain, len(self.values), out)
         if bad >= 0:
             raise self._outside(plain[bad].item(), rows[bad])
 

@@ -9,14 +9,15 @@ pooled            Σ ω_j ψ̂_j,  ω_j ∝ n_j / (V_j + D)        best if all g
 yang-variance     Σ ω_j ψ̂_j,  ω_j ∝ n_j / V_j              published; leaves D out
 yang-optimised    the same weights, by numerical minimisation of the published error
 unweighted        Σ ω_j ψ̂_j,  ω_j ∝ reports of j           every report counts the same
-hybrid            random-effects prediction: each group is drawn towards the common mean as far
-                  as the groups are seen to be alike; the default over self-chosen levels
+james-stein       the post-stratified estimate with each independent contrast between the groups
+                  shrunk towards zero as far as the data support it; the default over levels
+hybrid            random-effects prediction: each group is shrunk towards the common mean
 adaptive          pooled + ω (post-stratified − pooled), ω by a James–Stein rule
 
 Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", section 3.2
 (Eq. 4, Solutions 1 and 2); the corrected weights add the data's own variance D to theirs. The
-random-effects moments are those of DerSimonian and Laird 1986, for a vector. The errors of hybrid
-and adaptive allow for how far these may lean; see `predictions.squared_lean`.
+random-effects moments are those of DerSimonian and Laird 1986, for a vector. Errors and intervals
+of james-stein, hybrid and adaptive are those of the post-stratified estimate.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import AlikeWarning, EstimateError, ParameterError
-from ..promise.guarantee import Guarantee
-from .estimate import Estimate, Floats, normally_again
+from ..promise import Guarantee
+from .estimate import Estimate
 from .groups import Groups
-from .predictions import PREDICTIONS, squared_lean
+from .intervals import Floats
+from .predictions import PREDICTIONS
 from .weights import WEIGHTS, person_weights
 
 __all__ = [
@@ -52,11 +54,12 @@ ALIKE = (
     "is off by as much as they weigh too little"
 )
 LEANS = (
-    "groups are drawn towards each other as far as they are seen to be alike, so a small "
-    "difference between them may be lost"
+    "estimates of the groups are shrunk towards each other as far as the data support it, so a "
+    "small difference between them may be lost; the intervals do not assume it"
 )
 #: Every method: where it comes from, and whether it is biased when groups differ.
 METHODS: dict[str, tuple[str, bool]] = {
+    "james-stein": ("contrasts between groups, each shrunk on its own", True),
     "hybrid": ("random-effects prediction over the groups", True),
     "post-stratified": ("each group on its own, weighted by its people", False),
     "pooled": ("weights n / (V + D): least error if all groups are alike", True),
@@ -69,7 +72,7 @@ ALIASES = {"stratified": "post-stratified"}
 
 
 def combine(
-    estimates: Sequence[Estimate] | Mapping[str, Estimate], *, method: str = "hybrid"
+    estimates: Sequence[Estimate] | Mapping[str, Estimate], *, method: str = "james-stein"
 ) -> Estimate:
     """One estimate for all people from the estimates of groups of them.
 
@@ -146,16 +149,13 @@ def combine_groups(
     if method == "post-stratified":
         return raw
     if method in PREDICTIONS:
-        weights = PREDICTIONS[method](groups)
         about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
-        values, noise = groups.sum(weights)
-        spread = noise + squared_lean(groups, weights)
-        return _repeatable(Estimate(values=values, spread=spread, raw=raw, **about))
+        return Estimate(values=PREDICTIONS[method](groups), spread=raw.variance, raw=raw, **about)
     weights = WEIGHTS[method](groups)
     if np.allclose(weights, groups.sizes, rtol=1e-12):
         return replace(raw, method=method)
     warnings.warn(
-        f"{method!r} weighs the groups as if {ALIKE}; 'hybrid' and 'post-stratified' do not "
+        f"{method!r} weighs the groups as if {ALIKE}; 'james-stein' and 'post-stratified' do not "
         "assume it",
         AlikeWarning,
         stacklevel=3,
@@ -179,14 +179,13 @@ def _weighted(
     whole = None
     if covariance is not None:
         whole = partial(_weighted_covariance, groups, weights, values, covariance, about["shares"])
-    return _repeatable(
-        Estimate(
-            values=values,
-            spread=spread,
-            assuming=assuming,
-            _covariance=whole,
-            **{"method": "post-stratified", **about},
-        )
+    return Estimate(
+        values=values,
+        spread=spread,
+        assuming=assuming,
+        _covariance=whole,
+        _interval=groups.interval(values, weights) if weights is groups.sizes else None,
+        **{"method": "post-stratified", **about},
     )
 
 
@@ -201,13 +200,6 @@ def _weighted_covariance(
     if not fractions:
         return np.asarray(parts(weights) + mix * groups.scatter)
     return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
-
-
-def _repeatable(estimate: Estimate) -> Estimate:
-    """The estimate with what a projection's bootstrap needs, where it is a distribution."""
-    if not estimate.shares:
-        return estimate
-    return replace(estimate, _replicate=partial(normally_again, estimate))
 
 
 def _assumed(claims: Sequence[str]) -> str:
@@ -260,7 +252,7 @@ def _check(given: Sequence[Estimate], method: str, names: list[str] | None) -> N
             raise EstimateError(
                 f"{where} estimates other values than the first; groups must answer one question"
             )
-        if estimate.error_from == "bootstrap" or estimate.raw is not None:
+        if estimate.raw is not None or (estimate.biased and estimate.error_from == "bootstrap"):
             raise EstimateError(
                 f"{where} is a biased estimate ({estimate.method}); combine unbiased ones, and "
                 "project the result if need be"

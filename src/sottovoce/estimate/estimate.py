@@ -10,35 +10,26 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from html import escape
-from statistics import NormalDist
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..domain.values import Label
 from ..errors import EstimateError, MissingExtraError, ParameterError
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
+from .intervals import Floats, Interval, normal_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
 ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
 _MOST_HTML_ROWS = 50
-_MOST_CORRELATED = 512
-
-
-class Interval(NamedTuple):
-    """Lower and upper ends, one per value."""
-
-    low: Floats
-    high: Floats
 
 
 class Errors(NamedTuple):
@@ -88,7 +79,7 @@ class Estimate:
         Whether the values are shares of people, which sum to one; False for means and variances,
         which are in the units of the question.
     raw : Estimate, optional
-        The unbiased estimate that this one was projected from.
+        The unbiased estimate behind a biased one, whose errors and intervals are shown.
     assuming : str
         What must be true of people for the estimate to be right, beside what is promised to them.
     answer_variance : float, optional
@@ -113,11 +104,11 @@ class Estimate:
     reports: int | None = None
     answer_variance: float | None = None
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
-    _replicate: Replicate | None = field(default=None, repr=False)
+    _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
 
     @cached_property
     def variance(self) -> Floats:
-        """Variance of each value (for a biased one, the mean squared error of a bootstrap)."""
+        """Variance of each value; of a biased one, that of the unbiased estimate behind it."""
         return self.spread() if callable(self.spread) else self.spread
 
     @property
@@ -137,40 +128,38 @@ class Estimate:
             )
         return self._covariance()
 
-    def _noise(self, generator: np.random.Generator) -> Floats:
-        normal = generator.standard_normal(self.values.size)
-        if self._covariance is None or self.values.size > _MOST_CORRELATED:
-            return np.asarray(self.std_error * normal)
-        return np.asarray(self._root @ normal)
-
-    @cached_property
-    def _root(self) -> Floats:
-        """A matrix whose product with its transpose is the covariance."""
-        values, vectors = np.linalg.eigh(np.asarray(self.covariance))
-        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
-
     @property
     def counts(self) -> Floats:
         """Estimated numbers of people: values times n."""
         return self.values * self.n
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """An interval around each value, by the normal approximation.
+        """An interval around each value, for each value on its own.
 
-        For biased shares it is clipped to [0, 1].
+        That of a biased estimate is the interval of the unbiased one behind it (`raw`), which
+        holds whatever the truth is; it is widened to include the value, and fractions are cut off
+        at 0 and 1.
 
         Parameters
         ----------
         confidence : float
-            Between 0 and 1, for each value on its own.
+            Between 0 and 1.
         """
-        half = normal_quantile(confidence) * self.std_error
-        low, high = self.values - half, self.values + half
-        if self.biased and self.shares:
+        low, high = (self if self.raw is None else self.raw)._own_interval(confidence)
+        if not self.biased:
+            return Interval(low, high)
+        low, high = np.minimum(low, self.values), np.maximum(high, self.values)
+        if self.shares:
             # A weighted estimate may lie outside; its interval still holds it.
             low = np.maximum(low, np.minimum(self.values, 0))
             high = np.minimum(high, np.maximum(self.values, 1))
         return Interval(low, high)
+
+    def _own_interval(self, confidence: float) -> Interval:
+        if self._interval is not None:
+            return self._interval(confidence)
+        half = normal_quantile(confidence) * self.std_error
+        return Interval(self.values - half, self.values + half)
 
     def project(self, method: str = "norm-sub") -> Estimate:
         """A valid distribution near this one: no negative value, sum one. Biased, and marked so.
@@ -185,29 +174,25 @@ class Estimate:
 
         Notes
         -----
-        Standard errors come from a parametric bootstrap: counts drawn from the projected estimate
-        are estimated and projected again.
+        Errors and intervals stay those of the unbiased estimate: projecting lowers the error on
+        average, but not for every value, and how much is not known from the data.
         """
         if method not in PROJECTIONS:
             raise ParameterError(
                 f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
             )
-        if self._replicate is None:
+        if not self.shares:
             raise EstimateError(
                 "this estimate is no distribution, so it cannot be projected to one"
             )
-        raw = self.raw or self
-        values = PROJECTIONS[method](raw.values, raw.variance)
-        again = partial(_projected_again, self._replicate, PROJECTIONS[method], raw.variance)
         return replace(
             self,
-            values=values,
-            spread=partial(bootstrap, values, again),
-            method=f"{raw.method} + {method}",
+            values=PROJECTIONS[method](self.values, self.variance),
+            method=f"{self.method} + {method}",
             biased=True,
-            error_from="bootstrap",
-            raw=raw,
+            raw=self if self.raw is None else self.raw,
             _covariance=None,
+            _interval=None,
         )
 
     def error(self, truth: ArrayLike | Mapping[Any, float]) -> Errors:
@@ -334,26 +319,6 @@ class Estimate:
         return true
 
 
-def normal_quantile(confidence: float) -> float:
-    """How many standard errors an interval of this confidence reaches to either side."""
-    if not isinstance(confidence, float) or not 0 < confidence < 1:
-        raise ParameterError(
-            f"confidence is {confidence!r}; it must lie strictly between 0 and 1, such as 0.95"
-        )
-    return NormalDist().inv_cdf(0.5 + confidence / 2)
-
-
-def normally_again(
-    estimate: Estimate, frequencies: Floats, generator: np.random.Generator
-) -> Floats:
-    """An estimate of such a population with normal noise like this one's, for bootstraps.
-
-    The noise has the estimate's covariance; beyond some hundred values, or where the covariance is
-    not known, its variances alone.
-    """
-    return frequencies + estimate._noise(generator)
-
-
 def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -> Floats:
     """Mean squared change of `values` when data drawn from them are estimated again.
 
@@ -368,16 +333,6 @@ def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -
         total += (again(values, generator) - values) ** 2
     mean: Floats = total / rounds
     return mean
-
-
-def _projected_again(
-    replicate: Replicate,
-    projection: Callable[[Floats, Floats], Floats],
-    variance: Floats,
-    values: Floats,
-    generator: np.random.Generator,
-) -> Floats:
-    return projection(replicate(values, generator), variance)
 
 
 def _norm_sub(values: Floats, variance: Floats) -> Floats:

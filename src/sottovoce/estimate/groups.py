@@ -13,7 +13,8 @@ from typing import Self
 
 import numpy as np
 
-from .estimate import Estimate, Floats
+from .estimate import Estimate
+from .intervals import Floats, ScoreInterval, combine_intervals
 
 _TINY = 1e-300
 
@@ -31,7 +32,9 @@ class Groups:
     people, reports : ndarray of shape (..., groups)
         How many people each group has, and how many of them reported.
     answers_vary : ndarray of shape (..., groups), optional
-        How much the numbers that people answer vary in each group; shares tell it themselves.
+        How much the numbers that people answer vary in each group; fractions show it themselves.
+    intervals : tuple of ScoreInterval, optional
+        Each group's own, where the noise of its reports is known as a function of the truth.
     """
 
     values: Floats
@@ -39,6 +42,7 @@ class Groups:
     people: Floats
     reports: Floats
     answers_vary: Floats | None = None
+    intervals: tuple[ScoreInterval, ...] | None = None
 
     @classmethod
     def of_estimates(cls, given: Sequence[Estimate]) -> Self:
@@ -50,7 +54,14 @@ class Groups:
             np.array([e.n for e in given], float),
             np.array([e.n if e.reports is None else e.reports for e in given], float),
             vary,
+            intervals_of(given),
         )
+
+    def interval(self, values: Floats, weights: Floats) -> ScoreInterval | None:
+        """The interval of Σ ω_j ψ̂_j."""
+        if self.intervals is None:
+            return None
+        return combine_intervals(values, weights, self.intervals)
 
     @cached_property
     def scatter(self) -> Floats:
@@ -83,6 +94,12 @@ class Groups:
     def mix(self, weights: Floats) -> Floats:
         """What a wrong mix of people adds, times D: nothing for the right one, the sizes."""
         return np.asarray(total(weights**2 / self.people) - 1 / total(self.people))
+
+
+def intervals_of(estimates: Sequence[Estimate]) -> tuple[ScoreInterval, ...] | None:
+    """The estimates' own intervals, where all of them know their noise."""
+    own = [e._interval for e in estimates if isinstance(e._interval, ScoreInterval)]
+    return tuple(own) if len(own) == len(estimates) else None
 
 
 def total(each: Floats) -> Floats:

@@ -1,24 +1,71 @@
-"""Weights that look at how alike the groups are, and the error of what they give.
+"""Estimates that look at how alike the groups are, and shrink them towards each other.
 
-Both predictions are Σ ω_j ψ̂_j with weights that depend on the estimates through one number only,
-how far they lie apart.
+Their errors and intervals are those of the post-stratified estimate, which hold whatever the
+groups are.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
 
-from .estimate import Floats
 from .groups import Groups, summed, total
+from .intervals import Floats
 from .weights import pooled
 
-_SEEN = 2.0  # standard deviations from which on a single value's shift is taken for real
+_TINY = 1e-300
+_SOFT = 0.46  # of limited translation: how many standard errors a contrast is moved at most
+
+
+def _james_stein(groups: Groups) -> Floats:
+    """Independent contrasts between the groups, each shrunk on its own.
+
+    With the groups in the order of their precision a_j (most precise first), A_k = Σ_{j≤k} a_j and
+    P_k = Σ_{j≤k} a_j ψ̂_j / A_k, the contrasts Z_k = ψ̂_k − P_{k−1} are uncorrelated with each
+    other and with P_H. The post-stratified estimate is
+
+        S = P_H + Σ_{k≥2} c_k Z_k,   c_k = s_k − (a_k / A_k) Σ_{j≤k} s_j,   s_j = n_j / n
+
+    and the estimate is the same with B_k Z_k in place of Z_k: for at least three free values
+    B_k = max(0, 1 − (m − 2) / Q_k), where Q_k = Σ Z_kv² / C_kv with C_k the variances of Z_k, and
+    m = Σ C_k / max C_k (Bock 1975), less one for fractions; for fewer, Z_k is moved towards zero by
+    at most .46 √m / √(H − 1) standard errors (Efron and Morris 1972, limited translation).
+    Since the Z_k and P_H are uncorrelated, each step can only lower the total squared error.
+    """
+    fractions = groups.answers_vary is None
+    order = np.argsort(groups.noise, kind="stable")
+    values, variance = groups.values[order], groups.variance[order]
+    precision, sizes = 1 / groups.noise[order], groups.sizes[order]
+    free = values.shape[-1] - fractions
+    mean, spread = values[0], variance[0]
+    shifted = np.zeros_like(mean)
+    reach, weight = precision[0], sizes[0]
+    for k in range(1, len(values)):
+        contrast, noise = values[k] - mean, np.maximum(variance[k] + spread, _TINY)
+        reach, weight = reach + precision[k], weight + sizes[k]
+        part = precision[k] / reach
+        if free >= 3:
+            shrunk = contrast * _kept(contrast, noise, fractions)
+        else:
+            most = _SOFT * math.sqrt(max(free, 1) / (len(values) - 1)) * np.sqrt(noise)
+            shrunk = contrast - np.clip(contrast, -most, most)
+        shifted = shifted + (sizes[k] - part * weight) * shrunk
+        mean = mean + part * contrast
+        spread = (1 - part) ** 2 * spread + part**2 * variance[k]
+    return np.asarray(mean + shifted)
+
+
+def _kept(contrast: Floats, noise: Floats, fractions: bool) -> float:
+    """B_k, how much of a contrast is kept."""
+    dimension = float(noise.sum() / noise.max()) - fractions
+    distance = float((contrast**2 / noise).sum())
+    return max(0.0, 1 - max(dimension - 2, 0.0) / distance) if distance > 0 else 0.0
 
 
 def _hybrid(groups: Groups) -> Floats:
-    """Weights of the random-effects prediction.
+    """Random-effects prediction.
 
     v_j = V_j/n_j + D/n_j;  a = 1/v;  Q = Σ a_j ‖ψ̂_j − ψ̄‖²;
     τ² = max(0, (Q − (H − 1)) / (Σa − Σa²/Σa));  T_j = D/n_j + τ²;  B_j = T_j / (T_j + V_j/n_j);
@@ -34,7 +81,8 @@ def _hybrid(groups: Groups) -> Floats:
     between = np.maximum(0.0, (q - (a.shape[-1] - 1)) / (whole - total(a * a) / whole))
     g = 1 / (own + between + noise)
     keep = (own + between) * g
-    return np.asarray(sizes * keep + total(sizes * (1 - keep)) * g / total(g))
+    weights = sizes * keep + total(sizes * (1 - keep)) * g / total(g)
+    return summed(weights, groups.values)
 
 
 def _adaptive(groups: Groups) -> Floats:
@@ -47,24 +95,11 @@ def _adaptive(groups: Groups) -> Floats:
     part = max(d - 3, 0) / (d - 1) if d > 1 else 0.0
     squared, kept = total(gap**2), part * np.maximum(extra, 0.0)
     move = 1 - np.divide(kept, squared, out=np.zeros_like(kept), where=squared > 0)
-    return np.asarray(weights + np.maximum(move, 0.0) * (sizes - weights))
+    return summed(weights + np.maximum(move, 0.0) * (sizes - weights), groups.values)
 
 
-PREDICTIONS: dict[str, Callable[[Groups], Floats]] = {"hybrid": _hybrid, "adaptive": _adaptive}
-
-
-def squared_lean(groups: Groups, weights: Floats) -> Floats:
-    """How far off a prediction may lean, squared: what its mean squared error has beside noise.
-
-    The shift Z = Σ (ω_j − n_j/n) ψ̂_j from the unbiased estimate has noise v, so that Z² − v is the
-    squared lean, on average. For one value that is too noisy to go by, unless Z is beyond twice
-    its noise; else the mean over all values is taken, and one standard error more: groups are
-    drawn together where little is seen of their difference, not where there is little of it. A
-    bootstrap from the prediction cannot know that, and covers too seldom where groups differ.
-    """
-    shift, noise = groups.sum(weights - groups.sizes)
-    moved = shift**2
-    lean = moved - noise
-    whole = np.maximum(total(lean) + np.sqrt(2 * total(noise**2)), 0.0) / noise.shape[-1]
-    alone = np.where(moved > _SEEN**2 * noise, lean, 0.0)
-    return np.asarray(np.maximum(alone, whole))
+PREDICTIONS: dict[str, Callable[[Groups], Floats]] = {
+    "james-stein": _james_stein,
+    "hybrid": _hybrid,
+    "adaptive": _adaptive,
+}

@@ -14,7 +14,8 @@ from scipy.special import rel_entr
 
 from ..domain.values import Attribute, Label
 from ..errors import EstimateError, ParameterError
-from .estimate import PROJECTIONS, Estimate, Floats, Interval
+from .estimate import PROJECTIONS, Estimate
+from .intervals import Floats, Interval
 
 #: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]

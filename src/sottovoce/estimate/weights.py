@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
-from .estimate import Floats
 from .groups import Groups, total
+from .intervals import Floats
 
 
 def person_weights(noise: ArrayLike, people: ArrayLike, *, method: str) -> Floats:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..accounting.information import lip_level
 from ..domain.values import Label
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 
 
 @dataclass(frozen=True)

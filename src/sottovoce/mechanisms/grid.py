@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..domain.values import code_dtype
-from ..randomness import Draws, Probability, Source, exp
+from ..randomness import Draws, Probability, exp
 
 Floats = NDArray[np.float64]
 
@@ -120,17 +120,17 @@ class Grid:
         result: Floats = near * p / self.window + (1 - near) * (1 - p) / self.steps
         return result
 
-    def draw(self, source: Source, draws: Draws, positions: Floats) -> NDArray[np.unsignedinteger]:
+    def draw(self, draws: Draws, positions: Floats) -> NDArray[np.unsignedinteger]:
         """Cells for positions from 0 to 1."""
         out = np.empty(positions.size, code_dtype(self.cells))
         roundings = np.empty(positions.size, np.uint64)
-        source.fill(roundings)
+        draws.fill(roundings)
         upper, lower = self.inside.words
 
         def step(
             words: NDArray[np.uint64], part: slice, extra: NDArray[np.uint64], used: int
         ) -> tuple[int, int]:
-            done: tuple[int, int] = kernels.window_response(
+            done: tuple[int, int] = kernels.draw.window_response(
                 words,
                 roundings[part],
                 positions[part],

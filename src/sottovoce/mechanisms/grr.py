@@ -93,17 +93,11 @@ class GRR(PureMechanism):
         return {"value": out}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = kernels.histogram(reports.columns["value"], self.domain.size)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram(reports.columns["value"], self.domain.size)
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         values = reports.columns["value"]
-        counts: NDArray[np.int64] = kernels.histogram_by(group, values, groups, self.domain.size)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram_by(group, values, groups, self.domain.size)
 
     @property
     def counting_key(self) -> Hashable:
@@ -151,6 +145,6 @@ def draw_grr(draws: Draws, codes: Codes, size: int, keep: Probability, out: Code
     upper, lower = keep.words
 
     def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-        return kernels.grr(words, codes[part], size, upper, lower, out[part], extra, used)
+        return kernels.draw.grr(words, codes[part], size, upper, lower, out[part], extra, used)
 
     draws.each(codes.size, np.uint32 if size <= _MOST_SHORT else np.uint64, step)

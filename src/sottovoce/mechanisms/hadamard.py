@@ -32,7 +32,7 @@ from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import Label, code_dtype
 from ..errors import ParameterError, WireError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
 from ..randomness import Probability, Source, exp
 from .channel import Channel
@@ -118,7 +118,7 @@ class HadamardResponse(LinearMechanism):
 
             def step(words: Any, part: slice, extra: Any, used: int) -> Any:
                 inputs, outputs = codes[part], target[part]  # noqa: B023, called before the next
-                return kernels.hadamard_response(
+                return kernels.draw.hadamard_response(
                     words, inputs, block_bits, size_bits, upper, lower, outputs, extra, used
                 )
 
@@ -126,21 +126,15 @@ class HadamardResponse(LinearMechanism):
         return {"y": out}
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = kernels.histogram(reports.columns["y"], self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram(reports.columns["y"], self.cells)
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         y = reports.columns["y"]
-        counts: NDArray[np.int64] = kernels.histogram_by(group, y, groups, self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram_by(group, y, groups, self.cells)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
         table = counts.reshape(self.blocks, self.block_size).copy()
-        kernels.walsh_hadamard(table)
+        kernels.count.walsh_hadamard(table)
         values: Floats = self._of_values(table) / (n * float(self._gap))
         return values
 
@@ -150,7 +144,7 @@ class HadamardResponse(LinearMechanism):
         table = np.zeros((self.blocks, self.block_size))
         table[self._block, self._column] = frequencies
         share = table.sum(axis=1, keepdims=True)
-        kernels.walsh_hadamard(table)
+        kernels.count.walsh_hadamard(table)
         extra = float(self.inside.fraction / s) - outside
         law: Floats = (outside * share.sum() + extra * (share + table) / 2).reshape(-1)
         return law
@@ -160,7 +154,7 @@ class HadamardResponse(LinearMechanism):
         s, outside = self.block_size // 2, self._outside
         table = weights.reshape(self.blocks, self.block_size).copy()
         block = table.sum(axis=1, keepdims=True)
-        kernels.walsh_hadamard(table)
+        kernels.count.walsh_hadamard(table)
         extra = float(self.inside.fraction / s) - outside
         back: Floats = self._of_values(outside * weights.sum() + extra * (block + table) / 2)
         return back
@@ -173,21 +167,25 @@ class HadamardResponse(LinearMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return em(counts, self._law, self._back, np.ones(self.domain.size))
 
-    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
-        law = self._law(frequencies)
-        counts = rng.multinomial(n, law / law.sum())
-        # Beginning near the end: the maximum cannot be far from where the data were drawn.
-        start = frequencies + 1 / (n + self.domain.size)
-        return em(counts, self._law, self._back, start, slack=0.1).values
+    def score_interval(self, values: Floats, n: int) -> ScoreInterval:
+        # A report agrees with a value, disagrees, or lies in another block: steps of one.
+        square = self._square(self._block_fractions(values))
+        return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * float(self._gap)))
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
-        # A noisy estimate need not be a distribution; what it cannot be is taken off, so that
-        # the plug-in variance is that of some distribution and never negative.
-        shares = np.clip(np.bincount(self._block, f, minlength=self.blocks), 0, None)
-        block = (shares / max(shares.sum(), np.finfo(float).tiny))[self._block]
+        block = self._block_fractions(f)
         result: Floats = (self._square(block) - np.clip(f, 0, block)) / n
         return result
+
+    def _block_fractions(self, values: Floats) -> Floats:
+        """The fraction of answers in each value's block.
+
+        A noisy estimate need not be a distribution; what it cannot be is taken off, so that
+        the plug-in variance is that of some distribution and never negative.
+        """
+        sums = np.clip(np.bincount(self._block, values, minlength=self.blocks), 0, None)
+        return np.asarray((sums / max(sums.sum(), np.finfo(float).tiny))[self._block])
 
     def _square(self, block: Floats) -> Floats:
         """Mean square of a report's score for a value whose block has this share of the answers."""

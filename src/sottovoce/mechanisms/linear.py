@@ -20,13 +20,13 @@ from ..contract.reports import Reports, split_reports
 from ..contract.route import Route
 from ..domain.values import Domain
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning, WireError
-from ..estimate.estimate import Estimate, Floats, bootstrap, normally_again
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit
 from .mechanism import Counted, Mechanism
 
 MOST_OUTPUTS = 4096
 TINY = 4
-_MOST_CORRELATED = 512
 _FAIR = 0.05  # half an interval, as a part of the range, that most people would call useful
 
 
@@ -72,7 +72,9 @@ class LinearMechanism(Mechanism):
             return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
         counts = self.tally_by(reports, group, groups)
         single = self.marks_per_report == 1  # then counts of values are counts of reports
-        people = kernels.row_sums(counts) if single else kernels.histogram(group, groups)
+        people = (
+            kernels.count.row_sums(counts) if single else kernels.count.histogram(group, groups)
+        )
         return people, {self.table: counts}
 
     @abstractmethod
@@ -82,10 +84,6 @@ class LinearMechanism(Mechanism):
     @abstractmethod
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         """The distribution under which the counts of n reports are most likely."""
-
-    @abstractmethod
-    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
-        """The likelihood's maximum for n made-up reports of such a population, for bootstraps."""
 
     @property
     def marks_per_report(self) -> int | None:
@@ -141,7 +139,7 @@ class LinearMechanism(Mechanism):
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
             _covariance=partial(self.covariance, values, n),
-            _replicate=partial(self.replicate, n),
+            _interval=self.score_interval(values, n),
         )
         warn_if_useless(raw, 1.0)
         if name == "unbiased":
@@ -150,14 +148,17 @@ class LinearMechanism(Mechanism):
         return replace(
             raw,
             values=fit.values,
-            spread=partial(bootstrap, fit.values, partial(self.maximised_again, n), 20),
             method=name,
             biased=True,
-            error_from="bootstrap",
             converged=fit.converged,
             raw=raw,
             _covariance=None,
+            _interval=None,
         )
+
+    def score_interval(self, values: Floats, n: int) -> ScoreInterval | None:
+        """The interval of unbiased estimates, where a value's noise depends on its truth alone."""
+        return None
 
     def _estimate_routed(self, aggregate: Aggregate, route: Route, method: str) -> Estimate:
         """Unbiased fractions from counts to which a protocol added noise, or which it thinned.
@@ -182,6 +183,9 @@ class LinearMechanism(Mechanism):
         values = shift + scale * (self.debias(counts, n) - shift)
         noise = 0.0 if route.noise is None else route.noise.variance
         added = scale**2 * ((1 - route.kept) * np.maximum(counts, 0) + noise)
+        own = self.score_interval(values, n)
+        if own is not None:
+            own = replace(own, base=own.base + self.propagate(added, n, full=False))
         estimate = Estimate(
             values=values,
             spread=self.variance(values, n) + self.propagate(added, n, full=False),
@@ -190,9 +194,10 @@ class LinearMechanism(Mechanism):
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
             _covariance=partial(self._routed_covariance, values, added, n),
+            _interval=own,
         )
         warn_if_useless(estimate, 1.0)
-        return replace(estimate, _replicate=partial(normally_again, estimate))
+        return estimate
 
     def _routed_covariance(self, values: Floats, added: Floats, n: int) -> Floats:
         return self.covariance(values, n) + self.propagate(added, n, full=True)
@@ -209,20 +214,6 @@ class LinearMechanism(Mechanism):
         linear = np.stack([self.debias(unit, n) - zero for unit in units], axis=1)
         weighted = linear * variances
         return np.asarray(weighted @ linear.T if full else (weighted * linear).sum(axis=1))
-
-    def replicate(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
-        """An unbiased estimate from n made-up reports of such a population, for bootstraps.
-
-        Normal noise with the exact covariance; beyond some hundred values with the variances
-        alone, since correlations there are of the order of 1/d.
-        """
-        if frequencies.size > _MOST_CORRELATED:
-            deviation = np.sqrt(self.variance(frequencies, n))
-            independent: Floats = frequencies + deviation * rng.standard_normal(frequencies.size)
-            return independent
-        covariance = self.covariance(frequencies, n)
-        drawn: Floats = rng.multivariate_normal(frequencies, covariance, method="eigh")
-        return drawn
 
     def tiny(self) -> Self:
         return replace(self, domain=Domain(min(self.domain.size, TINY)))

@@ -29,7 +29,8 @@ from ..accounting.information import log_up
 from ..contract.aggregate import Aggregate
 from ..domain.values import Domain, Label
 from ..errors import EstimateError, ParameterError
-from ..estimate.estimate import Estimate, Floats, bootstrap
+from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.intervals import Floats
 from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Neighbours, Promise
 from ..promise import LIP as LIP_NOTION
 from .linear import TINY

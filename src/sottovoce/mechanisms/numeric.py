@@ -107,11 +107,11 @@ class NumericMechanism(Mechanism):
                 bits = np.unpackbits(coins, count=positions.size, bitorder="little")
                 which[where] = bits
             if len(grids) == 1:
-                cell[where] = grids[0].draw(source, draws, positions)
+                cell[where] = grids[0].draw(draws, positions)
                 continue
             for k, grid in enumerate(grids):
                 mine = np.flatnonzero(which[where] == k)
-                cell[where][mine] = grid.draw(source, draws, positions[mine])
+                cell[where][mine] = grid.draw(draws, positions[mine])
         return {"cell": cell} if len(grids) == 1 else {"grid": which, "cell": cell}
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
@@ -120,9 +120,9 @@ class NumericMechanism(Mechanism):
         tables: dict[str, NDArray[np.int64]] = {}
         for k, (name, grid) in enumerate(self.grids.items()):
             mine = cell if len(self.grids) == 1 else cell[reports.columns["grid"] == k]
-            tables[name] = kernels.histogram(mine, grid.cells)
+            tables[name] = kernels.count.histogram(mine, grid.cells)
         if sum(int(table.sum()) for table in tables.values()) != len(reports):
-            self.check(reports.columns)  # the kernel counts nothing when a cell is out of range
+            self.check(reports.columns)  # a report of a grid that does not exist is in no table
         return tables
 
     def check_aggregate(self, aggregate: Aggregate) -> None:

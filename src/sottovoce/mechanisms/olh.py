@@ -160,12 +160,12 @@ class OLH(PureMechanism):
         keep = keep_probability(self.epsilon, self.buckets)
         draws = source.draws()
         for where, codes in blocks:
-            source.fill(a[where])
-            source.fill(b[where])
+            draws.fill(a[where])
+            draws.fill(b[where])
             a[where] = (a[where] | np.uint32(1)) & self._mask
             b[where] &= self._mask
             hashed = np.empty_like(y[where])
-            kernels.hash_codes(a[where], b[where], public[codes], self._mask, shift, hashed)
+            kernels.draw.hash_codes(a[where], b[where], public[codes], self._mask, shift, hashed)
             draw_grr(draws, hashed, self.buckets, keep, y[where])
         return {"a": a, "b": b, "y": y}
 
@@ -181,7 +181,7 @@ class OLH(PureMechanism):
 
         def some(part: slice) -> None:
             width = np.uint32(1 << shift)
-            kernels.hash_support(a, folded, codes[part], self._mask, width, counts[part])
+            kernels.count.hash_support(a, folded, codes[part], self._mask, width, counts[part])
 
         over_ranges(some, codes.size, work=a.size * codes.size)
         return counts

@@ -119,8 +119,8 @@ def exact_lip(channel: IntegerChannel, prior: Sequence[Fraction]) -> Fraction:
 
 
 def drawing_tables(channel: IntegerChannel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(table, upper, lower) for `kernels.table_response`, exact to the last bit."""
-    from ..kernels.table import KEEP  # not before a kernel is used: it loads the compiler
+    """(table, upper, lower) for `kernels.draw.table_response`, exact to the last bit."""
+    from ..kernels.draw.tables import KEEP  # not before a kernel is used: it loads the compiler
 
     rows = channel.intervals()
     bits = max(1, (len(rows[0]) - 1).bit_length())

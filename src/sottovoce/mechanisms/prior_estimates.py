@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..estimate.likelihood import Fit
 
 _WORST_CONDITION = 1e12

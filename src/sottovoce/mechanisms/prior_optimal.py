@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..randomness import exp
 from .prior_channels import WHOLE, IntegerChannel, exact_lip
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..contract.reports import Reports
 from ..errors import ParameterError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, fit_support
 from .linear import LinearMechanism
 from .mechanism import TOO_SMALL, Method
@@ -72,11 +72,6 @@ class PureMechanism(LinearMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return fit_support(counts.astype(float), n, float(self.p), float(self.q))
 
-    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
-        share = float(self.q) + float(self.p - self.q) * self.replicate(n, frequencies, rng)
-        counts = np.rint(n * np.clip(share, 0, 1)).astype(np.int64)
-        return self.maximise(counts, n).values
-
     @property
     def cells(self) -> int:
         return self.domain.size
@@ -112,6 +107,10 @@ class PureMechanism(LinearMechanism):
         matrix: Floats = (base + slope * (f[:, None] + f[None, :])) / n
         np.fill_diagonal(matrix, self.variance(f, n))
         return matrix
+
+    def score_interval(self, values: Floats, n: int) -> ScoreInterval:
+        _, gap, base, slope = self.rounded
+        return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * gap))
 
     def propagate(self, variances: Floats, n: int, *, full: bool) -> Floats:
         # Each count moves its own value only.

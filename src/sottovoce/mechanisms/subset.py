@@ -98,7 +98,7 @@ class SubsetSelection(BitVectorMechanism):
             sizes = np.bitwise_count(wide).sum(axis=1, dtype=np.int64)
             holds = draws.coins(self.holds, codes.size)
             resize = partial(
-                kernels.resize_subsets, some, sizes, codes, holds, self.domain.size, self.omega
+                kernels.draw.resize_subsets, some, sizes, codes, holds, self.domain.size, self.omega
             )
             draws.until_done(codes.size, resize)
         return {"bits": rows}

@@ -16,7 +16,7 @@ from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import Codes, Label, code_dtype
 from ..errors import EstimateError, WireError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
 from ..randomness import Draws, Source
 from .channel import Channel
@@ -131,22 +131,16 @@ class ChannelMechanism(LinearMechanism):
         tables = self._tables
 
         def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-            return kernels.table_response(words, codes[part], *tables, out[part], extra, used)
+            return kernels.draw.table_response(words, codes[part], *tables, out[part], extra, used)
 
         draws.each(codes.size, np.uint32, step)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        counts: NDArray[np.int64] = kernels.histogram(reports.columns["value"], self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram(reports.columns["value"], self.cells)
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         values = reports.columns["value"]
-        counts: NDArray[np.int64] = kernels.histogram_by(group, values, groups, self.cells)
-        if counts.size == 0:
-            self.check(reports.columns)
-        return counts
+        return kernels.count.histogram_by(group, values, groups, self.cells)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
         if self._mix is not None:
@@ -174,6 +168,13 @@ class ChannelMechanism(LinearMechanism):
         matrix = -(np.outer(rest, rest) + cross + cross.T) / (keep**2 * n)
         np.fill_diagonal(matrix, self.variance(f, n))
         return np.asarray(matrix)
+
+    def score_interval(self, values: Floats, n: int) -> ScoreInterval | None:
+        if self._mix is None:
+            return None
+        keep, rest = self._mix
+        base, slope = rest * (1 - rest) / keep**2, (1 - 2 * rest - keep) / keep
+        return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * keep))
 
     def total_variance(self, n: int = 1) -> float:
         """Sum of the variances over all values, where every value is equally frequent."""

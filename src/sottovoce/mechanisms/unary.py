@@ -71,13 +71,11 @@ class BitVectorMechanism(PureMechanism):
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
         rows = _in_words(reports.columns["bits"])
-        counts: NDArray[np.int64] = kernels.column_counts(rows)[: self.domain.size]
-        return counts
+        return kernels.count.column_counts(rows)[: self.domain.size]
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         rows = _in_words(reports.columns["bits"])
-        counts: NDArray[np.int64] = kernels.column_counts_by(rows, group, groups)
-        return counts[:, : self.domain.size]
+        return kernels.count.column_counts_by(rows, group, groups)[:, : self.domain.size]
 
     @property
     def counting_key(self) -> Hashable:
@@ -129,7 +127,7 @@ class UnaryMechanism(BitVectorMechanism):
         for codes, lanes, some in blocks:
             draws.bernoulli(self.other_bit, lanes)
             truth = draws.coins(self.true_bit, codes.size)
-            kernels.place_truth(some, codes, truth, np.uint8(self.last_mask))
+            kernels.draw.place_truth(some, codes, truth, np.uint8(self.last_mask))
         return {"bits": rows}
 
     def every_report(self, way: Way | None = None) -> Reports:

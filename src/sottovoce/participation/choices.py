@@ -13,6 +13,7 @@ from ..domain.columns import Coded, as_column, first_few
 from ..domain.values import code_dtype
 from ..errors import AnswerError, ParameterError
 from ..mechanisms.mechanism import Mechanism
+from ..promise import LDP
 from .rates import rate_codes, refuse_following
 
 EVERYONE = (1.0,)
@@ -44,8 +45,6 @@ class Level:
 
 def free_epsilon(mechanism: Mechanism) -> float:
     """The largest epsilon that any report keeps whatever the prior is."""
-    from ..promise import LDP
-
     return max(p.epsilon for p in mechanism.guarantee.promises if p.notion == LDP)
 
 

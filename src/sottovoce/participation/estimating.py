@@ -17,7 +17,8 @@ from ..estimate.combine import (
     covariance_of,
     with_guarantee,
 )
-from ..estimate.estimate import Estimate, Floats
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
 from ..mechanisms.linear import parts_may_be_useless, warn_if_useless
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..mechanisms.pure import PureMechanism
 
 Rows = NDArray[np.intp]
@@ -73,7 +73,7 @@ class CountedMeans:
     def sum(self, weights: Floats) -> Floats:
         q, gap, _, _ = self.mechanism.rounded
         each, heard = self._heard
-        support = kernels.weighted_sum(self.counts, weights * each)
+        support = kernels.count.weighted_sum(self.counts, weights * each)
         return np.asarray((support - q * (weights @ heard)) / gap)
 
     def only(self, rows: Rows) -> Means:

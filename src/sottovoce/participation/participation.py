@@ -31,7 +31,8 @@ from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import code_dtype
 from ..errors import ParameterError
-from ..estimate.estimate import Estimate, Floats
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
 from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism, Method
 from ..promise import Guarantee

@@ -13,7 +13,8 @@ from ..domain.columns import Coded
 from ..domain.ranges import Range
 from ..domain.values import Domain
 from ..errors import ParameterError
-from ..estimate.estimate import Estimate, Floats
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
 from ..mechanisms.linear import LinearMechanism, parts_may_be_useless
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism

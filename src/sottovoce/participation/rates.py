@@ -16,7 +16,7 @@ from ..checks import rounded_up
 from ..domain.columns import Coded
 from ..domain.values import code_dtype
 from ..errors import GuaranteeError, ParameterError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.pure import PureMechanism
@@ -86,7 +86,7 @@ def rate_codes(given: Any, rates: Sequence[float], people: int, epsilon: float) 
         asked = np.full(people, float(asked))
     codes = np.empty(asked.size, dtype)
     exact = (asked + 0.0).view(np.uint64)  # which makes -0.0 the 0.0 that it is
-    if kernels.positions(exact, np.array(rates).view(np.uint64), codes) >= 0:
+    if kernels.draw.positions(exact, np.array(rates).view(np.uint64), codes) >= 0:
         strange = asked[~np.isin(asked, rates)]
         raise ParameterError(
             f"{strange.size} people have rates outside the public grid, such as {strange[0]!r}; "

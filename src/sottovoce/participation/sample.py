@@ -29,11 +29,12 @@ from ..contract.aggregate import Aggregate
 from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
 from ..estimate.combine import Groups, combine_groups
-from ..estimate.estimate import Estimate, Floats, normally_again
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats, ScoreInterval
 from ..mechanisms.linear import warn_if_useless
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism
-from ..promise.guarantee import Guarantee
+from ..promise import Guarantee
 from .population import lowest, strata_of_counts
 from .strata import (
     SUPPORT,
@@ -41,6 +42,8 @@ from .strata import (
     covariance,
     each_variance,
     inverse_rates,
+    own_terms,
+    score_interval,
     variance_parts,
     with_least,
 )
@@ -143,7 +146,7 @@ class Sample:
         low = lowest(self.mechanism.domain, strata.shares)
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
-            return _by_rate(strata.only(heard), reported[heard], low, method, about)
+            return _by_rate(strata.only(heard), reported[heard], low, method, self.pure, about)
         if method in ("horvitz-thompson", "biswas-c-hat"):
             seen = strata.seen(reported, size=strata.n).only(heard)
         elif method == "hajek-ipw":
@@ -153,7 +156,7 @@ class Sample:
         else:
             seen = strata.only(heard)
         values = seen.mean if method == "hajek-ipw" else self._values(method, strata)
-        estimate = Estimate(
+        return Estimate(
             values=low + values,
             spread=with_least(*variance_parts(seen, method, self.pure)),
             n=round(strata.n),
@@ -163,11 +166,19 @@ class Sample:
             assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
             answer_variance=_answer_variance(strata.only(heard)),
             _covariance=partial(covariance, seen, method, self.pure),
+            _interval=self._interval(values, seen, method),
             **about,
         )
-        if not strata.shares:
-            return estimate
-        return replace(estimate, _replicate=partial(normally_again, estimate))
+
+    def _interval(self, values: Floats, seen: Strata, method: str) -> ScoreInterval | None:
+        if self.pure is None or method in SUPPORT:
+            return None
+        most = float(inverse_rates(seen.rates).max())
+        per_report = {
+            "hajek": 1 / float(self.reported.sum()),
+            "hajek-ipw": most / float(seen.people.sum()),
+        }.get(method, most / seen.n)
+        return score_interval(values, seen, method, self.pure, per_report)
 
     def _values(self, method: str, strata: Strata) -> Floats:
         scaled = self.reported * inverse_rates(strata.rates)
@@ -227,6 +238,7 @@ def _by_rate(
     reported: NDArray[np.int64],
     low: float,
     method: str,
+    pure: PureMechanism | None,
     about: Mapping[str, Any],
 ) -> Estimate:
     """Each rate on its own, put together."""
@@ -236,6 +248,7 @@ def _by_rate(
         strata.people,
         reported.astype(float),
         None if strata.shares else strata.own[:, 0],
+        _rate_intervals(strata, reported, pure),
     )
     estimate = combine_groups(
         groups,
@@ -244,6 +257,19 @@ def _by_rate(
         **about,
     )
     return estimate if estimate.method == method else replace(estimate, method=method)
+
+
+def _rate_intervals(
+    strata: Strata, reported: NDArray[np.int64], pure: PureMechanism | None
+) -> tuple[ScoreInterval, ...] | None:
+    """The interval of each rate's own estimate."""
+    if pure is None:
+        return None
+    _, gap, base, slope = pure.rounded
+    noise, drawn = own_terms(strata.people, strata.inverse)
+    steps = 0.5 / (reported * gap)
+    each = zip(strata.means, noise.tolist(), drawn.tolist(), steps.tolist(), strict=True)
+    return tuple(ScoreInterval(f, a * base, a * slope, b, step) for f, a, b, step in each)
 
 
 def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:

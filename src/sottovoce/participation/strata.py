@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats, ScoreInterval
 from ..mechanisms.pure import PureMechanism
 from .moments import KnownMeans, Means, Noise
 
@@ -140,6 +140,23 @@ def variance_parts(
             first = strata.answers.sum(drawn)
         varies = varies - 2 * centre * first + centre**2 * drawn.sum()
     return strata.noise.sum(noise) / scale, varies / scale
+
+
+def score_interval(
+    values: Floats, strata: Strata, method: str, pure: PureMechanism, per_report: float
+) -> ScoreInterval:
+    """The interval of a weighted sum of the strata's own estimates.
+
+    `per_report` is by how much one report more moves the fraction of supporting reports.
+    """
+    _, gap, base, slope = pure.rounded
+    noise, drawn, what = _terms(strata, method)
+    scale = _scale(strata, method)
+    loud, mixed = float(noise.sum()) / scale, float(drawn.sum()) / scale
+    # About the mean, as within each stratum, people add f (1 − f); about zero, f itself.
+    linear, curved = (mixed, 0.0) if what == "second" else (0.0, mixed)
+    step = 0.5 * per_report / gap
+    return ScoreInterval(values, loud * base, loud * slope + linear, curved, step)
 
 
 def with_least(noise: Floats, drawn: Floats) -> Floats:

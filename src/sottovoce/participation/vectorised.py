@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import kernels
 from ..estimate.combine import Groups
+from ..estimate.intervals import ScoreInterval
 from ..mechanisms.pure import PureMechanism
 from .sample import FEW_RATES, Sample
 from .strata import own_terms, seen_inverse
@@ -40,5 +41,17 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
         else own_terms(asked, seen_inverse(reported))
     )
     laws = np.array([mechanism.rounded for mechanism in pure])
-    values, variance = kernels.stratified(counts, laws, reported, asked / people[:, None], *terms)
-    return Groups(values, variance, people, reported.sum(axis=1).astype(float))
+    values, variance = kernels.count.stratified(
+        counts, laws, reported, asked / people[:, None], *terms
+    )
+    weights = asked / people[:, None]
+    loud, mixed = ((weights**2 * term).sum(axis=1) for term in terms)
+    steps = 0.5 * (weights / reported).max(axis=1)
+    intervals = tuple(
+        ScoreInterval(f, a * base, a * slope, b, step / gap)
+        for f, (_, gap, base, slope), a, b, step in zip(
+            values, laws.tolist(), loud.tolist(), mixed.tolist(), steps.tolist(), strict=True
+        )
+    )
+    heard = reported.sum(axis=1).astype(float)
+    return Groups(values, variance, people, heard, intervals=intervals)

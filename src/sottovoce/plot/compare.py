@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ParameterError
-from ..estimate.estimate import Estimate, Floats
-from ..promise.guarantee import Guarantee
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
+from ..promise import Guarantee
 from . import paint
 from .paint import BLACK, BLUE, CLAIM, GREY, MARKERS, SERIES, Legend, Truth
 

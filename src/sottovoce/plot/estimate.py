@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..estimate.estimate import Estimate, Floats
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
 from . import paint
 from .paint import BLACK, BLUE, CLAIM, FILL, GREY, TRUTH, VERMILLION, Legend, Truth
 

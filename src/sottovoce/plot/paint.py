@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import rounded_up
 from ..errors import MissingExtraError, ParameterError
-from ..estimate.estimate import Estimate, Floats
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
 from ..promise import LDP, LIP, Guarantee
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ WHO_ANSWERED = "who gave no answer is public knowledge, as the study declares"
 # Levels and rates
 LEVEL_IS_PUBLIC = (
     "which level someone chose is public; it was chosen without regard to the answer, and what "
-    "the choice itself says is not protected"
+    "the choice itself reveals is not protected"
 )
 ANY_LEVEL = f"{LEVEL_IS_PUBLIC}; this epsilon holds whatever levels they chose"
 RATE_IS_PUBLIC = (
     "whether someone reports is drawn at a public rate that was set without regard to the answer; "
-    "who reports is seen, so sampling protects no further"
+    "who reports is seen, so sampling adds no protection"
 )
 
 # Records

@@ -194,9 +194,7 @@ def composed(guarantees: Iterable[Guarantee]) -> Guarantee:
 
 def _added(a: Promise, b: Promise) -> Promise:
     if not a.notion.adds_up:
-        raise GuaranteeError(
-            f"promises of {words.NOTIONS[a.notion]} do not add up; state them side by side"
-        )
+        raise GuaranteeError(f"promises of {a.notion} do not add up; state them side by side")
     return replace(
         a,
         epsilon=_sum_up(a.epsilon, b.epsilon),
@@ -219,4 +217,4 @@ def _times_up(a: float, times: int) -> float:
 
 def _named(subject: Subject) -> str:
     notion, _, unit, against = subject
-    return f"{words.NOTIONS[notion]} for {words.unit_words(unit)} against {words.AGAINST[against]}"
+    return f"{notion} for {unit} against {against}"

@@ -69,7 +69,7 @@ class Promise:
             )
         if (self.notion is LIP) != (self.neighbours is Neighbours.BELIEFS):
             raise GuaranteeError(
-                f"a promise of {self.notion} cannot have {self.neighbours}; Neighbours.BELIEFS "
+                f"a promise of {self.notion!r} cannot have {self.neighbours!r}; Neighbours.BELIEFS "
                 "belongs to Notion.LIP, and to nothing else"
             )
         if self.notion is LIP and self.delta:

@@ -25,6 +25,12 @@ class Notion(Enum):
         """Whether (ε, δ) of several releases may simply be added."""
         return self is not Notion.LIP
 
+    def __str__(self) -> str:
+        """The definition's name, in words."""
+        from .words import NOTIONS
+
+        return NOTIONS[self]
+
 
 LDP, DP, LIP = Notion.LDP, Notion.DP, Notion.LIP
 
@@ -44,6 +50,12 @@ class Against(Enum):
     REPORTS = "reports"
     SHUFFLED = "shuffled-reports"
     RESULT = "result"
+
+    def __str__(self) -> str:
+        """The observer, in words."""
+        from .words import AGAINST
+
+        return AGAINST[self]
 
 
 class Protected(Enum):
@@ -171,5 +183,5 @@ def read_fields(
 
 def _check_kind(value: object, kind: type[Enum], name: str) -> None:
     if not isinstance(value, kind):
-        members = ", ".join(str(member) for member in kind)
+        members = ", ".join(f"{kind.__name__}.{member.name}" for member in kind)
         raise GuaranteeError(f"{name} is {value!r}; it must be one of {members}")

@@ -55,8 +55,8 @@ def promise_words(promise: Promise, width: int) -> str:
     """All of a promise, one paragraph per aspect."""
     delta = f", delta = {rounded_up(promise.delta, 6)}" if promise.delta else ""
     parts = [
-        f"epsilon = {rounded_up(promise.epsilon, 6)}{delta}: {NOTIONS[promise.notion]}",
-        f"Protected: {unit_words(promise.unit)}, against {AGAINST[promise.against]}.",
+        f"epsilon = {rounded_up(promise.epsilon, 6)}{delta}: {promise.notion}",
+        f"Protected: {promise.unit}, against {promise.against}.",
         f"Meaning: {meaning(promise)}",
         *(f"Assuming: {printable(sentence)}." for sentence in promise.assuming),
     ]
@@ -76,7 +76,7 @@ def promise_line(promise: Promise) -> str:
     level = "" if unit.level is None else f" at the level {unit.level!r}"
     return (
         f"ε = {rounded_up(promise.epsilon, 6)}{delta}{prior} for {what}{_group(unit)}{level}, "
-        f"against {AGAINST[promise.against]}"
+        f"against {promise.against}"
     )
 
 

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from ..checks import checked_epsilon
 from ..errors import ParameterError
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 
 #: What is compared: name, variant, and the part of ε it is given.
 MODELS: dict[str, tuple[str, float]] = {

@@ -29,7 +29,8 @@ import numpy as np
 
 from ..contract.sparse import Sparse
 from ..errors import EstimateError, ParameterError
-from ..estimate.estimate import Estimate, Floats
+from ..estimate.estimate import Estimate
+from ..estimate.intervals import Floats
 from .allocation import flip
 from .joint.groups import Group, groups_of, positions
 
@@ -118,8 +119,7 @@ def _finished(
         method=method,
         biased=method == "published",
         assuming=assuming,
-        _covariance=lambda: matrix,
-        _replicate=partial(_again, matrix),
+        _covariance=partial(np.asarray, matrix),
     )
 
 
@@ -184,8 +184,3 @@ def _moments(each: Floats, counts: Floats) -> Part:
     mean = counts @ each / s
     centred = each - mean
     return mean, (centred * counts[:, None]).T @ centred / s / max(s - 1, 1), int(s)
-
-
-def _again(matrix: Floats, frequencies: Floats, rng: np.random.Generator) -> Floats:
-    drawn: Floats = rng.multivariate_normal(frequencies, matrix, method="eigh")
-    return drawn

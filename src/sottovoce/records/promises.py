@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..estimate.estimate import Floats
+from ..estimate.intervals import Floats
 from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, Protected, Unit
 from ..promise.assumptions import HIDDEN, INDEPENDENT, OWN_PART
 

@@ -285,7 +285,7 @@ class Records(Collection):
 
         def step(words: Any, part: slice, extra: Any, used: int) -> Any:
             some = (codes[part], steps[part], self.sizes, self.starts, table, bits[part])
-            return kernels.record_bits(words, *some, extra, used)
+            return kernels.draw.record_bits(words, *some, extra, used)
 
         draws.rows(len(shares), int(self.starts[-1]), step)
         made["reported"][:] = np.packbits(sent, axis=1, bitorder="little")

@@ -59,7 +59,7 @@ def joint(
 
     Next: sottovoce records marginal, for one attribute on its own.
     """  # noqa: D301
-    from ...estimate.estimate import normal_quantile
+    from ...estimate.intervals import normal_quantile
     from ...records.joint import checked
 
     title, about = load_records(schema)

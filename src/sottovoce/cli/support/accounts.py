@@ -79,7 +79,7 @@ def show_comparison(rows: list[Comparison], picture: Path | None) -> None:
 
 def say(name: str, promise: Promise, as_json: bool, **given: Any) -> None:
     """A promise in plain words, or with what was given as JSON."""
-    from ...promise.guarantee import Guarantee
+    from ...promise import Guarantee
 
     promised = Guarantee((promise,))
     if as_json:

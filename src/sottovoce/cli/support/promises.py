@@ -56,11 +56,11 @@ def show_words(out: Console, guarantee: Guarantee, levels: Sequence[str]) -> Non
 
 
 def _show_words(out: Console, shared: Promise, ratio: str) -> None:
-    from ...promise.words import AGAINST, NOTIONS, meaning, unit_words
+    from ...promise.words import meaning, unit_words
 
     parts = [
-        f"Each line: {NOTIONS[shared.notion]}.",
-        f"Protected: {unit_words(shared.unit, 'that level')}, against {AGAINST[shared.against]}.",
+        f"Each line: {shared.notion}.",
+        f"Protected: {unit_words(shared.unit, 'that level')}, against {shared.against}.",
         f"Meaning: {meaning(shared, ratio, 'so')}",
         *(f"Assuming: {assumption}." for assumption in shared.assuming),
     ]

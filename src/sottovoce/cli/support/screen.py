@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ...promise.guarantee import Guarantee
+    from ...promise import Guarantee
 
 MOST_WIDTH = 110  # wider lines are hard to read
 

@@ -168,7 +168,7 @@ def _back(block: Block, flat: Floats, counts: Floats) -> tuple[Floats, Floats]:
     def action(part: slice) -> None:
         back = np.zeros(p.shape)
         some = (block.bits[part], change[part], block.values[part], sizes, block.starts)
-        kernels.expected_cells(*some, p, counts[part], back, d[part])
+        kernels.count.expected_cells(*some, p, counts[part], back, d[part])
         with lock:
             np.add(total, back, out=total)
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import EstimateError, ParameterError
-from ...estimate.estimate import PROJECTIONS, Floats
+from ...estimate.estimate import PROJECTIONS
+from ...estimate.intervals import Floats
 from ...estimate.table import JointEstimate, once, product_labels, spread_of
 from .evidence import Told, told
 from .groups import Group, groups_of

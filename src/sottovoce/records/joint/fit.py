@@ -11,7 +11,7 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import ParameterError
-from ...estimate.estimate import Floats
+from ...estimate.intervals import Floats
 from ...estimate.table import JointEstimate, once, product_labels, spread_of
 from .blocks import Block, block_of
 from .em import (

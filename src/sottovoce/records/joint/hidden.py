@@ -67,7 +67,7 @@ def mixing_weights(
     many = len(q)
     w, back = np.full(many, 1 / many), np.empty(many)
     for _ in range(rounds):
-        kernels.expected_weights(law, w, counts, back)
+        kernels.count.expected_weights(law, w, counts, back)
         w = (w * back + pseudo / many) / (n + pseudo)
     return w
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import MissingExtraError
-from ...estimate.estimate import Floats
+from ...estimate.intervals import Floats
 from ...estimate.table import JointEstimate, once, product_labels, spread_of
 from .evidence import told
 from .fit import fitted

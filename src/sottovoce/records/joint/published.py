@@ -19,7 +19,7 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import EstimateError, MissingExtraError
-from ...estimate.estimate import Floats
+from ...estimate.intervals import Floats
 from ...estimate.table import JointEstimate
 from ..allocation import flip
 from .blocks import Block, block_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...contract.sparse import Sparse
-from ...estimate.estimate import Floats
+from ...estimate.intervals import Floats
 from .blocks import Block, block_of
 from .em import best_stop, climb, dealt, full_step, run
 from .groups import groups_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..compiling import compiled
 
 KEEP = 1 << 15
 _KEEP = np.uint64(KEEP)
@@ -15,7 +16,7 @@ _HALF = np.uint64(32)
 _SIGN = np.uint64(63)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _block(words, codes, table, shift, stride, out):
     """All reports by their first word; whether one of them ties and must be done again."""
     low = (_ONE << shift) - _ONE
@@ -32,7 +33,7 @@ def _block(words, codes, table, shift, stride, out):
     return tied >> _SIGN != 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def table_response(words, codes, table, upper, lower, out, extra, used):
     """One report per code; returns (done, extra words used).
 

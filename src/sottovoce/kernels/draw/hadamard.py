@@ -1,4 +1,4 @@
-"""Hadamard response: draw a report, and the fast Walsh-Hadamard transform of counts.
+"""Hadamard response: draw a report.
 
 Outputs are (block, r): block * size + r, with `size` a power of two. The set of a value is, in its
 block, every r whose bits shared with j are even in number.
@@ -7,13 +7,14 @@ block, every r whose bits shared with j are even in number.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..compiling import compiled
 
 _BLOCK = 256
 _LOW = np.uint64(0xFFFF)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _report(code, inside, where, r, block_bits, size_bits):
     """The output of one lane, without a branch; `inside` is -1 or 0, `where` one of the halves.
 
@@ -36,7 +37,7 @@ def _report(code, inside, where, r, block_bits, size_bits):
     return ((other ^ ((other ^ block) & own)) << size_bits) | r
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _hadamard_block(words, codes, block_bits, size_bits, top, halves, limit, out):
     """A block of reports; negative when some lane must be done again."""
     redo = np.int64(0)
@@ -52,7 +53,7 @@ def _hadamard_block(words, codes, block_bits, size_bits, top, halves, limit, out
     return redo
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def hadamard_response(words, codes, block_bits, size_bits, upper, lower, out, extra, used):
     """Draw reports; (done, extra words used).
 
@@ -105,21 +106,3 @@ def hadamard_response(words, codes, block_bits, size_bits, upper, lower, out, ex
             code = np.int64(codes[i])
             out[i] = _report(code, inside, product >> 16, r, block_bits, size_bits)
     return out.size, used
-
-
-@njit(cache=True, nogil=True)
-def walsh_hadamard(table):
-    """Transform every row of an int64 table in place; the row length is a power of two."""
-    size = table.shape[1]
-    for row in range(table.shape[0]):
-        half = 1
-        while half < size:
-            for start in range(0, size, 2 * half):
-                low = table[row, start : start + half]
-                high = table[row, start + half : start + 2 * half]
-                for k in range(half):
-                    a = low[k]
-                    b = high[k]
-                    low[k] = a + b
-                    high[k] = a - b
-            half *= 2

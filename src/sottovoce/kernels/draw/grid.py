@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..compiling import compiled
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _UNIT = 2.0**-53
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def window_response(words, roundings, positions, steps, window, upper, lower, out, extra, used):
     """Draw cells; (done, extra words used).
 

@@ -1,9 +1,10 @@
-"""Categories: exact uniform integers, randomised response, histograms, range checks."""
+"""Categories: exact uniform integers, and randomised response."""
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..compiling import compiled
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -11,10 +12,9 @@ _WORD = np.uint64(64)
 _NO = np.uint64(0)
 _YES = np.uint64(1)
 _BLOCK = 1024
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _below(bound, limit, extra, used):
     """One uniform integer below `bound` <= 2^32 by multiply-shift; (value, extra words used).
 
@@ -29,7 +29,7 @@ def _below(bound, limit, extra, used):
     return np.uint64(0), extra.size + 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def below(words, bound, out, extra, used):
     """Fill `out` with uniform integers below `bound`; returns (done, extra words used)."""
     limit = np.uint64(2**32) % bound
@@ -45,7 +45,7 @@ def below(words, bound, out, extra, used):
     return out.size, used
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grr_lane(code, high, size, half, upper, lower, extra, used):
     """Redo one lane exactly: (report, extra words used), `used` beyond extra.size if they ran out.
 
@@ -73,7 +73,7 @@ def _grr_lane(code, high, size, half, upper, lower, extra, used):
 # the compiler turns into full vectors. A lane that must be done again is flagged.
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grr_block32(words, codes, others, top, limit, out, again):
     """A coin of 12 bits and a pick of 20; others < 2^12."""
     i32, u32 = np.int32, np.uint32
@@ -93,7 +93,7 @@ def _grr_block32(words, codes, others, top, limit, out, again):
     return some < 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _grr_block64(words, codes, others, top, limit, out, again):
     """A coin of 32 bits and a pick of 32; others < 2^31."""
     some = np.int64(0)
@@ -110,7 +110,7 @@ def _grr_block64(words, codes, others, top, limit, out, again):
     return some < 0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def grr(words, codes, size, upper, lower, out, extra, used):
     """Keep codes[i] with probability T/2^128, else one of the others; (done, extra words used).
 
@@ -149,126 +149,3 @@ def grr(words, codes, size, upper, lower, out, extra, used):
                     used = after
                     out[i] = report
     return out.size, used
-
-
-@njit(cache=True, nogil=True)
-def histogram(values, size):
-    """Counts of 0..size-1 as int64, or an empty array when a value is out of range.
-
-    Four tables break the dependency between neighbouring equal values; a large domain takes one,
-    so that it stays in the cache.
-    """
-    worst = values.dtype.type(0)
-    for i in range(values.size):
-        worst = max(worst, values[i])
-    if values.size and np.int64(worst) >= size:
-        return np.zeros(0, np.int64)
-    counts = np.zeros(size, np.int64)
-    if size > 65_536:
-        for i in range(values.size):
-            counts[values[i]] += 1
-        return counts
-    chunk = 1 << 30  # a 32-bit cell cannot overflow within it
-    for start in range(0, values.size, chunk):
-        part = values[start : min(start + chunk, values.size)]
-        tables = np.zeros((4, size), np.uint32)
-        t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
-        eights = part.size // 8 * 8
-        for i in range(0, eights, 8):
-            t0[part[i]] += np.uint32(1)
-            t1[part[i + 1]] += np.uint32(1)
-            t2[part[i + 2]] += np.uint32(1)
-            t3[part[i + 3]] += np.uint32(1)
-            t0[part[i + 4]] += np.uint32(1)
-            t1[part[i + 5]] += np.uint32(1)
-            t2[part[i + 6]] += np.uint32(1)
-            t3[part[i + 7]] += np.uint32(1)
-        for i in range(eights, part.size):
-            t0[part[i]] += np.uint32(1)
-        for v in range(size):
-            counts[v] += np.int64(t0[v]) + np.int64(t1[v]) + np.int64(t2[v]) + np.int64(t3[v])
-    return counts
-
-
-@njit(cache=True, nogil=True)
-def histogram_by(group, values, groups, size):
-    """One row of counts per group, or an empty array when a value or group is out of range.
-
-    Few cells are counted in four tables, as in `histogram`.
-    """
-    worst = values.dtype.type(0)
-    last = group.dtype.type(0)
-    for i in range(values.size):
-        worst = max(worst, values[i])
-        last = max(last, group[i])
-    if values.size and (np.int64(worst) >= size or np.int64(last) >= groups):
-        return np.zeros((0, 0), np.int64)
-    cells = groups * size
-    counts = np.zeros(cells, np.int64)
-    row = np.uintp(size)
-    if cells > 16_384:
-        for i in range(values.size):
-            counts[np.uintp(group[i]) * row + np.uintp(values[i])] += 1
-        return counts.reshape(groups, size)
-    chunk = 1 << 30  # a 32-bit cell cannot overflow within it
-    one = np.uint32(1)
-    for start in range(0, values.size, chunk):
-        part, own = values[start : start + chunk], group[start : start + chunk]
-        tables = np.zeros((4, cells), np.uint32)
-        t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
-        fours = part.size // 4 * 4
-        for i in range(0, fours, 4):
-            t0[np.uintp(own[i]) * row + np.uintp(part[i])] += one
-            t1[np.uintp(own[i + 1]) * row + np.uintp(part[i + 1])] += one
-            t2[np.uintp(own[i + 2]) * row + np.uintp(part[i + 2])] += one
-            t3[np.uintp(own[i + 3]) * row + np.uintp(part[i + 3])] += one
-        for i in range(fours, part.size):
-            t0[np.uintp(own[i]) * row + np.uintp(part[i])] += one
-        for v in range(cells):
-            counts[v] += np.int64(t0[v]) + np.int64(t1[v]) + np.int64(t2[v]) + np.int64(t3[v])
-    return counts.reshape(groups, size)
-
-
-@njit(cache=True, nogil=True)
-def positions(values, keys, out):
-    """Fill `out` with where each value stands among a few keys; the first index of none, or -1.
-
-    Values and keys are 64-bit patterns, the keys different; looked up in a table by a
-    multiplicative hash, with places to spare so that most are found at once.
-    """
-    bits = 1
-    while (1 << bits) < 4 * keys.size:
-        bits += 1
-    last = np.uint64((1 << bits) - 1)
-    shift = np.uint64(64 - bits)
-    places = np.full(1 << bits, -1, np.int64)
-    for k in range(keys.size):
-        at = (keys[k] * _GOLDEN) >> shift
-        while places[at] >= 0:
-            at = (at + _YES) & last
-        places[at] = k
-    for i in range(values.size):
-        at = (values[i] * _GOLDEN) >> shift
-        while places[at] >= 0 and keys[places[at]] != values[i]:
-            at = (at + _YES) & last
-        if places[at] < 0:
-            return i
-        out[i] = places[at]
-    return -1
-
-
-@njit(cache=True, nogil=True)
-def narrow(values, size, out):
-    """Copy integers into `out`; the first index whose value is outside 0..size-1, or -1."""
-    last = np.int64(size - 1)
-    bad = np.int64(0)
-    for i in range(values.size):
-        wide = np.int64(values[i])  # an unsigned value beyond 2^63 becomes negative
-        bad |= wide | (last - wide)  # negative as soon as one of the two is
-        out[i] = wide
-    if bad < 0:
-        for i in range(values.size):
-            wide = np.int64(values[i])
-            if wide < 0 or wide > last:
-                return i
-    return -1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..compiling import compiled
 
 _HALF = np.uint16(32_768)
 _TOP = np.uint64(48)
@@ -11,7 +12,7 @@ _UP = np.uint64(16)
 _SKIP = np.uint16(0xFFFF)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def record_bits(words, codes, steps, sizes, starts, thresholds, bits, extra, used):
     """Pack the bits of each record; returns (done, extra words used).
 

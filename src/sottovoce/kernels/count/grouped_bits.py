@@ -1,4 +1,4 @@
-"""Groups: their counts per bit position, in one pass without sorting, and sums over them.
+"""How many rows of each group have each bit set, in one pass without sorting.
 
 Every group has a counter of 8 bits for each bit of a row, eight to a word: adding a row takes one
 shift, mask and sum for each of its words. Counters are emptied before they can overflow. Where
@@ -6,15 +6,16 @@ they are few, rows go to four sets of them in turn, so that a row does not wait 
 and after 4 · 255 rows, whatever their groups, all are moved to counters of 16 bits. Where they are
 many, each group's are emptied when it has 255 rows.
 
-Bit order: `kernels.bits`.
+Bit order: `kernels.draw.bits`.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from .vectors import add_bits, wide_vectors
+from ..compiling import compiled
+from ..vectors import add_bits, wide_vectors
+from .histograms import first_outside
 
 _SETS = 4
 _MOST = 255  # rows that counters of 8 bits can hold
@@ -24,81 +25,29 @@ _LOW = np.uint64(0x00FF00FF00FF00FF)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True)
-def column_counts_by(rows, group, groups):
-    """One row of counts per group, or an empty array when a group is out of range.
+@compiled
+def column_counts_by(rows, group, counts):
+    """Add to one row of counts per group; the first position of a group out of range, or -1.
 
-    `rows` is C-contiguous and 8-byte aligned.
+    Nothing is counted when there is one. `rows` is C-contiguous and 8-byte aligned; `counts` has
+    64 columns for every eight bytes begun.
     """
-    last = group.dtype.type(0)
-    for i in range(group.size):
-        last = max(last, group[i])
-    if group.size and np.int64(last) >= groups:
-        return np.zeros((0, 0), np.int64)
+    groups = counts.shape[0]
+    bad = first_outside(group, groups)
+    if bad >= 0:
+        return bad
     if rows.shape[1] % 8:
         rows = _in_whole_words(rows)
     length = rows.shape[1] // 8
     words = rows.reshape(rows.size).view(np.uint64)
-    counts = np.zeros((groups, 64 * length), np.int64)
     if groups * length <= _FEW:
         _few(words, group, groups, length, counts)
     else:
         _many(words, group, groups, length, counts)
-    return counts
+    return -1
 
 
-@njit(cache=True, nogil=True)
-def row_sums(counts):
-    """The sum of each row, without a call for each."""
-    sums = np.zeros(counts.shape[0], np.int64)
-    for g in range(sums.size):
-        row, total = counts[g], np.int64(0)
-        for k in range(row.size):
-            total += row[k]
-        sums[g] = total
-    return sums
-
-
-@njit(cache=True, nogil=True)
-def weighted_sum(counts, weights):
-    """Σ weights[g] counts[g]: integers are turned to floats on the way, not in a table."""
-    wide_vectors()
-    total = np.zeros(counts.shape[1])
-    for g in range(counts.shape[0]):
-        weight, row = weights[g], counts[g]
-        for k in range(total.size):
-            total[k] += weight * row[k]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def stratified(counts, laws, reports, weights, noise, drawn):
-    """Σ_h w_gh f_gh of each group's strata, and Σ_h w_gh² max(v_gh, c_gh / 2), a row per group.
-
-    f = (counts / reports − q) / gap,  c = noise (base + slope f),  v = c + drawn (f − f²), where
-    the groups take (q, gap, base, slope) from the laws in turn. Tables of f, c and v would outgrow
-    the cache.
-    """
-    wide_vectors()
-    groups, strata, size = counts.shape
-    mean, spread = np.zeros((groups, size)), np.zeros((groups, size))
-    for g in range(groups):
-        q, gap, base, slope = laws[g % len(laws)]
-        shift = q / gap
-        for h in range(strata):
-            row, scale = counts[g, h], 1 / (reports[g, h] * gap)
-            weight, square = weights[g, h], weights[g, h] ** 2
-            a, b = noise[g, h], drawn[g, h]
-            for k in range(size):
-                f = row[k] * scale - shift
-                c = a * (base + slope * f)
-                v = c + b * (f - f * f)
-                mean[g, k] += weight * f
-                spread[g, k] += square * max(v, c / 2)
-    return mean, spread
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def _in_whole_words(rows):
     """The rows with zeros after them, so that each fills whole words."""
     n, width = rows.shape
@@ -107,7 +56,7 @@ def _in_whole_words(rows):
     return wide
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _add_rows(words, group, start, stop, groups, length, lanes):
     for i in range(start, stop):
         which = np.uintp(group[i]) + i % np.uintp(_SETS) * np.uintp(groups)
@@ -116,7 +65,7 @@ def _add_rows(words, group, start, stop, groups, length, lanes):
             add_bits(lanes, at + np.uintp(8) * j, words[i * length + j])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _few(words, group, groups, length, counts):
     wide_vectors()
     size = groups * 8 * length
@@ -143,7 +92,7 @@ def _few(words, group, groups, length, counts):
     _release_wide(odd, 1, counts)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _spill(lanes, even, odd):
     """Move counters of 8 bits to those of 16: bytes 0, 2, 4, 6 of each word, and the others."""
     wide_vectors()
@@ -156,7 +105,7 @@ def _spill(lanes, even, odd):
     lanes[:] = _ZERO
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _release_wide(lanes, first, counts):
     """Add counters of 16 bits to `counts`; they stand for every second byte from `first` on."""
     for g in range(counts.shape[0]):
@@ -170,7 +119,7 @@ def _release_wide(lanes, first, counts):
                 lanes[at] = _ZERO
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _many(words, group, groups, length, counts):
     wide_vectors()
     lanes = np.zeros(groups * 8 * length, np.uint64)
@@ -190,7 +139,7 @@ def _many(words, group, groups, length, counts):
             _release(lanes, g * 8 * length, counts[g])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _release(lanes, at, counts):
     """Add the 8-bit counters of one group, which begin at lanes[at], to `counts`."""
     for j in range(counts.size // 64):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from ..compiling import compiled
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def resize_subsets(rows, sizes, codes, truth, d, omega, start, extra, used):
     """Make every row a set of exactly `omega` values that holds the truth iff its coin says so.
 

@@ -1,4 +1,4 @@
-"""Multiply-shift hashing of codes: hash every answer, and count which values reports support.
+"""Which values reports support under multiply-shift hashing.
 
 h(c) = ((a c + b) mod 2^W) >> (W - bits), computed in 32-bit arithmetic. Numba widens integers;
 the casts keep them at 32 bits, which doubles the lanes of a vector.
@@ -7,22 +7,14 @@ the casts keep them at 32 bits, which doubles the lanes of a vector.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from .vectors import wide_vectors
+from ..compiling import compiled
+from ..vectors import wide_vectors
 
 _BLOCK = 4096  # reports whose a and b stay in the first-level cache
 
 
-@njit(cache=True, nogil=True)
-def hash_codes(a, b, codes, mask, shift, out):
-    """out[i] = ((a[i] codes[i] + b[i]) & mask) >> shift."""
-    u32 = np.uint32
-    for i in range(out.size):
-        out[i] = u32(u32(u32(u32(a[i] * codes[i]) + b[i]) & mask) >> shift)
-
-
-@njit(cache=True, nogil=True)
+@compiled
 def hash_support(a, b, codes, mask, width, counts):
     """counts[v] += how many i have ((a[i] codes[v] + b[i]) & mask) < width.
 

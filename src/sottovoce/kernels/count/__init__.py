@@ -1,0 +1,135 @@
+"""What a collector and an analyst run: counts of reports, sums and transforms of counts.
+
+Every call goes through `engine.kernel`, the one place where another engine can step in. These
+functions make room for the result and turn a position out of range into an error; all work is
+done by the kernel of the same name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import WireError
+from ..engine import kernel
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+__all__ = [
+    "column_counts",
+    "column_counts_by",
+    "expected_cells",
+    "expected_weights",
+    "hash_support",
+    "histogram",
+    "histogram_by",
+    "row_sums",
+    "stratified",
+    "walsh_hadamard",
+    "weighted_sum",
+]
+
+
+def histogram(values: NDArray[Any], size: int) -> Counts:
+    """How often each of 0..size-1 occurs; another value is refused."""
+    counts = np.zeros(size, np.int64)
+    bad = kernel("histogram")(values, counts)
+    if bad >= 0:
+        raise _outside("a report has", values[bad], size)
+    return counts
+
+
+def histogram_by(group: NDArray[Any], values: NDArray[Any], groups: int, size: int) -> Counts:
+    """One row of counts per group; a value or group out of range is refused."""
+    _same_length(group, values)
+    counts = np.zeros((groups, size), np.int64)
+    bad = kernel("histogram_by")(group, values, counts)
+    if bad >= 0 and 0 <= group[bad] < groups:
+        raise _outside("a report has", values[bad], size)
+    if bad >= 0:
+        raise _outside("a report is of group", group[bad], groups)
+    return counts
+
+
+def column_counts(rows: NDArray[np.uint8]) -> Counts:
+    """How many rows have each bit set, 8 counts per column of bytes.
+
+    `rows` is C-contiguous and 8-byte aligned. Bit order: `kernels.draw.bits`.
+    """
+    counts: Counts = kernel("column_counts")(rows)
+    return counts
+
+
+def column_counts_by(rows: NDArray[np.uint8], group: NDArray[Any], groups: int) -> Counts:
+    """One row of such counts per group; a group out of range is refused."""
+    _same_length(group, rows)
+    width = rows.shape[1]
+    counts = np.zeros((groups, (width + 7) // 8 * 64), np.int64)  # the kernel adds whole words
+    bad = kernel("column_counts_by")(rows, group, counts)
+    if bad >= 0:
+        raise _outside("a report is of group", group[bad], groups)
+    return counts[:, : 8 * width]
+
+
+def hash_support(
+    a: NDArray[np.uint32],
+    b: NDArray[np.uint32],
+    codes: NDArray[np.uint32],
+    mask: np.uint32,
+    width: np.uint32,
+    counts: Counts,
+) -> None:
+    """counts[v] += how many i have ((a[i] codes[v] + b[i]) & mask) < width."""
+    kernel("hash_support")(a, b, codes, mask, width, counts)
+
+
+def walsh_hadamard(table: NDArray[Any]) -> None:
+    """Transform every row of a table in place; the row length is a power of two."""
+    kernel("walsh_hadamard")(table)
+
+
+def row_sums(counts: Counts) -> Counts:
+    """The sum of each row."""
+    sums: Counts = kernel("row_sums")(counts)
+    return sums
+
+
+def weighted_sum(counts: Counts, weights: Floats) -> Floats:
+    """Σ weights[g] counts[g]."""
+    total: Floats = kernel("weighted_sum")(counts, weights)
+    return total
+
+
+def stratified(
+    counts: Counts,
+    laws: Floats,
+    reports: NDArray[Any],
+    weights: Floats,
+    noise: Floats,
+    drawn: Floats,
+) -> tuple[Floats, Floats]:
+    """Weighted means over the strata of each group and their variances: `sums.stratified`."""
+    mean, variance = kernel("stratified")(counts, laws, reports, weights, noise, drawn)
+    return mean, variance
+
+
+def expected_weights(law: Floats, weights: Floats, counts: NDArray[Any], back: Floats) -> None:
+    """back = lawᵀ(counts / max(law weights, 1e-300))."""
+    kernel("expected_weights")(law, weights, counts, back)
+
+
+def expected_cells(*arrays: NDArray[Any]) -> None:
+    """One expectation step over the cells of a table: `mixtures.expected_cells`."""
+    kernel("expected_cells")(*arrays)
+
+
+def _outside(subject: str, value: Any, size: int) -> WireError:
+    return WireError(f"{subject} {int(value)}; allowed are 0 to {size - 1}")
+
+
+def _same_length(group: NDArray[Any], items: NDArray[Any]) -> None:
+    if len(group) != len(items):
+        raise WireError(f"there are {len(items)} reports and {len(group)} groups of them")

@@ -1,0 +1,99 @@
+"""Histograms of codes, of everyone and of each group."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiling import compiled
+
+
+@compiled
+def first_outside(values, size):
+    """The first position whose value is not one of 0..size-1, or -1."""
+    # Of an unsigned type the least needs no pass: the compiler drops it.
+    worst = values.dtype.type(0)
+    least = values.dtype.type(0)
+    for i in range(values.size):
+        worst = max(worst, values[i])
+        least = min(least, values[i])
+    if least >= 0 and np.uint64(worst) < np.uint64(size):
+        return -1
+    for i in range(values.size):
+        if values[i] < 0 or np.uint64(values[i]) >= np.uint64(size):
+            return i
+    return -1
+
+
+@compiled
+def histogram(values, counts):
+    """Add how often each of 0..counts.size-1 occurs; the first position of another value, or -1.
+
+    Nothing is counted when there is one. Four tables break the dependency between neighbouring
+    equal values; a large domain takes one, so that it stays in the cache.
+    """
+    size = counts.size
+    bad = first_outside(values, size)
+    if bad >= 0:
+        return bad
+    if size > 65_536:
+        for i in range(values.size):
+            counts[values[i]] += 1
+        return -1
+    chunk = 1 << 30  # a 32-bit cell cannot overflow within it
+    for start in range(0, values.size, chunk):
+        part = values[start : min(start + chunk, values.size)]
+        tables = np.zeros((4, size), np.uint32)
+        t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
+        eights = part.size // 8 * 8
+        for i in range(0, eights, 8):
+            t0[part[i]] += np.uint32(1)
+            t1[part[i + 1]] += np.uint32(1)
+            t2[part[i + 2]] += np.uint32(1)
+            t3[part[i + 3]] += np.uint32(1)
+            t0[part[i + 4]] += np.uint32(1)
+            t1[part[i + 5]] += np.uint32(1)
+            t2[part[i + 6]] += np.uint32(1)
+            t3[part[i + 7]] += np.uint32(1)
+        for i in range(eights, part.size):
+            t0[part[i]] += np.uint32(1)
+        for v in range(size):
+            counts[v] += np.int64(t0[v]) + np.int64(t1[v]) + np.int64(t2[v]) + np.int64(t3[v])
+    return -1
+
+
+@compiled
+def histogram_by(group, values, table):
+    """Add to one row of the table per group; the first position out of range, or -1.
+
+    Nothing is counted when there is one. Few cells are counted in four tables, as in `histogram`.
+    """
+    groups, size = table.shape
+    bad, bad_group = first_outside(values, size), first_outside(group, groups)
+    if bad >= 0 and bad_group >= 0:
+        return min(bad, bad_group)
+    if bad >= 0 or bad_group >= 0:
+        return max(bad, bad_group)
+    cells = groups * size
+    counts = table.reshape(cells)
+    row = np.uintp(size)
+    if cells > 16_384:
+        for i in range(values.size):
+            counts[np.uintp(group[i]) * row + np.uintp(values[i])] += 1
+        return -1
+    chunk = 1 << 30  # a 32-bit cell cannot overflow within it
+    one = np.uint32(1)
+    for start in range(0, values.size, chunk):
+        part, own = values[start : start + chunk], group[start : start + chunk]
+        tables = np.zeros((4, cells), np.uint32)
+        t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
+        fours = part.size // 4 * 4
+        for i in range(0, fours, 4):
+            t0[np.uintp(own[i]) * row + np.uintp(part[i])] += one
+            t1[np.uintp(own[i + 1]) * row + np.uintp(part[i + 1])] += one
+            t2[np.uintp(own[i + 2]) * row + np.uintp(part[i + 2])] += one
+            t3[np.uintp(own[i + 3]) * row + np.uintp(part[i + 3])] += one
+        for i in range(fours, part.size):
+            t0[np.uintp(own[i]) * row + np.uintp(part[i])] += one
+        for v in range(cells):
+            counts[v] += np.int64(t0[v]) + np.int64(t1[v]) + np.int64(t2[v]) + np.int64(t3[v])
+    return -1

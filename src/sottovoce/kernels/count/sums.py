@@ -1,0 +1,59 @@
+"""Sums over groups and their strata."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiling import compiled
+from ..vectors import wide_vectors
+
+
+@compiled
+def row_sums(counts):
+    """The sum of each row, without a call for each."""
+    sums = np.zeros(counts.shape[0], np.int64)
+    for g in range(sums.size):
+        row, total = counts[g], np.int64(0)
+        for k in range(row.size):
+            total += row[k]
+        sums[g] = total
+    return sums
+
+
+@compiled
+def weighted_sum(counts, weights):
+    """Σ weights[g] counts[g]: integers are turned to floats on the way, not in a table."""
+    wide_vectors()
+    total = np.zeros(counts.shape[1])
+    for g in range(counts.shape[0]):
+        weight, row = weights[g], counts[g]
+        for k in range(total.size):
+            total[k] += weight * row[k]
+    return total
+
+
+@compiled
+def stratified(counts, laws, reports, weights, noise, drawn):
+    """Σ_h w_gh f_gh of each group's strata, and Σ_h w_gh² max(v_gh, c_gh / 2), a row per group.
+
+    f = (counts / reports − q) / gap,  c = noise (base + slope f),  v = c + drawn (f − f²), where
+    the groups take (q, gap, base, slope) from the laws in turn. Tables of f, c and v would outgrow
+    the cache.
+    """
+    wide_vectors()
+    groups, strata, size = counts.shape
+    mean, spread = np.zeros((groups, size)), np.zeros((groups, size))
+    for g in range(groups):
+        q, gap, base, slope = laws[g % len(laws)]
+        shift = q / gap
+        for h in range(strata):
+            row, scale = counts[g, h], 1 / (reports[g, h] * gap)
+            weight, square = weights[g, h], weights[g, h] ** 2
+            a, b = noise[g, h], drawn[g, h]
+            for k in range(size):
+                f = row[k] * scale - shift
+                c = a * (base + slope * f)
+                v = c + b * (f - f * f)
+                mean[g, k] += weight * f
+                spread[g, k] += square * max(v, c / 2)
+    return mean, spread

@@ -1,0 +1,56 @@
+"""What participants run: code an answer, draw a report. Each module is compiled on first use."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .bits import bernoulli, place_truth, settle
+    from .categories import below, grr
+    from .codes import hash_codes, narrow, positions
+    from .grid import window_response
+    from .hadamard import hadamard_response
+    from .records import record_bits
+    from .subsets import resize_subsets
+    from .tables import table_response
+
+_HOME = {
+    "bernoulli": "bits",
+    "settle": "bits",
+    "place_truth": "bits",
+    "below": "categories",
+    "grr": "categories",
+    "hash_codes": "codes",
+    "narrow": "codes",
+    "positions": "codes",
+    "window_response": "grid",
+    "hadamard_response": "hadamard",
+    "record_bits": "records",
+    "resize_subsets": "subsets",
+    "table_response": "tables",
+}
+
+__all__ = [
+    "below",
+    "bernoulli",
+    "grr",
+    "hadamard_response",
+    "hash_codes",
+    "narrow",
+    "place_truth",
+    "positions",
+    "record_bits",
+    "resize_subsets",
+    "settle",
+    "table_response",
+    "window_response",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    function = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = function
+    return function

@@ -1,0 +1,97 @@
+"""Bits: exact Bernoulli lanes.
+
+A probability is an integer T out of 2^128, given as its upper and lower 64 bits. A lane is 1 when
+128 random bits, read from the top, are below T. Lanes are compared lazily: most are decided by
+the first few bits, and only undecided lanes draw more.
+
+Bit order everywhere: bit v is bit (v mod 8) of byte (v div 8), least significant first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiling import compiled
+from ..vectors import wide_vectors
+
+_ONE = np.uint64(1)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_STRIP = 512  # words of output that stay in the first-level cache together with their planes
+
+
+@compiled
+def bernoulli(words, planes, upper, lower, out, undecided, extra, used):
+    """Fill `out` with Bernoulli lanes; returns (first unsettled word, extra words used).
+
+    `words` holds `planes` bit planes of `out.size` words each, plane-major, `planes` <= 64.
+    """
+    wide_vectors()
+    size = out.size
+    for start in range(0, size, _STRIP):
+        stop = min(start + _STRIP, size)
+        less = out[start:stop]
+        equal = undecided[start:stop]
+        less[:] = np.uint64(0)
+        equal[:] = _ALL
+        for plane in range(planes):
+            random = words[plane * size + start : plane * size + stop]
+            if (upper >> np.uint64(63 - plane)) & _ONE:
+                for i in range(less.size):
+                    less[i] |= equal[i] & ~random[i]
+                    equal[i] &= random[i]
+            else:
+                for i in range(less.size):
+                    equal[i] &= ~random[i]
+    return settle(out, undecided, planes, upper, lower, 0, extra, used)
+
+
+@compiled
+def settle(out, undecided, planes, upper, lower, start, extra, used):
+    """Decide the lanes that tied on the first `planes` bits, with fresh bits from `extra`.
+
+    Stops before a word whose lanes might need more than what is left of `extra`, and returns its
+    index: refill and call again with it as `start`.
+    """
+    shift = np.uint64(planes)
+    # The rest of the threshold, moved to the top of two 64-bit words. A shift by 64 is undefined.
+    first = upper
+    second = lower
+    if planes == 64:
+        first, second = lower, np.uint64(0)
+    elif planes > 0:
+        first = (upper << shift) | (lower >> (np.uint64(64) - shift))
+        second = lower << shift
+    if first == 0 and second == 0:  # nothing left to be below: every tie is "not less"
+        return out.size, used
+    for i in range(start, out.size):
+        lanes = undecided[i]
+        if lanes == 0:
+            continue
+        if used + 128 > extra.size:
+            return i, used
+        less = out[i]
+        while lanes:
+            lane = lanes & (~lanes + _ONE)
+            lanes ^= lane
+            draw = extra[used]
+            used += 1
+            if draw < first:
+                less |= lane
+            elif draw == first:
+                if extra[used] < second:
+                    less |= lane
+                used += 1
+        out[i] = less
+    return out.size, used
+
+
+@compiled
+def place_truth(rows, codes, truth, last_mask):
+    """Overwrite bit codes[i] of row i with bit i of `truth`; clear the padding of the last byte."""
+    last = rows.shape[1] - 1
+    for i in range(rows.shape[0]):
+        byte = codes[i] >> 3
+        bit = codes[i] & 7
+        coin = (truth[i >> 3] >> (i & 7)) & 1
+        rows[i, byte] = (rows[i, byte] & ~(1 << bit)) | (coin << bit)
+        rows[i, last] &= last_mask

@@ -1,0 +1,63 @@
+"""Codes that a draw starts from: range checks, look-ups in a public grid, hashes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiling import compiled
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_YES = np.uint64(1)
+
+
+@compiled
+def narrow(values, size, out):
+    """Copy integers into `out`; the first index whose value is outside 0..size-1, or -1."""
+    last = np.int64(size - 1)
+    bad = np.int64(0)
+    for i in range(values.size):
+        wide = np.int64(values[i])  # an unsigned value beyond 2^63 becomes negative
+        bad |= wide | (last - wide)  # negative as soon as one of the two is
+        out[i] = wide
+    if bad < 0:
+        for i in range(values.size):
+            wide = np.int64(values[i])
+            if wide < 0 or wide > last:
+                return i
+    return -1
+
+
+@compiled
+def positions(values, keys, out):
+    """Fill `out` with where each value stands among a few keys; the first index of none, or -1.
+
+    Values and keys are 64-bit patterns, the keys different; looked up in a table by a
+    multiplicative hash, with places to spare so that most are found at once.
+    """
+    bits = 1
+    while (1 << bits) < 4 * keys.size:
+        bits += 1
+    last = np.uint64((1 << bits) - 1)
+    shift = np.uint64(64 - bits)
+    places = np.full(1 << bits, -1, np.int64)
+    for k in range(keys.size):
+        at = (keys[k] * _GOLDEN) >> shift
+        while places[at] >= 0:
+            at = (at + _YES) & last
+        places[at] = k
+    for i in range(values.size):
+        at = (values[i] * _GOLDEN) >> shift
+        while places[at] >= 0 and keys[places[at]] != values[i]:
+            at = (at + _YES) & last
+        if places[at] < 0:
+            return i
+        out[i] = places[at]
+    return -1
+
+
+@compiled
+def hash_codes(a, b, codes, mask, shift, out):
+    """out[i] = ((a[i] codes[i] + b[i]) & mask) >> shift."""
+    u32 = np.uint32
+    for i in range(out.size):
+        out[i] = u32(u32(u32(u32(a[i] * codes[i]) + b[i]) & mask) >> shift)
