@@ -55,7 +55,7 @@ def aggregate(
     study, mechanism = load(study_path, question)
     check_output(out, study_path, *reports, force=force, ends=COUNTS)
     counts = counted(reports, mechanism, allow_equal=allow_equal, progress=progress)
-    counts.save(out)
+    counts.save(out, replace=force)
     name = str(getattr(mechanism.domain, "name", ""))
     if as_json:
         tables = {key: table.tolist() for key, table in counts.tables.items()}

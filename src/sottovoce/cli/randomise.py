@@ -10,9 +10,10 @@ import click
 
 from ..collect.answers import Answers
 from ..collect.choices import choices_of
-from ..collect.ledger import Drawer, Receipt, folder_of
-from ..collect.notes import changed, notes_of, total_of
-from ..collect.release import Input, Source, draw, form, give
+from ..collect.ledger import Ledger, Subject, folder_of
+from ..collect.notes import notes_of, refused, total_of
+from ..collect.receipts import Receipt
+from ..collect.release import Input, Source, check_plain, draw, form, give
 from ..errors import ParameterError
 from .support.designs import words
 from .support.options import (
@@ -107,29 +108,31 @@ def randomise(
     name = str(getattr(mechanism.domain, "name", ""))
     column = column or name
     check_output(out, answers, study_path, force=True, ends=REPORTS)
-    given = Input.of(answers, progress)
+    check_plain(answers)
     choices = choices_of(mechanism, answers, column, levels, rate)
     source = Source(Answers(answers, column, mechanism.domain), tuple(choices))
-    drawer = Drawer(folder_of(receipts), mechanism.digest.hex(), given.digest, column)
-    with drawer.open():
-        receipt = _begun(drawer, study.title, mechanism, given, column)
-        others = drawer.others(receipt.inputs)
+    ledger, digest = Ledger(folder_of(receipts)), mechanism.digest.hex()
+    given = Input.of(answers, source, ledger, digest, progress)
+    subject = Subject(study.title, name, mechanism.id, digest, column, given.path, given.content)
+    with ledger.entry(subject) as entry:
+        receipt = entry.receipt().of_file(given.path)
+        others = entry.others()
         fresh = again or not receipt.releases
         if fresh:
             if others and not again:
-                raise changed(f"{str(answers)!r}, column {column!r},", others)
+                raise refused(f"{str(answers)!r}, column {column!r},", given, others)
             check_output(out, answers, study_path, force=force)
-            receipt = draw(mechanism, source, given, drawer, receipt, out, progress)
+            receipt = draw(mechanism, source, given, entry, receipt, out, progress)
             promised = _promised(mechanism, receipt, others)
             receipt = replace(receipt, guarantee=promised.as_dict())
-            drawer.write(receipt)  # before anyone can see the reports
-        elif receipt.latest.choices != source.words:
+            entry.write(receipt)  # before anyone can see the reports
+        elif receipt.latest.chosen != given.content.choices:
             raise _other_choices(answers, column, receipt, source)
-        receipt = give(mechanism, drawer, receipt, out, force=force or fresh, progress=progress)
-        elsewhere = drawer.elsewhere([column])
+        receipt = give(mechanism, entry, receipt, out, force=force or fresh, progress=progress)
+        elsewhere = entry.elsewhere()
     total = total_of(receipt, others)
     guarantee = _promised(mechanism, receipt, others)
-    notes = notes_of(receipt, others, elsewhere, fresh, "The same column was")
+    notes = notes_of(receipt, others, elsewhere, fresh, "The same column was") + ledger.notes
     latest = receipt.latest
     if as_json:
         print_json(
@@ -146,7 +149,7 @@ def randomise(
                 "sha256": latest.sha256[form(out)],
                 "fresh": fresh,
                 "releases": total,
-                "receipt": str(drawer.receipt_path),
+                "receipt": str(entry.path),
                 "guarantee": guarantee.as_dict(),
                 "notes": notes,
             }
@@ -159,8 +162,8 @@ def randomise(
         ("answers", f"{answers}, column {column!r}, {plural(receipt.rows, 'person', 'people')}"),
         *((what, where) for what, where in latest.choices.items()),
         *_asked(latest.counts),
-        ("release", f"{total}" + ("" if fresh else f", drawn on {latest.time}")),
-        ("receipt", str(drawer.receipt_path)),
+        ("release", f"{total}" + ("" if fresh else f", drawn on {latest.day}")),
+        ("receipt", str(entry.path)),
     ]
     show_table(screen, facts(rows))
     for note in notes:
@@ -202,26 +205,11 @@ def _asked(counts: dict[str, dict[str, list[int]]]) -> list[tuple[str, str]]:
     return rows
 
 
-def _begun(drawer: Drawer, title: str, mechanism: Mechanism, given: Input, column: str) -> Receipt:
-    """The receipt of this content, or a blank one; it knows the file's name from now on."""
-    receipt = drawer.receipt() or Receipt(
-        study=title,
-        question=str(getattr(mechanism.domain, "name", "")),
-        mechanism=mechanism.id,
-        mechanism_digest=mechanism.digest.hex(),
-        input_digest=given.digest,
-        column=column,
-        inputs=(),
-        rows=0,
-    )
-    return replace(receipt, inputs=tuple(dict.fromkeys((*receipt.inputs, given.path))))
-
-
 def _promised(mechanism: Mechanism, receipt: Receipt, others: list[Receipt]) -> Guarantee:
     """What holds for someone in all these releases, whose level may have changed between them."""
     from ..participation.choices import guarantee_of
 
-    same = not others and all(r.choices == receipt.latest.choices for r in receipt.releases)
+    same = not others and all(r.chosen == receipt.latest.chosen for r in receipt.releases)
     once = mechanism.guarantee if same else guarantee_of(mechanism)
     return once.times(total_of(receipt, others))
 
@@ -229,9 +217,10 @@ def _promised(mechanism: Mechanism, receipt: Receipt, others: list[Receipt]) -> 
 def _other_choices(path: Path, column: str, receipt: Receipt, source: Source) -> ParameterError:
     before = ", ".join(f"{what}: {where}" for what, where in receipt.latest.choices.items())
     now = ", ".join(f"{what}: {where}" for what, where in source.words.items())
+    asked = "what people chose has changed since" if before == now else f"now {now} is asked for"
     return ParameterError(
-        f"{str(path)!r}, column {column!r}, was randomised on {receipt.latest.time} with "
-        f"{before}, and now {now} is asked for; everyone would be released twice, and their "
+        f"{str(path)!r}, column {column!r}, was randomised on {receipt.latest.day} with "
+        f"{before}, and {asked}; everyone would be released twice, and their "
         "guarantee would be weaker; give the same --levels and --rate as then, or say --again to "
         "release everyone once more"
     )

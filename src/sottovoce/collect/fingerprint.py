@@ -98,7 +98,7 @@ class Fingerprint:
     def _keyed(self, purpose: str) -> hmac.HMAC:
         return hmac.new(self.key, purpose.encode() + b"\0", hashlib.sha256)
 
-    def tags(self, name: str, domain: Domain, column: Any) -> NDArray[np.uint64]:
+    def tags(self, domain: Domain, column: Any) -> NDArray[np.uint64]:
         """Eight bytes for each cell, which its value alone decides; also for cells not allowed."""
         cells = as_column(column)
         if domain.edges is not None and len(domain.edges) == 2:  # a range

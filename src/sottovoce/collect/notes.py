@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from ..domain.columns import first_few
 from ..errors import ParameterError
-from .ledger import Receipt
+from .receipts import Receipt
+from .release import Input
 
 
 def total_of(receipt: Receipt, others: list[Receipt]) -> int:
@@ -11,13 +13,37 @@ def total_of(receipt: Receipt, others: list[Receipt]) -> int:
     return len(receipt.releases) + sum(len(other.releases) for other in others)
 
 
-def changed(what: str, others: list[Receipt]) -> ParameterError:
-    """The error for a file that held other answers when it was randomised."""
-    last = max(other.latest.time for other in others)
+def refused(what: str, given: Input, others: list[Receipt]) -> ParameterError:
+    """The error for answers of people some of whom were released before, saying how that is known.
+
+    `what` begins the sentence: a file and its column.
+    """
+    last = max(others, key=lambda other: other.latest.day)
+    rest = (
+        "would be released twice, and their guarantee would be weaker; put only new people into a "
+        "file of its own, or say --again to release everyone in it once more"
+    )
+    day, before = last.latest.day, first_few(last.inputs, 2)
+    shared = last.shared_rows(given.content.prefixes)
+    if last.answers == given.content.answers:
+        return ParameterError(
+            f"{what} holds the same answers as {before}, randomised under this study on {day}, but "
+            "so few that other people's may be equal by chance; if they are the same people's, "
+            "use the reports of that file; if not, say --again, which counts them as released twice"
+        )
+    if shared == last.rows:
+        return ParameterError(
+            f"{what} begins with the {shared:,} people of {before}, randomised under this study on "
+            f"{day}, and more follow; those {shared:,} {rest}"
+        )
+    if shared:
+        return ParameterError(
+            f"{what} begins with the same {shared:,} people or more as {before}, randomised under "
+            f"this study on {day}; they {rest}"
+        )
     return ParameterError(
-        f"{what} was randomised under this study on {last} and has changed since; whoever is in "
-        "both versions would be released twice, and their guarantee would be weaker; put only new "
-        "people into a file of its own, or say --again to release everyone in it once more"
+        f"{what} was randomised under this study on {day} and has changed since; whoever is in "
+        f"both versions {rest}"
     )
 
 
@@ -36,15 +62,15 @@ def notes_of(
             f"This is release {len(receipt.releases)} of the same answers: whoever sees all of "
             "them learns more than from one."
         )
-    if any(release.choices != receipt.latest.choices for release in receipt.releases):
+    if any(release.chosen != receipt.latest.chosen for release in receipt.releases):
         notes.append(
             "Levels or rates were others in an earlier release: the guarantee below holds whatever "
             "levels people had."
         )
     if others:
         notes.append(
-            "The file held other answers before: the guarantee below is that of people who are in "
-            "every version; new people have a stronger one."
+            "Some of these people were released before, from this file or another: the guarantee "
+            "below is that of people who are in every version; new people have a stronger one."
         )
     if elsewhere:
         titles = ", ".join(sorted({repr(found.study) for found in elsewhere}))

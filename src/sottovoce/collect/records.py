@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ParameterError
 from .answers import Answers, kind_of
 from .columns import Columns, Wanted
+from .fingerprint import Fingerprint
+from .progress import Done
 
 if TYPE_CHECKING:
     from ..contract.reports import Reports
     from ..records.records import Records
 
 BUDGET = "epsilon_"
+_MOST_BYTES = 1 << 23  # of tags read at once
 _NO_BUDGET = ("NA", "null")  # beside an empty cell and NaN; among answers they may be values
 
 
@@ -72,6 +75,23 @@ class Table:
                 )
             wanted |= {BUDGET + name: budget for name in self.records.names}
         return Columns(self.path, wanted)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of answers."""
+        return self.records.names
+
+    def read_into(self, fingerprint: Fingerprint, done: Done) -> None:
+        """Read everyone's answers and budgets, refusing what is not allowed."""
+        rows = max(1, _MOST_BYTES // (8 * len(self.columns.wanted)))
+        for first, chunk in self.columns.chunks(rows, done):
+            self.explain(chunk, first)
+            tags = [
+                fingerprint.tags(attribute, chunk[attribute.name])
+                for attribute in self.records.schema
+            ]
+            budgets = [chunk[BUDGET + name].to_numpy() for name in self.names if self.budgets]
+            fingerprint.add(tags, budgets)
 
     def explain(self, chunk: Any, first: int) -> None:
         """Raise for an answer of a chunk that is not allowed, naming its row in the file."""

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ..errors import AnswerError, FileError
 from ..files import check_output
 from .answers import Answers
 from .choices import Choice, Tally
 from .columns import Columns
-from .ledger import Drawer, Receipt, Release, form_of_kept, place, sha256, with_release
+from .fingerprint import Content, Fingerprint
+from .ledger import Entry, Ledger, form_of_kept, place, sha256
 from .progress import Done, Progress, silent
+from .receipts import Receipt, Release
 
 if TYPE_CHECKING:
     from ..contract.report_files import Form
@@ -27,20 +29,43 @@ _MOST_ROWS = 1 << 18  # of one written batch
 _MOST_BYTES = 1 << 25
 
 
+class Readable(Protocol):
+    """A file of answers whose people can be known again."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The columns of answers."""
+
+    def read_into(self, fingerprint: Fingerprint, done: Done) -> None:
+        """Read everyone's answers and choices, refusing what is not allowed."""
+
+
 @dataclass(frozen=True)
 class Input:
-    """A file of answers as it was when its digest was taken."""
+    """A file of answers as it was when it was read, and what its answers are known by."""
 
     path: str
-    digest: str
-    stamp: tuple[int, int, int, int]
+    content: Content
+    stamp: tuple[int, ...]
 
     @classmethod
-    def of(cls, path: Path, progress: Progress = silent) -> Input:
-        """Take the digest of the whole file."""
+    def of(
+        cls,
+        path: Path,
+        source: Readable,
+        ledger: Ledger,
+        mechanism_digest: str,
+        progress: Progress = silent,
+    ) -> Input:
+        """Read the whole file once."""
         stamp = _stamp(path)
+        stops = ledger.lengths(mechanism_digest)
+        fingerprint = Fingerprint(ledger.key, source.names, stops)
         with progress("reading", stamp[2]) as done:
-            return cls(str(path.resolve()), sha256(path, done), stamp)
+            source.read_into(fingerprint, done)
+        given = cls(str(path.resolve()), fingerprint.content(), stamp)
+        given.check_unchanged()
+        return given
 
     @property
     def size(self) -> int:
@@ -55,14 +80,21 @@ class Input:
             )
 
 
-def _stamp(path: Path) -> tuple[int, int, int, int]:
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes with a file's content; the time of the last change (ctime) cannot be set."""
     try:
         about = path.stat()
-    except OSError as error:
-        raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"cannot read {str(path)!r}: {reason}") from error
     if not stat.S_ISREG(about.st_mode):
         raise FileError(f"{str(path)!r} is not a plain file; answers are a CSV or Parquet file")
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+def check_plain(path: Path) -> None:
+    """Refuse what is not a plain file before anything of it is read."""
+    _stamp(path)
 
 
 def form(path: Path) -> Form:
@@ -91,6 +123,20 @@ class Source:
         """Where choices come from, for receipts."""
         return {choice.what: choice.words for choice in self.choices}
 
+    @property
+    def names(self) -> list[str]:
+        """The column of answers."""
+        return [self.answers.column]
+
+    def read_into(self, fingerprint: Fingerprint, done: Done) -> None:
+        """Read everyone's answer and choices, refusing what is not allowed."""
+        columns, name = self.columns, self.answers.column
+        for first, chunk in columns.chunks(_MOST_ROWS, done):
+            coded = self.answers.coded(chunk[name], first)
+            choices = [c.codes(chunk, first, coded.present, columns) for c in self.choices]
+            tags = fingerprint.tags(self.answers.domain, chunk[name])
+            fingerprint.add([tags], choices)
+
 
 @dataclass(frozen=True)
 class Made:
@@ -106,34 +152,34 @@ def draw(
     mechanism: Mechanism,
     source: Source,
     given: Input,
-    drawer: Drawer,
+    entry: Entry,
     receipt: Receipt,
     out: Path,
     progress: Progress = silent,
 ) -> Receipt:
-    """Randomise into the drawer; the receipt with this release is not written yet."""
+    """Randomise into the entry's folder; the receipt with this release is not written yet."""
     tally = Tally(mechanism)
 
     def made() -> Made:
         return Made(tally.people, tally.reports, source.words, tally.counts)
 
     batches = partial(_batches, mechanism, source, tally)
-    return released(batches, made, given, drawer, receipt, out, progress)
+    return released(batches, made, given, entry, receipt, out, progress)
 
 
 def released(
     batches: Callable[[Done], Iterator[Reports]],
     made: Callable[[], Made],
     given: Input,
-    drawer: Drawer,
+    entry: Entry,
     receipt: Receipt,
     out: Path,
     progress: Progress = silent,
 ) -> Receipt:
-    """Write batches of fresh reports into the drawer, and note what `made` says of them after."""
+    """Write batches of fresh reports into the entry, and note what `made` says of them after."""
     from ..contract.report_files import ReportWriter
 
-    kept = drawer.kept(len(receipt.releases) + 1, form(out))
+    kept = entry.kept(len(receipt.releases) + 1, form(out))
     written = 0
     with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
         for batch in batches(done):
@@ -146,11 +192,19 @@ def released(
                 "answered, so there is nothing to report"
             )
         given.check_unchanged()
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    today = datetime.now(UTC).date().isoformat()  # never to the second
     digests: dict[str, str] = {form(out): sha256(kept)}
     about = made()
-    release = Release(now, about.reports, kept.name, digests, about.choices, about.counts)
-    return replace(with_release(receipt, release), rows=about.people)
+    release = Release(
+        today,
+        about.reports,
+        kept.name,
+        digests,
+        about.choices,
+        given.content.choices,
+        about.counts,
+    )
+    return replace(receipt.with_release(release), rows=about.people)
 
 
 def _batches(mechanism: Mechanism, source: Source, tally: Tally, done: Done) -> Iterator[Reports]:
@@ -173,7 +227,7 @@ def _batches(mechanism: Mechanism, source: Source, tally: Tally, done: Done) -> 
 
 def give(
     mechanism: Mechanism,
-    drawer: Drawer,
+    entry: Entry,
     receipt: Receipt,
     out: Path,
     *,
@@ -181,16 +235,16 @@ def give(
     progress: Progress = silent,
 ) -> Receipt:
     """Let the kept reports appear as the output, in the form that its name asks for."""
-    kept = drawer.latest(receipt, progress)
+    kept = entry.latest(receipt, progress)
     wanted = form(out)
     known = receipt.latest.sha256.get(wanted)
     if not (out.is_file() and known is not None and sha256(out) == known):
         check_output(out, force=force)
         try:
             if wanted == form_of_kept(kept):
-                place(kept, out)
+                place(kept, out, replace=force)
             else:
-                _convert(mechanism, kept, out, progress)
+                _convert(mechanism, kept, out, progress, replace=force)
         except OSError as error:
             raise FileError(
                 f"{error}; the reports themselves are drawn and kept, so run the same command "
@@ -199,17 +253,19 @@ def give(
     digests = {**receipt.latest.sha256, wanted: sha256(out)}
     latest = replace(receipt.latest, sha256=digests)
     receipt = replace(receipt, releases=(*receipt.releases[:-1], latest))
-    if receipt != drawer.receipt():
-        drawer.write(receipt)
+    if receipt != entry.receipt():
+        entry.write(receipt)
     return receipt
 
 
-def _convert(mechanism: Mechanism, kept: Path, out: Path, progress: Progress) -> None:
+def _convert(
+    mechanism: Mechanism, kept: Path, out: Path, progress: Progress, *, replace: bool
+) -> None:
     from ..contract.report_files import ReportWriter, read_batches
 
     with (
         progress("converting", kept.stat().st_size) as done,
-        ReportWriter(out, form(out)) as writer,
+        ReportWriter(out, form(out), replace=replace) as writer,
     ):
         read = 0
         for batch in read_batches(kept, expect=mechanism):

@@ -396,8 +396,8 @@ def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         if given > _MOST_VALUES:
             raise ParameterError(
-                f"a domain of {_size_words(int(given))} values was given; between 2 and 2^31 are "
-                "allowed"
+                f"a domain of {_size_words(int(given))} values is too large; between 2 and 2^31 "
+                "are allowed"
             )
         return range(max(int(given), 0))
     # A set is refused too: its order changes from run to run, and with it the digest.
@@ -430,9 +430,7 @@ def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
     try:
         edges = tuple(float(edge) for edge in given)
     except OverflowError as error:
-        raise ParameterError(
-            "a bin edge is larger than any number that can be told from infinity; write inf"
-        ) from error
+        raise ParameterError("a bin edge is too large for a float; write inf") from error
     except (TypeError, ValueError) as error:
         raise ParameterError(f"bin edges must be numbers; {given!r} was given") from error
     increasing = all(a < b for a, b in pairwise(edges))

@@ -50,7 +50,7 @@ def aggregate(
     title, about = load_records(schema)
     check_output(out, schema, *reports, force=force, ends=COUNTS)
     counts = counted_records(reports, about, allow_equal=allow_equal, progress=progress)
-    counts.save(out)
+    counts.save(out, replace=force)
     different = len(counts.counts)
     if as_json:
         print_json(

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from ...collect.ledger import RECORDS, Drawer, Receipt, folder_of
-from ...collect.notes import changed, notes_of, total_of
+from ...collect.ledger import Ledger, Subject, folder_of
+from ...collect.notes import notes_of, refused, total_of
+from ...collect.receipts import RECORDS
 from ...collect.records import Divided, Table
-from ...collect.release import Input, Made, give, released
+from ...collect.release import Input, Made, check_plain, give, released
 from ...errors import ParameterError, SottovoceError
 from ..support.attributes import load_records
 from ..support.options import PATH, REPORTS, check_output, force_option, json_option, records_option
@@ -66,30 +67,24 @@ def randomise(
     source = Table(table, about, allocation == "columns")
     divided = Divided(about, allocation)
     check_output(out, table, schema, force=True, ends=REPORTS)
-    given = Input.of(table, progress)
-    drawer = Drawer(folder_of(receipts), about.digest.hex(), given.digest, RECORDS)
-    with drawer.open():
-        receipt = drawer.receipt() or Receipt(
-            study=title,
-            question=allocation,
-            mechanism=about.id,
-            mechanism_digest=about.digest.hex(),
-            input_digest=given.digest,
-            column=RECORDS,
-            inputs=(),
-            rows=0,
-        )
-        paths = tuple(dict.fromkeys((*receipt.inputs, given.path)))
-        receipt = replace(receipt, inputs=paths, columns=tuple(about.names))
-        others = drawer.others(receipt.inputs)
+    check_plain(table)
+    ledger, digest = Ledger(folder_of(receipts)), about.digest.hex()
+    given = Input.of(table, source, ledger, digest, progress)
+    subject = Subject(title, allocation, about.id, digest, RECORDS, given.path, given.content)
+    with ledger.entry(subject) as entry:
+        receipt = entry.receipt().of_file(given.path)
+        others = entry.others()
         fresh = again or not receipt.releases
-        if not fresh and receipt.question != allocation:
+        if not fresh and (
+            receipt.question != allocation or receipt.latest.chosen != given.content.choices
+        ):
             raise ParameterError(
-                f"these answers were randomised with --allocation {receipt.question}; another "
-                "division is a second release, so say --again if that is what you want"
+                f"these answers were randomised with --allocation {receipt.question}, and now "
+                "epsilon is divided in another way; that is a second release, so say --again if it "
+                "is what you want"
             )
         if fresh and others and not again:
-            raise changed(repr(str(table)), others)
+            raise refused(repr(str(table)), given, others)
         if fresh:
             check_output(out, table, schema, force=force)
             people: list[int] = []
@@ -98,21 +93,22 @@ def randomise(
                 batches,
                 lambda: Made(sum(people), sum(people)),
                 given,
-                drawer,
+                entry,
                 receipt,
                 out,
                 progress,
             )
             promised = about.guarantee.times(total_of(receipt, others))
             receipt = replace(receipt, question=allocation, guarantee=promised.as_dict())
-            drawer.write(receipt)  # before anyone can see the reports
+            entry.write(receipt)  # before anyone can see the reports
         receipt = give(
-            cast("Any", about), drawer, receipt, out, force=force or fresh, progress=progress
+            cast("Any", about), entry, receipt, out, force=force or fresh, progress=progress
         )
-        elsewhere = drawer.elsewhere(about.names)
+        elsewhere = entry.elsewhere()
     releases = total_of(receipt, others)
     guarantee = about.guarantee.times(releases)
     notes = notes_of(receipt, others, elsewhere, fresh, "Columns of this table were")
+    notes += ledger.notes
     if as_json:
         print_json(
             {
@@ -123,7 +119,7 @@ def randomise(
                 "allocation": allocation,
                 "fresh": fresh,
                 "releases": releases,
-                "receipt": str(drawer.receipt_path),
+                "receipt": str(entry.path),
                 "guarantee": guarantee.as_dict(),
                 "notes": notes,
             }
