@@ -83,8 +83,7 @@ def kind_of(domain: Domain) -> Kind:
         return "whole numbers"
     if all(isinstance(value, str) for value in values):
         return "text"
-    name = str(getattr(domain, "name", ""))
     raise AnswerError(
-        f"the values of {name!r} mix text and whole numbers, which a file's column cannot; write "
-        'all of them as text in the TOML file, such as "1"'
+        f"the values of {domain.name!r} mix text and whole numbers, which a file's column cannot; "
+        'write all of them as text in the TOML file, such as "1"'
     )

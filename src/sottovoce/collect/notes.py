@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from ..domain.columns import first_few
 from ..errors import ParameterError
+from .fingerprint import Content
 from .receipts import Receipt
-from .release import Input
 
 
 def total_of(receipt: Receipt, others: list[Receipt]) -> int:
@@ -13,7 +15,7 @@ def total_of(receipt: Receipt, others: list[Receipt]) -> int:
     return len(receipt.releases) + sum(len(other.releases) for other in others)
 
 
-def refused(what: str, given: Input, others: list[Receipt]) -> ParameterError:
+def refused(what: str, content: Content, others: list[Receipt]) -> ParameterError:
     """The error for answers of people some of whom were released before, saying how that is known.
 
     `what` begins the sentence: a file and its column.
@@ -24,8 +26,8 @@ def refused(what: str, given: Input, others: list[Receipt]) -> ParameterError:
         "file of its own, or say --again to release everyone in it once more"
     )
     day, before = last.latest.day, first_few(last.inputs, 2)
-    shared = last.shared_rows(given.content.prefixes)
-    if last.answers == given.content.answers:
+    shared = last.shared_rows(content.prefixes)
+    if last.answers == content.answers:
         return ParameterError(
             f"{what} holds the same answers as {before}, randomised under this study on {day}, but "
             "so few that other people's may be equal by chance; if they are the same people's, "
@@ -47,10 +49,24 @@ def refused(what: str, given: Input, others: list[Receipt]) -> ParameterError:
     )
 
 
+def other_choices(what: str, receipt: Receipt, words: Mapping[str, str]) -> ParameterError:
+    """The error for answers that were released while people chose otherwise."""
+    latest = receipt.latest
+    before, now = (
+        ", ".join(f"{choice}: {where}" for choice, where in one.items())
+        for one in (latest.choices, words)
+    )
+    return ParameterError(
+        f"{what}, was randomised on {latest.day} with {before}, and now {now} is asked for, or "
+        "holds other choices; everyone would be released twice, and their guarantee would be "
+        "weaker: choose as then, or say --again, which is a second release of everyone"
+    )
+
+
 def notes_of(
-    receipt: Receipt, others: list[Receipt], elsewhere: list[Receipt], fresh: bool, same: str
+    receipt: Receipt, others: list[Receipt], elsewhere: list[Receipt], fresh: bool
 ) -> list[str]:
-    """What earlier releases mean for this one; `same` begins the note on other studies."""
+    """What earlier releases mean for this one."""
     notes = []
     if not fresh:
         notes.append(
@@ -75,7 +91,7 @@ def notes_of(
     if elsewhere:
         titles = ", ".join(sorted({repr(found.study) for found in elsewhere}))
         notes.append(
-            f"{same} randomised under {titles} too: for these people the promises of all these "
-            "studies add up."
+            f"Some of these columns were randomised under {titles} too: for these people the "
+            "promises of all these studies add up."
         )
     return notes

@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from ..errors import AnswerError, FileError
 from ..files import check_output
-from .answers import Answers
-from .choices import Choice, Tally
-from .columns import Columns
 from .fingerprint import Content, Fingerprint
-from .ledger import Entry, Ledger, form_of_kept, place, sha256
-from .progress import Done, Progress, silent
+from .ledger import Entry, Ledger, Subject, form_of_kept, place, sha256
+from .notes import notes_of, other_choices, refused, total_of
+from .progress import Progress, silent
 from .receipts import Receipt, Release
+from .source import Source, Tally
 
 if TYPE_CHECKING:
+    from ..contract.collection import Collection
     from ..contract.report_files import Form
-    from ..contract.reports import Reports
-    from ..mechanisms.mechanism import Mechanism
-
-_MOST_ROWS = 1 << 18  # of one written batch
-_MOST_BYTES = 1 << 25
-
-
-class Readable(Protocol):
-    """A file of answers whose people can be known again."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """The columns of answers."""
-
-    def read_into(self, fingerprint: Fingerprint, done: Done) -> None:
-        """Read everyone's answers and choices, refusing what is not allowed."""
+    from ..promise import Guarantee
 
 
 @dataclass(frozen=True)
@@ -52,7 +36,7 @@ class Input:
     def of(
         cls,
         path: Path,
-        source: Readable,
+        source: Source,
         ledger: Ledger,
         mechanism_digest: str,
         progress: Progress = silent,
@@ -105,51 +89,81 @@ def form(path: Path) -> Form:
 
 
 @dataclass(frozen=True)
-class Source:
-    """What is read of a file: the answers, and beside them everyone's choices."""
+class Released:
+    """What a run gave out: the receipt, and what earlier releases of these people mean for it."""
 
-    answers: Answers
-    choices: tuple[Choice, ...] = ()
-
-    @property
-    def columns(self) -> Columns:
-        """The file's columns that are needed."""
-        chosen = {choice.column: choice.wanted for choice in self.choices if choice.column}
-        wanted = {self.answers.column: self.answers.wanted, **chosen}
-        return Columns(self.answers.path, wanted)
-
-    @property
-    def words(self) -> dict[str, str]:
-        """Where choices come from, for receipts."""
-        return {choice.what: choice.words for choice in self.choices}
-
-    @property
-    def names(self) -> list[str]:
-        """The column of answers."""
-        return [self.answers.column]
-
-    def read_into(self, fingerprint: Fingerprint, done: Done) -> None:
-        """Read everyone's answer and choices, refusing what is not allowed."""
-        columns, name = self.columns, self.answers.column
-        for first, chunk in columns.chunks(_MOST_ROWS, done):
-            coded = self.answers.coded(chunk[name], first)
-            choices = [c.codes(chunk, first, coded.present, columns) for c in self.choices]
-            tags = fingerprint.tags(self.answers.domain, chunk[name])
-            fingerprint.add([tags], choices)
+    receipt: Receipt
+    receipt_path: Path
+    fresh: bool
+    releases: int
+    guarantee: Guarantee
+    notes: list[str]
 
 
-@dataclass(frozen=True)
-class Made:
-    """What went into a release: people, their reports, where choices come from, and counts."""
+def release(
+    title: str,
+    source: Source,
+    ledger: Ledger,
+    out: Path,
+    *,
+    inputs: Sequence[Path] = (),
+    again: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Released:
+    """Give out reports of a file: those of an earlier release, or fresh ones.
 
-    people: int
-    reports: int
-    choices: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    Parameters
+    ----------
+    title : str
+        Of the study.
+    inputs : sequence of Path
+        Files beside the answers that the output must not replace.
+    again : bool
+        Draw fresh noise although these answers were released before.
+    force : bool
+        Replace an output file that exists.
+    """
+    collection, digest = source.collection, source.collection.digest.hex()
+    given = Input.of(source.path, source, ledger, digest, progress)
+    subject = Subject(
+        title, collection.name, collection.id, digest, source.column, given.path, given.content
+    )
+    with ledger.entry(subject) as entry:
+        receipt = entry.receipt().of_file(given.path)
+        others = entry.others()
+        fresh = again or not receipt.releases
+        if fresh:
+            if others and not again:
+                raise refused(source.label, given.content, others)
+            check_output(out, source.path, *inputs, force=force)
+            receipt = draw(source, given, entry, receipt, out, progress)
+            promised = _promised(collection, receipt, others)
+            receipt = replace(receipt, guarantee=promised.as_dict())
+            entry.write(receipt)  # before anyone can see the reports
+        elif _chosen(receipt.latest) != (given.content.choices, source.allocation):
+            raise other_choices(source.label, receipt, source.words)
+        receipt = give(collection, entry, receipt, out, force=force or fresh, progress=progress)
+        elsewhere = entry.elsewhere()
+    notes = notes_of(receipt, others, elsewhere, fresh) + ledger.notes
+    total = total_of(receipt, others)
+    promised = _promised(collection, receipt, others)
+    return Released(receipt, entry.path, fresh, total, promised, notes)
+
+
+def _chosen(release: Release) -> tuple[str, str]:
+    """What decides whether people chose the same: digests of columns, and a named allocation."""
+    return release.chosen, release.choices.get("allocation", "")
+
+
+def _promised(collection: Collection, receipt: Receipt, others: list[Receipt]) -> Guarantee:
+    """What holds for someone in all these releases, who may have chosen otherwise in some."""
+    same = not others and len({_chosen(release) for release in receipt.releases}) == 1
+    once = collection.guarantee if same else collection.guarantee_at()
+    return once.times(total_of(receipt, others))
 
 
 def draw(
-    mechanism: Mechanism,
     source: Source,
     given: Input,
     entry: Entry,
@@ -158,75 +172,37 @@ def draw(
     progress: Progress = silent,
 ) -> Receipt:
     """Randomise into the entry's folder; the receipt with this release is not written yet."""
-    tally = Tally(mechanism)
-
-    def made() -> Made:
-        return Made(tally.people, tally.reports, source.words, tally.counts)
-
-    batches = partial(_batches, mechanism, source, tally)
-    return released(batches, made, given, entry, receipt, out, progress)
-
-
-def released(
-    batches: Callable[[Done], Iterator[Reports]],
-    made: Callable[[], Made],
-    given: Input,
-    entry: Entry,
-    receipt: Receipt,
-    out: Path,
-    progress: Progress = silent,
-) -> Receipt:
-    """Write batches of fresh reports into the entry, and note what `made` says of them after."""
     from ..contract.report_files import ReportWriter
 
-    kept = entry.kept(len(receipt.releases) + 1, form(out))
+    kept, tally = entry.kept(len(receipt.releases) + 1, form(out)), Tally(source.collection)
     written = 0
     with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
-        for batch in batches(done):
+        for people, batch in source.batches(done):
+            tally.add(people, batch)
             written += len(batch)
             if len(batch):
                 writer.append(batch)
         if not written:
             raise AnswerError(
-                f"none of the {made().people:,} people in {given.path!r} "
+                f"none of the {tally.people:,} people in {given.path!r} "
                 "answered, so there is nothing to report"
             )
         given.check_unchanged()
     today = datetime.now(UTC).date().isoformat()  # never to the second
-    digests: dict[str, str] = {form(out): sha256(kept)}
-    about = made()
     release = Release(
         today,
-        about.reports,
+        sum(tally.reported),
         kept.name,
-        digests,
-        about.choices,
+        {form(out): sha256(kept)},
+        source.words,
         given.content.choices,
-        about.counts,
+        tally.counts,
     )
-    return replace(receipt.with_release(release), rows=about.people)
-
-
-def _batches(mechanism: Mechanism, source: Source, tally: Tally, done: Done) -> Iterator[Reports]:
-    """Reports of as many people as fit into memory at once."""
-    each = sum(column.nbytes for column in mechanism.layout)
-    rows = min(_MOST_ROWS, max(1, _MOST_BYTES // each))
-    columns = source.columns
-    for first, chunk in columns.chunks(rows, done):
-        coded = source.answers.coded(chunk[source.answers.column], first)
-        arguments, level = {}, None
-        for choice in source.choices:
-            codes = choice.codes(chunk, first, coded.present, columns)
-            arguments[choice.what] = choice.argument(codes)
-            if choice.what == "level":
-                level = codes if coded.present is None else codes[coded.present]
-        batch = mechanism.randomise(coded, **arguments)
-        tally.add(batch, chunk.num_rows, level)
-        yield batch
+    return replace(receipt.with_release(release), rows=tally.people)
 
 
 def give(
-    mechanism: Mechanism,
+    collection: Collection,
     entry: Entry,
     receipt: Receipt,
     out: Path,
@@ -244,7 +220,7 @@ def give(
             if wanted == form_of_kept(kept):
                 place(kept, out, replace=force)
             else:
-                _convert(mechanism, kept, out, progress, replace=force)
+                _convert(collection, kept, out, progress, replace=force)
         except OSError as error:
             raise FileError(
                 f"{error}; the reports themselves are drawn and kept, so run the same command "
@@ -259,7 +235,7 @@ def give(
 
 
 def _convert(
-    mechanism: Mechanism, kept: Path, out: Path, progress: Progress, *, replace: bool
+    collection: Collection, kept: Path, out: Path, progress: Progress, *, replace: bool
 ) -> None:
     from ..contract.report_files import ReportWriter, read_batches
 
@@ -268,7 +244,7 @@ def _convert(
         ReportWriter(out, form(out), replace=replace) as writer,
     ):
         read = 0
-        for batch in read_batches(kept, expect=mechanism):
+        for batch in read_batches(kept, expect=collection):
             writer.append(batch)
             read += batch.nbytes
             done(read)

@@ -114,6 +114,12 @@ class Aggregate:
         about = (self.people, self.reports, self.seeded, self.route)
         return type(self), (self.collection, self.digest, dict(self.tables), *about)
 
+    def content(self) -> dict[str, Any]:
+        """Plain data, for JSON: dense tables whole, of sparse ones how many different rows."""
+        dense = {k: t.tolist() for k, t in self.tables.items() if not isinstance(t, Sparse)}
+        rows = {k: len(t.counts) for k, t in self.tables.items() if isinstance(t, Sparse)}
+        return {"tables": dense, **({"different": rows} if rows else {})}
+
     def to_bytes(self) -> bytes:
         """The stored form; see `sottovoce.contract.codec`."""
         from .codec import encode_aggregate

@@ -202,6 +202,15 @@ class Collection(ABC):
         """The same of reports that are not counted yet."""
         return np.array([len(reports)]), np.array([len(reports)])
 
+    @property
+    def shown_method(self) -> str | None:
+        """The method that the command line and pages show where none is asked for."""
+        return None
+
+    def estimates(self, aggregate: Aggregate) -> Mapping[str, Any]:
+        """One estimate for each level that somebody chose; empty where there is no menu."""
+        return {}
+
     @abstractmethod
     def marginal(
         self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None

@@ -172,8 +172,7 @@ class Mechanism(Collection):
             )
         return self.estimate(aggregate, method=method)
 
-    def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
-        """One estimate for each level that somebody chose; empty where there is no menu."""
+    def estimates(self, aggregate: Aggregate) -> Mapping[str, Estimate]:
         return {}
 
     def guarantee_behind(self, aggregate: Aggregate) -> Guarantee:
