@@ -130,8 +130,7 @@ def combine_groups(
     Parameters
     ----------
     groups : Groups
-        Two or more of them. Rows of groups give rows of values and variances, an estimate for
-        other code and not for people.
+        Two or more of them.
     covariance : callable, optional
         From weights ω_j to Σ ω_j² Cov(ψ̂_j).
     assuming, biased
@@ -142,7 +141,7 @@ def combine_groups(
     about |= {
         "n": round(float(groups.people.sum())),
         "reports": round(float(groups.reports.sum())),
-        "answer_variance": None if about["shares"] else float(groups.scatter[0]),
+        "answer_variance": None if about["shares"] else groups.scatter,
         "biased": biased,
     }
     raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)

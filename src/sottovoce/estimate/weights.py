@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
-from .groups import Groups, total
+from .groups import Groups
 from .intervals import Floats
 
 
@@ -47,9 +47,6 @@ def _optimised(v: Floats, n: Floats) -> Floats:
     """Solution 1. Sum and bounds hold by w = softmax(x); the objective is scaled to be near one."""
     from scipy.optimize import minimize
 
-    if v.ndim > 1:  # rows of groups
-        return np.array([_optimised(*row) for row in zip(v, n, strict=True)])
-
     def error(x: Floats) -> tuple[float, Floats]:
         w = np.exp(x - x.max())
         w /= w.sum()
@@ -65,7 +62,7 @@ def _optimised(v: Floats, n: Floats) -> Floats:
 
 
 def _normal(weights: Floats) -> Floats:
-    return np.asarray(weights / total(weights))
+    return np.asarray(weights / weights.sum())
 
 
 def pooled(groups: Groups) -> Floats:

@@ -167,10 +167,33 @@ class HadamardResponse(LinearMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return em(counts, self._law, self._back, np.ones(self.domain.size))
 
-    def score_interval(self, values: Floats, n: int) -> ScoreInterval:
+    def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
         # A report agrees with a value, disagrees, or lies in another block: steps of one.
-        square = self._square(self._block_fractions(values))
+        square = self._square(self._most_in_block(counts, n)[self._block])
         return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * float(self._gap)))
+
+    def _most_in_block(self, counts: NDArray[np.int64], n: int) -> Floats:
+        """An upper limit of the fraction of answers in each block, on which the noise depends.
+
+        Whether a report lies in a block is a count of its own, with probability `own` for answers
+        in the block and `other` for the rest.
+        """
+        if self.blocks == 1:
+            return np.ones(1)
+        own, other = self._in_block
+        gap = own - other
+        reports = counts.reshape(self.blocks, self.block_size).sum(axis=1)
+        base, slope = other * (1 - other) / gap**2, (1 - own - other) / gap
+        limit = ScoreInterval(
+            (reports / n - other) / gap, base / n, slope / n, step=0.5 / (n * gap)
+        )
+        return np.clip(limit(0.95).high, 0, 1)
+
+    @property
+    def _in_block(self) -> tuple[float, float]:
+        """Probability that a report lies in the answer's own block, and in another one."""
+        p, s = float(self.inside.fraction), self.block_size // 2
+        return p + s * self._outside, 2 * s * self._outside
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
@@ -189,8 +212,7 @@ class HadamardResponse(LinearMechanism):
 
     def _square(self, block: Floats) -> Floats:
         """Mean square of a report's score for a value whose block has this share of the answers."""
-        p, s = float(self.inside.fraction), self.block_size // 2
-        own, other = p + s * self._outside, 2 * s * self._outside
+        own, other = self._in_block
         square: Floats = (block * own + (1 - block) * other) / float(self._gap) ** 2
         return square
 

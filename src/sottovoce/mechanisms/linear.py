@@ -139,7 +139,7 @@ class LinearMechanism(Mechanism):
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
             _covariance=partial(self.covariance, values, n),
-            _interval=self.score_interval(values, n),
+            _interval=self.score_interval(values, counts, n),
         )
         warn_if_useless(raw, 1.0)
         if name == "unbiased":
@@ -156,8 +156,10 @@ class LinearMechanism(Mechanism):
             _interval=None,
         )
 
-    def score_interval(self, values: Floats, n: int) -> ScoreInterval | None:
-        """The interval of unbiased estimates, where a value's noise depends on its truth alone."""
+    def score_interval(
+        self, values: Floats, counts: NDArray[np.int64], n: int
+    ) -> ScoreInterval | None:
+        """The interval of unbiased estimates, where a value's noise is known from its fraction."""
         return None
 
     def _estimate_routed(self, aggregate: Aggregate, route: Route, method: str) -> Estimate:
@@ -183,7 +185,7 @@ class LinearMechanism(Mechanism):
         values = shift + scale * (self.debias(counts, n) - shift)
         noise = 0.0 if route.noise is None else route.noise.variance
         added = scale**2 * ((1 - route.kept) * np.maximum(counts, 0) + noise)
-        own = self.score_interval(values, n)
+        own = self.score_interval(values, counts, n)
         if own is not None:
             own = replace(own, base=own.base + self.propagate(added, n, full=False))
         estimate = Estimate(

@@ -17,7 +17,7 @@ guarantee states what it really gives.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -29,7 +29,7 @@ from ..accounting.information import log_up
 from ..contract.aggregate import Aggregate
 from ..domain.values import Domain, Label
 from ..errors import EstimateError, ParameterError
-from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
 from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Neighbours, Promise
 from ..promise import LIP as LIP_NOTION
@@ -37,6 +37,7 @@ from .linear import TINY
 from .mechanism import Method
 from .prior import PUBLIC, UNARY, UNCLEAR, Prior
 from .prior_channels import IntegerChannel, designed, exact_lip
+from .prior_intervals import IdentifiedInterval
 from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
 from .tabled_channel import ChannelMechanism
@@ -212,9 +213,7 @@ class LIP(ChannelMechanism):
         if self.prior is None:
             found = {name: found[name] for name in ("unbiased", "mle")}
         if not self.invertible:
-            found = {name: found[name] for name in ("mmse", "mle")}
-        if self.variant == "opt-ldp" and "mmse" in found:
-            found = {"mmse": found["mmse"], **found}
+            found = {name: found[name] for name in ("mle", "mmse")}
         return found
 
     def chosen_method(self, method: str | None) -> str:
@@ -254,19 +253,21 @@ class LIP(ChannelMechanism):
         n, counts = aggregate.reports, aggregate.dense(self.table)
         if n == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
-        values: Floats
-        spread: Floats | Callable[[], Floats]
         about: dict[str, Any] = {"assuming": self.known.vouched(self.domain.labels)}
         if name == "mle":
             fit = self.maximise(counts, n)
             values = fit.values
-            spread = partial(bootstrap, values, partial(self.maximised_again, n), 20)
-            about = {"assuming": UNCLEAR, "error_from": "bootstrap", "converged": fit.converged}
+            about = {"assuming": UNCLEAR, "converged": fit.converged}
         else:
-            values, spread = self.leaning(name, counts, n, prior_sd)
+            values = self.leaning(name, counts, n, prior_sd)
+        if self.invertible:
+            raw = super().estimate(aggregate, method="unbiased")
+            about |= {"raw": raw, "spread": raw.variance}
+        else:
+            interval = IdentifiedInterval(self.matrix, counts, n)
+            about |= {"spread": partial(interval.variance, values), "_interval": interval}
         return Estimate(
-            values,
-            spread,
+            values=values,
             n=n,
             labels=self.domain.labels,
             name=self.domain.name,

@@ -22,7 +22,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..estimate.intervals import Floats
@@ -50,49 +49,19 @@ def inverse(channel: Floats, prior: Floats) -> Floats | None:
 # --- posterior means ----------------------------------------------------------------------------
 
 
-def posterior_means(
-    prior: Floats, channel: Floats, score: Floats | None, shares: Floats, n: int
-) -> tuple[Floats, Floats]:
-    """mmse, and its variance with, where the channel can be inverted, the bias that is seen."""
+def posterior_means(prior: Floats, channel: Floats, observed: Floats) -> Floats:
+    """mmse from the fractions of the outputs."""
     joint = prior[:, None] * channel
-    post = joint / joint.sum(axis=0)
-    values = post @ shares
-    noise = output_covariance(channel, values) / n  # posterior means are a distribution
-    variance = ((post @ noise) * post).sum(axis=1)
-    if score is not None:
-        gap = post - score
-        variance = variance + _seen(gap @ shares, ((gap @ noise) * gap).sum(axis=1))
-    return np.asarray(values), np.asarray(variance)
+    return np.asarray((joint / joint.sum(axis=0)) @ observed)
 
 
-def mixed_posterior_means(
-    prior: Floats, keep: float, rest: Floats, shares: Floats, n: int
-) -> tuple[Floats, Floats]:
+def mixed_posterior_means(prior: Floats, keep: float, rest: Floats, observed: Floats) -> Floats:
     """The same where Q(y|x) = rest_y + keep 1{x=y}, without any matrix.
 
-    Then Post_xy = P_x (a_y + b_y 1{x=y}) with a = rest / λ and b = keep / λ, and every estimate
-    here is a sum of α_x a_Y and γ_x 1{x=Y} over the reports Y.
+    Then Post_xy = P_x (a_y + b_y 1{x=y}) with a = rest / λ and b = keep / λ.
     """
     seen = rest + keep * prior
-    a, b = rest / seen, keep / seen
-    values = prior * (a @ shares + b * shares)
-    mean = a @ rest + keep * a  # of a_Y, for each answer
-    law = rest + keep * values
-    of_a = float((a**2) @ law - values @ mean**2)
-    both = a * law - (rest * (values @ mean) + keep * values * mean)
-    own = rest * (1 - rest) + keep * values * (1 - 2 * rest - keep)
-
-    def noise(alpha: Floats, gamma: Floats) -> Floats:
-        return np.asarray((alpha**2 * of_a + 2 * alpha * gamma * both + gamma**2 * own) / n)
-
-    variance = noise(prior, prior * b)
-    gap = values - (shares - rest) / keep
-    return values, np.asarray(variance + _seen(gap, noise(prior, prior * b - 1 / keep)))
-
-
-def _seen(gap: Floats, noise: Floats) -> Floats:
-    """Squared bias, from the distance to an unbiased estimate less what noise makes of it."""
-    return np.asarray(np.maximum(gap**2 - noise, 0.0))
+    return np.asarray(prior * (rest / seen @ observed + keep / seen * observed))
 
 
 def mmse_total(prior: Floats, channel: Floats) -> float:
@@ -110,24 +79,21 @@ def mixed_mmse_total(prior: Floats, keep: float, rest: Floats) -> float:
 # --- a prior with a stated error ----------------------------------------------------------------
 
 
-def shrunk(u: Floats, prior: Floats, noise: Floats, sd: float, n: int) -> tuple[Floats, Floats]:
-    """shrunk, and its mean squared error over shares that deviate from the prior by sd.
+def shrunk(u: Floats, prior: Floats, noise: Floats, sd: float, n: int) -> Floats:
+    """shrunk, for fractions that deviate from the prior by sd.
 
     `noise` is the covariance matrix of u, or only its diagonal: then values are shrunk one by one.
     """
     if noise.ndim == 1:
         scale = prior * (1 - prior) / n + sd**2
-        weight = scale / (scale + noise)
-        values = prior + weight * (u - prior)
-        return np.asarray(values), np.asarray(weight**2 * noise + (1 - weight) ** 2 * scale)
+        return np.asarray(prior + scale / (scale + noise) * (u - prior))
     d = prior.size
     spread = (np.diag(prior) - np.outer(prior, prior)) / n
     spread += sd**2 * (np.eye(d) - 1 / d) * d / (d - 1)
     basis = np.linalg.qr(np.eye(d)[:, 1:] - 1 / d)[0]  # of what sums to zero
     inner = basis.T @ (spread + noise) @ basis
     weight = spread @ basis @ np.linalg.solve(inner, basis.T)
-    left = spread - weight @ spread
-    return np.asarray(prior + weight @ (u - prior)), np.maximum(np.diag(left), 0.0)
+    return np.asarray(prior + weight @ (u - prior))
 
 
 def checked_sd(given: Any) -> float:
@@ -136,16 +102,6 @@ def checked_sd(given: Any) -> float:
     if not good or not 0 <= float(given) < math.inf:
         raise ParameterError(f"prior_sd is {given!r}; it must be a number from 0 on")
     return float(given)
-
-
-def whole_people(shares: Floats, n: int) -> NDArray[np.int64]:
-    """n people with these shares, as nearly as whole people can have them."""
-    exact = np.clip(shares, 0, None)
-    exact = exact / exact.sum() * n
-    people: NDArray[np.int64] = np.floor(exact).astype(np.int64)
-    short = n - int(people.sum())
-    people[np.argsort(people - exact, kind="stable")[:short]] += 1
-    return people
 
 
 # --- maximum likelihood -------------------------------------------------------------------------

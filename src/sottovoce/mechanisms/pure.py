@@ -108,7 +108,7 @@ class PureMechanism(LinearMechanism):
         np.fill_diagonal(matrix, self.variance(f, n))
         return matrix
 
-    def score_interval(self, values: Floats, n: int) -> ScoreInterval:
+    def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
         _, gap, base, slope = self.rounded
         return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * gap))
 

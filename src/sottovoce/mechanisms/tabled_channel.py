@@ -32,7 +32,6 @@ from .prior_estimates import (
     output_covariance,
     posterior_means,
     shrunk,
-    whole_people,
 )
 
 _MOST_CORRELATED = 512
@@ -169,12 +168,30 @@ class ChannelMechanism(LinearMechanism):
         np.fill_diagonal(matrix, self.variance(f, n))
         return np.asarray(matrix)
 
-    def score_interval(self, values: Floats, n: int) -> ScoreInterval | None:
+    def score_interval(
+        self, values: Floats, counts: NDArray[np.int64], n: int
+    ) -> ScoreInterval | None:
         if self._mix is None:
-            return None
+            return self._general_interval(values, n)
         keep, rest = self._mix
         base, slope = rest * (1 - rest) / keep**2, (1 - 2 * rest - keep) / keep
         return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * keep))
+
+    def _general_interval(self, values: Floats, n: int) -> ScoreInterval | None:
+        """With the variance of a report's score at its largest over who else answered.
+
+        Given f_v it is at most f_v s_vv + (1 − f_v) max_{x≠v} s_xv, where s_xv is the variance of
+        the score for v of someone who answered x.
+        """
+        if self._score is None:
+            return None
+        mean = self.matrix @ self._score.T
+        square = self.matrix @ (self._score**2).T
+        each = square - mean**2
+        own = np.diag(each).copy()
+        np.fill_diagonal(each, 0.0)
+        base, reach = each.max(axis=0), np.ptp(self._score, axis=1)
+        return ScoreInterval(values, base / n, (own - base) / n, step=0.5 * reach / n)
 
     def total_variance(self, n: int = 1) -> float:
         """Sum of the variances over all values, where every value is equally frequent."""
@@ -189,26 +206,15 @@ class ChannelMechanism(LinearMechanism):
             return em(counts, lambda f: f @ q, lambda w: q @ w, start)
         return fit_mixing(counts / n, *self._mix)
 
-    def maximised_again(self, n: int, frequencies: Floats, rng: np.random.Generator) -> Floats:
-        people = whole_people(frequencies, n)
-        if self._mix is None:
-            rows = self.matrix / self.matrix.sum(axis=1, keepdims=True)
-            counts = rng.multinomial(people, rows).sum(axis=0)
-        else:
-            keep, rest = self._mix
-            kept = rng.binomial(people, keep)
-            counts = kept + rng.multinomial(n - kept.sum(), rest / rest.sum())
-        return self.maximise(counts, n).values
-
-    def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> tuple[Floats, Floats]:
-        """Shares that lean on the prior, and their mean squared error."""
+    def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> Floats:
+        """Fractions that lean on the prior."""
         if name == "shrunk":
             tau, small = checked_sd(sd), self.domain.size <= _MOST_CORRELATED
             noise = (self.covariance if small else self.variance)(self.centre, n)
             return shrunk(self.debias(counts, n), self.centre, noise, tau, n)
         if self._mix is None:
-            return posterior_means(self.centre, self.matrix, self._score, counts / n, n)
-        return mixed_posterior_means(self.centre, *self._mix, counts / n, n)
+            return posterior_means(self.centre, self.matrix, counts / n)
+        return mixed_posterior_means(self.centre, *self._mix, counts / n)
 
     def mmse_error(self) -> float:
         """Expected squared error of one person's posterior mean, total over the values.
