@@ -34,7 +34,7 @@ from ..promise.guarantee import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promis
 from ..promise.guarantee import LIP as LIP_NOTION
 from .linear import TINY
 from .mechanism import SEEDED, Method
-from .prior import PUBLIC, UNARY, UNCLEAR, Prior
+from .prior import MOST_VALUES, PUBLIC, UNARY, UNCLEAR, Prior
 from .prior_channels import IntegerChannel, designed, exact_lip
 from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
@@ -94,7 +94,7 @@ class LIP(ChannelMechanism):
         "fingerprint",
     )
     compared: ClassVar[bool] = False
-    most_values: ClassVar[int] = 1 << 14
+    most_values: ClassVar[int] = MOST_VALUES
     shown: ClassVar[str | None] = "mle"
 
     def __init__(
@@ -131,10 +131,6 @@ class LIP(ChannelMechanism):
 
     def validate(self) -> None:
         super().validate()
-        if self.domain.size > self.most_values:
-            raise ParameterError(
-                f"{self.domain.size:,} values; a prior is used for at most {self.most_values:,}"
-            )
         if self.variant not in ("optimal", "context-free-ldp") and self.prior is None:
             raise ParameterError(
                 f"variant {self.variant!r} needs the prior itself; 'optimal' also takes bounds of "

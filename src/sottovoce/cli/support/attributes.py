@@ -15,13 +15,11 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...errors import SottovoceError, StudyError
-from ...files import read_file
 
 if TYPE_CHECKING:
     from ...domain.values import Attribute
@@ -34,11 +32,9 @@ _ATTRIBUTE_KEYS = {"name", "values", "edges", "missing"}
 def load_records(path: Path) -> tuple[str, Records]:
     """The title, and the records bound to it."""
     from ...contract.digest import canonical_digest
+    from ...study.toml_text import load_toml
 
-    try:
-        given = tomllib.loads(read_file(path).decode("utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise StudyError(f"{str(path)!r} is no TOML file: {error}") from error
+    given = load_toml(path)
     try:
         title, records = _read(given)
     except SottovoceError as error:
@@ -51,9 +47,11 @@ def load_records(path: Path) -> tuple[str, Records]:
 
 def is_records(path: Path) -> bool:
     """Whether a file that is no study seems to be a file of attributes."""
+    from ...study.toml_text import load_toml
+
     try:
-        given = tomllib.loads(read_file(path).decode("utf-8"))
-    except (SottovoceError, ValueError):
+        given = load_toml(path)
+    except SottovoceError:
         return False
     return "format" not in given and bool({"attribute", "epsilon_average"} & set(given))
 
