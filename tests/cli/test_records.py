@@ -204,7 +204,7 @@ def one(*lines: str) -> str:
 
 NAMED, PLAIN = 'name = "a"', 'values = ["x", "y"]'
 WRONG = {
-    "no TOML": ("[[", "no TOML file"),
+    "no TOML": ("[[", "not valid TOML"),
     "a key": (RECORDS.replace("title", "titel"), "'titel' means nothing"),
     "an attribute's key": (RECORDS.replace("missing", "absent"), "'absent' means nothing"),
     "no epsilon": (RECORDS.replace("epsilon_average = 3.0", ""), "no 'epsilon_average'"),

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import click
 
-from ..collect.ledger import Ledger, folder_of
-from ..collect.release import check_plain, form, release
-from ..collect.source import Source
 from .support.options import (
     PATH,
     REPORTS,
@@ -116,6 +113,10 @@ def randomise(
 
     Next: sottovoce aggregate, or sottovoce estimate directly.
     """  # noqa: D301
+    from ..collect.ledger import Ledger, folder_of
+    from ..collect.release import check_plain, form, release
+    from ..collect.source import Source
+
     study, collection = load(study_path, question)
     check_output(out, answers, study_path, force=True, ends=REPORTS)
     check_plain(answers)

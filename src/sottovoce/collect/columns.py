@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -150,7 +151,7 @@ class Columns:
     def _each(self) -> list[tuple[str, Wanted]]:
         return list(self.wanted.items())
 
-    @property
+    @cached_property
     def _mixed(self) -> bool:
         """Whether an empty cell is text in some column; the reader knows one rule for all."""
         return any(wanted.empty_is_text for wanted in self.wanted.values())
@@ -343,18 +344,20 @@ def _parquet_schema(path: Path, raw: Any) -> Any:
 
 
 def _regrouped(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
-    """The same rows in tables of exactly `rows`, only the last one shorter."""
+    """The same rows in tables of `rows`, or of fewer where they take many bytes."""
     held: list[Any] = []
-    size = 0
+    size = nbytes = 0
     for table in tables:
         held.append(table)
         size += table.num_rows
-        if size < rows:
+        nbytes += table.nbytes
+        if size < rows and nbytes < _MOST_BYTES:
             continue
         joined = pa.concat_tables(held)
-        for start in range(0, size - rows + 1, rows):
-            yield joined.slice(start, rows)
-        rest = joined.slice(size - size % rows)
-        held, size = [rest], rest.num_rows
+        whole = size - size % rows if nbytes < _MOST_BYTES else size
+        for start in range(0, whole, rows):
+            yield joined.slice(start, min(rows, whole - start))
+        rest = joined.slice(whole)
+        held, size, nbytes = [rest], rest.num_rows, rest.nbytes
     if size:
         yield pa.concat_tables(held)

@@ -11,7 +11,7 @@ from ..mechanisms import REGISTRY, by_id
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
-from .toml import read_attribute, refuse_unknown
+from .reading import read_attribute, refuse_unknown
 
 _ANSWERS = ("values", "edges", "range")
 _STRENGTH = ("epsilon", "levels")

@@ -8,7 +8,7 @@ from typing import Any
 from ..domain.values import Attribute
 from ..errors import SottovoceError, StudyError
 from ..records import Records
-from .toml import read_attribute, refuse_unknown
+from .reading import read_attribute, refuse_unknown
 
 _SETTINGS = ("epsilon_average", "public", "floor")
 _KEYS = {"name", *_SETTINGS, "attribute"}

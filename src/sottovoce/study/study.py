@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,11 +12,12 @@ from ..contract.collection import Collection
 from ..contract.digest import canonical_digest
 from ..domain.values import Attribute
 from ..errors import DigestError, ParameterError, StudyError
-from ..files import read_file, whole_file
+from ..files import whole_file
 from ..mechanisms.mechanism import Mechanism
 from ..promise import Guarantee
 from .promises import promised, shared_levels
-from .toml import refuse_unknown, toml, write_collection
+from .reading import load_toml, parse_toml, refuse_unknown
+from .writing import toml, write_collection
 
 FORMAT = 1
 _STUDY_KEYS = {"format", "title", "question", "records"}
@@ -147,10 +147,10 @@ class Study:
     @classmethod
     def from_toml(cls, text: str) -> Study:
         """Read a study; the error names what is wrong and where."""
-        try:
-            data = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            raise StudyError(f"the study is not valid TOML: {error}") from error
+        return cls._from_data(parse_toml(text))
+
+    @classmethod
+    def _from_data(cls, data: Mapping[str, Any]) -> Study:
         if data.get("format") != FORMAT:
             raise StudyError(
                 f"format is {data.get('format')!r}; this release reads format = {FORMAT}"
@@ -180,11 +180,9 @@ class Study:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Study:
         """Read a study file."""
-        data = read_file(path)
+        data = load_toml(path)
         try:
-            return cls.from_toml(data.decode("utf-8"))
-        except UnicodeDecodeError as error:
-            raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8") from error
+            return cls._from_data(data)
         except StudyError as error:
             raise StudyError(f"{os.fspath(path)!r}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""What questions and records have in common in a study file: attributes, and how it is written."""
+"""A question or records as TOML that `Study.from_toml` reads back."""
 
 from __future__ import annotations
 
@@ -9,43 +9,9 @@ from typing import Any
 
 from ..contract.collection import Collection
 from ..domain.ranges import Range
-from ..domain.values import Attribute, Domain
-from ..errors import ParameterError, StudyError
+from ..domain.values import Domain
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-
-
-def refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Refuse entries that mean nothing: a typing error must not become another contract."""
-    unknown = sorted(data.keys() - known)
-    if unknown:
-        raise StudyError(
-            f"{where} has unknown entries {', '.join(map(repr, unknown))}; "
-            f"known are {', '.join(sorted(known))}"
-        )
-
-
-def read_attribute(about: Mapping[str, Any]) -> Attribute:
-    """What may be answered: values, bins or a range."""
-    missing, name = about.get("missing", "refuse"), about.get("name", "")
-    if "range" not in about:
-        edges = about.get("edges")
-        if edges is not None and not _numbers(edges):
-            raise ParameterError(
-                f"edges is {edges!r}; edges are a list of numbers, such as [0, 18, 65, inf]"
-            )
-        return Attribute(name, about.get("values", ()), edges=edges, missing=missing)
-    bounds = about["range"]
-    if not isinstance(bounds, list) or len(bounds) != 2:
-        raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")
-    return Range(name, *bounds, clip=about.get("clip", False), missing=missing)
-
-
-def _numbers(edges: Any) -> bool:
-    return isinstance(edges, list) and all(type(edge) in (int, float) for edge in edges)
-
-
-# --- and back ---------------------------------------------------------------------------------
 
 
 def write_collection(collection: Collection) -> str:
