@@ -175,7 +175,7 @@ def refused(fails, content: bytes | str, *more: str) -> str:
     Path("a.csv").write_bytes(content)
     before = set(Path().rglob("*"))
     said = fails("randomise", "a.csv", "--study", "study.toml", "--out", "r.svr", *more)
-    assert set(Path().rglob("*")) - before <= {Path("receipts")}
+    assert set(Path().rglob("*")) - before <= {Path("receipts"), Path("receipts/key")}
     return said
 
 
@@ -189,14 +189,14 @@ def test_no_such_file(folder, fails):
 
 
 def test_unreadable(folder, fails, monkeypatch):
-    original = Path.open
+    original = os.open
 
     def denied(path, *arguments, **options):
-        if path.name == "answers.csv":
+        if str(path).endswith("answers.csv"):
             raise PermissionError(13, "Permission denied")
         return original(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "open", denied)  # root, who may run the tests, can read everything
+    monkeypatch.setattr(os, "open", denied)  # root, who may run the tests, can read everything
     usual = ("--study", "study.toml", "--out", "r.svr")
     assert "cannot read 'answers.csv': Permission denied" in fails(
         "randomise", "answers.csv", *usual
@@ -215,7 +215,7 @@ def test_unreadable(folder, fails, monkeypatch):
         (b"commute\ncar\nbus\n", "row 2 (header not counted): the answer 'bus' is not among the 3"),
         (b"commute,n\ncar,1\n,2\n", "row 2 (header not counted): there is no answer"),
         (b"commute\ncar\nNaN\n", "the answer 'NaN' is not among"),
-        (b"commute,n\ncar,1\ncar\n", "Expected 2 columns, got 1"),
+        (b"commute,n\ncar,1\ncar\n", "the number of cells is 1, and the header names 2 columns"),
         (b"commute\n\xff\xfe\n", "UTF-8"),
         (b"\xff\xfecommute\n", "UTF-8"),
         (b'commute\n"' + b"x" * 5_000_000, "is a quote not closed?"),
@@ -312,7 +312,7 @@ def test_outputs_that_are_refused(folder, fails):
     Path("there.svr").write_text("precious")
     assert "exists already; choose another name, or add --force" in fails(*usual, "there.svr")
     assert Path("there.svr").read_text() == "precious"
-    assert not Path("receipts").exists() or not list(Path("receipts").iterdir())
+    assert not list(Path("receipts").glob("*/*"))
 
 
 def test_force_replaces(folder, randomised):
@@ -338,7 +338,7 @@ def test_a_full_disk_leaves_nothing(folder, form, randomised):
     assert result.stderr.count("\n") == 1
     assert "File too large" in result.stderr
     assert not list(Path("out").iterdir())
-    assert not list(Path("receipts").iterdir())
+    assert not list(Path("receipts").glob("*/*"))
 
 
 def test_a_file_that_changes_while_it_is_read(folder, randomised, monkeypatch):
@@ -353,4 +353,4 @@ def test_a_file_that_changes_while_it_is_read(folder, randomised, monkeypatch):
     monkeypatch.setattr(release, "_batches", meddled)
     assert "changed while it was read" in randomised(code=1).stderr
     assert not Path("reports.svr").exists()
-    assert not list(Path("receipts").iterdir())
+    assert not list(Path("receipts").glob("*/*"))

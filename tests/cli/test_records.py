@@ -188,7 +188,7 @@ def test_warnings_are_in_the_json(run, table) -> None:
     assert "190" in warned[0]
     assert result.stderr == "".join(f"warning: {line}\n" for line in warned)
     table.to_csv("many.csv", index=False)
-    run("records", "randomise", "many.csv", *ASK, "--out", "m.svr")
+    run("records", "randomise", "many.csv", *ASK, "--out", "m.svr", "--again")
     assert json.loads(run("records", "joint", "m.svr", *ASK, *both).stdout)["warnings"] == []
     one = ("--attribute", "smokes", "--json")
     assert json.loads(run("records", "marginal", "m.svr", *ASK, *one).stdout)["warnings"] == []
@@ -204,7 +204,7 @@ def one(*lines: str) -> str:
 
 NAMED, PLAIN = 'name = "a"', 'values = ["x", "y"]'
 WRONG = {
-    "no TOML": ("[[", "no TOML file"),
+    "no TOML": ("[[", "not valid TOML"),
     "a key": (RECORDS.replace("title", "titel"), "'titel' means nothing"),
     "an attribute's key": (RECORDS.replace("missing", "absent"), "'absent' means nothing"),
     "no epsilon": (RECORDS.replace("epsilon_average = 3.0", ""), "no 'epsilon_average'"),
