@@ -94,12 +94,12 @@ def plain(table: Any) -> Any:
 
 
 def of_study(study: sv.Study) -> Vector:
-    """A study, its digest and those of its questions."""
+    """A study, its digest and those of its collections."""
     return {
         "kind": "study",
         "toml": study.to_toml(),
         "digest": study.digest.hex(),
-        "questions": {a.name: study.mechanism(a.name).digest.hex() for a in study.schema},
+        "collections": {name: study.collection(name).digest.hex() for name in study.names},
     }
 
 

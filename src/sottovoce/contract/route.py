@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..errors import MergeError, ParameterError, WireError
+from ..errors import GuaranteeError, MergeError, ParameterError, WireError
 from ..promise import Guarantee
 
 
@@ -136,7 +136,7 @@ class Route:
         try:
             added = None if noise is None else AddedNoise(**noise)
             return cls(protocol, Guarantee.from_dict(data["guarantee"]), added, kept)
-        except ParameterError as error:
+        except (ParameterError, GuaranteeError) as error:
             raise WireError(f"the route of an aggregate is malformed: {error}") from error
 
 
@@ -147,3 +147,10 @@ def _codes(data: Any) -> Any:
     if isinstance(data, dict):
         return {key: _codes(item) for key, item in data.items() if key != "words"}
     return data
+
+
+def _codes(guarantee: Guarantee) -> dict[str, Any]:
+    """A guarantee without its words, which may be worded anew while stored counts stay."""
+    data = guarantee.as_dict()
+    promises = [{k: v for k, v in p.items() if k != "words"} for p in data["promises"]]
+    return {"promises": promises, "reason": data["reason"]}
