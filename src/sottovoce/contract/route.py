@@ -147,10 +147,3 @@ def _codes(data: Any) -> Any:
     if isinstance(data, dict):
         return {key: _codes(item) for key, item in data.items() if key != "words"}
     return data
-
-
-def _codes(guarantee: Guarantee) -> dict[str, Any]:
-    """A guarantee without its words, which may be worded anew while stored counts stay."""
-    data = guarantee.as_dict()
-    promises = [{k: v for k, v in p.items() if k != "words"} for p in data["promises"]]
-    return {"promises": promises, "reason": data["reason"]}
