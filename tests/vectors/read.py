@@ -11,9 +11,9 @@ from sottovoce.contract.collection import Collection
 from sottovoce.mechanisms import by_id
 from sottovoce.participation import Participation
 from sottovoce.participation.choices import Level
+from vectors.make import DESCRIPTION
 
-ROOT = Path(__file__).parents[2] / "vectors"
-FOLDER = ROOT / "v1"
+FOLDER = Path(__file__).parents[2] / "vectors" / "v1"
 
 ALL: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))
@@ -40,7 +40,18 @@ def domain(about: dict[str, Any]) -> Domain:
     return Domain(values, edges=edges, missing=about["missing"])
 
 
+_MADE: dict[str, Collection] = {}
+
+
 def collection(vector: dict[str, Any]) -> Collection:
+    """The collection that a vector describes, made once however many bytes are read with it."""
+    about = json.dumps([vector[name] for name in DESCRIPTION])
+    if about not in _MADE:
+        _MADE[about] = _collection(vector)
+    return _MADE[about]
+
+
+def _collection(vector: dict[str, Any]) -> Collection:
     study = vector["study"] and bytes.fromhex(vector["study"])
     made: Collection
     if vector["collection"] == "pmoue":
