@@ -12,7 +12,7 @@ import pytest
 
 from .test_records import ASK, RECORDS
 
-WORDS = ("records", "randomise", "people.csv", *ASK, "--out", "r.svr")
+WORDS = ("randomise", "people.csv", *ASK, "--out", "r.svr")
 PLAIN = """\
 title = "Words that look missing"
 epsilon_average = 3.0
@@ -41,7 +41,7 @@ def table(folder: Path) -> pd.DataFrame:
 
 
 def shares(run, name: str) -> dict[str, float]:
-    said = run("records", "marginal", "r.svr", *ASK, "--attribute", name, "--json").stdout
+    said = run("estimate", "r.svr", *ASK, "--attribute", name, "--json").stdout
     return {str(row["value"]): row["estimate"] for row in json.loads(said)["values"]}
 
 
@@ -74,7 +74,7 @@ def test_budgets_may_say_that_there_is_none(run, fails, table) -> None:
     people("smokes,age,sport,epsilon_smokes,epsilon_age,epsilon_sport\n" + rows)
     Path("records.toml").write_text(RECORDS.replace("3.0", "9.0"))
     run(*WORDS, "--allocation", "columns")
-    said = fails("records", "marginal", "r.svr", *ASK, "--attribute", "age")
+    said = fails("estimate", "r.svr", *ASK, "--attribute", "age")
     assert "nobody reported 'age'" in said
 
 
@@ -177,7 +177,7 @@ def test_a_column_cannot_hold_answers_and_epsilons(run) -> None:
     )
     Path("twice.toml").write_text(text)
     Path("t.csv").write_text("x,epsilon_x,epsilon_epsilon_x\n" + "0,1,3\n1,3,1\n" * 50)
-    line = ("records", "randomise", "t.csv", "--records", "twice.toml", "--out", "t.svr")
+    line = ("randomise", "t.csv", "--study", "twice.toml", "--out", "t.svr")
     result = run(*line, "--allocation", "columns", code=1)
     assert "would hold answers as well as the epsilons of 'x'" in result.stderr
     assert not Path("t.svr").exists()

@@ -117,6 +117,7 @@ def estimate(
     if picture is not None:
         save_figure(lambda: result.plot(confidence=confidence), picture)
     turnout = _turnout(collection, counts)
+    within = _within(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
     if as_json:
         more: dict[str, Any] = {}
@@ -132,6 +133,8 @@ def estimate(
             ]
         if rate:
             more["rates"] = turnout
+        if within:
+            more["method_of_each_level"] = within
         about = {
             "study": study.title,
             "question": collection.name,
@@ -147,6 +150,7 @@ def estimate(
     of = "" if reports == result.n else f" from {plural(result.n, 'person', 'people')}"
     screen.print(
         f"{plural(reports, 'report')}{of}, {collection.words}; {result.method}"
+        + (f" of levels by {within}" if within else "")
         + ", biased" * result.biased
         + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
@@ -195,6 +199,16 @@ def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate
             f"the question {collection.name!r} has no rates to show, everyone reports; leave "
             "--rate out"
         )
+
+
+def _within(collection: Collection, method: str | None, result: Estimate) -> str:
+    """The estimator over the rates of each level, where it was asked for by name."""
+    from ..estimate.combine import ALIASES
+
+    if method is None or not (collection.level_names and collection.sampled):
+        return ""
+    name = ALIASES.get(method, method)
+    return "" if name == result.method else name
 
 
 def _turnout(collection: Collection, counts: Aggregate) -> list[dict[str, Any]]:

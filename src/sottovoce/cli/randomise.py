@@ -172,8 +172,14 @@ def randomise(
         screen.print(f"\n{note}", style="yellow")
     screen.print()
     after = f" after {total} releases together" if total > 1 else ""
-    title = f"What is promised to everyone who answered{after}"
-    show_guarantee(screen, released.guarantee, title, full=full, counts=latest.counts.get("levels"))
+    show_guarantee(
+        screen,
+        released.guarantee,
+        "What is promised to everyone who answered",
+        full=full,
+        after=after,
+        counts=latest.counts.get("levels"),
+    )
     show_next_estimate(screen, out, study_path, study, collection)
 
 
