@@ -7,6 +7,7 @@
     ├── AnswerError (ValueError)       an answer outside the public domain, or missing
     ├── WireError (ValueError)         bytes or a file that are not what they claim to be
     │   └── DigestError                well formed, but made under another study or mechanism
+    ├── ShareError (ValueError)        secret shares that are missing, malformed or contradictory
     ├── MergeError (ValueError)        aggregates that do not belong together, or would overflow
     ├── StudyError (ValueError)        a study file that cannot be a contract
     ├── EstimateError (ValueError)     there is nothing to estimate from
@@ -41,6 +42,10 @@ class WireError(SottovoceError, ValueError):
 
 class DigestError(WireError):
     """Well-formed reports or counts that belong to another study or mechanism."""
+
+
+class ShareError(SottovoceError, ValueError):
+    """Secret shares are missing, malformed, or do not fit together."""
 
 
 class MergeError(SottovoceError, ValueError):

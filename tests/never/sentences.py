@@ -8,6 +8,8 @@ TESTED = {
     5: "Never claim shuffle amplification outside its validity region, or with labelled reports.",
     14: "Never show a weighted estimate over self-chosen privacy levels without saying that it "
     "assumes the levels alike.",
+    11: "Never use the published sampling bound as a guarantee; never assume that every item has "
+    "holders.",
     13: "Never use LIP's published optimum outside 1/(e^ε+1) ≤ P1 ≤ e^ε/(e^ε+1), and never add LIP "
     "levels up as if they composed like LDP.",
     2: "Never claim PLDP ε_total when the allocation may depend on the data.",
@@ -31,7 +33,6 @@ WAITING = {
     8: ("parties", "MM starts from true local marginals"),
     9: ("parties", "the budget per released marginal is forgotten"),
     10: ("parties", "realised sample sizes are published"),
-    11: ("secure", "the published sampling bound is used as a guarantee"),
     12: ("secure", "a missing share passes"),
     19: ("transport", "shares are relayed in clear"),
     20: ("secure", "the dealer of correlated randomness is the curator"),

@@ -26,6 +26,7 @@ DECLARED = {
     "coverage": 2,
     "wrappers": 10,
     "records": 2,
+    "noise": 12,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())

@@ -14,6 +14,7 @@ from . import (
     test_grr,
     test_large,
     test_lip,
+    test_noise,
     test_numbers,
     test_oue,
     test_records,
@@ -34,6 +35,7 @@ MODULES = {
     "coverage": test_coverage,
     "wrappers": test_wrappers,
     "records": test_records,
+    "noise": test_noise,
 }
 
 

@@ -20,17 +20,23 @@ _SERIES = 16  # from here on Stirling's series has all digits
 
 def pmf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
     """Probability of k hits in n trials, 0 < p < 1; 0 where k is outside 0 to n."""
+    probability: Floats = np.exp(log_pmf(k, n, p))
+    return probability
+
+
+def log_pmf(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
+    """Logarithm of `pmf`: finite also where the probability itself underflows."""
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
-    made: Floats = np.zeros(k.shape)
-    made[k == 0] = np.exp(n[k == 0] * math.log1p(-p))
-    made[(k == n) & (k > 0)] = np.exp(n[(k == n) & (k > 0)] * math.log(p))
+    exponent: Floats = np.full(k.shape, -np.inf)
+    exponent[k == 0] = n[k == 0] * math.log1p(-p)
+    exponent[(k == n) & (k > 0)] = n[(k == n) & (k > 0)] * math.log(p)
     inside = (k > 0) & (k < n)
     hits, trials = k[inside], n[inside]
     misses = trials - hits
-    exponent = _factorial_rest(trials) - _factorial_rest(hits) - _factorial_rest(misses)
-    exponent -= _deviance(hits, trials * p) + _deviance(misses, trials * (1 - p))
-    made[inside] = np.exp(exponent) * np.sqrt(trials / (2 * math.pi * hits * misses))
-    return made
+    rest = _factorial_rest(trials) - _factorial_rest(hits) - _factorial_rest(misses)
+    rest -= _deviance(hits, trials * p) + _deviance(misses, trials * (1 - p))
+    exponent[inside] = rest + 0.5 * np.log(trials / (2 * math.pi * hits * misses))
+    return exponent
 
 
 def at_least(k: ArrayLike, n: ArrayLike, p: float) -> Floats:

@@ -21,12 +21,11 @@ from ..contract.way import Way
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
-from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.estimate import Estimate, bootstrap, warn_if_useless
 from ..estimate.likelihood import SLACK, Fit, em
 from ..randomness import Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
-from .linear import warn_if_useless
 from .mechanism import TOO_SMALL, Mechanism, Method
 
 BINS = 16

@@ -1,0 +1,173 @@
+"""Integer noise on counts: exact accounts without any assumption on the data.
+
+Binomial    the sum of r fair coins, tossed by different people: one count moves by one, so δ is
+            that of Bin(r, ½) against Bin(r, ½) + 1
+Any law     of integer noise, symmetric about its mean, from its probabilities
+Gaussian    n people, of whom φ drop out or collude, add noise of variance Δ²σ²/(n − φ) each, with
+            Δ² = 2 for a substitution and 1 for a record more or less (the published (Gσ/n)² has
+            n times too little noise)
+
+Substitution moves two counts, each with noise of its own, in opposite directions. Coins that
+colluders know or that never arrive protect nobody: r counts the others.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import (
+    checked_count,
+    checked_delta,
+    checked_loss,
+    checked_positive,
+    float_above,
+)
+from ..errors import GuaranteeError, ParameterError
+from .binomial import log_pmf, window
+from .pairs import SMALLEST, Pair, rounds_delta, shifted
+from .sampled_counts import Neighbours, check_neighbours
+
+_MOST_COINS = 10**12
+_LOG_MISS = 760.0
+
+
+def binomial_noise_delta(
+    epsilon: float, coins: int, *, neighbours: Neighbours = "substitute", rounds: int = 1
+) -> float:
+    """The delta of counts to which so many fair coins were added each, rounded up.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 0 on.
+    coins : int
+        Coins per count that are in the result and unknown to whoever sees it.
+    neighbours : {"substitute", "add-remove"}
+        One person's item changes, or one person's record becomes the empty one.
+    rounds : int
+        Releases with fresh coins; from 2 on an upper bound.
+
+    Examples
+    --------
+    >>> f"{binomial_noise_delta(1.0, 62, neighbours='add-remove'):.1e}"
+    '9.6e-06'
+    """
+    epsilon, coins = checked_loss(epsilon), checked_count(coins, "coins", 1)
+    check_neighbours(neighbours)
+    least, most = window(coins, 0.5, _LOG_MISS)
+    whole = least == 0 and most == coins
+    pair = shifted(log_pmf(np.arange(least, most + 1), coins, 0.5), 0.0 if whole else SMALLEST)
+    return _delta(pair, epsilon, neighbours, checked_count(rounds, "rounds", 1))
+
+
+def smallest_coins(
+    epsilon: float,
+    delta: float,
+    *,
+    neighbours: Neighbours = "substitute",
+    insiders: int = 0,
+    rounds: int = 1,
+) -> int:
+    """How many fair coins per count keep (epsilon, delta), whatever the data.
+
+    `insiders` is how many of the coins may be known or missing; so many come on top.
+
+    Examples
+    --------
+    >>> smallest_coins(1.0, 1e-5), smallest_coins(1.0, 1e-5, neighbours="add-remove")
+    (115, 62)
+    """
+    epsilon = checked_loss(epsilon)
+    delta = checked_positive(checked_delta(delta), "delta")
+    insiders = checked_count(insiders, "insiders", 0)
+
+    def kept(coins: int) -> bool:
+        return binomial_noise_delta(epsilon, coins, neighbours=neighbours, rounds=rounds) <= delta
+
+    high = 1
+    while not kept(high):
+        high *= 2
+        if high > _MOST_COINS:
+            raise GuaranteeError(
+                f"no number of coins up to {_MOST_COINS:,} keeps epsilon = {epsilon:g} with "
+                f"delta = {delta:g}; choose larger ones"
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if kept(middle) else (middle, high)
+    return high + insiders
+
+
+def noise_delta(
+    epsilon: float,
+    log_probabilities: NDArray[np.float64],
+    *,
+    missed: float = 0.0,
+    neighbours: Neighbours = "substitute",
+    rounds: int = 1,
+) -> float:
+    """The delta of counts with integer noise of a given law, rounded up.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 0 on.
+    log_probabilities : array
+        Logarithms of the noise's probabilities at consecutive integers, symmetric about the mean.
+    missed : float
+        At least the probability of all other integers.
+    neighbours, rounds
+        As in `binomial_noise_delta`.
+    """
+    logs = np.asarray(log_probabilities, float)
+    if logs.ndim != 1 or logs.size < 2 or not np.isfinite(logs).all():
+        raise ParameterError("log_probabilities must be finite, of two or more integers in a row")
+    if not np.allclose(logs, logs[::-1], rtol=1e-9, atol=1e-9):
+        raise ParameterError("log_probabilities must be symmetric; this account needs it")
+    check_neighbours(neighbours)
+    pair = shifted(logs, checked_delta(missed, "missed"))
+    return _delta(pair, checked_loss(epsilon), neighbours, checked_count(rounds, "rounds", 1))
+
+
+def gaussian_share_variance(
+    sigma: float, people: int, *, tolerated: int = 0, neighbours: Neighbours = "substitute"
+) -> float:
+    """The variance that each of `people` adds to their count vector, rounded up.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation for sensitivity 1, as `sigma_analytic` gives it.
+    people : int
+        How many add noise.
+    tolerated : int
+        How many of them may drop out or collude.
+    neighbours : {"substitute", "add-remove"}
+        A substitution moves two counts, so its sensitivity is √2.
+
+    Examples
+    --------
+    >>> round(gaussian_share_variance(3.7306, 1000, tolerated=200), 4)
+    0.0348
+    """
+    from fractions import Fraction
+
+    sigma = checked_positive(sigma, "sigma")
+    people, tolerated = checked_count(people, "people", 1), checked_count(tolerated, "tolerated", 0)
+    check_neighbours(neighbours)
+    if tolerated >= people:
+        raise ParameterError(
+            f"tolerated is {tolerated:,} of {people:,} people; somebody must add noise that stays"
+        )
+    square = Fraction(sigma) ** 2 * (2 if neighbours == "substitute" else 1)
+    return float_above(square / (people - tolerated))
+
+
+def _delta(pair: Pair, epsilon: float, neighbours: Neighbours, rounds: int) -> float:
+    """Both counts of a substitution have the same pair: the law is symmetric about its mean."""
+    parts = [pair, pair] if neighbours == "substitute" else [pair]
+    if rounds > 1:
+        return rounds_delta(parts, rounds, epsilon)
+    return pair.delta_with(pair, epsilon) if len(parts) == 2 else pair.delta(epsilon)

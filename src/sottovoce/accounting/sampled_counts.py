@@ -1,0 +1,335 @@
+"""Counts of a secret sample: what hides a holder is that the others' coins are unknown.
+
+Everyone enters the sample by a coin of their own (probability p), and the number of sampled holders
+of every item is released, exactly. `count` is c: the holders of an item, the protected person
+included, whose coins are unknown to whoever sees the counts. With P = Bin(c, p), Q = Bin(c−1, p):
+
+Remove      δ→(ε) = Σ_k P(k) (1 − e^ε (c−k)/(c(1−p)))₊, never below p^c
+Add         δ←(ε) = Σ_k Q(k) (1 − e^ε c(1−p)/(c−k))₊, 0 exactly when p ≤ 1 − e^−ε
+Add-remove  max(δ→, δ←): one record becomes the empty record; the number of people is public
+Substitute  one person's item changes from a to b: both counts together,
+            Bin(c, p) × Bin(c−1, p) against Bin(c−1, p) × Bin(c, p)
+
+δ falls with c (add a coin) and grows with p (thin the sample), so that the least count is the worst
+case and searching by bisection is exact. The Gaussian approximation μ = √(p/((1−p)c)) is optimistic
+and is not used.
+
+The published bounds of Yang et al. ("Fair and Differentially Private Distributed Frequency
+Estimation", theorems 3.1 and 3.2) are wrong by up to 19 orders of magnitude; see `yang`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, get_args
+
+from ..checks import (
+    checked_count,
+    checked_delta,
+    checked_loss,
+    checked_positive,
+    checked_rate,
+    rounded_up,
+)
+from ..errors import GuaranteeError, ParameterError
+from ..promise import DP, Against, Promise, Protected, Unit
+from ..promise import Neighbours as Relation
+from .pairs import rounds_delta, with_holder, without_holder
+from .search import upper_end
+
+Neighbours = Literal["substitute", "add-remove"]
+
+_MOST_COUNT = 10**12
+_MOST_EPSILON = 700.0  # e^ε must stay a number
+
+
+def sampled_counts_delta(
+    epsilon: float,
+    count: int,
+    rate: float,
+    *,
+    neighbours: Neighbours = "substitute",
+    insiders: int = 0,
+    rounds: int = 1,
+) -> float:
+    """The delta of releasing the exact counts of a secret sample, rounded up.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 0 on.
+    count : int
+        Holders of every item, the protected person included: a public lower bound. Those whose
+        reports are missing from the result do not count, and where people are divided into levels,
+        only those of the same level do.
+    rate : float
+        Probability of being in the sample.
+    neighbours : {"substitute", "add-remove"}
+        One person's item changes, or one person's record becomes the empty one.
+    insiders : int
+        Holders of an item who see the counts: each knows their own coin, so they hide nobody.
+    rounds : int
+        Releases about the same people, each with fresh coins. From 2 on the result is an upper
+        bound that lies close to the exact delta.
+
+    Returns
+    -------
+    float
+        Never 0 where the number is only too small for a float.
+
+    Examples
+    --------
+    >>> f"{sampled_counts_delta(0.5, 100, 0.39):.1e}"
+    '5.0e-07'
+    >>> f"{sampled_counts_delta(0.5, 100, 0.39, neighbours='add-remove'):.1e}"
+    '1.6e-08'
+    >>> f"{sampled_counts_delta(0.5, 100, 0.39, insiders=90):.2f}"
+    '0.02'
+    """
+    epsilon, rate = checked_loss(epsilon), checked_rate(rate)
+    check_neighbours(neighbours)
+    hidden = hidden_holders(count, insiders)
+    rounds = checked_count(rounds, "rounds", 1)
+    return exact_delta(epsilon, hidden, rate, neighbours, rounds)
+
+
+def sampled_counts_epsilon(
+    delta: float,
+    count: int,
+    rate: float,
+    *,
+    neighbours: Neighbours = "substitute",
+    insiders: int = 0,
+    rounds: int = 1,
+) -> float:
+    """The smallest epsilon that holds with a given delta, rounded up; infinite where none does.
+
+    With probability rate^count everyone is sampled, and then the count itself shows it: below that
+    probability no epsilon holds.
+
+    Examples
+    --------
+    >>> round(sampled_counts_epsilon(1e-6, 100, 0.39), 3)
+    0.479
+    >>> sampled_counts_epsilon(1e-6, 5, 0.39)
+    inf
+    """
+    delta = checked_positive(checked_delta(delta), "delta")
+    rate = checked_rate(rate)
+    check_neighbours(neighbours)
+    hidden = hidden_holders(count, insiders)
+    rounds = checked_count(rounds, "rounds", 1)
+
+    def delta_at(epsilon: float) -> float:
+        return exact_delta(epsilon, hidden, rate, neighbours, rounds)
+
+    most = 1.0
+    while delta_at(most) > delta:
+        most *= 2
+        if most > _MOST_EPSILON:
+            return math.inf
+    return upper_end(delta_at, delta, 2 * most)
+
+
+def smallest_count(
+    epsilon: float,
+    delta: float,
+    rate: float,
+    *,
+    neighbours: Neighbours = "substitute",
+    insiders: int = 0,
+) -> int:
+    """How many holders every item needs for (epsilon, delta): the smallest `count`.
+
+    Examples
+    --------
+    >>> import math
+    >>> rate = 1 - math.exp(-0.1)
+    >>> smallest_count(0.1, 1e-7, rate), smallest_count(0.1, 1e-7, rate, neighbours="add-remove")
+    (372, 246)
+    """
+    epsilon, rate = checked_loss(epsilon), checked_rate(rate)
+    delta = checked_positive(checked_delta(delta), "delta")
+    check_neighbours(neighbours)
+    insiders = checked_count(insiders, "insiders", 0)
+
+    def kept(count: int) -> bool:
+        return exact_delta(epsilon, count, rate, neighbours) <= delta
+
+    high = 1
+    while not kept(high):
+        high *= 2
+        if high > _MOST_COUNT:
+            raise GuaranteeError(
+                f"no number of holders up to {_MOST_COUNT:,} keeps epsilon = {epsilon:g} with "
+                f"delta = {delta:g} at rate {rate:g}; choose a smaller rate or a larger epsilon"
+            )
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if kept(middle) else (middle, high)
+    return high + insiders
+
+
+def largest_rate(
+    epsilon: float,
+    delta: float,
+    count: int,
+    *,
+    neighbours: Neighbours = "substitute",
+    insiders: int = 0,
+    rounds: int = 1,
+) -> float:
+    """The largest sampling rate that keeps (epsilon, delta), rounded down: the least error.
+
+    Larger than the published 1 − e^−ε where there are many holders, and smaller where few.
+
+    Examples
+    --------
+    >>> round(largest_rate(0.5, 1e-5, 100), 3)
+    0.479
+    """
+    epsilon = checked_loss(epsilon)
+    delta = checked_positive(checked_delta(delta), "delta")
+    check_neighbours(neighbours)
+    hidden = hidden_holders(count, insiders)
+    rounds = checked_count(rounds, "rounds", 1)
+    # δ is at least p^c, and at most p per round: whoever is not sampled is not seen.
+    low, high = delta / rounds / 2, 1.0
+    while high - low > 1e-9 * low:
+        middle = math.sqrt(low * high)
+        if exact_delta(epsilon, hidden, middle, neighbours, rounds) <= delta:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def smallest_dummies(
+    epsilon: float,
+    delta: float,
+    rate: float,
+    *,
+    neighbours: Neighbours = "substitute",
+    insiders: int = 0,
+) -> int:
+    """How many dummy holders per item make (epsilon, delta) hold whatever people answer.
+
+    Each dummy is sampled like a person, and the estimate subtracts dummies · rate. Then no item has
+    fewer holders than dummies + 1. A dummy whose coin a recipient knows hides nobody: `insiders` of
+    them come on top.
+
+    Examples
+    --------
+    >>> smallest_dummies(1.0, 1e-5, 0.5), smallest_dummies(1.0, 1e-5, 0.5, insiders=10)
+    (37, 47)
+    """
+    needed = smallest_count(epsilon, delta, rate, neighbours=neighbours)
+    return needed - 1 + checked_count(insiders, "insiders", 0)
+
+
+def sampled_counts(
+    count: int,
+    rate: float,
+    delta: float,
+    *,
+    neighbours: Neighbours = "substitute",
+    insiders: int = 0,
+    rounds: int = 1,
+) -> Promise:
+    """What is promised when the exact counts of a secret sample are released.
+
+    Parameters
+    ----------
+    count, rate, neighbours, insiders, rounds
+        As in `sampled_counts_delta`.
+    delta : float
+        Above 0; with probability rate^count a count shows that everyone was sampled.
+
+    Returns
+    -------
+    Promise
+        It holds provided that every item has so many holders, which the data cannot be asked.
+
+    Examples
+    --------
+    >>> promise = sampled_counts(100, 0.39, 1e-6)
+    >>> round(promise.epsilon, 3), promise.delta
+    (0.479, 1e-06)
+    """
+    epsilon = sampled_counts_epsilon(
+        delta, count, rate, neighbours=neighbours, insiders=insiders, rounds=rounds
+    )
+    if math.isinf(epsilon):
+        hidden = hidden_holders(count, insiders)
+        raise GuaranteeError(
+            f"no epsilon holds with delta = {delta:g}: with {hidden:,} holders whose coins are "
+            f"unknown and rate {rate:g}, all of them are sampled with probability "
+            f"{rounded_up(float(rate) ** hidden, 3)}, and the count then shows it; "
+            "choose a smaller rate, or add noise to the counts"
+        )
+    return _promise(epsilon, delta, int(count), int(insiders), int(rounds), rate, neighbours)
+
+
+def exact_delta(
+    epsilon: float, count: int, rate: float, neighbours: Neighbours, rounds: int = 1
+) -> float:
+    """δ for `count` holders with unknown coins; parameters are checked already."""
+    if rate == 1:
+        return 1.0
+    more, fewer = with_holder(count, rate), without_holder(count, rate)
+    if neighbours == "substitute":
+        if rounds == 1:
+            return more.delta_with(fewer, epsilon)
+        return rounds_delta([more, fewer], rounds, epsilon)
+    if rounds == 1:
+        return max(more.delta(epsilon), fewer.delta(epsilon))
+    return max(rounds_delta([one], rounds, epsilon) for one in (more, fewer))
+
+
+def hidden_holders(count: Any, insiders: Any) -> int:
+    """Holders whose coins are unknown, the protected person included."""
+    holders, known = checked_count(count, "count", 1), checked_count(insiders, "insiders", 0)
+    if holders > _MOST_COUNT:
+        raise ParameterError(f"count is {holders:,}; allowed are 1 to {_MOST_COUNT:,}")
+    if known >= holders:
+        raise ParameterError(
+            f"insiders is {known:,} of {holders:,} holders; the protected person is none of them, "
+            "so there is at least one holder more"
+        )
+    return holders - known
+
+
+def check_neighbours(neighbours: Any) -> None:
+    """Refuse what is not a relation between neighbouring data sets."""
+    if neighbours not in get_args(Neighbours):
+        raise ParameterError(f"neighbours is {neighbours!r}; it is 'substitute' or 'add-remove'")
+
+
+def _promise(
+    epsilon: float,
+    delta: float,
+    count: int,
+    insiders: int,
+    rounds: int,
+    rate: float,
+    neighbours: Neighbours,
+) -> Promise:
+    """The one place that words this account."""
+    others = count - 1 - insiders
+    again = f" in each of {rounds:,} rounds, with fresh coins" if rounds > 1 else ""
+    return Promise(
+        DP,
+        epsilon,
+        delta,
+        neighbours=(Relation.SUBSTITUTION if neighbours == "substitute" else Relation.ADD_REMOVE),
+        unit=Unit(Protected.CONTRIBUTION),
+        against=Against.RESULT,
+        assuming=(
+            f"every answer has at least {others:,} holders other than the person, who do not work "
+            "together with anyone who sees the counts",
+            f"everyone enters the sample by a coin of their own, with probability {rate:g}{again}, "
+            "and tells nobody how it fell",
+            "nothing but the counts of the sample is seen",
+        ),
+    )
