@@ -116,6 +116,5 @@ def noted() -> Iterator[list[str]]:
         before(message, *arguments, **options)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("always", UserWarning)
         warnings.showwarning = show
         yield said
