@@ -9,6 +9,7 @@ import json
 import math
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -157,6 +158,22 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as bars:
         task = bars.add_task(what, total=max(total, 1))
         yield lambda done: bars.update(task, completed=done)
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """What is warned of inside, each once, for JSON; it is shown as usual, too."""
+    said: list[str] = []
+    before = warnings.showwarning
+
+    def show(message: Warning | str, *arguments: Any, **options: Any) -> None:
+        if str(message) not in said:
+            said.append(str(message))
+        before(message, *arguments, **options)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield said
 
 
 def show_next_estimate(
