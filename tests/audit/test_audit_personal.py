@@ -39,7 +39,7 @@ HONEST = {
     ),
     "sampled levels": (
         sv.Sampled(sv.Levels.of(sv.GRR, 3, MENU), rate=0.5),
-        ["rate 0.5, level 'strong'", "rate 0.5, level 'weak'"],
+        ["level 'strong', rate 0.5", "level 'weak', rate 0.5"],
     ),
     "levels of sampled": (
         sv.Levels({"a": sv.Sampled(sv.GRR(3, epsilon=1.0), rate=0.5), "b": sv.GRR(3, epsilon=2.0)}),
@@ -90,9 +90,10 @@ class Follows(sv.Sampled):
     odds: Mapping[Any, float] = {0: 0.9}
 
     def randomise(self, values: Any, **options: Any) -> sv.Reports:
-        options.pop("rate", None)
+        options.pop("way", None)
         rate = self.odds.get(next(iter(values)), 0.1)
-        drawn = sv.Sampled(self.inner, rate=rate, study=self.digest).randomise(values, **options)
+        (level,) = self.levels
+        drawn = sv.Sampled(level.mechanism, rate=rate).randomise(values, **options)
         return sv.Reports(self.id, self.digest, dict(drawn.columns))
 
 
@@ -126,7 +127,7 @@ def test_reports_under_another_level_are_noticed() -> None:
 
         def randomise(self, values: Any, **options: Any) -> sv.Reports:
             if next(iter(values)) == 0:
-                options["level"] = "weak"
+                options = {"level": "weak"}
             return super().randomise(values, **options)
 
     with pytest.raises(AuditError, match="level 'strong'"):

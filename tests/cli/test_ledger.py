@@ -99,20 +99,21 @@ def test_other_people_may_answer_alike_by_chance(folder, run, fails, json_of) ->
 
 def test_records_are_known_again(folder, run, fails) -> None:
     Path("r.toml").write_text(
-        'title = "T"\nepsilon_average = 1.0\n[[attribute]]\nname = "a"\nvalues = ["x", "y"]\n'
-        '[[attribute]]\nname = "b"\nedges = [0, 10, 20]\n'
+        'format = 1\ntitle = "T"\n[[records]]\nname = "t"\nepsilon_average = 1.0\n'
+        '[[records.attribute]]\nname = "a"\nvalues = ["x", "y"]\n'
+        '[[records.attribute]]\nname = "b"\nedges = [0, 10, 20]\n'
     )
     rows = [("xy"[k % 7 < 3], k * 7 % 20) for k in range(200)]
     pq.write_table(pa.table({"a": [a for a, _ in rows], "b": [b for _, b in rows]}), "t.parquet")
     Path("t.csv").write_text("n,b,a\n" + "".join(f"1,{b},{a}\n" for a, b in rows))
     Path("more.csv").write_text("a,b\n" + "".join(f"{a},{b}\n" for a, b in [*rows, ("x", 1)]))
-    line = ("records", "randomise", "t.parquet", "--records", "r.toml", "--out", "1.svr")
+    line = ("randomise", "t.parquet", "--study", "r.toml", "--out", "1.svr")
     run(*line)
-    run(*line[:2], "t.csv", *line[3:-1], "2.svr")
+    run(*line[:1], "t.csv", *line[2:-1], "2.svr")
     assert Path("1.svr").read_bytes() == Path("2.svr").read_bytes()
-    said = fails(*line[:2], "t.csv", *line[3:-1], "3.svr", "--allocation", "random")
+    said = fails(*line[:1], "t.csv", *line[2:-1], "3.svr", "--allocation", "random")
     assert "a second release" in said
-    assert "begins with the 200 people" in fails(*line[:2], "more.csv", *line[3:-1], "3.svr")
+    assert "begins with the 200 people" in fails(*line[:1], "more.csv", *line[2:-1], "3.svr")
 
 
 # --- what it gives away -----------------------------------------------------------------------
@@ -238,9 +239,9 @@ def test_changing_the_output_leaves_the_kept_reports(folder, randomised) -> None
 
 
 def test_a_change_with_the_time_put_back_is_noticed(folder, randomised, monkeypatch) -> None:
-    from sottovoce.collect import release
+    from sottovoce.collect.source import Source
 
-    original = release._batches
+    original = Source.batches
 
     def meddled(*arguments):
         yield from original(*arguments)
@@ -250,7 +251,7 @@ def test_a_change_with_the_time_put_back_is_noticed(folder, randomised, monkeypa
         path.write_text(text.replace("car", "cab"))
         os.utime(path, ns=(about.st_atime_ns, about.st_mtime_ns))
 
-    monkeypatch.setattr(release, "_batches", meddled)
+    monkeypatch.setattr(Source, "batches", meddled)
     assert "changed while it was read" in randomised(code=1).stderr
     assert not receipts()
 

@@ -88,7 +88,7 @@ def test_every_form_of_input_gives_the_same_people(folder, run, name):
 
 
 def test_a_gzipped_file_needs_no_special_name(folder, run):
-    Path("a").write_bytes(gzip.compress(b"commute\ncar\n"))
+    Path("a").write_bytes(gzip.compress(b"commute\ncar\n", mtime=0))
     run("randomise", "a", "--study", "study.toml", "--out", "reports.svr")
 
 
@@ -220,7 +220,7 @@ def test_unreadable(folder, fails, monkeypatch):
         (b"\xff\xfecommute\n", "UTF-8"),
         (b'commute\n"' + b"x" * 5_000_000, "is a quote not closed?"),
         (b"\x1f\x8bnonsense", "a.csv"),
-        (gzip.compress(b"commute\n" + b"car\n" * 100)[:-12], "a.csv"),
+        (gzip.compress(b"commute\n" + b"car\n" * 100, mtime=0)[:-12], "a.csv"),
         (b"PAR1 and nothing else", "cannot be read as a table"),
         (b"PK\x03\x04....", "zip or Excel file"),
         (b"SVAG....", "counts of reports"),
@@ -342,15 +342,15 @@ def test_a_full_disk_leaves_nothing(folder, form, randomised):
 
 
 def test_a_file_that_changes_while_it_is_read(folder, randomised, monkeypatch):
-    from sottovoce.collect import release
+    from sottovoce.collect.source import Source
 
-    original = release._batches
+    original = Source.batches
 
     def meddled(*arguments):
         yield from original(*arguments)
         Path("answers.csv").write_text("commute\nfoot\n")
 
-    monkeypatch.setattr(release, "_batches", meddled)
+    monkeypatch.setattr(Source, "batches", meddled)
     assert "changed while it was read" in randomised(code=1).stderr
     assert not Path("reports.svr").exists()
     assert not list(Path("receipts").glob("*/*"))

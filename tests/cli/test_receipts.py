@@ -105,8 +105,7 @@ def test_again_is_a_second_release_and_says_so(folder, randomised, json_of):
     said = randomised("--again", "--force").stdout
     assert Path("reports.svr").read_bytes() != first
     assert "release 2 of the same answers" in said
-    assert "after 2 releases together" in said
-    assert "epsilon = 2" in said
+    assert "ε = 2 for each answer, against anyone who sees the reports after 2 releases" in said
     (path,) = receipts()
     about = json.loads(path.read_text())
     assert len(about["releases"]) == 2
@@ -122,7 +121,9 @@ def test_again_is_a_second_release_and_says_so(folder, randomised, json_of):
 
 
 def test_again_the_first_time_is_the_first_release(folder, randomised):
-    assert "after" not in randomised("--again").stdout.split("What is promised")[1].split("\n")[0]
+    said = randomised("--again").stdout
+    assert "ε = 1 for each answer" in said
+    assert "releases together" not in said
 
 
 def test_an_existing_output_is_kept_unless_it_is_the_same(folder, randomised):

@@ -1,8 +1,8 @@
 """What is looked at: every way to take part, which answers, and what reports say of them.
 
-Someone who takes part has a public level and a public rate, so each of them is a subject of its
-own. Under sampling, silence is seen as well as reports: a row that stands for many silent people
-is as many outcomes.
+Someone who takes part has a public level and a public rate, so each way is a subject of its own.
+Under sampling, silence is seen as well as reports: a row that stands for many silent people is as
+many outcomes.
 """
 
 from __future__ import annotations
@@ -17,19 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.reports import Reports
+from ..contract.way import Way
 from ..errors import ParameterError
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism
-from ..participation import Levels, Sampled
-from ..participation.choices import unwrapped
-from ..participation.wrapper import taken
 
 Outcomes = NDArray[Any]
 Look = Callable[[Any, Any, Any], Outcomes]
 
 SILENCE = -1
-_ELSEWHERE = -2  # a report of another level or rate than was chosen
 _MOST_INPUTS = 4
 _MOST_RATES = 3
 
@@ -58,88 +55,35 @@ class Subject:
 
 def subjects_of(mechanism: Any) -> Iterator[Subject]:
     """Every level, at some of the rates: of many the least, one between and the largest."""
-    if isinstance(mechanism, Levels):
-        start = 0
-        for k, (name, level) in enumerate(mechanism.menu.items()):
-            bound = level.bind(mechanism.digest)
-            for inner in subjects_of(bound):
-                look = partial(_of_level, k, bound, inner.look)
-                yield _within(inner, look, f"level {name!r}", {"level": name}, start)
-            start += len(level.guarantee.promises)
-    elif isinstance(mechanism, Sampled):
-        bound = mechanism.inner.bind(mechanism.digest)
-        for h in _some(mechanism.rates):
-            rate = mechanism.rates[h]
-            for inner in subjects_of(bound):
-                look = partial(_or_silence, h, bound, inner.look)
-                yield _within(inner, look, f"rate {rate:g}", {"rate": rate}, 0)
-    elif isinstance(mechanism, Mechanism):
-        for k in range(max(1, len(mechanism.guarantee.promises))):
-            yield Subject(_look_of(mechanism), promise=k)
-    else:
+    if not isinstance(mechanism, Mechanism):
         yield Subject(_as_they_are)
+        return
+    start = 0
+    levels = dict.fromkeys(way.level for way in mechanism.ways())
+    for level in levels:
+        ways = [way for way in mechanism.ways() if way.level == level]
+        many = max(1, len(ways[0].guarantee.promises))
+        for way in _some(ways):
+            options = {"way": way} if len(mechanism.ways()) > 1 else {}
+            for k in range(start, start + many):
+                look = partial(mechanism.outcomes_at, way)
+                yield Subject(look, _choice(way, len(ways) > 1), options, k)
+        start += many
 
 
-def _within(
-    inner: Subject, look: Look, choice: str, options: Mapping[str, Any], start: int
-) -> Subject:
-    words = ", ".join(filter(None, [choice, inner.choice]))
-    return Subject(look, words, {**inner.options, **options}, start + inner.promise)
+def _choice(way: Way, several: bool) -> str:
+    """The level and rate in words; a rate of 1 only where there are others."""
+    return ", ".join(filter(None, [way.label, "rate 1" * (several and way.rate == 1)]))
 
 
-def _some(rates: Sequence[float]) -> list[int]:
-    order = sorted(range(len(rates)), key=lambda h: rates[h])
+def _some(ways: Sequence[Way]) -> list[Way]:
+    order = sorted(ways, key=lambda way: way.rate)
     if len(order) <= _MOST_RATES:
         return order
     return [order[0], order[len(order) // 2], order[-1]]
 
 
 # --- what reports say -------------------------------------------------------------------------
-
-
-def _of_level(
-    k: int, mechanism: Mechanism, look: Look, reports: Reports, x: Any, y: Any
-) -> Outcomes:
-    level = reports.columns["level"]
-    mine = level == k
-    found = look(taken(reports.columns, np.flatnonzero(mine), mechanism, reports.seeded), x, y)
-    return _and(found, _ELSEWHERE - level[~mine].astype(np.int64))
-
-
-def _or_silence(
-    h: int, mechanism: Mechanism, look: Look, reports: Reports, x: Any, y: Any
-) -> Outcomes:
-    silent = reports.columns["silent"].astype(np.int64)
-    rate = reports.columns.get("rate", np.zeros(silent.size, np.uint8))
-    mine, spoken = rate == h, silent == 0
-    rows = np.flatnonzero(mine & spoken)
-    found = look(taken(reports.columns, rows, mechanism, reports.seeded), x, y)
-    quiet = np.full(int(silent[mine].sum()), SILENCE)
-    strange = np.repeat(_ELSEWHERE - rate[~mine].astype(np.int64), np.maximum(silent, 1)[~mine])
-    return _and(found, np.concatenate([quiet, strange]))
-
-
-def _and(found: Outcomes, marks: NDArray[np.int64]) -> Outcomes:
-    """Outcomes, and below them marks that no report has."""
-    numbers = found.astype(np.int64)
-    wide = np.repeat(marks[:, None], numbers.shape[1], axis=1) if numbers.ndim == 2 else marks
-    return np.concatenate([numbers, wide])
-
-
-def _look_of(mechanism: Mechanism) -> Look:
-    if isinstance(mechanism, LinearMechanism):
-        return mechanism.told_apart
-    if isinstance(mechanism, NumericMechanism):
-        return _coarse_cells
-    return _as_they_are
-
-
-def _coarse_cells(reports: Any, x: Any, y: Any) -> Outcomes:
-    """Cells of a number's grid, up to 32 together: of rare cells, luck would choose the event."""
-    cell = reports.columns["cell"] // 32
-    which = reports.columns.get("grid", np.zeros(len(reports), np.uint8))
-    few = reports.columns["cell"] < 2  # the two cells of a single bit stay apart
-    return np.stack([which, np.where(few, reports.columns["cell"], cell + 2)], axis=1)
 
 
 def _as_they_are(reports: Any, x: Any, y: Any) -> Outcomes:
@@ -160,7 +104,7 @@ def _as_they_are(reports: Any, x: Any, y: Any) -> Outcomes:
 
 def answers_of(mechanism: Any, inputs: Sequence[Any] | None) -> Sequence[Any]:
     """Those that were asked for, or up to four spread over the domain."""
-    plain = unwrapped(mechanism) if isinstance(mechanism, Mechanism) else mechanism
+    plain = mechanism.ways()[0].mechanism if isinstance(mechanism, Mechanism) else mechanism
     if inputs is None and isinstance(plain, NumericMechanism):
         low, high = plain.domain.low, plain.domain.high
         return [low, (low + high) / 2, high]

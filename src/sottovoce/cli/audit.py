@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ..errors import ParameterError
-from .support.options import json_option, load_study, question_option, study_option
+from .support.options import json_option, question_option, study_option
 from .support.show import console, heading, print_json
 
 
@@ -45,8 +45,9 @@ def audit(
     """  # noqa: D301
     from ..auditing.audit import AuditError
     from ..auditing.audit import audit as examine
+    from ..study import Study
 
-    study = load_study(study_path)
+    study = Study.load(study_path)
     mechanisms = (
         [study.mechanism(one.name) for one in study if one.section == "question"]
         if question is None

@@ -10,7 +10,6 @@ import click
 from ..collect.counting import counted
 from ..errors import ParameterError
 from .support.estimates import estimate_json, show_estimate, show_levels, show_turnout
-from .support.group import noted
 from .support.options import (
     PATH,
     allow_equal_option,
@@ -18,7 +17,6 @@ from .support.options import (
     force_option,
     guarantee_option,
     json_option,
-    load,
     plot_option,
     question_option,
     study_option,
@@ -27,6 +25,7 @@ from .support.pictures import check_picture, save_figure
 from .support.show import (
     console,
     heading,
+    noted,
     plural,
     print_json,
     progress,
@@ -102,7 +101,10 @@ def estimate(
 
     Next: sottovoce guarantee --study study.toml says what was promised to those who answered.
     """  # noqa: D301
-    study, collection = load(study_path, question)
+    from ..study import Study
+
+    study = Study.load(study_path)
+    collection = study.collection(question)
     check_picture(picture, study_path, *files, force=force)
     _check(collection, names, levels=levels, rate=rate)
     counts = counted(files, collection, allow_equal=allow_equal, progress=progress)
@@ -117,6 +119,7 @@ def estimate(
     if picture is not None:
         save_figure(lambda: result.plot(confidence=confidence), picture)
     turnout = _turnout(collection, counts)
+    within = _within(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
     if as_json:
         more: dict[str, Any] = {}
@@ -132,6 +135,8 @@ def estimate(
             ]
         if rate:
             more["rates"] = turnout
+        if within:
+            more["method_of_each_level"] = within
         about = {
             "study": study.title,
             "question": collection.name,
@@ -147,6 +152,7 @@ def estimate(
     of = "" if reports == result.n else f" from {plural(result.n, 'person', 'people')}"
     screen.print(
         f"{plural(reports, 'report')}{of}, {collection.words}; {result.method}"
+        + (f" of levels by {within}" if within else "")
         + ", biased" * result.biased
         + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
@@ -195,6 +201,16 @@ def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate
             f"the question {collection.name!r} has no rates to show, everyone reports; leave "
             "--rate out"
         )
+
+
+def _within(collection: Collection, method: str | None, result: Estimate) -> str:
+    """The estimator over the rates of each level, where it was asked for by name."""
+    from ..estimate.combine import ALIASES
+
+    if method is None or not (collection.level_names and collection.sampled):
+        return ""
+    name = ALIASES.get(method, method)
+    return "" if name == result.method else name
 
 
 def _turnout(collection: Collection, counts: Aggregate) -> list[dict[str, Any]]:

@@ -15,7 +15,6 @@ from .support.options import (
     force_option,
     guarantee_option,
     json_option,
-    load_study,
 )
 from .support.show import (
     console,
@@ -171,7 +170,9 @@ def check(path: Path, as_json: bool) -> None:
 
     The exit code is 0 for a good study and 1 for a bad one. Next: sottovoce study show study.toml
     """  # noqa: D301
-    found = load_study(path)
+    from ..study import Study
+
+    found = Study.load(path)
     advice = [line for line in map(_advice, found) if line]
     if as_json:
         print_json({"path": str(path), "ok": True, **_about(found, None), "advice": advice})
@@ -208,7 +209,9 @@ def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
 
     Next: sottovoce randomise answers.csv --study study.toml --out reports.svr
     """  # noqa: D301
-    found = load_study(path)
+    from ..study import Study
+
+    found = Study.load(path)
     if as_json:
         print_json({"path": str(path), **_about(found, people)})
         return

@@ -58,8 +58,7 @@ def show_estimate(
     show_table(out, _estimate_table(out, estimate, confidence, truth))
     if estimate.values.size > MOST_ROWS:
         out.print(
-            f"\nThe {MOST_ROWS} largest of {estimate.values.size:,} values; --json lists all of "
-            "them."
+            f"\nThe {MOST_ROWS} largest of {estimate.values.size:,} values; --json lists all."
         )
 
 

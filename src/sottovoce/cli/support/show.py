@@ -9,6 +9,7 @@ import json
 import math
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -159,6 +160,22 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bars.update(task, completed=done)
 
 
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """What is warned of inside, each once, for JSON; it is shown as usual, too."""
+    said: list[str] = []
+    before = warnings.showwarning
+
+    def show(message: Warning | str, *arguments: Any, **options: Any) -> None:
+        if str(message) not in said:
+            said.append(str(message))
+        before(message, *arguments, **options)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield said
+
+
 def show_next_estimate(
     out: Console, path: Path, study_path: Path, study: Study, collection: Collection
 ) -> None:
@@ -183,14 +200,15 @@ def show_picture(out: Console, path: Path | None) -> None:
 
 
 def guarantee_line(guarantee: Guarantee) -> str:
-    """What is promised, in one line: that of all levels together, or the first promise."""
+    """What is promised, in one line."""
+    from ...promise.words import AGAINST
+
     if not guarantee.promises:
-        return f"No privacy is promised: {guarantee.reason}."
+        return f"no privacy is promised: {guarantee.reason}"
     shared = _shared(guarantee)
-    first = guarantee.promises[0].line()
     if shared is None:
-        more = len(guarantee.promises) - 1
-        return first + (f"; and {plural(more, 'more promise')}" if more else "")
+        end = f", against {AGAINST[guarantee.promises[-1].against]}"
+        return ", ".join(p.line().removesuffix(end) for p in guarantee.promises) + end
     each = ", ".join(
         f"{promise.epsilon:g} ({printable(promise.unit.level)})" for promise in guarantee.promises
     )
@@ -203,17 +221,19 @@ def show_guarantee(
     title: str = "What is promised",
     *,
     full: bool = True,
+    after: str = "",
     counts: Mapping[str, Sequence[int]] | None = None,
 ) -> None:
-    """The guarantee in plain words, or without `full` in one line.
+    """The guarantee in plain words, or without `full` in one line; `after` ends line or title.
 
     Levels that promise the same but for epsilon stand in one table, with [people, reports] of each
     where `counts` has them.
     """
     if not full:
-        out.print(f"{guarantee_line(guarantee)}; details: --guarantee", soft_wrap=True)
+        line = f"{guarantee_line(guarantee)}{after}; details: --guarantee"
+        out.print(line, soft_wrap=True)
         return
-    out.print(heading(title))
+    out.print(heading(f"{title}{after}"))
     shared = _shared(guarantee)
     if shared is None:
         out.print(textwrap.indent(guarantee.words(out.width - 3), "  "), soft_wrap=True)
