@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.aggregate import Aggregate
+from ..contract.aggregate import Aggregate, exact_sum
 from ..contract.reports import Reports, split_reports
 from ..contract.route import Route
 from ..domain.values import Domain
@@ -114,8 +114,8 @@ class LinearMechanism(Mechanism):
         if not (least >= 0 and most <= n if route is None else route.allows(least, most, n)):
             raise WireError(f"a count lies outside what {n} reports allow")
         marks = self.marks_per_report
-        if route is None and marks is not None and sum(counts.tolist()) != marks * n:
-            raise WireError(f"the counts sum to {counts.sum()}; {n} reports give {marks} each")
+        if route is None and marks is not None and exact_sum(counts) != marks * n:
+            raise WireError(f"the counts sum to {exact_sum(counts)}; {n} reports give {marks} each")
 
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: fractions with their error."""

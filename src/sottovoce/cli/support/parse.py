@@ -1,0 +1,129 @@
+"""What people write in options: lists with commas, names with numbers, priors, attributes."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING, Any
+
+from ...errors import ParameterError
+
+if TYPE_CHECKING:
+    from ...domain.values import Attribute, Missing
+
+_BINS = "bins:"
+
+
+def _items(text: str) -> list[str]:
+    items = [item.strip() for item in next(csv.reader([text], skipinitialspace=True), [])]
+    if not items or not all(items):
+        raise ParameterError(
+            f"{text!r} has an empty entry; separate entries by single commas, such as a,b,c"
+        )
+    return items
+
+
+def values_from(text: str) -> int | list[str] | list[int]:
+    """Values, or their number: a,b,c or 4; in double quotes where one has a comma."""
+    items = _items(text)
+    # "007" stays text: it would not be found again as the number 7.
+    if not all(item.removeprefix("-").isdecimal() and str(int(item)) == item for item in items):
+        return items
+    return int(items[0]) if len(items) == 1 else [int(item) for item in items]
+
+
+def edges_from(text: str) -> list[float]:
+    """Edges of bins: 0,18,65,inf."""
+    try:
+        return [float(item) for item in _items(text)]
+    except ValueError as error:
+        raise ParameterError(
+            f"--edges is {text!r}; edges are numbers in rising order, such as 0,18,65,inf"
+        ) from error
+
+
+def menu_from(text: str) -> dict[str, float]:
+    """Levels as people write them: strong=0.5,normal=2."""
+    from ...checks import checked_epsilon
+
+    menu: dict[str, float] = {}
+    for item in text.split(","):
+        name, _, value = (part.strip() for part in item.rpartition("="))
+        if not name or not _is_number(value):
+            raise ParameterError(
+                f"--levels is {text!r}; levels are names with an epsilon each, such as "
+                "strong=0.5,normal=2"
+            )
+        if name in menu:
+            raise ParameterError(f"--levels names {name!r} twice; give each level once")
+        try:
+            menu[name] = checked_epsilon(float(value))
+        except ParameterError as error:
+            raise ParameterError(f"level {name!r}: {error}") from error
+    return menu
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def rates_from(text: str) -> float | list[float]:
+    """One rate, or the grid of rates that people may have: 0.1 or 0.05,0.1,0.5."""
+    try:
+        rates = [float(item) for item in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(
+            f"--rate is {text!r}; a rate is a number above 0 and at most 1, such as 0.1, or "
+            "several of them with commas, such as 0.05,0.1,0.5"
+        ) from error
+    return rates[0] if len(rates) == 1 else rates
+
+
+def attribute_from(text: str, missing: Missing) -> Attribute:
+    """An attribute of records: smokes=yes,no or size=4 or age=bins:0,18,65,inf."""
+    from ...domain.values import Attribute
+
+    name, sign, values = (part.strip() for part in text.partition("="))
+    if not sign or not name or not values:
+        raise ParameterError(
+            f"--attribute is {text!r}; give a name and its values, such as smokes=yes,no, or bins "
+            "of a number, such as age=bins:0,18,65,inf"
+        )
+    if values.startswith(_BINS):
+        return Attribute(name, edges=edges_from(values.removeprefix(_BINS)), missing=missing)
+    return Attribute(name, values_from(values), missing=missing)
+
+
+def numbers_from(text: str, option: str) -> list[float]:
+    """Numbers with commas between."""
+    try:
+        return [float(item) for item in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(
+            f"{option} is {text!r}; give a number, or several with commas between, such as 0.5,1,2"
+        ) from error
+
+
+def prior_from(text: str, option: str = "--prior") -> Any:
+    """One probability, several in order, or one per name: 0.1, 0.1,0.9 or yes=0.1,no=0.9."""
+    items = [item.strip() for item in next(csv.reader([text], skipinitialspace=True), [])]
+    named = [item.rpartition("=") for item in items]
+    names = [name.strip() for name, _, _ in named]
+    try:
+        chances = [float(chance) for _, _, chance in named]
+    except ValueError:
+        chances = []
+    some = [bool(name) for name in names]
+    if not chances or (any(some) and not all(some)) or len(set(names)) < len(names) * any(some):
+        raise ParameterError(
+            f"{option} is {text!r}; give one probability (of yes), several in the order of the "
+            "values, or one for each name, such as yes=0.1,no=0.9"
+        )
+    if all(some):
+        # As for values: whole numbers are numbers, and "007" stays text.
+        whole = all(n.removeprefix("-").isdecimal() and str(int(n)) == n for n in names)
+        return {int(n) if whole else n: c for n, c in zip(names, chances, strict=True)}
+    return chances[0] if len(chances) == 1 else chances

@@ -1,0 +1,180 @@
+"""Study files as data, whatever is wrong with them an error of ours; and questions, from them."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from ..domain.ranges import Range
+from ..domain.values import Attribute
+from ..errors import ParameterError, SottovoceError, StudyError
+from ..files import read_file
+from ..mechanisms import REGISTRY, by_id
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.registry import extra_parameters
+from ..participation import Levels, Sampled
+
+_MOST_BYTES = 1 << 26
+_ANSWERS = ("values", "edges", "range")
+_STRENGTH = ("epsilon", "levels")
+_KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
+_EXTRAS = {name for extras in _KNOWN.values() for name in extras}
+_OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
+_KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The data of a text; the error says what is wrong and where."""
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise StudyError("this is not valid TOML: it is nested too deeply") from error
+    except ValueError as error:
+        # Also for numbers of thousands of digits, which Python refuses to read.
+        raise StudyError(f"this is not valid TOML: {error}") from error
+
+
+def load_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The data of a file."""
+    data = read_file(path, most=_MOST_BYTES)
+    try:
+        return parse_toml(data.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8") from error
+    except StudyError as error:
+        raise StudyError(f"{os.fspath(path)!r}: {error}") from error
+
+
+def refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None:
+    """Refuse entries that mean nothing: a typing error must not become another contract."""
+    unknown = sorted(data.keys() - known)
+    if unknown:
+        raise StudyError(
+            f"{where} has unknown entries {', '.join(map(repr, unknown))}; "
+            f"known are {', '.join(sorted(known))}"
+        )
+
+
+def read_attribute(about: Mapping[str, Any]) -> Attribute:
+    """What may be answered: values, bins or a range."""
+    missing, name = about.get("missing", "refuse"), about.get("name", "")
+    if "range" not in about:
+        edges = about.get("edges")
+        if edges is not None and not _numbers(edges):
+            raise ParameterError(
+                f"edges is {edges!r}; edges are a list of numbers, such as [0, 18, 65, inf]"
+            )
+        return Attribute(name, about.get("values", ()), edges=edges, missing=missing)
+    bounds = about["range"]
+    if not isinstance(bounds, list) or len(bounds) != 2:
+        raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")
+    return Range(name, *bounds, clip=about.get("clip", False), missing=missing)
+
+
+def _numbers(edges: Any) -> bool:
+    return isinstance(edges, list) and all(type(edge) in (int, float) for edge in edges)
+
+
+def read_question(number: int, about: Any) -> Mechanism:
+    """The mechanism of a [[question]] table."""
+    where = f"question {number}"
+    if not isinstance(about, Mapping):
+        raise StudyError(f"{where} is {about!r}; it must be a [[question]] table")
+    if isinstance(about.get("name"), str):
+        where += f" ({about['name']!r})"
+    refuse_unknown(about, _KEYS, where)
+    _refuse_gaps(about, where)
+    if "clip" in about and "range" not in about:
+        raise StudyError(f"{where} has clip, which goes with range; leave it out")
+    try:
+        attribute = read_attribute(about)
+        if "levels" not in about:
+            return _sampled(_plain(attribute, about, where), about, where)
+        menu = {
+            name: _level(attribute, about, entry, f"{where}, level {name!r}")
+            for name, entry in _menu(about, where).items()
+        }
+        return _sampled(Levels(menu), about, where)
+    except StudyError:
+        raise
+    except SottovoceError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _refuse_gaps(about: Mapping[str, Any], where: str) -> None:
+    needed = ["name", "mechanism"]
+    levels = about.get("levels")
+    if isinstance(levels, Mapping) and levels and all(map(_names_mechanism, levels.values())):
+        needed.remove("mechanism")
+    absent = [key for key in needed if key not in about]
+    for keys, words in (
+        (_ANSWERS, "values (or edges, or range)"),
+        (_STRENGTH, "epsilon (or levels)"),
+    ):
+        given = [key for key in keys if key in about]
+        if len(given) > 1:
+            raise StudyError(f"{where} has both {' and '.join(given)}; give one")
+        absent += [] if given else [words]
+    if absent:
+        raise StudyError(f"{where} lacks {', '.join(absent)}")
+
+
+def _names_mechanism(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "mechanism" in entry
+
+
+def _menu(about: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    menu = about["levels"]
+    if not isinstance(menu, Mapping) or not menu:
+        raise StudyError(
+            f"{where}: levels is {menu!r}; give names with an epsilon each, such as "
+            "levels = {strong = 0.5, normal = 2}"
+        )
+    return menu
+
+
+def _level(attribute: Attribute, about: Mapping[str, Any], entry: Any, where: str) -> Mechanism:
+    own = entry if isinstance(entry, Mapping) else {"epsilon": entry}
+    refuse_unknown(own, _OWN, where)
+    if "epsilon" not in own:
+        raise StudyError(f"{where} lacks epsilon")
+    if "mechanism" in own:
+        return _sampled(_plain(attribute, own, where), own, where)
+    common = {key: about[key] for key in ("mechanism", *sorted(_EXTRAS)) if key in about}
+    return _sampled(_plain(attribute, {**common, **own}, where), own, where)
+
+
+def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechanism:
+    if not isinstance(about["mechanism"], str):
+        raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
+    try:
+        kind = REGISTRY.get(about["mechanism"]) or by_id(about["mechanism"])
+        extras = {key: about[key] for key in _EXTRAS if key in about}
+        refuse_unknown(extras, _KNOWN.get(kind.id, set()), f"{where}, mechanism {kind.id!r}")
+        return kind(attribute, epsilon=about["epsilon"], **extras)
+    except ParameterError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _sampled(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
+    if "rate" not in about:
+        return mechanism
+    given = about["rate"]
+    rates = given if isinstance(given, list) else [given]
+    if isinstance(given, Mapping) and isinstance(about.get("levels"), Mapping):
+        raise StudyError(
+            f"{where}: rate is {given!r}; a rate of its own is written into the level, such as "
+            "levels = {strong = {epsilon = 0.5, rate = 0.1}}"
+        )
+    numbers = all(isinstance(r, (int, float)) and not isinstance(r, bool) for r in rates)
+    if not isinstance(given, Mapping) and not (numbers and rates):
+        raise StudyError(
+            f"{where}: rate is {given!r}; a rate is a number above 0 and at most 1, such as "
+            "rate = 0.1, or a list of them, such as rate = [0.05, 0.1, 0.5]"
+        )
+    try:
+        return Sampled(mechanism, rate=given)
+    except SottovoceError as error:
+        raise StudyError(f"{where}: {error}") from error
