@@ -7,12 +7,12 @@ from __future__ import annotations
 import math
 
 import pytest
-from sottovoce.promise.assumptions import RATE_IS_PUBLIC
 
 from sottovoce import GRR, OUE, Levels, Sampled
 from sottovoce.accounting import poisson
 from sottovoce.errors import GuaranteeError
 from sottovoce.mechanisms import REGISTRY
+from sottovoce.promise.assumptions import RATE_IS_PUBLIC
 from tests.laws.subjects import small
 
 RATES = (1, 0.5, 0.1, 1e-3, 1e-9)
