@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -47,8 +47,6 @@ class Patterns:
     rows: NDArray[np.uint8]
     counts: NDArray[np.int64]
     seeded: bool = False
-    #: Joint distributions fitted to these reports, so that the next question is quick.
-    fits: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.rows, self.counts):

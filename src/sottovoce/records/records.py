@@ -42,7 +42,7 @@ from .allocation_blocks import shares_of
 from .promises import promises
 
 if TYPE_CHECKING:
-    from .joint import JointEstimate
+    from ..estimate.table import Table
 
 _MOST_BITS = 1 << 16
 _BLOCK = 1 << 14
@@ -293,9 +293,9 @@ class Records:
         aggregate: Patterns,
         attributes: Sequence[str],
         *,
-        method: str = "em-ll2",
+        method: str = "model-average",
         **options: Any,
-    ) -> JointEstimate:
+    ) -> Table:
         """The joint distribution of some attributes; see `sottovoce.records.joint`."""
         from .joint import joint
 

@@ -9,33 +9,14 @@ nearly uniform attributes it is twice as close or more, on skewed ones about as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contract.patterns import Patterns
 from ...estimate.estimate import Floats
-from .blocks import Block, block_of
+from .blocks import Block
 from .em import best_stop, climb, dealt, full_step, run
-from .groups import groups_of
-
-if TYPE_CHECKING:
-    from ..records import Records
 
 _FLOOR = 1e-6
-
-
-def one_way_blocks(
-    records: Records, aggregate: Patterns, asked: Sequence[int]
-) -> list[list[Block]]:
-    """For each asked attribute, the likelihood of its bits, by how many are reported."""
-    return [
-        [
-            block_of(group, records.epsilon_average, grid=True)
-            for group in groups_of(records, aggregate, [position])
-        ]
-        for position in asked
-    ]
 
 
 def one_way(blocks: Sequence[Block], counts: Sequence[Floats] | None = None) -> Floats:
