@@ -26,9 +26,8 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.errors import MissingExtraError
-from sottovoce.records.joint.average import models, stops_of
+from sottovoce.records.joint.average import models, several, stops_of
 from sottovoce.records.joint.content import Content
-from sottovoce.records.joint.em import dealt
 from sottovoce.records.joint.evidence import FewTogetherWarning
 from sottovoce.records.joint.fit import likelihood_of
 
@@ -266,7 +265,7 @@ def choice(runs: int) -> str:
                 table = records.joint(aggregate, records.names, method=method).table
                 errors[row].append(distances(table, codes))
             likelihood = likelihood_of(Content(records, aggregate), tuple(range(5)))
-            held = [fold.astype(float) for fold in dealt(likelihood.few, rng)]
+            held = several(likelihood.few, rng)[0]
             rest = [c[:, None] - fold for c, fold in zip(likelihood.few, held, strict=True)]
             stops = stops_of(likelihood, held, rest, people(likelihood), rng)
             counts = [block.counts[:, None] for block in likelihood.blocks]

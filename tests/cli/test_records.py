@@ -173,7 +173,7 @@ def test_what_the_command_cannot_do_is_said_in_its_own_words(run, fails, table) 
     assert "--attribute is given 2 times, 'smokes', 'age'; give one" in said
     three = (*both, "--attribute", "sport", "--method", "kronecker")
     said = fails("records", "joint", "r.svr", *ASK, *three)
-    assert "use --method em-ll2" in said
+    assert "use --method model-average" in said
     assert "force" not in said
 
 

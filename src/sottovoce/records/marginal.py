@@ -17,14 +17,14 @@ this bound are those with two more people for the value and two against it, as i
 Coull 1998.
 
 With public budgets the score s_uj = (y_uj − q_u) / (½ − q_u) of person u is unbiased for the
-person's own answer, with variance v_uj = [f_j/4 + (1 − f_j) q_u(1 − q_u)] / (½ − q_u)². The method
+person's own answer, with variance [f_j/4 + (1 − f_j) q_u(1 − q_u)] / (½ − q_u)². The method
 `known-epsilons` is its plain mean, which the smallest budgets dominate. `weighted-epsilons` weights
 by
 
-    w_uj = 1 / (v_uj + f_j(1 − f_j)),  f̂_j = Σ_u w_uj s_uj / A_j,  A_j = Σ_u w_uj,
+    w_u = 1 / (v_u + (1 − 1/l) / l),   f̂_j = Σ_u w_u s_uj / Σ_u w_u,   f_j = f̂_j − (Σ_i f̂_i − 1) / l
 
-the second term because unequal weights stand for the people unequally, and then makes f sum to one
-by generalised least squares: f_j = f̂_j − (Σ_i f̂_i − 1) A_j⁻¹ / Σ_i A_i⁻¹. Weights need what the
+where v_u is the variance for equal fractions, so that weights depend on epsilons alone, and the
+second term is there because unequal weights represent people unequally. Weights need what the
 privacy promise needs as well: that people divide epsilon without regard to their answers.
 
 Eq. 16 of the PLDP paper has q(ε_average) in place of q̄, which is biased upwards for every value.
@@ -58,7 +58,6 @@ METHODS = {
 }
 _NEEDS_EPSILONS = ("weighted-epsilons", "known-epsilons")
 _CLEAR = 10.0  # standard errors that ½ − q̄ must be from zero for a stratum to stand alone
-_ROUNDS = 2  # of weights, from equal fractions on
 UNRELATED = "how many attributes people report has nothing to do with their answers"
 
 
@@ -159,28 +158,27 @@ def _weighted(groups: Sequence[Group]) -> Part:
             "nobody gave this attribute any epsilon, so its bits are pure noise; ask more people "
             "or for larger epsilons"
         )
-    s, gap = int(counts.sum()), 0.5 - q
+    s, size, gap = int(counts.sum()), bits.shape[1], 0.5 - q
     scores = (bits - q) / gap
-    values = np.full(bits.shape[1], 1 / bits.shape[1])
-    for _ in range(_ROUNDS):
-        likely = np.clip((values * s + 2) / (s + 4), 0, 1)
-        noise = (likely / 4 + (1 - likely) * q * (1 - q)) / gap**2
-        weights = counts[:, None] / (noise + likely * (1 - likely))
-        total = weights.sum(axis=0)
-        alone = (weights * scores).sum(axis=0) / total
-        least = (1 / total) / (1 / total).sum()
-        values = alone - (alone.sum() - 1) * least
-    each = weights / total / counts[:, None]
+    alike = 1 / size
+    spread = (alike / 4 + (1 - alike) * q * (1 - q)) / gap**2 + alike * (1 - alike)
+    each = 1 / spread / float(counts @ (1 / spread[:, 0]))
+    alone = counts @ (each * scores)
+    values = alone - (alone.sum() - 1) / size
     # What one person does to the values: directly, and through the sum.
-    influence = _balanced(each * (scores - alone), least)
+    influence = _balanced(each * (scores - alone))
     matrix = (influence * counts[:, None]).T @ influence * (s / max(s - 1, 1))
-    floor = np.diag(counts @ (each**2 * noise))
-    return values, _raised(matrix, _balanced(_balanced(floor, least).T, least)), s
+    # Noise, and that people with large weights may not answer like all.
+    people = 1 / float(counts @ each[:, 0] ** 2)
+    likely = np.clip((values * people + 2) / (people + 4), 0, 1)
+    noise = (likely / 4 + (1 - likely) * q * (1 - q)) / gap**2
+    least = np.diag(counts @ (each**2 * noise + (each - 1 / s) ** 2 * likely * (1 - likely)))
+    return values, _raised(matrix, _balanced(_balanced(least).T)), s
 
 
-def _balanced(rows: Floats, least: Floats) -> Floats:
-    """Rows less their sums, divided as generalised least squares does."""
-    return np.asarray(rows - rows.sum(axis=1, keepdims=True) * least)
+def _balanced(rows: Floats) -> Floats:
+    """Rows less their means, so that they sum to zero."""
+    return np.asarray(rows - rows.mean(axis=1, keepdims=True))
 
 
 def _known(groups: Sequence[Group]) -> Part:

@@ -28,7 +28,9 @@ from ..support.tables import save_figure
 @click.option(
     "--attribute", "names", required=True, multiple=True, metavar="NAME", help="Which attribute."
 )
-@click.option("--method", help="self-calibrated, known-epsilons (if public) or published.")
+@click.option(
+    "--method", help="self-calibrated, published or, if public, weighted-epsilons, known-epsilons."
+)
 @confidence_option
 @plot_option
 @allow_equal_option

@@ -25,7 +25,7 @@ import numpy as np
 
 from ...estimate.estimate import Floats
 from .blocks import Block, expectation
-from .em import Progress, best_stop, dealt, full_step, pair_step, pairs_of, path, run
+from .em import FOLDS, MOST_STEPS, Progress, dealt, full_step, pair_step, pairs_of, path, run
 from .start import one_way, product_of
 from .views import View
 
@@ -35,6 +35,8 @@ _PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _SWEEPS = 30
 _BALANCE = 10  # rounds that make a pair table agree with its attributes
 _STOPPED = "pairwise, stopped"
+_DEALT = 20_000  # records that are dealt into folds, all deals together
+_MOST_DEALS = 4
 _LITTLE = 1e-4  # weights below it are left out
 
 
@@ -46,15 +48,19 @@ class Stops:
     ----------
     single : list of int or None
         Steps for each attribute; None goes to the most likely distribution.
-    pairs : mapping from pairs to int
-        The place in _PAIR_MARKS where each pair table stops; of pairs with enough records.
-    edges : list of pairs
-        Those of the forest.
+    pairs : mapping from pairs to list of int
+        For each fold, the place in _PAIR_MARKS where the pair table stops; of pairs with enough
+        records. The last entry is for all records.
+    edges : list of list of pairs
+        For each fold, and then for all records, those of the forest.
+
+    What is decided for a fold is decided by the others of its deal: edges that were chosen by the
+    records they are judged by would always look good.
     """
 
     single: list[int | None]
-    pairs: Mapping[Pair, int]
-    edges: list[Pair]
+    pairs: Mapping[Pair, list[int]]
+    edges: list[list[Pair]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +108,7 @@ def averaged(
     Attributes with more than `smoothed` records are not smoothed.
     """
     few = likelihood.few
-    held = [fold.astype(float) for fold in dealt(few, rng)]
+    held, deals = several(few, rng)
     rest = [counts[:, None] - fold for counts, fold in zip(few, held, strict=True)]
     stops = stops_of(likelihood, held, rest, smoothed, rng)
     blocks = likelihood.sample
@@ -110,9 +116,9 @@ def averaged(
     n = np.sum([fold.sum(axis=0) for fold in held], axis=0)
     nats = {}
     for name, tables in models(likelihood, stops, blocks, rest, some[0], progress):
-        nats[name] = float(np.asarray(expectation(blocks, tables, some[0], some[1])[2]) @ n)
-    best = max(nats.values())
-    weights = {name: float(np.exp(value - best)) for name, value in nats.items()}
+        judged = expectation(blocks, tables, some[0], some[1])[2]
+        nats[name] = float(np.asarray(judged) @ n) / deals
+    weights = weights_of(nats)
     least = _LITTLE * sum(weights.values())
     weights = {name: w for name, w in weights.items() if w >= least}
     total = sum(weights.values())
@@ -128,6 +134,31 @@ def averaged(
         kind = name.split(",")[0]
         kinds[kind] = kinds.get(kind, 0.0) + weights[name] / total
     return average / average.sum(), kinds
+
+
+def several(counts: Sequence[Floats], rng: np.random.Generator) -> tuple[list[Floats], int]:
+    """Records dealt into folds, as often as time allows, and how often: chance decides less."""
+    people = float(sum(c.sum() for c in counts))
+    deals = int(np.clip(_DEALT // max(people, 1), 1, _MOST_DEALS))
+    every = [dealt(counts, rng) for _ in range(deals)]
+    return [
+        np.concatenate(folds, axis=1).astype(float) for folds in zip(*every, strict=True)
+    ], deals
+
+
+def weights_of(nats: Mapping[str, float]) -> dict[str, float]:
+    """Weights proportional to e^nats, of each kind of model as if it were one.
+
+    A kind is what a name says before the comma; its models divide the kind's prior weight.
+    """
+    kinds = [name.split(",")[0] for name in nats]
+    best = max(nats.values())
+    likely = {
+        name: float(np.exp(value - best)) / kinds.count(kind)
+        for kind, (name, value) in zip(kinds, nats.items(), strict=True)
+    }
+    total = sum(likely.values())
+    return {name: value / total for name, value in likely.items()}
 
 
 def stops_of(
@@ -151,22 +182,32 @@ def stops_of(
     for one in likelihood.singles:
         steps = None
         if one.records <= smoothed:
-            folds = dealt([block.counts for block in one.blocks], rng)
-            steps = best_stop(one.blocks, _uniform(one), folds, step=full_step)[0]
+            steps = _single_stop(one, rng)
         single.append(steps)
         own.append(_single(one, rest, steps))
-    pairs, gains = {}, {}
+    folds = held[0].shape[1]
+    deal = np.arange(folds) // FOLDS
+    # The judges of each fold are the others of its deal; of all records, every fold.
+    judges = np.concatenate([(deal[:, None] == deal) & ~np.eye(folds, dtype=bool), [deal >= 0]])
+    pairs: dict[Pair, list[int]] = {}
+    gains: list[dict[Pair, float]] = [{} for _ in judges]
     for pair, both in likelihood.pairs.items():
         fold, left = both.counts(held), both.counts(rest)
-        if not np.all(np.sum([c.sum(axis=0) for c in fold], axis=0) > 0):
+        n = np.sum([c.sum(axis=0) for c in fold], axis=0)
+        if not np.all(n > 0):
             continue  # too few report both to hold any out
         start = product_of([own[a] for a in pair])
-        n = float(np.sum([c.sum() for c in fold]))
-        tables = list(path(both.blocks, start, full_step, _PAIR_MARKS, counts=left))
-        nats = [_mean_held(both.blocks, t, left, fold) for t in tables]
-        pairs[pair] = int(np.argmax(nats))
-        gains[pair] = n * (max(nats) - nats[0])
-    return Stops(single, pairs, forest(gains, len(single)))
+        nats = np.array(
+            [
+                np.asarray(expectation(both.blocks, tables, left, fold)[2]) * n
+                for tables in path(both.blocks, start, full_step, _PAIR_MARKS, counts=left)
+            ]
+        )
+        judged = nats @ judges.T
+        pairs[pair] = [int(k) for k in judged.argmax(axis=0)]
+        for k, gain in enumerate(judged.max(axis=0) - judged[0]):
+            gains[k][pair] = float(gain)
+    return Stops(single, pairs, [forest(own_gains, len(single)) for own_gains in gains])
 
 
 def models(
@@ -208,25 +249,26 @@ def models(
         both = likelihood.pairs[pair]
         begin = product_of([own[a] for a in pair])
         way = list(path(both.blocks, begin, full_step, _PAIR_MARKS, counts=both.counts(whole)))
-        likely[pair], stopped[pair] = way[-1], way[stops.pairs[pair]]
-    edges: dict[tuple[int, ...], Floats] = {
-        (a, b): balanced(stopped[a, b], own[a], own[b]) for a, b in stops.edges
-    }
-    for name, targets in {"pairwise": likely, _STOPPED: stopped, "forest": edges}.items():
+        likely[pair] = way[-1]
+        marked = stops.pairs[pair] if len(start) > 1 else stops.pairs[pair][-1:]
+        stopped[pair] = np.array([way[k][fold] for fold, k in enumerate(marked[: len(start)])])
+    edges = stops.edges if len(start) > 1 else stops.edges[-1:]
+    for name, targets in {"pairwise": likely, _STOPPED: stopped}.items():
         if wanted is None or name in wanted:
             yield name, fitted_to(fitted_to(start, targets), _own(start), _BALANCE)
+    if wanted is None or "forest" in wanted:
+        trees = []
+        for fold, chosen in enumerate(edges[: len(start)]):
+            one = [p[[fold]] for p in own]
+            targets = {(a, b): balanced(stopped[a, b][[fold]], one[a], one[b]) for a, b in chosen}
+            trees.append(fitted_to(start[[fold]], targets))
+        yield "forest", fitted_to(np.concatenate(trees), _own(start), _BALANCE)
 
 
 def _own(p: Floats) -> dict[tuple[int, ...], Floats]:
     """The distribution of each attribute."""
     axes = range(1, p.ndim)
     return {(a - 1,): p.sum(axis=tuple(b for b in axes if b != a)) for a in axes}
-
-
-def _mean_held(
-    blocks: Sequence[Block], tables: Floats, counts: Sequence[Floats], held: Sequence[Floats]
-) -> float:
-    return float(np.asarray(expectation(blocks, tables, counts, held)[2]).mean())
 
 
 def _name(steps: int) -> str:
@@ -236,6 +278,17 @@ def _name(steps: int) -> str:
 def _uniform(one: View) -> Floats:
     size = one.blocks[0].cells
     return np.full((1, size), 1 / size)
+
+
+def _single_stop(one: View, rng: np.random.Generator) -> int:
+    """How many steps from the uniform distribution held-out records want."""
+    counts = [block.counts for block in one.blocks]
+    held = several(counts, rng)[0]
+    rest = [c[:, None] - fold for c, fold in zip(counts, held, strict=True)]
+    if one.records < held[0].shape[1]:
+        return 0  # too few to hold any out
+    way = run(one.blocks, _uniform(one), full_step, MOST_STEPS, counts=rest, held=held)[2]
+    return int(np.argmax(np.asarray(way).mean(axis=1)))
 
 
 def _single(one: View, columns: Sequence[Floats], steps: int | None) -> Floats:
