@@ -26,10 +26,11 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.errors import MissingExtraError
-from sottovoce.records.joint.average import models, several, stops_of
+from sottovoce.records.joint.average import models, stops_of
 from sottovoce.records.joint.content import Content
 from sottovoce.records.joint.evidence import FewTogetherWarning
 from sottovoce.records.joint.fit import likelihood_of
+from sottovoce.records.joint.start import several
 
 from .machine import describe
 

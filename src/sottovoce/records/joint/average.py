@@ -25,8 +25,8 @@ import numpy as np
 
 from ...estimate.estimate import Floats
 from .blocks import Block, expectation
-from .em import FOLDS, MOST_STEPS, Progress, dealt, full_step, pair_step, pairs_of, path, run
-from .start import one_way, product_of
+from .em import FOLDS, Progress, full_step, pair_step, pairs_of, path, run
+from .start import one_way, one_way_stop, product_of, several, uniform
 from .views import View
 
 Pair = tuple[int, int]
@@ -35,8 +35,6 @@ _PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _SWEEPS = 30
 _BALANCE = 10  # rounds that make a pair table agree with its attributes
 _STOPPED = "pairwise, stopped"
-_DEALT = 20_000  # records that are dealt into folds, all deals together
-_MOST_DEALS = 4
 _LITTLE = 1e-4  # weights below it are left out
 
 
@@ -136,16 +134,6 @@ def averaged(
     return average / average.sum(), kinds
 
 
-def several(counts: Sequence[Floats], rng: np.random.Generator) -> tuple[list[Floats], int]:
-    """Records dealt into folds, as often as time allows, and how often: chance decides less."""
-    people = float(sum(c.sum() for c in counts))
-    deals = int(np.clip(_DEALT // max(people, 1), 1, _MOST_DEALS))
-    every = [dealt(counts, rng) for _ in range(deals)]
-    return [
-        np.concatenate(folds, axis=1).astype(float) for folds in zip(*every, strict=True)
-    ], deals
-
-
 def weights_of(nats: Mapping[str, float]) -> dict[str, float]:
     """Weights proportional to e^nats, of each kind of model as if it were one.
 
@@ -182,7 +170,7 @@ def stops_of(
     for one in likelihood.singles:
         steps = None
         if one.records <= smoothed:
-            steps = _single_stop(one, rng)
+            steps = one_way_stop(one.blocks, rng)
         single.append(steps)
         own.append(_single(one, rest, steps))
     folds = held[0].shape[1]
@@ -275,22 +263,6 @@ def _name(steps: int) -> str:
     return f"em-ll2, {steps} steps" if steps else "product"
 
 
-def _uniform(one: View) -> Floats:
-    size = one.blocks[0].cells
-    return np.full((1, size), 1 / size)
-
-
-def _single_stop(one: View, rng: np.random.Generator) -> int:
-    """How many steps from the uniform distribution held-out records want."""
-    counts = [block.counts for block in one.blocks]
-    held = several(counts, rng)[0]
-    rest = [c[:, None] - fold for c, fold in zip(counts, held, strict=True)]
-    if one.records < held[0].shape[1]:
-        return 0  # too few to hold any out
-    way = run(one.blocks, _uniform(one), full_step, MOST_STEPS, counts=rest, held=held)[2]
-    return int(np.argmax(np.asarray(way).mean(axis=1)))
-
-
 def _single(one: View, columns: Sequence[Floats], steps: int | None) -> Floats:
     """One attribute's distributions, one for each column of counts."""
     counts = one.counts(columns)
@@ -301,7 +273,7 @@ def _single(one: View, columns: Sequence[Floats], steps: int | None) -> Floats:
     ]
     if steps is None:
         return one_way(one.blocks, counts)
-    return run(one.blocks, _uniform(one), full_step, steps, counts=counts)[0]
+    return run(one.blocks, uniform(one.blocks), full_step, steps, counts=counts)[0]
 
 
 def forest(gains: Mapping[Pair, float], axes: int) -> list[Pair]:
