@@ -5,8 +5,8 @@ people who report every attribute. S is the number of ones of an attribute; "ran
 Dirichlet(1), so that one attribute's part of the total is Beta(1, m − 1).
 
 hidden, equal   E[S − S²/l] / l / (½ − q̄)²: the influence of one person on a self-calibrated share
-public          (1 − 1/l) E[w + w²/l²] / E[w]² with w = (½ − q)² / (P(1 − P)), P = 1/(2l) + (1 − 1/l) q:
-                scores weighted by their information, made to sum to one
+public          (1 − 1/l) E[w + w²/l²] / E[w]² with w = (½ − q)² / (P(1 − P)) and
+                P = 1/(2l) + (1 − 1/l) q: scores weighted by information, made to sum to one
 split           GRR or subset selection for each attribute at epsilon_average
 sample one      m times the same at the total, and (m − 1)(1 − 1/l)/l for who is sampled
 tuple           one GRR over all combinations at the total, summed to an attribute

@@ -209,7 +209,7 @@ def models(
 ) -> Iterator[tuple[str, Floats]]:
     """The names and tables of the models, a table for each column of counts.
 
-    All have the attributes' own distributions, so that only dependence is judged.
+    The forest and the pairwise models have the attributes' own smoothed distributions.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ def models(
         steps = list(marks.values())
         places = path(blocks, start, pair_step, steps, counts=counts, pairs=pairs)
         for k, (name, tables) in enumerate(zip(marks, places, strict=True)):
-            yield name, fitted_to(tables, _own(start), _BALANCE)
+            yield name, tables
             if progress is not None:
                 progress(k, len(marks))
     if wanted is not None and not {"forest", "pairwise", _STOPPED} & set(wanted):
