@@ -30,7 +30,7 @@ from .start import one_way, one_way_stop, product_of, several, uniform
 from .views import View
 
 Pair = tuple[int, int]
-_MARKS = (0, 8, 12, 16, 20, 24, 28, 32, 40, 48, 56, 64, 80, 96, 128, 160, 200)
+_MARKS = (0, 16, 24, 32, 48, 80, 200)
 _PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _SWEEPS = 30
 _BALANCE = 10  # rounds that make a pair table agree with its attributes
@@ -135,16 +135,9 @@ def averaged(
 
 
 def weights_of(nats: Mapping[str, float]) -> dict[str, float]:
-    """Weights proportional to e^nats, of each kind of model as if it were one.
-
-    A kind is what a name says before the comma; its models divide the kind's prior weight.
-    """
-    kinds = [name.split(",")[0] for name in nats]
+    """Weights proportional to e^nats."""
     best = max(nats.values())
-    likely = {
-        name: float(np.exp(value - best)) / kinds.count(kind)
-        for kind, (name, value) in zip(kinds, nats.items(), strict=True)
-    }
+    likely = {name: float(np.exp(value - best)) for name, value in nats.items()}
     total = sum(likely.values())
     return {name: value / total for name, value in likely.items()}
 
