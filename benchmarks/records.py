@@ -235,7 +235,7 @@ def answered(
     while True:
         records, aggregate, codes = drawn(data, epsilon, rng, most)
         try:
-            evidence_of(records, aggregate).check(range(5))
+            evidence_of(records, aggregate.sparse("patterns")).check(range(5))
         except EstimateError:
             continue
         return records, aggregate, codes
@@ -278,7 +278,9 @@ def choice(runs: int) -> str:
                 method = "model-average" if row == "default" else row
                 table = records.joint(aggregate, records.names, method=method).table
                 errors[row].append(distances(table, codes))
-            likelihood = likelihood_of(Content(records, aggregate), tuple(range(5)))
+            likelihood = likelihood_of(
+                Content(records, aggregate.sparse("patterns")), tuple(range(5))
+            )
             held = several(likelihood.few, rng)[0]
             rest = [c[:, None] - fold for c, fold in zip(likelihood.few, held, strict=True)]
             stops = stops_of(likelihood, held, rest, people(likelihood), rng)

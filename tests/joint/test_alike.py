@@ -61,7 +61,9 @@ def test_nothing_is_said_where_people_are_alike_or_report_the_same() -> None:
 
 
 def test_p_values_are_uniform_or_rather_larger_where_people_are_alike() -> None:
-    found = [p_value(Content(r, g), 0) for s in range(40) for r, g, _ in study(0.0, s)]
+    found = [
+        p_value(Content(r, g.sparse("patterns")), 0) for s in range(40) for r, g, _ in study(0.0, s)
+    ]
     assert np.mean(np.array(found) < 0.2) < 0.45
     assert min(found) > 1e-4
 

@@ -99,10 +99,12 @@ def test_weights_are_proportional_to_held_out_likelihood() -> None:
 @pytest.mark.parametrize("public", [False, True])
 def test_views_count_the_same_records_as_groups_of_their_own(public: bool) -> None:
     for records, aggregate, _ in study(2.0, 400, 0.5, 1, public=public):
-        likelihood = fit.likelihood_of(Content(records, aggregate), (0, 1, 2, 3, 4))
+        likelihood = fit.likelihood_of(
+            Content(records, aggregate.sparse("patterns")), (0, 1, 2, 3, 4)
+        )
         whole = [block.counts[:, None] for block in likelihood.blocks]
         for where, view in {(1,): likelihood.singles[1], (1, 3): likelihood.pairs[1, 3]}.items():
-            own = groups_of(records, aggregate, where)
+            own = groups_of(records, aggregate.sparse("patterns"), where)
             keyed = {(g.axes, g.reported): g for g in own}
             assert len(view.blocks) == len(keyed)
             for block, counts in zip(view.blocks, view.counts(whole), strict=True):
