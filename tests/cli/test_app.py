@@ -135,7 +135,10 @@ def test_ctrl_c_leaves_nothing_behind(folder):
     process = subprocess.Popen([*COMMAND, *given], stderr=subprocess.PIPE, text=True)
     kept = folder / "receipts"
     deadline = time.monotonic() + 60
-    while not list(kept.glob("*/.sottovoce-*.part")) and time.monotonic() < deadline:
+    while time.monotonic() < deadline:
+        begun = [path.parent for path in kept.glob("*/receipt.json")]
+        if any(list(folder.glob(".sottovoce-*.part")) for folder in begun):
+            break
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
