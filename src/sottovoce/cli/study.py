@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from ..mechanisms.mechanism import Mechanism
     from ..study import Study
 
+_MOST_LISTED = 1 << 20
 _MOST_SHOWN = 12
 
 
@@ -213,7 +214,8 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
         domain = mechanism.domain
         about: dict[str, Any] = {
             "name": getattr(domain, "name", ""),
-            "values": list(domain.labels),
+            # 2^31 numbers are not listed.
+            "values": list(domain.labels) if domain.size <= _MOST_LISTED else domain.size,
             "missing": domain.missing,
             **designs.about(mechanism),
             "digest": mechanism.digest.hex(),

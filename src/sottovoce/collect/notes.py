@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from ..domain.columns import first_few
 from ..errors import ParameterError
 from .receipts import Receipt
 from .release import Input
@@ -18,6 +17,8 @@ def refused(what: str, given: Input, others: list[Receipt]) -> ParameterError:
 
     `what` begins the sentence: a file and its column.
     """
+    from ..domain.columns import first_few
+
     last = max(others, key=lambda other: other.latest.day)
     rest = (
         "would be released twice, and their guarantee would be weaker; put only new people into a "

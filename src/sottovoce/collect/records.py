@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ParameterError
 from .answers import Answers, kind_of
 from .columns import Columns, Wanted
-from .fingerprint import Fingerprint
 from .progress import Done
 
 if TYPE_CHECKING:
     from ..contract.reports import Reports
     from ..records.records import Records
+    from .fingerprint import Fingerprint
 
 BUDGET = "epsilon_"
 _MOST_BYTES = 1 << 23  # of tags read at once

@@ -15,7 +15,6 @@ from ..files import check_output
 from .answers import Answers
 from .choices import Choice, Tally
 from .columns import Columns
-from .fingerprint import Content, Fingerprint
 from .ledger import Entry, Ledger, form_of_kept, place, sha256
 from .progress import Done, Progress, silent
 from .receipts import Receipt, Release
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from ..contract.report_files import Form
     from ..contract.reports import Reports
     from ..mechanisms.mechanism import Mechanism
+    from .fingerprint import Content, Fingerprint
 
 _MOST_ROWS = 1 << 18  # of one written batch
 _MOST_BYTES = 1 << 25
@@ -58,6 +58,8 @@ class Input:
         progress: Progress = silent,
     ) -> Input:
         """Read the whole file once."""
+        from .fingerprint import Fingerprint
+
         stamp = _stamp(path)
         stops = ledger.lengths(mechanism_digest)
         fingerprint = Fingerprint(ledger.key, source.names, stops)

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import click
 
+from ...domain.text import printable
 from ...errors import SottovoceError
 
 INTERRUPTED = 130
@@ -26,7 +27,7 @@ class Failure(click.ClickException):
         """Print the line; red where stderr is a terminal that shows colours."""
         start = click.style("error:", fg="red", bold=True)
         color = False if "NO_COLOR" in os.environ else None  # None: decided by the terminal
-        click.echo(f"{start} {self.message}", file=file, err=True, color=color)
+        click.echo(f"{start} {printable(self.message)}", file=file, err=True, color=color)
 
 
 class Commands(click.Group):
@@ -94,7 +95,9 @@ class _Once:
         self._told.add(str(message))
         coloured = sys.stderr.isatty()
         start = click.style("warning:", fg="yellow", bold=True) if coloured else "warning:"
-        print(start, message, file=sys.stderr)  # not click.echo: it overrides the encoding
+        print(
+            start, printable(message), file=sys.stderr
+        )  # not click.echo: it overrides the encoding
 
 
 def _never_fail_to_print() -> None:

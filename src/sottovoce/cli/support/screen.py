@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ...domain.text import printable as printable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -34,13 +36,6 @@ def console() -> Console:
     made = Console(markup=False, emoji=False, highlight=False)
     made.width = min(made.width, MOST_WIDTH)
     return made
-
-
-def printable(text: object) -> str:
-    """Text from a file, without signs that would steer the terminal."""
-    return "".join(
-        sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(text)
-    )
 
 
 def plural(n: int, one: str, many: str = "") -> str:
@@ -82,7 +77,8 @@ def show_table(out: Console, table: Table) -> None:
 def show_guarantee(out: Console, guarantee: Guarantee, title: str = "What is promised") -> None:
     """The guarantee in plain words."""
     out.print(heading(title))
-    words = textwrap.indent(guarantee.words(out.width - 3), "  ")
+    lines = map(printable, guarantee.words(out.width - 3).splitlines())
+    words = textwrap.indent("\n".join(lines), "  ")
     out.print(words, soft_wrap=True)
 
 
