@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..domain.text import printable
 from ..errors import ParameterError
 from ..promise import Guarantee
 
@@ -48,7 +49,8 @@ class Requirement:
         people = "" if self.n is None else f", {self.n:,} people"
         alike = len(set(self.shares.values())) < 2
         menu = "".join(
-            f", {name} ε = {e:g}" + ("" if alike else f" for {100 * self.shares[name]:.3g} %")
+            f", {printable(name)} ε = {e:g}"
+            + ("" if alike else f" for {100 * self.shares[name]:.3g} %")
             for name, e in self.levels.items()
         )
         sent = "" if self.rate == 1 else f", rate {self.rate:g}"
