@@ -18,7 +18,6 @@ SMOOTHINGS = ((0.0, 0), (1 / 128, 1), (1 / 32, 1), (1 / 8, 1), (1 / 2, 1), (1 / 
 """Smoothing after each step, from none to strong: weight of the neighbours, and how many times."""
 FOLDS = 5
 _LEAST_GAIN = 1.0
-_SMOOTH_STEPS = 1_000
 _LEAST_CHANGE = 1e-6
 _LEAST_MASS = 1e-12
 _MOST_HALVINGS = 200
@@ -143,7 +142,7 @@ def smoothed_em(
         return em(counts, lambda f: f @ laws, lambda w: laws @ w, start, slack=slack)
     fractions = counts / counts.sum()
     f = start / start.sum()
-    for step in range(1, _SMOOTH_STEPS + 1):
+    for step in range(1, MOST_STEPS + 1):
         law = f @ laws
         update = f * (laws @ np.divide(fractions, law, out=np.zeros_like(law), where=law > 0))
         for _ in range(times):
@@ -154,7 +153,7 @@ def smoothed_em(
         f = update
         if change <= _LEAST_CHANGE:
             return Fit(f, step, True)
-    return Fit(f, _SMOOTH_STEPS, True)
+    return Fit(f, MOST_STEPS, False)
 
 
 def choose_smoothing(

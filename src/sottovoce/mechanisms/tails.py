@@ -33,6 +33,8 @@ _LATTICE = 128
 """Units per range at least, where scores of one bit are rounded to a common lattice."""
 _NORMAL = 30
 """From this ratio of the sum's standard deviation to one report's range on, tails are normal."""
+_FEW = 20
+"""Up to so many reports answers that are all equal are tried too; beyond, the others cover them."""
 _UNSEEN = 16.0
 """Minus the logarithm of the probability that may lie outside the window of the Fourier sum."""
 
@@ -100,13 +102,15 @@ class MeanLaw:
         midway = (below, below + 1 / steps) if inside else (mean, mean)
         varied = max(self.second_moment - mean**2, 0.0)
         outer = ceil(self.n * min(varied / max(mean * (1 - mean), 1e-300), 1.0))
-        alike = _pair(self.n, mean, *midway)
+        alike = [_pair(self.n, mean, *midway)]
+        if self.n <= _FEW:
+            alike.append([(mean, self.n)])
         if outer == 0:
-            return [alike]
+            return alike
         reach = sqrt(varied)
         halves = _pair(self.n, mean, max(mean - reach, 0.0), min(mean + reach, 1.0))
         outliers = _pair(outer, mean, 0.0, 1.0) + _pair(self.n - outer, mean, *midway)
-        return [alike, halves, outliers]
+        return [*alike, halves, outliers]
 
     def _tail(self, population: Population, mean: float, edge: int, sign: int) -> float:
         """P(sum ≥ edge) for sign 1, P(sum ≤ edge) for −1."""

@@ -392,6 +392,8 @@ class Participation(Mechanism):
             columns, np.flatnonzero(mine & (silent == 0)), mechanism, reports.seeded
         )
         seen = np.asarray(mechanism.outcomes(spoken, x, y)).astype(np.int64)
+        if len(self.ways()) > 1:  # which way most of them name is seen as well
+            seen = np.column_stack([seen, np.full(len(seen), main)])
         quiet = np.full(int(silent[mine].sum()), SILENCE)
         strange = np.repeat(_ELSEWHERE - named[~mine], people[~mine])
         marks = np.concatenate([quiet, strange])
