@@ -17,6 +17,7 @@ from typing import IO, Any
 import click
 
 from .. import __version__
+from ..domain.text import printable
 from ..errors import SottovoceError
 from .account import account
 from .aggregate import aggregate
@@ -45,7 +46,7 @@ class Failure(click.ClickException):
         """Print the line; red where stderr is a terminal that shows colours."""
         start = click.style("error:", fg="red", bold=True)
         color = False if "NO_COLOR" in os.environ else None  # None: decided by the terminal
-        click.echo(f"{start} {self.message}", file=file, err=True, color=color)
+        click.echo(f"{start} {printable(self.message)}", file=file, err=True, color=color)
 
 
 class Commands(click.Group):
@@ -113,7 +114,8 @@ class _Once:
         self._told.add(str(message))
         coloured = sys.stderr.isatty()
         start = click.style("warning:", fg="yellow", bold=True) if coloured else "warning:"
-        print(start, message, file=sys.stderr)  # not click.echo: it overrides the encoding
+        # Not click.echo: it overrides the encoding.
+        print(start, printable(message), file=sys.stderr)
 
 
 def _never_fail_to_print() -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..contract.collection import Collection
     from ..study import Study
 
+_MOST_LISTED = 1 << 20
 _MOST_SHOWN = 12
 
 
@@ -226,7 +227,12 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
     sections: dict[str, list[dict[str, Any]]] = {"question": [], "records": []}
     for one in found:
         domains = [
-            {"name": domain.name, "values": list(domain.labels), "missing": domain.missing}
+            {
+                "name": domain.name,
+                # 2^31 numbers are not listed.
+                "values": list(domain.labels) if domain.size <= _MOST_LISTED else domain.size,
+                "missing": domain.missing,
+            }
             for domain in one.attributes
         ]
         about: dict[str, Any] = {

@@ -235,10 +235,6 @@ class Collection(ABC):
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
         """Per person, all that is seen about whether the answer was x or y; for audits."""
 
-    def outcomes_at(self, way: Way, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        """The same of people who took part in one way, whatever their reports say of it."""
-        return self.outcomes(reports, x, y)
-
     # --- shared ---------------------------------------------------------------------------------
 
     @abstractmethod

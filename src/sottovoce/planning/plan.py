@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..checks import checked_epsilon
 from ..contract.design import Design, Requirement
 from ..domain.ranges import Range
+from ..domain.text import printable
 from ..domain.values import Domain
 from ..errors import ParameterError
 from ..mechanisms import designs as local_designs
@@ -73,7 +74,7 @@ class Plan:
         if len(best.people) < 2 and self.requirement.traffic is None:
             return ""
         each = (
-            f"{name} {people:,}"
+            f"{printable(name)} {people:,}"
             + (f" at rate {best.rates[name]:.3g}" if name in best.rates else "")
             for name, people in best.people.items()
         )

@@ -41,6 +41,7 @@ _MOST_SUMS = 2 * 10**8  # likelihoods of all patterns together
 _MANY_SUMS = 5 * 10**7  # above which only what is asked is fitted, and it takes a while
 _MANY_CELLS = 10**5  # the same for an average of models, which fits many tables
 _MANY = 50_000
+_MOST_EXACT = 10**9
 _PATIENCE = 20
 _REPETITIONS = 20
 _FEW = 2.093 / 1.960  # Student's t with 19 degrees of freedom over the normal quantile
@@ -221,7 +222,10 @@ def _sampled(blocks: list[Block], rng: np.random.Generator) -> list[Floats]:
     if _records(blocks) <= _MANY:
         return [block.counts for block in blocks]
     every = np.concatenate([block.counts for block in blocks]).astype(np.int64)
-    drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals").astype(float)
+    if every.sum() < _MOST_EXACT:
+        drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals").astype(float)
+    else:  # numpy draws no more without replacement, and with it is as good among so many
+        drawn = np.minimum(rng.multinomial(_MANY, every / every.sum()), every).astype(float)
     return np.split(drawn, np.cumsum([len(block.counts) for block in blocks])[:-1])
 
 
