@@ -8,11 +8,12 @@ pairwise    iterative proportional fitting of all pair tables, each as likely as
 em-ll2      the log-linear model of all pairs, at several places on the way from the product to the
             most likely table
 
-Every model is fitted to four fifths of the records at a time, its own start included, and judged
-by the likelihood of the other fifth. A model with L nats in all gets a weight proportional to e^L,
-and the answer is the weighted mean of the tables fitted to all records: differences of a nat decide
-little, as they should, since chance makes as much, and ten nats decide everything.
-(Pseudo-Bayesian model averaging: Yao, Vehtari, Simpson and Gelman 2018.)
+Every model is fitted to four fifths of the records at a time, its own start included, and judged by
+the likelihood of the other fifth. A model with L nats in all gets a weight proportional to e^L (the
+product as much as all others together before that), and the answer is the weighted mean of the
+tables fitted to all records: differences of a nat decide little, as they should, since chance makes
+as much, and ten nats decide everything. (Pseudo-Bayesian model averaging: Yao, Vehtari, Simpson and
+Gelman 2018.)
 """
 
 from __future__ import annotations
@@ -135,9 +136,14 @@ def averaged(
 
 
 def weights_of(nats: Mapping[str, float]) -> dict[str, float]:
-    """Weights proportional to e^nats."""
+    """Weights proportional to e^nats; the product counts as much as all others before that.
+
+    Without dependence the others are many and nearly as likely, and together they would decide.
+    """
     best = max(nats.values())
     likely = {name: float(np.exp(value - best)) for name, value in nats.items()}
+    if "product" in likely:
+        likely["product"] *= max(len(nats) - 1, 1)
     total = sum(likely.values())
     return {name: value / total for name, value in likely.items()}
 
