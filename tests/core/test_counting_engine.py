@@ -93,10 +93,10 @@ def test_another_engine_counts_every_mechanism_alike(kind) -> None:
     with kernels.use(counting(calls)):
         whole = mechanism.aggregate(reports)
         asked = len(calls)
-        people, tables = mechanism.counted_by(reports, group.astype(np.uint8), 3)
+        people, tables = mechanism.count_by(reports, group.astype(np.uint8), 3)
     assert 0 < asked < len(calls)
     assert same(whole, mechanism.aggregate(reports))
-    expected = mechanism.counted_by(reports, group.astype(np.uint8), 3)
+    expected = mechanism.count_by(reports, group.astype(np.uint8), 3)
     assert np.array_equal(people, expected[0])
     assert all(np.array_equal(tables[name], expected[1][name]) for name in tables)
 
