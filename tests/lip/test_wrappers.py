@@ -186,12 +186,10 @@ def test_audits_test_the_promise_without_a_prior() -> None:
 
 def test_whatever_level_was_chosen_the_largest_prior_free_epsilon_is_stated() -> None:
     """The level with the larger LIP epsilon may be the one with the smaller prior-free epsilon."""
-    from sottovoce.participation.choices import guarantee_of
-
     skewed = LIP(["yes", "no"], prior=[0.02, 0.98], epsilon=1.2)
     even = LIP(["yes", "no"], prior=[1 / (1 + math.e), math.e / (1 + math.e)], epsilon=1.0)
     assert even.ldp_epsilon > 1.9 > 1.3 > skewed.ldp_epsilon
-    (promise,) = guarantee_of(Levels({"skewed": skewed, "even": even})).promises
+    (promise,) = Levels({"skewed": skewed, "even": even}).guarantee_at().promises
     assert promise.notion == LDP
     assert promise.epsilon == even.ldp_epsilon
 

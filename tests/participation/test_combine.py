@@ -296,7 +296,7 @@ def test_adaptive_is_the_formula_of_the_page() -> None:
     pooled, raw = (quietly(groups, m) for m in ("pooled", "post-stratified"))
     z = raw.values - pooled.values
     # pooled.variance has the mix of people cell by cell, its sum that of D
-    d = float(Groups.of_estimates(groups).scatter[0])
+    d = float(Groups.of_estimates(groups).scatter)
     weights = np.array([250 / (250 * e.variance.sum() + d) for e in groups])
     weights /= weights.sum()
     mix = d * float(weights @ weights / 250 - 1 / 1000)
