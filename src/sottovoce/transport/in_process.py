@@ -1,0 +1,192 @@
+"""Every role in this process: what each saw, and what it cost.
+
+Views     all messages to a role, as they were delivered, published ones included
+Costs     per role: field elements sent, sampled and added, other bytes, messages. What a member
+          passes to itself is not sent; what is published to everyone is sent once to each other
+          member
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ParameterError, ShareError, WireError
+from .batch import EVERYONE, Batch, Role
+from .machine import Inbox, Machine
+
+#: What may happen to a batch on its way: it arrives as these batches, in this order.
+Tamper = Callable[[Batch], Iterable[Batch]]
+
+_MOST_RECORDED = 1 << 26  # bytes of payload
+
+
+@dataclass
+class Cost:
+    """What all members of one role sent and computed.
+
+    Attributes
+    ----------
+    elements, bytes, messages : int
+        Field elements sent, bytes of everything else that was sent, and messages.
+    sampled, added : int
+        Random field elements drawn, and additions of field elements.
+    """
+
+    elements: int = 0
+    bytes: int = 0
+    messages: int = 0
+    sampled: int = 0
+    added: int = 0
+
+
+@dataclass(frozen=True)
+class Views:
+    """What every role saw.
+
+    Attributes
+    ----------
+    batches : tuple of Batch
+        In the order of delivery.
+    complete : bool
+        False where messages were too large to be kept.
+    """
+
+    batches: tuple[Batch, ...]
+    complete: bool
+
+    def of(self, role: Role, member: int | None = None) -> tuple[Batch, ...]:
+        """What one member of a role saw, or all of its members together.
+
+        Raises
+        ------
+        ParameterError
+            Where not everything was kept.
+        """
+        if not self.complete:
+            raise ParameterError(
+                "this run was too large for its messages to be kept; views are recorded for "
+                "smaller ones, or with views=True"
+            )
+        mine = [batch for batch in self.batches if batch.sent_to is role]
+        if member is None:
+            return tuple(mine)
+        parts = (batch.for_members(range(member, member + 1)) for batch in mine)
+        return tuple(batch for batch in parts if len(batch))
+
+
+@dataclass(frozen=True)
+class Driven:
+    """A run that has ended.
+
+    Attributes
+    ----------
+    states : list
+        The last state of every machine, in the order in which machines were given.
+    views : Views
+        What every role saw.
+    costs : mapping of Role to Cost
+        What every role sent and computed.
+    refused : tuple of str
+        Why messages were refused, where any were.
+    """
+
+    states: list[Any]
+    views: Views
+    costs: Mapping[Role, Cost]
+    refused: tuple[str, ...] = ()
+
+
+@dataclass
+class _Desk:
+    """The driver's own records during a run."""
+
+    machines: Sequence[Machine[Any]]
+    record: bool | None
+    states: list[Any]
+    costs: dict[Role, Cost]
+    kept: list[Batch] = field(default_factory=list)
+    kept_bytes: int = 0
+    complete: bool = True
+    refused: list[str] = field(default_factory=list)
+
+    def deliver(self, batch: Batch) -> None:
+        self._keep(batch)
+        for k, machine in enumerate(self.machines):
+            if machine.role is not batch.sent_to:
+                continue
+            mine = batch.for_members(machine.members)
+            if not len(mine):
+                continue
+            try:
+                self.states[k], outbox = machine.step(self.states[k], Inbox((mine,)))
+            except (ShareError, WireError) as error:
+                self.refused.append(str(error))
+                continue
+            self.costs[machine.role].sampled += outbox.sampled
+            self.costs[machine.role].added += outbox.added
+
+    def charge(self, batch: Batch) -> None:
+        cost = self.costs[batch.sent_by]
+        same = batch.sent_by is batch.sent_to
+        public = int((batch.receiver == EVERYONE).sum())
+        copies = len(batch) - public
+        if same:
+            copies -= int((batch.sender == batch.receiver).sum())
+        copies += public * (self._people(batch.sent_to) - same)
+        cost.messages += copies
+        cost.elements += copies * batch.elements
+        cost.bytes += copies * (batch.message_bytes - 8 * batch.elements)
+
+    def _people(self, role: Role) -> int:
+        return sum(len(machine.members) for machine in self.machines if machine.role is role)
+
+    def _keep(self, batch: Batch) -> None:
+        size = len(batch) * (batch.message_bytes + 24)
+        if self.record is False or (
+            self.record is None and self.kept_bytes + size > _MOST_RECORDED
+        ):
+            self.complete = False
+            return
+        self.kept.append(batch)
+        self.kept_bytes += size
+
+
+def drive(
+    machines: Sequence[Machine[Any]],
+    rounds: int,
+    *,
+    tamper: Tamper | None = None,
+    views: bool | None = None,
+) -> Driven:
+    """Run machines to the end: deliver everything, then close the round, for every round.
+
+    Parameters
+    ----------
+    machines : sequence of Machine
+        All roles; the members of one role are divided among its machines.
+    rounds : int
+        How many rounds of messages there are.
+    tamper : callable, optional
+        From a batch to the batches that arrive in its place: none where it is lost, several where
+        it is repeated, or altered ones.
+    views : bool, optional
+        Whether to keep all messages; by default where they are not too large.
+    """
+    states = [machine.start() for machine in machines]
+    desk = _Desk(machines, views, states, {machine.role: Cost() for machine in machines})
+    for closing in range(rounds + 1):
+        sent: list[Iterable[Batch]] = []
+        for k, machine in enumerate(machines):
+            desk.states[k], outbox = machine.step(desk.states[k], Inbox(closed=closing))
+            desk.costs[machine.role].sampled += outbox.sampled
+            desk.costs[machine.role].added += outbox.added
+            sent.append(outbox.batches)
+        for batches in sent:
+            for batch in batches:
+                desk.charge(batch)
+                for arrived in (batch,) if tamper is None else tamper(batch):
+                    desk.deliver(arrived)
+    kept = Views(tuple(desk.kept), desk.complete)
+    return Driven(desk.states, kept, desk.costs, tuple(desk.refused))
