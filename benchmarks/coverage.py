@@ -1,4 +1,4 @@
-"""How often 95 % intervals hold, cell by cell, on a stress grid; writes docs/coverage.md.
+"""How often 95 % intervals cover the truth, on a stress grid; writes docs/coverage.md.
 
 Run as ``python -m benchmarks.coverage``. Where a value's estimate depends on one count, coverage is
 computed exactly; elsewhere it is simulated with the real mechanisms, and the least over all cells
@@ -184,43 +184,44 @@ def page(runs: int) -> str:
     return TEXT.format(
         runs=runs,
         seconds=round(took),
-        pure=table(("mechanism", "least coverage", "normal interval's", "where"), pure),
-        linear=table(("mechanism", "people", "least coverage"), parts[0]),
-        ways=table(("design", "people", "least coverage"), parts[1]),
+        pure=table(("mechanism", "lowest coverage", "with normal intervals", "lowest at"), pure),
+        linear=table(("mechanism", "people", "lowest coverage"), parts[0]),
+        ways=table(("design", "people", "lowest coverage"), parts[1]),
         levels=table(
-            ("menu", "strictest differs by", "least coverage", "`james-stein`", "`hybrid`"),
+            ("menu", "strictest level differs by", "lowest coverage", "`james-stein`", "`hybrid`"),
             parts[2],
         ),
     )
 
 
-TEXT = """# Do the intervals hold?
+TEXT = """# Interval coverage
 
-Every number that Sottovoce prints has a 95 % interval, and the standard is that it covers **each
-single value** at least .93 of the time: with few people, fractions of 0 and 1, large and small
-epsilon, many values, and people of different levels who answer differently. This page is written
-by `python -m benchmarks.coverage` ({runs} runs for each simulated cell, {seconds} s); a small part
-of the grid is in the tests (`tests/intervals`).
+Every estimate comes with a 95 % interval. The target is that it covers the true fraction of **each
+single value** at least 93 % of the time: with few people, with fractions of 0 and 1, at small and
+large epsilon, with many values, and when people at different levels answer differently. This page
+is written by `python -m benchmarks.coverage` ({runs} runs for each simulated cell, {seconds} s); a
+small part of the grid is checked by the tests (`tests/intervals`).
 
-## How intervals are made
+## How the intervals are computed
 
-The noise of a report depends on the true fraction. The normal approximation puts the *estimated*
-fraction in, which fails where there are few reports or few noise events: ten reports without a
-single "yes" would give an interval of width zero. So an interval holds every fraction that the
-counts do not refute, with the noise *at that fraction*, and allows for counts being whole numbers
-({{py:mod}}`sottovoce.estimate.intervals`). A biased estimate (projected, maximum likelihood,
-shrunk levels) shows the interval of the unbiased estimate behind it.
+The noise of a report depends on the true fraction. The usual normal approximation plugs in the
+*estimated* fraction, which fails when there are few reports or few noise events: ten reports
+without a single "yes" would give an interval of width zero. Sottovoce therefore uses score
+intervals: an interval contains every fraction that the counts do not reject, with the variance
+evaluated *at that fraction* and a continuity correction, because counts are integers
+({{py:mod}}`sottovoce.estimate.intervals`). A biased estimate (projected, maximum likelihood, shrunk
+levels) is shown with the interval of the unbiased estimate behind it.
 
-## Exact coverage of single counts
+## Single counts, computed exactly
 
-Over n from 1 to 1,000, epsilon from .1 to 20, and every kind of fraction. No simulation.
+For 1 to 1,000 people, epsilon from 0.1 to 20, and fractions from 0 to 1. Nothing is simulated.
 
 {pure}
 
 ## Other mechanisms, simulated
 
-The least over the values, and over people who all answer alike, are spread evenly, or nearly all
-give one of two answers.
+The lowest coverage over all values and over three populations: everyone gives the same answer,
+answers are spread evenly, or nearly everyone gives one of two answers.
 
 {linear}
 
@@ -228,10 +229,11 @@ give one of two answers.
 
 {ways}
 
-## Levels whose people differ, simulated
+## Levels whose people answer differently, simulated
 
-8,000 people in equal levels. `james-stein` (the default) and `hybrid` are squared errors relative
-to the post-stratified estimate: below 1 is better. Intervals are those of the default.
+8,000 people, equally many at each level. The columns `james-stein` (the default) and `hybrid` are
+squared errors relative to the post-stratified estimate; below 1 is better. Coverage is that of the
+default's intervals.
 
 {levels}
 """
