@@ -109,6 +109,7 @@ def level_rows(runs: int) -> Iterator[Row]:
 
 def way_rows(runs: int) -> Iterator[Row]:
     """Few people, of whom some report, or who chose different levels."""
+    rng = np.random.default_rng(5)
     cases: list[tuple[str, Mechanism, str]] = []
     for kind, d, epsilon in product((GRR, OUE), (3, 10), (1.0, 4.0, 8.0)):
         base = kind(d, epsilon=epsilon)
@@ -126,6 +127,7 @@ def way_rows(runs: int) -> Iterator[Row]:
                 "level": [way.level for way in mechanism.ways()],
             }
             every = [pool[choice][k % len(pool[choice])] for k in range(n)] if choice else []
+            rng.shuffle(every)  # rates that follow the answers would be refused
             least = min(least, ways(mechanism, answers, {choice: every} if choice else {}, runs))
         yield about, str(n), f"{least:.3f}"
 
