@@ -204,8 +204,8 @@ single value** at least 93 % of the time: with few people, with fractions of 0 a
 large epsilon, with many values, and when people at different levels answer differently. This page
 is written by `python -m benchmarks.coverage` ({runs} runs for each simulated cell, {seconds} s); a
 small part of the grid is checked by the tests (`tests/intervals`). With this number of runs, a
-simulated coverage of 0.95 has a standard error of {error:.3f}, and each row shows the lowest of several
-values, so rows somewhat below 0.95 are expected.
+simulated coverage of 0.95 has a standard error of {error:.3f}, and each row shows the lowest of
+several values, so rows somewhat below 0.95 are expected.
 
 ## How the intervals are computed
 
