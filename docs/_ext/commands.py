@@ -17,16 +17,16 @@ _UNWRAPPED = "\b"  # click's mark of a paragraph whose lines stay as they are
 HEAD = """\
 # Commands
 
-This page is written from the commands themselves, and a test keeps it so. `--help` after any
-command says the same. See [the quickstart](quickstart.md) for the commands in use.
+This page is generated from the commands (`python docs/_ext/commands.py`) and matches `--help`. The
+[quickstart](quickstart.md) shows the commands in use.
 
-Tables go to the screen, progress to the error stream. Files appear whole or not at all, and an
-existing file is kept unless you say `--force`.
+Tables are written to standard output, progress to standard error. Files appear whole or not at all, and
+existing files are kept unless you add `--force`.
 
 | exit code | meaning |
 |---|---|
 | 0 | done |
-| 1 | something that you can put right; the message says how |
+| 1 | an error that you can fix; the message says how |
 | 2 | wrong usage |
 | 130 | interrupted |
 """

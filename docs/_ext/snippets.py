@@ -1,9 +1,11 @@
-"""Run what the pages show: ``python docs/_ext/snippets.py`` renews outputs that no longer fit.
+"""Run the pages' snippets: ``python docs/_ext/snippets.py`` renews outputs that have changed.
 
-A page's ``python`` blocks share one namespace, its ``sh`` blocks are `sottovoce` commands, and all
+Pages can be named; all run by default. ``--pictures`` also draws their pictures in docs/img again.
+
+A page's ``python`` blocks use one namespace, its ``sh`` blocks are `sottovoce` commands, and all
 of them run in order in one empty folder. A ``text`` block directly after one is its output and is
-compared: exactly, or, after a comment line ``% noisy``, with numbers and bars left out, because
-the noise is real. Blocks that cannot run have another tag.
+compared: exactly, or, after a comment line ``% noisy``, without numbers and bars, because the noise
+is real. Blocks that cannot run have another tag.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ def pages() -> list[Path]:
 
 def blocks(lines: list[str]) -> list[Block]:
     """The fenced blocks of a page; outputs are attached to what prints them."""
-    found: list[Block] = []
+    fenced: list[Block] = []
     opened: tuple[str, int] | None = None
     for k, line in enumerate(lines):
         fence = FENCE.match(line)
@@ -56,14 +58,14 @@ def blocks(lines: list[str]) -> list[Block]:
         elif line.rstrip() == "```" and opened is not None:
             tag, start = opened
             text = "\n".join(lines[start + 1 : k])
-            found.append(Block(tag, text, start + 1, k))
+            fenced.append(Block(tag, text, start + 1, k))
             opened = None
-    for before, after in pairwise(found):
+    for before, after in pairwise(fenced):
         between = [line.strip() for line in lines[before.end + 1 : after.start - 1]]
         between = [line for line in between if line]
         if before.tag in ("python", "sh") and after.tag == "text" and between in ([], [NOISY]):
             before.shown, before.noisy = after, bool(between)
-    return found
+    return fenced
 
 
 def shape(text: str) -> str:
@@ -116,10 +118,10 @@ def run_python(text: str, space: dict[str, Any], name: str, line: int) -> str:
 def folder(keep: Path | None = None) -> Iterator[Path]:
     """An empty working folder with receipts of its own."""
     here, receipts = Path.cwd(), os.environ.get("SOTTOVOCE_RECEIPTS")
-    with tempfile.TemporaryDirectory() as made:
-        place = keep or Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        place = keep or Path(temporary)
         os.chdir(place)
-        os.environ["SOTTOVOCE_RECEIPTS"] = str(Path(made) / "receipts")
+        os.environ["SOTTOVOCE_RECEIPTS"] = str(Path(temporary) / "receipts")
         try:
             yield place
         finally:
@@ -141,8 +143,8 @@ def run(page: Path) -> Iterator[tuple[Block, str]]:
             yield block, run_sh(block.text)
 
 
-def renew(page: Path) -> bool:
-    """Write outputs that no longer fit; whether there were any. Pictures go to docs/img."""
+def renew(page: Path, *, pictures: bool = False) -> bool:
+    """Write outputs that have changed; whether there were any. Pictures go to docs/img."""
     lines = page.read_text().splitlines()
     changed = []
     with folder() as place:
@@ -151,7 +153,7 @@ def renew(page: Path) -> bool:
                 changed.append((block.shown, printed.rstrip().splitlines()))
         for picture in place.glob("*.png"):
             target = DOCS / "img" / picture.name
-            if f"img/{picture.name}" in "\n".join(lines) and not target.exists():
+            if f"img/{picture.name}" in "\n".join(lines) and (pictures or not target.exists()):
                 target.write_bytes(picture.read_bytes())
     for shown, real in reversed(changed):
         lines[shown.start : shown.end] = [line.rstrip() for line in real]
@@ -164,5 +166,7 @@ if __name__ == "__main__":
     import matplotlib as mpl
 
     mpl.use("Agg")
-    for page in [Path(name).resolve() for name in sys.argv[1:]] or pages():
-        print(f"{page.relative_to(DOCS)}: {'renewed' if renew(page) else 'as it was'}")
+    named = [Path(name).resolve() for name in sys.argv[1:] if name != "--pictures"]
+    for page in named or pages():
+        changed = renew(page, pictures="--pictures" in sys.argv)
+        print(f"{page.relative_to(DOCS)}: {'renewed' if changed else 'as it was'}")
