@@ -91,11 +91,11 @@ def likelihood(effort: Effort) -> list[Comparison]:
 
 
 def verdict(found: list[Comparison]) -> str:
-    """In words: where the likelihood's maximum is better, worse, or not to be told apart."""
-    groups: dict[str, list[str]] = {"better": [], "worse": [], "not told apart": []}
+    """In words: where the likelihood's maximum is better, worse, or indistinguishable."""
+    groups: dict[str, list[str]] = {"better": [], "worse": [], "indistinguishable": []}
     for one in found:
         sure = abs(one.ratio - 1) > max(0.01, 3 * one.std_error)
-        key = "not told apart" if not sure else "better" if one.ratio < 1 else "worse"
+        key = "indistinguishable" if not sure else "better" if one.ratio < 1 else "worse"
         groups[key].append(f"{one.setting} ({one.ratio - 1:+.1%})")
     return "\n".join(f"- {key}: {'; '.join(where) or 'nowhere'}" for key, where in groups.items())
 
@@ -123,7 +123,7 @@ The exact multinomial maximum of the likelihood (`method="mle"`) against norm-su
 
 {table(columns, [one.row() for one in likely])}
 
-The maximum's error against norm-sub's, told apart by more than 1 % and three standard errors:
+The maximum's error against norm-sub's, different by more than 1 % and three standard errors:
 
 {verdict(likely)}
 """

@@ -162,7 +162,7 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: 
         for figure in figures
     ]
     head = ["operation", "n", "million/s", "wanted", "random bytes", "report bytes"]
-    columns = ["cores", "seconds", "wanted", "limit, seconds", "share of limit"]
+    columns = ["cores", "seconds", "wanted", "limit, seconds", "fraction of limit"]
     cores_rows = [
         [name, f"{seconds:.2f}", wanted, f"{least:.2f}", f"{least / seconds:.0%}"]
         for name, seconds, wanted, least in zip(
@@ -188,11 +188,11 @@ One core, ε = {EPSILON:g}, integer answers in, the best of several runs. Random
 per person. The limit is what the machine cannot avoid, measured again before each mechanism: for
 randomising, drawing the random bytes as AES keystream and reading the answers; for aggregating,
 reading the reports, and for OLH one 32-bit product per report and value. How these speeds varied
-over the run says how quiet the machine was.
+over the run shows how idle the machine was.
 
 {table(["limit, one core", "least", "most"], spread)}
 
-{table([*head, "limit, million/s", "share of limit"], rows)}
+{table([*head, "limit, million/s", "fraction of limit"], rows)}
 
 OLH decode with n = d = {heavy.n:,}, and what as many products take at the same moment:
 

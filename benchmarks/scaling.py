@@ -17,7 +17,7 @@ from .ours import answers
 D = 1024
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 SIDES = ("randomise", "aggregate")
-# Okabe and Ito's colours, told apart by the colour-blind, and a marker each as well.
+# Okabe and Ito's colours, distinguishable by the colour-blind, and a marker each as well.
 LOOKS = dict(
     zip(
         (

@@ -20,8 +20,8 @@ HEAD = """\
 This page is generated from the commands (`python docs/_ext/commands.py`) and matches `--help`. The
 [quickstart](quickstart.md) shows the commands in use.
 
-Tables are written to standard output, progress to standard error. Files appear whole or not at all, and
-existing files are kept unless you add `--force`.
+Tables are written to standard output, progress to standard error. Files appear whole or not at all,
+and existing files are kept unless you add `--force`.
 
 | exit code | meaning |
 |---|---|
