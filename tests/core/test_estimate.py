@@ -23,7 +23,7 @@ M = OUE(Attribute("colour", ["red", "green", "blue"]), epsilon=1.0)
 
 
 def estimate_of(*support: int, n: int = 1000, mechanism: OUE = M) -> Estimate:
-    counts = Aggregate(mechanism.id, mechanism.digest, n, {"support": np.array(support)})
+    counts = Aggregate(mechanism.id, mechanism.digest, {"support": np.array(support)}, n, n)
     return mechanism.estimate(counts)
 
 

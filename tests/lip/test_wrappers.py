@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,8 +49,8 @@ def collected(menu: Levels, rounds: int, method: str, *, swapped: bool = False) 
         for _ in range(rounds):
             reports = menu.randomise(answers, level=names[level].tolist(), source=source)
             if swapped:
-                columns = {**reports.columns, "level": 1 - reports.columns["level"]}
-                reports = type(reports)(reports.mechanism, reports.digest, columns, True)
+                columns = {**reports.columns, "way": 1 - reports.columns["way"]}
+                reports = replace(reports, columns=columns)
             found.append(menu.estimate(menu.aggregate(reports), method=method).values)
     return np.array(found)
 

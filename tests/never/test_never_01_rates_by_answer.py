@@ -21,7 +21,7 @@ from sottovoce.accounting import value_dependent_loss
 from sottovoce.errors import GuaranteeError
 from sottovoce.mechanisms import REGISTRY
 from tests.laws.entries import NUMERIC
-from tests.laws.wrapped import small
+from tests.laws.subjects import small
 
 RATES = {"a": 0.1, "b": 0.9}
 LABELS = np.array(["a", "b"])[np.arange(400) % 2]

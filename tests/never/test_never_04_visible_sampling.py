@@ -7,13 +7,13 @@ from __future__ import annotations
 import math
 
 import pytest
-from sottovoce.participation.sampling import RATE_IS_PUBLIC
 
 from sottovoce import GRR, OUE, Levels, Sampled
 from sottovoce.accounting import poisson
 from sottovoce.errors import GuaranteeError
 from sottovoce.mechanisms import REGISTRY
-from tests.laws.wrapped import small
+from sottovoce.promise.assumptions import RATE_IS_PUBLIC
+from tests.laws.subjects import small
 
 RATES = (1, 0.5, 0.1, 1e-3, 1e-9)
 each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)

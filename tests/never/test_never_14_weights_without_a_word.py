@@ -94,7 +94,7 @@ def test_it_is_still_written_when_the_estimate_is_part_of_a_larger_one() -> None
         answers, level=np.where(np.arange(4000) % 3, "strong", "weak"), rate=[0.5, 1] * 2000
     )
     with pytest.warns(AlikeWarning):
-        estimate = sampled.estimate(sampled.aggregate(reports), inner="pooled")
+        estimate = sampled.estimate(sampled.aggregate(reports), method="pooled")
     assert ALIKE in estimate.assuming
 
 
