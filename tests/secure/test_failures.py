@@ -299,7 +299,7 @@ def test_with_used_coins_only_the_identical_senders_are_opened() -> None:
         lambda: S.BinomialNoise(ITEMS, epsilon=1.0, delta=1e-5),
         lambda: S.DPDG(ITEMS, epsilon=1.0, delta=1e-5),
         lambda: S.Dummies(ITEMS, rate=0.4, epsilon=1.0, delta=1e-5),
-        lambda: S.Suppressed(ITEMS, rate=0.4, epsilon=1.0, delta=1e-5),
+        lambda: S.Suppressed(ITEMS, rate=0.4, epsilon=1.0, delta=1e-5, neighbours="add-remove"),
         lambda: S.TSS(ITEMS, rate=0.4, report=0.7, count=60, delta=1e-2, collusion=1),
     ],
 )

@@ -122,7 +122,7 @@ def test_estimates_of_runs_have_these_intervals() -> None:
             S.TSS(3, rate=0.4, report=0.67, collusion=1),
             S.BinomialNoise(3, epsilon=1.0),
             S.Dummies(3, rate=0.4, epsilon=1.0),
-            S.Suppressed(3, rate=0.4, epsilon=1.0),
+            S.Suppressed(3, rate=0.4, epsilon=1.0, neighbours="add-remove"),
             S.DPDG(3, epsilon=1.0),
         ):
             run = protocol.simulate(values, source=source)

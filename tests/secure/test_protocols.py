@@ -267,7 +267,7 @@ def test_counts_of_different_runs_merge_only_if_they_came_about_alike() -> None:
                 S.DPCS(ITEMS, rate=0.3),
                 S.DPCS(ITEMS, rate=0.3),
                 S.DPCS(ITEMS, rate=0.4),
-                S.Suppressed(ITEMS, rate=0.3, epsilon=1.0),
+                S.Suppressed(ITEMS, rate=0.3, epsilon=1.0, neighbours="add-remove"),
             )
         ]
         both = runs[0] + runs[1]
