@@ -137,8 +137,10 @@ class DPDG(SecureSum):
         reach = total.reach(_WRAP) + 1
         return -reach, people * shares.step + reach
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
-        shares = self.shares(codes.size)
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
+        shares = self.shares(people or codes.size)
         rows = one_hot(codes, self.items, np.ones(codes.size, bool)) * shares.step
         noise = gaussian(shares.law.sigma**2, rows.size, source)
         return Prepared(rows + noise.reshape(rows.shape))

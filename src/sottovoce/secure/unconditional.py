@@ -152,12 +152,14 @@ class Tossing(SecureSum):
         who = self.tossers(people)
         return 0, people + who.users * who.each
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
         rows = one_hot(codes, self.items, coins(self.rate, codes.size, source))
-        who = self.tossers(codes.size)
-        trials = np.full(who.users * self.items, who.each)
-        heads = binomial(trials, Fraction(self.chance), source)
-        rows[: who.users] += heads.reshape(who.users, self.items)
+        who = self.tossers(people or codes.size)
+        here = min(max(who.users - first, 0), codes.size)
+        trials = np.full(here * self.items, who.each)
+        rows[:here] += binomial(trials, Fraction(self.chance), source).reshape(here, self.items)
         return Prepared(rows)
 
     def arrived(self, people: int, senders: NDArray[np.bool_] | None) -> int:
@@ -324,7 +326,9 @@ class Suppressed(SecureSum):
     def limits(self, people: int) -> tuple[int, int]:
         return 0, people
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
         return Prepared(one_hot(codes, self.items, coins(self.rate, codes.size, source)))
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
