@@ -27,9 +27,11 @@ from ..promise import Against, Guarantee
 from ..randomness import Source
 from ..sharing import PrimeField
 from ..transport import Driven, Machine
-from .committee import CommitteeElector, CommitteeSummer, CommitteeUsers, quorum
+from .committee import CommitteeElector, CommitteeSummer, quorum
+from .committee_users import CommitteeUsers
 from .dpcs import NO_COUNT, Sampling
-from .elected import Elector, Reported, ReportingUsers, Summer
+from .elected import Elector, Reported, ReportingUsers
+from .elected_sums import Summer
 from .promises import FOLLOWED, ROSTER, listed_items, repeated, two_stage_promise
 from .protocol import Prepared
 from .receiving import pack
