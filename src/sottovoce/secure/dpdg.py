@@ -131,6 +131,10 @@ class DPDG(SecureSum):
             self.epsilon, self.delta, self.sigma, people, self.collusion, self.neighbours
         )
 
+    def least_senders(self, people: int) -> tuple[int, int]:
+        # One of those who may collude is left, since somebody sees the result.
+        return people, people - self.collusion + 1
+
     def limits(self, people: int) -> tuple[int, int]:
         shares = self.shares(people)
         total = DiscreteGaussian(float(shares.law.sigma) * people**0.5)

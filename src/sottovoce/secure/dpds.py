@@ -61,8 +61,13 @@ class SecureSum(Protocol):
         parts, width = self.helpers_for(people), self.items
         if parts == 0:
             return [Aggregator(people, field, width, Role.USER, 2)]
-        helpers = [Helper(k, parts, people, field, width, exactly) for k in range(parts)]
+        least = self.least_senders(people)
+        helpers = [Helper(k, parts, people, field, width, least, exactly) for k in range(parts)]
         return [*helpers, Aggregator(parts, field, width, Role.HELPER, 3, people)]
+
+    def least_senders(self, people: int) -> tuple[int, int]:
+        """(a, b): without b of the first a people no sum is opened."""
+        return people, 1
 
     def message_rounds(self, people: int) -> int:
         return 3 if self.helpers_for(people) else 2

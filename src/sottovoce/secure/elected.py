@@ -83,7 +83,8 @@ class Elector(Machine[Reported]):
         if inbox.closed != 1:
             return state, Outbox()
         present = state.heard & ~state.repeated
-        if self.exactly not in (None, pack(present).tobytes()):
+        few = int(present.sum()) <= (self.collusion or 0)  # they might all work together
+        if few or self.exactly not in (None, pack(present).tobytes()):
             return state, Outbox()
         return state, Outbox(self._elections(state.sets & present[:, None], present))
 
