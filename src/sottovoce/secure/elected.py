@@ -2,8 +2,8 @@
 
 Round 1   user i tells S1 which items they report, A_i
 Round 2   S1 elects m'_j = max(φ + 1, m_j) distinct users for every item j that m_j people report
-          (m_j without φ), publishes them to users and S2, and tells each of them by a digest from
-          whom shares will come
+          (m_j without φ), publishes them to users and S2, tells users whom it heard, and each
+          elected user by a digest from whom shares will come
 Round 3   user i sends a share of their answer to j to every elected user of j, for j in A_i
 Round 4   an elected user who has exactly one share of exactly these senders sends the sum to S2
 End       S2 adds the sums of all m'_j elected users (the printed Algorithm 4 stops at m_j, which
@@ -27,7 +27,7 @@ from ..randomness import Source
 from ..sharing import Elements, PrimeField, additive
 from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
 from .everyone import Gathered
-from .receiving import Columns, Outcome, check_batch, pack, set_digest, unpack
+from .receiving import Columns, check_batch, pack, set_digest, unpack
 from .selection import Flags, elect
 
 _DIGEST = 32
@@ -83,7 +83,8 @@ class Elector(Machine[Reported]):
         if inbox.closed != 1:
             return state, Outbox()
         present = state.heard & ~state.repeated
-        if self.exactly not in (None, pack(present).tobytes()):
+        few = int(present.sum()) <= (self.collusion or 0)  # they might all work together
+        if few or self.exactly not in (None, pack(present).tobytes()):
             return state, Outbox()
         return state, Outbox(self._elections(state.sets & present[:, None], present))
 
@@ -107,6 +108,8 @@ class Elector(Machine[Reported]):
         everyone = np.full(ids.size, EVERYONE)
         yield Batch("elected", 2, Role.S1, Role.USER, s1, everyone, lists, order)
         yield Batch("elected", 2, Role.S1, Role.S2, s1, s1, lists, order)
+        heard, one = {"users": pack(present)[None]}, np.zeros(1, np.int64)
+        yield Batch("heard", 2, Role.S1, Role.USER, one, np.array([EVERYONE]), heard)
         expected = {"senders": np.concatenate(digests)}
         yield Batch("senders", 2, Role.S1, Role.USER, s1, ids, expected, order)
 
@@ -129,6 +132,7 @@ class Electorate:
     """What users know: the elected, the seats that they hold, and what to expect there."""
 
     elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    heard: Flags | None = None
     expected: dict[tuple[int, int], bytes] = field(default_factory=dict)
     seats: dict[int, Seats] = field(default_factory=dict)
     closed: int = -1
@@ -167,9 +171,8 @@ class ReportingUsers(Machine[Electorate]):
             return state, Outbox((told,))
         if inbox.closed == 2:
             state = self._seated(state)
-            work = sum(
-                int(self.sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items()
-            )
+            sets = self._to_report(state)
+            work = sum(int(sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items())
             return state, Outbox(self._shares(state), sampled=work, added=work)
         if inbox.closed == 3:
             return state, Outbox(self._sums(state), added=-self._first(state))
@@ -184,6 +187,10 @@ class ReportingUsers(Machine[Electorate]):
             columns = {"elected": (np.int64, ()), "people": (np.int64, ())}
             check_batch(batch, 2, state.closed, Role.S1, 1, columns)
             return replace(state, elected=elected_lists(batch, self._items, self.people)), 0
+        if batch.kind == "heard":
+            bits: Columns = {"users": (np.uint8, (-(-self.people // 8),))}
+            check_batch(batch, 2, state.closed, Role.S1, 1, bits)
+            return replace(state, heard=unpack(batch.payload["users"][0], self.people)), 0
         if batch.kind == "senders":
             check_batch(batch, 2, state.closed, Role.S1, 1, {"senders": (np.uint8, (_DIGEST,))})
             rows = zip(batch.order, batch.receiver, batch.payload["senders"], strict=True)
@@ -208,9 +215,16 @@ class ReportingUsers(Machine[Electorate]):
             seats[j] = Seats(here, Gathered.empty(here.size, 1, self.people))
         return replace(state, seats=seats)
 
+    def _to_report(self, state: Electorate) -> Flags:
+        """Only those whom S1 heard send shares; nobody expects others."""
+        if state.heard is None:
+            return np.zeros_like(self.sets)
+        return self.sets & state.heard[self.members.start : self.members.stop, None]
+
     def _shares(self, state: Electorate) -> Iterator[Batch]:
+        sets = self._to_report(state)
         for j, elected in state.elected.items():
-            reporters = np.flatnonzero(self.sets[:, j])
+            reporters = np.flatnonzero(sets[:, j])
             block = max(1, _BLOCK // max(1, elected.size))
             for start in range(0, reporters.size, block):
                 some = reporters[start : start + block]
@@ -260,85 +274,3 @@ def elected_lists(batch: Batch, items: int, people: int) -> dict[int, NDArray[np
             raise WireError(f"S1 elected somebody twice, or who is not on the roster, for item {j}")
         lists[j] = ids
     return lists
-
-
-@dataclass(frozen=True, eq=False)
-class Summed:
-    """What S2 has heard."""
-
-    elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
-    people: int = 0
-    sums: dict[int, Gathered] = field(default_factory=dict)
-    notes: dict[int, str] = field(default_factory=dict)
-    closed: int = -1
-    outcome: Outcome | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Summer(Machine[Summed]):
-    """S2."""
-
-    people: int
-    items: int
-    field: PrimeField
-    role: Role = Role.S2
-    members: range = range(1)
-
-    def start(self) -> Summed:
-        return Summed()
-
-    def step(self, state: Summed, inbox: Inbox) -> tuple[Summed, Outbox]:
-        added = 0
-        for batch in inbox.batches:
-            if batch.kind == "elected":
-                columns = {"elected": (np.int64, ()), "people": (np.int64, ())}
-                check_batch(batch, 2, state.closed, Role.S1, 1, columns)
-                lists = elected_lists(batch, self.items, self.people)
-                present = int(batch.payload["people"][0]) if len(batch) else 0
-                state = replace(state, elected=lists, people=present)
-                continue
-            state, more = self._hear(state, batch)
-            added += more
-        if inbox.closed is None:
-            return state, Outbox(added=added)
-        state = replace(state, closed=inbox.closed)
-        if inbox.closed == 4:
-            state = replace(state, outcome=self._finish(state))
-            added = -sum(bool(g.seen.any()) for g in state.sums.values())
-        return state, Outbox(added=added)
-
-    def _hear(self, state: Summed, batch: Batch) -> tuple[Summed, int]:
-        lost = batch.kind == "incomplete"
-        columns: Columns = {} if lost else {"sum": (np.uint64, (1,))}
-        check_batch(batch, 4, state.closed, Role.USER, self.people, columns)
-        sums, notes = dict(state.sums), dict(state.notes)
-        for j in np.unique(batch.order).tolist():
-            part = batch.select(batch.order == j)
-            if not np.isin(part.sender, state.elected.get(j, np.empty(0, np.int64))).all():
-                raise ShareError(f"a sum of item {j} came from somebody who was not elected for it")
-            if lost:
-                notes[j] = f"elected user {int(part.sender[0])} did not get exactly the shares due"
-                continue
-            gathered = sums.get(j) or Gathered.empty(1, 1, self.people)
-            slot = np.zeros(len(part), np.int64)
-            sums[j] = gathered.add(self.field, part.payload["sum"], slot, part.sender)
-        return replace(state, sums=sums, notes=notes), 0 if lost else len(batch)
-
-    def _finish(self, state: Summed) -> Outcome:
-        failed = dict(state.notes)
-        totals = np.zeros(self.items, np.uint64)
-        for j in range(self.items):
-            if not state.elected:
-                failed[j] = "S1 elected nobody"
-                continue
-            elected = state.elected[j]
-            gathered = state.sums.get(j) or Gathered.empty(1, 1, self.people)
-            heard = unpack(gathered.seen, self.people)[0]
-            missing = elected[~heard[elected]]
-            if j not in failed and missing.size:
-                failed[j] = f"no sum of elected user {int(missing[0])}"
-            if gathered.repeated[0]:
-                failed[j] = "two sums of one elected user"
-            totals[j] = gathered.totals[0, 0]
-        present = np.arange(self.people) < state.people
-        return Outcome(totals, failed, present)
