@@ -44,9 +44,11 @@ def test_the_numbers_shown_are_plausible():
     values, low, high = np.array(rows, float).T
     m = sv.GRR(4, epsilon=1.0)
     truth = np.array([0.52, 0.29, 0.13, 0.06])
-    assert np.allclose(
-        (high - low) / (2 * 1.959964), np.sqrt(m.variance(values, 10_000)), atol=1e-4
-    )
+    counts = np.rint(10_000 * (values * float(m.p - m.q) + float(m.q))).astype(int)
+    behind = sv.Aggregate(m.id, m.digest, {m.table: counts}, 10_000, 10_000)
+    interval = m.estimate(behind).interval()
+    assert np.allclose(low, interval.low, atol=1e-4)
+    assert np.allclose(high, interval.high, atol=1e-4)
     assert (np.abs(values - truth) < 5 * np.sqrt(m.variance(truth, 10_000))).all()
 
 
