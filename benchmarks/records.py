@@ -51,13 +51,13 @@ HEADER = """# Benchmarks of records
 
 Written by `python -m benchmarks.records`. AVD is half the sum of absolute differences between the
 estimated and the true table, averaged over all sets of k attributes and all runs. Everyone reports
-m of five attributes (m uniform on 1 to 5, attributes uniform) and allocates a total of 2m at random
-(Dirichlet(1)); the allocation is hidden. `lasso` is the published method (PLDP), scaled to sum to
-one; `lopub-1` to `lopub-3` are the methods its paper compares with. `kronecker` is projected, and for
-at most two attributes. t* is the number of steps of `em-ll2` chosen by held-out likelihood; `em-ll2`,
-stop=500 takes 500 steps from unsmoothed attributes. The reference is the mean of three (Car) or four
-(Adult) earlier runs; the sd between runs shows its own error. The last row is the fraction of cells
-inside the default's 95 % intervals in the first four runs.
+m of five attributes (m uniform on 1 to 5, attributes uniform) and allocates a total of 2m at
+random (Dirichlet(1)); the allocation is hidden. `lasso` is the published method (PLDP), made to
+sum to one; `lopub-1` to `lopub-3` are the methods its paper compares with. `kronecker` is
+projected, and for at most two attributes. t* is the number of steps of `em-ll2` chosen by held-out
+likelihood; `em-ll2`, stop=500 takes 500 steps from unsmoothed attributes. The reference is the
+mean of three (Car) or four (Adult) earlier runs; the sd between runs shows its own error. The last
+row is the fraction of cells inside the default's 95 % intervals in the first four runs.
 """
 
 
