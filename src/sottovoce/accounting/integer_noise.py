@@ -145,9 +145,10 @@ def gaussian_shares_delta(
     """The delta of counts times `step`, to which people add discrete Gaussian noise; rounded up.
 
     The sum of m discrete Gaussian numbers differs from the discrete Gaussian law of variance m σ²
-    by a factor between e^−τ and e^τ, τ = 10 Σ_{k<m} e^{−2π²σ²k/(k+1)} (Kairouz, Liu, Steinke 2021,
-    arXiv:2102.06387, theorem 9), so that δ(ε) ≤ e^{tτ} δ'(ε − 2tτ) with δ' the exact delta of that
-    law and t the number of noisy counts that a neighbour moves, over all rounds.
+    by a factor between e^−τ and e^τ, τ = 10 Σ_{k<m} e^{−2π²σ²k/(k+1)} (the τ of Kairouz, Liu,
+    Steinke 2021, arXiv:2102.06387, for σ ≥ 1/2; tests compare it with exact convolutions), so that
+    δ(ε) ≤ e^{tτ} δ'(ε − 2tτ) with δ' the exact delta of that law and t the number of noisy counts
+    that a neighbour moves, over all rounds.
 
     Parameters
     ----------
