@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from .errors import FileError
 
+_LEFTOVER = re.compile(r"\.sottovoce-[0-9a-f]{16}\.part")
+
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def whole_file(
+    path: str | os.PathLike[str], *, replace: bool = True, private: bool = False
+) -> Iterator[BinaryIO]:
     """Write a file that appears under its name only when everything is on disk.
 
-    The bytes go to a temporary file in the same folder, which replaces `path` at the end; after
-    an error (a full disk, a bug, Ctrl-C) `path` is as it was and the temporary file is gone.
+    The bytes go to a temporary file in the same folder, which becomes `path` at the end; after
+    an error (a full disk, a bug, Ctrl-C) `path` is as it was and the temporary file is gone. What
+    a killed run left behind is removed by the next run that writes into the folder.
+
+    Parameters
+    ----------
+    path : path
+        Where the file goes.
+    replace : bool
+        Whether a file of this name may be replaced. Without it, exactly one of several processes
+        that write the same name at once succeeds.
+    private : bool
+        Whether only the owner may read the file, whatever the umask allows.
     """
     target = target_of(path)
+    _remove_leftovers(target.parent)
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        handle, name = _temporary(target.parent)
     except OSError as error:
         raise FileError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
     try:
@@ -30,15 +48,68 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(target)
+            name.chmod(0o600 if private else 0o666 & ~_umask())
+            # Published while the lock is held, so that nobody takes it for a leftover.
+            if replace:
+                name.replace(target)
+            else:
+                _publish_new(name, target)
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
+        name.unlink(missing_ok=True)
+        if isinstance(error, FileExistsError) and not isinstance(error, FileError):
+            raise _exists(path) from error
         if isinstance(error, OSError) and not isinstance(error, FileError):
             raise FileError(
                 f"could not write {os.fspath(path)!r}: {_reason(error)}; nothing was left behind"
             ) from error
         raise
+
+
+def _temporary(folder: Path) -> tuple[int, Path]:
+    """A new private file, locked for as long as its writer lives."""
+    while True:
+        name = folder / f".sottovoce-{secrets.token_hex(8)}.part"
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with suppress(OSError):  # a file system without locks: its leftovers stay
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        # Between creation and lock somebody may have taken it for a leftover.
+        if os.fstat(handle).st_nlink:
+            return handle, name
+        os.close(handle)
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove temporary files of ours whose writer is gone: nobody holds their lock."""
+    try:
+        names = [entry for entry in os.scandir(folder) if _LEFTOVER.fullmatch(entry.name)]
+    except OSError:
+        return  # writing will say what is wrong with the folder
+    for entry in names:
+        with suppress(OSError):  # in use, someone else's, or gone by now
+            handle = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if stat.S_ISREG(os.fstat(handle).st_mode):
+                    Path(entry.path).unlink()
+            finally:
+                os.close(handle)
+
+
+def _publish_new(name: Path, target: Path) -> None:
+    """Give a file its name, or raise FileExistsError: of several at once one succeeds."""
+    try:
+        os.link(name, target)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without links: reserve the name, then replace it
+        os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+        name.replace(target)
+        return
+    name.unlink()
+
+
+def _exists(path: str | os.PathLike[str]) -> FileError:
+    return FileError(f"{os.fspath(path)!r} exists already; choose another name, or add --force")
 
 
 def target_of(path: str | os.PathLike[str]) -> Path:
@@ -58,31 +129,75 @@ def target_of(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
-    """The bytes of a file, or a FileError that says why not."""
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise FileError(f"cannot read {os.fspath(path)!r}: {_reason(error)}") from error
+def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] = ()) -> None:
+    """Refuse an output that cannot be written, is an input, or exists, before any work.
+
+    With `ends`, also a name that does not say one of these forms.
+    """
+    target_of(path)
+    if not path.parent.is_dir():
+        raise FileError(
+            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"
+        )
+    for given in inputs:
+        if _same(path, given):
+            raise FileError(
+                f"{str(path)!r} is one of the inputs and would be overwritten; choose another name"
+            )
+    if ends and path.suffix.lower() not in ends:
+        raise FileError(
+            f"{str(path)!r} does not say what it is to hold; its name must end in "
+            f"{' or '.join(ends)}"
+        )
+    if path.exists() and not force:
+        raise _exists(path)
+
+
+def _same(a: Path, b: Path) -> bool:
+    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+
+
+def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes:
+    """The bytes of a file, or a FileError that says why not; with `most`, no longer one."""
+    with opened(path) as stream:
+        try:
+            size = os.fstat(stream.fileno()).st_size
+            if most is not None and size > most:
+                raise FileError(
+                    f"{os.fspath(path)!r} has {size:,} bytes; at most {most:,} are read here"
+                )
+            return stream.read()
+        except OSError as error:
+            if isinstance(error, FileError):
+                raise
+            raise FileError(f"cannot read {os.fspath(path)!r}: {_reason(error)}") from error
 
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A file opened for reading, or a FileError that says why not."""
+    """A plain file opened for reading, or a FileError that says why not.
+
+    A pipe is refused before anyone waits for its other end, a device before it is read for ever.
+    """
     try:
-        stream = Path(path).open("rb")  # noqa: SIM115, closed below
-    except OSError as error:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
         raise FileError(f"cannot read {os.fspath(path)!r}: {_reason(error)}") from error
-    with stream:
+    kind = os.fstat(handle).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(handle)
+        what = "a directory" if stat.S_ISDIR(kind) else "not a plain file"
+        raise FileError(f"cannot read {os.fspath(path)!r}: it is {what}; name a plain file")
+    with os.fdopen(handle, "rb") as stream:
         yield stream
 
 
-def _reason(error: OSError) -> str:
-    return error.strerror or str(error)
+def _reason(error: OSError | ValueError) -> str:
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _umask() -> int:
-    # mkstemp makes the file private to its owner; give it the mode that open() would have given.
+    # A temporary file is private to its owner; give it the mode that open() would have given.
     current = os.umask(0)
     os.umask(current)
     return current

@@ -46,8 +46,8 @@ def test_json(folder, json_of):
         # 8 standard errors, which are estimates themselves: fails less than once in 10^9 runs
         assert abs(row["estimate"] - row["truth"]) < 8 * row["std_error"]
     assert {example["name"] for example in about["examples"]} == {"Ana", "Ben", "Chidi", "Dora"}
-    assert about["method"] == "hybrid"
-    assert "drawn towards each other" in about["assuming"]
+    assert about["method"] == "james-stein"
+    assert "shrunk towards each other" in about["assuming"]
     assert [row["level"] for row in about["levels"]] == list(MENU)
     assert sum(row["people"] for row in about["levels"]) == 50000
     epsilons = [promise["epsilon"] for promise in about["guarantee"]["promises"]]

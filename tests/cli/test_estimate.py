@@ -131,7 +131,7 @@ def test_true_answers_are_not_reports(folder, fails):
 
 def test_missing_files_and_folders(folder, fails):
     assert "cannot read 'no.svr'" in fails("estimate", "no.svr", *USUAL)
-    assert "Is a directory" in fails("estimate", ".", *USUAL)
+    assert "it is a directory" in fails("estimate", ".", *USUAL)
 
 
 # --- estimate ---------------------------------------------------------------------------------
@@ -139,7 +139,7 @@ def test_missing_files_and_folders(folder, fails):
 
 def test_a_table_with_intervals_and_the_promise(reports, run):
     said = run("estimate", *reports, *USUAL).stdout
-    assert "2,000 reports, grr, unbiased" in said
+    assert "2,000 reports, grr, epsilon = 1; unbiased" in said
     assert "95 % interval" in said
     for value in ("car", "bike", "foot"):
         assert value in said

@@ -28,8 +28,8 @@ def menu(folder):
 
 def levels_in(path: str) -> list[int]:
     mechanism = Study.load("study.toml").mechanism()
-    codes = [batch.columns["level"] for batch in read_batches(path, expect=mechanism)]
-    return np.bincount(np.concatenate(codes), minlength=2).tolist()
+    ways = [mechanism.headcount(batch)[1] for batch in read_batches(path, expect=mechanism)]
+    return np.sum(ways, axis=0).tolist()
 
 
 # --- study ------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ def test_the_guarantee_has_a_line_per_level(menu, run, json_of):
 
 
 def test_a_column_of_levels(menu, run, json_of):
-    said = run(*GIVEN).stdout
+    said = run(*GIVEN, "--guarantee").stdout
     lines = [" ".join(line.split()) for line in said.splitlines()]
     assert "How we get to work: 1,200 reports in r.svr" in lines
     assert "question commute: grr at 2 levels, epsilon 0.5 to 2" in lines
@@ -123,6 +123,8 @@ def test_a_column_of_levels(menu, run, json_of):
     assert "strong 400 0.5 1.65 63 %" in lines
     assert "normal 800 2 7.39 89 %" in lines
     assert levels_in("r.svr") == [400, 800]
+    short = run(*GIVEN).stdout
+    assert "ε = 0.5 (strong), 2 (normal) for each answer, against anyone who sees" in short
     about = json_of(*GIVEN)
     assert about["people"] == about["reports"] == 1200
     assert about["design"] == "grr at 2 levels, epsilon 0.5 to 2"
@@ -214,7 +216,7 @@ def test_a_column_named_like_a_level(menu, fails):
         ("car,", "row 1,201 (header not counted): there is no level, and everyone needs one of"),
         ("car,Strong", "there is no level 'Strong'; the study has 'strong', 'normal'; correct"),
         ("bus,strong", "row 1,201 (header not counted): the answer 'bus'"),
-        ("car", "Expected 2 columns, got 1"),
+        ("car", "the number of cells is 1, and the header names 2 columns"),
         ('car,"' + 5000 * "x" + '"', "there is no level '" + 59 * "x" + "…; the study has"),
         ('car,"' + 3_000_000 * "x", "is a quote not closed?"),
         ("car,strong\xff", "UTF-8"),
@@ -226,7 +228,7 @@ def test_rows_that_are_refused(menu, fails, line, reason):
         stream.write(line + "\n")
     before = set(Path().rglob("*"))
     assert reason in fails(*GIVEN)
-    assert set(Path().rglob("*")) - before <= {Path("receipts")}
+    assert set(Path().rglob("*")) - before <= {Path("receipts"), Path("receipts/key")}
 
 
 def test_rows_are_counted_through_the_whole_file(menu, fails):

@@ -26,7 +26,7 @@ def menu(folder):
 def test_the_same_command_gives_the_same_bytes(menu, run):
     run(*GIVEN)
     first = Path("r.svr").read_bytes()
-    said = run(*GIVEN[:-1], "again.svr").stdout
+    said = run(*GIVEN[:-1], "again.svr", "--guarantee").stdout
     assert SAME in " ".join(said.split())
     assert "strong 400 0.5" in " ".join(said.split()), "people are remembered"
     assert Path("again.svr").read_bytes() == first
@@ -57,7 +57,7 @@ def test_again_with_the_same_levels_doubles_each_promise(menu, json_of):
 def test_a_file_whose_levels_changed_is_another_file(menu, fails, json_of):
     json_of(*GIVEN)
     write([(mode, "strong") for mode, _ in rows()])
-    assert "has changed since" in fails(*GIVEN[:-1], "new.svr")
+    assert "or holds other choices" in fails(*GIVEN[:-1], "new.svr")
     about = json_of(*GIVEN[:-1], "new.svr", "--again")
     assert [p["epsilon"] for p in about["guarantee"]["promises"]] == [4.0]
 
@@ -97,27 +97,27 @@ def test_counts_know_their_levels(reports, run, json_of):
     assert "strong 10,000, normal 20,000" in said
     assert Path("d.sva").read_bytes() == Path("c.sva").read_bytes()
     about = json_of("aggregate", "c.sva", *USUAL, "--out", "e.sva")
-    assert about["tables"]["people"] == [10_000, 20_000]
+    assert about["tables"]["asked"] == about["tables"]["reported"] == [10_000, 20_000]
 
 
-def test_the_default_is_the_hybrid_and_says_what_it_leans_on(reports, run, json_of):
+def test_the_default_shrinks_and_says_what_it_leans_on(reports, run, json_of):
     about = json_of("estimate", "c.sva", *USUAL)
-    assert about["method"] == "hybrid"
+    assert about["method"] == "james-stein"
     assert about["biased"] is True
-    assert "drawn towards each other" in about["assuming"]
+    assert "shrunk towards each other" in about["assuming"]
     assert about["people"] == about["reports"] == 30_000
     for row, truth in zip(about["values"], (0.5, 0.25, 0.25), strict=True):
         assert abs(row["estimate"] - truth) < 8 * row["std_error"]
-    said = " ".join(run("estimate", "c.sva", *USUAL).stdout.split())
-    assert "30,000 reports, grr at 2 levels, epsilon 0.5 to 2, hybrid, biased" in said
-    assert "Assuming: groups are drawn towards each other" in said
+    said = " ".join(run("estimate", "c.sva", *USUAL, "--guarantee").stdout.split())
+    assert "30,000 reports, grr at 2 levels, epsilon 0.5 to 2; james-stein, biased" in said
+    assert "Assuming: estimates of the groups are shrunk towards each other" in said
     assert "strong 10,000 0.5 1.65 63 %" in said
 
 
 def test_each_level_on_its_own(reports, run, json_of):
     said = run("estimate", "c.sva", *USUAL, "--levels").stdout
     assert "Each level on its own" in said
-    assert "reports 10,000 20,000 car" in " ".join(said.split())
+    assert "people 10,000 20,000 car" in " ".join(said.split())
     levels = json_of("estimate", "c.sva", *USUAL, "--levels")["levels"]
     assert [(row["level"], row["epsilon"], row["people"]) for row in levels] == [
         ("strong", 0.5, 10_000),
@@ -132,8 +132,8 @@ def test_many_values_get_a_table_per_level(menu, run):
     write([(f"{k % 20}", "strong" if k % 2 else "normal") for k in range(4000)])
     run(*GIVEN)
     said = run("estimate", "r.svr", *USUAL, "--levels").stdout
-    assert "strong: 2,000 reports" in said
-    assert "normal: 2,000 reports" in said
+    assert "strong: 2,000 people" in said
+    assert "normal: 2,000 people" in said
 
 
 @pytest.mark.filterwarnings("default::sottovoce.errors.AlikeWarning")

@@ -153,7 +153,7 @@ def test_what_is_no_curve_is_said_in_one_line(words, says, fails):
 def test_a_study_with_a_prior_from_answers_to_shares(run, json_of):
     made = ("study", "new", "ill.toml", "--title", "T", "--question", "ill", "--values", "yes,no",
             "--prior", "yes=0.1,no=0.9", "--epsilon", "2")  # fmt: skip
-    said = flat(run(*made).stdout)
+    said = flat(run(*made, "--guarantee").stdout)
     assert "localised information privacy" in said
     assert "'yes' with probability 0.1" in said
     Path("a.csv").write_text("ill\n" + "yes\nno\nno\nno\nno\n" * 4000)

@@ -27,7 +27,7 @@ def commands(folder, randomised) -> dict[str, tuple[str, ...]]:
         "aggregate": ("aggregate", "reports.svr", *USUAL, "--force", "--out"),
         "estimate": ("estimate", "reports.svr", *USUAL, "--force", "--plot"),
         "plan": ("plan", "--values", "4", "--people", "99", "--epsilon", "1", "--force", "--plot"),
-        "records": ("records", "randomise", "people.csv", *ASK, "--force", "--out"),
+        "records": ("randomise", "people.csv", *ASK, "--force", "--out"),
     }
 
 

@@ -88,7 +88,7 @@ def test_every_form_of_input_gives_the_same_people(folder, run, name):
 
 
 def test_a_gzipped_file_needs_no_special_name(folder, run):
-    Path("a").write_bytes(gzip.compress(b"commute\ncar\n"))
+    Path("a").write_bytes(gzip.compress(b"commute\ncar\n", mtime=0))
     run("randomise", "a", "--study", "study.toml", "--out", "reports.svr")
 
 
@@ -175,7 +175,7 @@ def refused(fails, content: bytes | str, *more: str) -> str:
     Path("a.csv").write_bytes(content)
     before = set(Path().rglob("*"))
     said = fails("randomise", "a.csv", "--study", "study.toml", "--out", "r.svr", *more)
-    assert set(Path().rglob("*")) - before <= {Path("receipts")}
+    assert set(Path().rglob("*")) - before <= {Path("receipts"), Path("receipts/key")}
     return said
 
 
@@ -189,14 +189,14 @@ def test_no_such_file(folder, fails):
 
 
 def test_unreadable(folder, fails, monkeypatch):
-    original = Path.open
+    original = os.open
 
     def denied(path, *arguments, **options):
-        if path.name == "answers.csv":
+        if str(path).endswith("answers.csv"):
             raise PermissionError(13, "Permission denied")
         return original(path, *arguments, **options)
 
-    monkeypatch.setattr(Path, "open", denied)  # root, who may run the tests, can read everything
+    monkeypatch.setattr(os, "open", denied)  # root, who may run the tests, can read everything
     usual = ("--study", "study.toml", "--out", "r.svr")
     assert "cannot read 'answers.csv': Permission denied" in fails(
         "randomise", "answers.csv", *usual
@@ -215,12 +215,12 @@ def test_unreadable(folder, fails, monkeypatch):
         (b"commute\ncar\nbus\n", "row 2 (header not counted): the answer 'bus' is not among the 3"),
         (b"commute,n\ncar,1\n,2\n", "row 2 (header not counted): there is no answer"),
         (b"commute\ncar\nNaN\n", "the answer 'NaN' is not among"),
-        (b"commute,n\ncar,1\ncar\n", "Expected 2 columns, got 1"),
+        (b"commute,n\ncar,1\ncar\n", "the number of cells is 1, and the header names 2 columns"),
         (b"commute\n\xff\xfe\n", "UTF-8"),
         (b"\xff\xfecommute\n", "UTF-8"),
         (b'commute\n"' + b"x" * 5_000_000, "is a quote not closed?"),
         (b"\x1f\x8bnonsense", "a.csv"),
-        (gzip.compress(b"commute\n" + b"car\n" * 100)[:-12], "a.csv"),
+        (gzip.compress(b"commute\n" + b"car\n" * 100, mtime=0)[:-12], "a.csv"),
         (b"PAR1 and nothing else", "cannot be read as a table"),
         (b"PK\x03\x04....", "zip or Excel file"),
         (b"SVAG....", "counts of reports"),
@@ -312,7 +312,7 @@ def test_outputs_that_are_refused(folder, fails):
     Path("there.svr").write_text("precious")
     assert "exists already; choose another name, or add --force" in fails(*usual, "there.svr")
     assert Path("there.svr").read_text() == "precious"
-    assert not Path("receipts").exists() or not list(Path("receipts").iterdir())
+    assert not list(Path("receipts").glob("*/*"))
 
 
 def test_force_replaces(folder, randomised):
@@ -338,19 +338,19 @@ def test_a_full_disk_leaves_nothing(folder, form, randomised):
     assert result.stderr.count("\n") == 1
     assert "File too large" in result.stderr
     assert not list(Path("out").iterdir())
-    assert not list(Path("receipts").iterdir())
+    assert not list(Path("receipts").glob("*/*"))
 
 
 def test_a_file_that_changes_while_it_is_read(folder, randomised, monkeypatch):
-    from sottovoce.collect import release
+    from sottovoce.collect.source import Source
 
-    original = release._batches
+    original = Source.batches
 
     def meddled(*arguments):
         yield from original(*arguments)
         Path("answers.csv").write_text("commute\nfoot\n")
 
-    monkeypatch.setattr(release, "_batches", meddled)
+    monkeypatch.setattr(Source, "batches", meddled)
     assert "changed while it was read" in randomised(code=1).stderr
     assert not Path("reports.svr").exists()
-    assert not list(Path("receipts").iterdir())
+    assert not list(Path("receipts").glob("*/*"))

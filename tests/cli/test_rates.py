@@ -94,7 +94,7 @@ def test_rates_that_are_refused(folder, fails, text, reason):
 
 
 def test_a_column_of_rates(rates, run, json_of):
-    said = run(*GIVEN).stdout
+    said = run(*GIVEN, "--guarantee").stdout
     about = json_of(*GIVEN)
     assert about["people"] == 30_000
     assert [row["rate"] for row in about["rates"]] == [0.05, 0.1, 0.5]
@@ -151,7 +151,7 @@ def test_rows_that_are_refused(rates, fails, line, reason):
         stream.write(line + "\n")
     assert reason in fails(*GIVEN)
     assert not Path("r.svr").exists()
-    assert not list(Path("receipts").iterdir())
+    assert not list(Path("receipts").glob("*/*"))
 
 
 def test_rates_from_parquet(rates, json_of, fails):
@@ -233,24 +233,28 @@ def test_levels_and_rates_together(rates, run, json_of, fails):
     assert [row["people"] for row in about["levels"]] == [15_000, 15_000]
     assert sum(row["reports"] for row in about["levels"]) == about["reports"]
     assert [row["people"] for row in about["rates"]] == [10_000] * 3
-    said = run(*both, "--out", "r.svr").stdout
+    said = run(*both, "--out", "r.svr", "--guarantee").stdout
     assert "people  reports  epsilon" in said
     found = json_of("estimate", "r.svr", *USUAL, "--levels", "--rate")
-    assert (found["method"], found["method_of_levels"]) == ("post-stratified", "hybrid")
-    assert "drawn towards each other" in found["assuming"]
-    assert sum(row["people"] for row in found["levels"]) == about["reports"]
+    assert (found["method"], found["reports"]) == ("james-stein", about["reports"])
+    assert "shrunk towards each other" in found["assuming"]
+    assert [row["people"] for row in found["levels"]] == [15_000, 15_000]
+    assert [row["asked"] for row in found["rates"]] == [5_000] * 6
+    assert sum(row["reported"] for row in found["rates"]) == about["reports"]
     assert all(near(*pair) for pair in zip(found["values"], (0.5, 0.25, 0.25), strict=True))
-    said = " ".join(run("estimate", "r.svr", *USUAL).stdout.split())
-    assert "post-stratified (levels hybrid), biased" in said
-    assert "level reports epsilon" in said
+    said = " ".join(run("estimate", "r.svr", *USUAL, "--guarantee").stdout.split())
+    assert "; james-stein, biased" in said
+    assert "level people reports epsilon" in said
+    hajek = json_of("estimate", "r.svr", *USUAL, "--method", "hajek")
+    assert (hajek["method"], hajek["method_of_each_level"]) == ("james-stein", "hajek")
     result = run("estimate", "r.svr", *USUAL, "--method", "pooled", "--json")
     pooled = json.loads(result.stdout)
-    assert (pooled["method"], pooled["method_of_levels"]) == ("post-stratified", "pooled")
+    assert pooled["method"] == "pooled"
     assert "answer alike" in pooled["assuming"]
     assert result.stderr.count("\n") == 1, "one warning, not one per rate"
     said = fails("estimate", "r.svr", *USUAL, "--method", "x")
-    assert "for the rates there are 'post-stratified'" in said
-    assert "for the levels 'hybrid'" in said
+    assert "'james-stein', 'hybrid', 'post-stratified'" in said
+    assert "'horvitz-thompson'" in said
     name = "the column 'privacy' cannot hold both"
     assert name in fails(*both[:-3], "privacy", "--levels", "privacy", "--out", "x.svr")
 
@@ -266,7 +270,8 @@ def test_levels_that_sample_themselves(rates, run, json_of):
     found = json_of("estimate", "r.svr", *USUAL, "--levels", "--rate")
     assert found["reports"] == about["reports"]
     assert found["rates"] == [
-        {"level": "strong", "rate": 0.5, "asked": 15_000, "reported": strong["reports"]}
+        {"level": "strong", "rate": 0.5, "asked": 15_000, "reported": strong["reports"]},
+        {"level": "normal", "rate": 1.0, "asked": 15_000, "reported": 15_000},
     ]
     assert "strong   0.5  15,000" in run("estimate", "r.svr", *USUAL, "--rate").stdout
 

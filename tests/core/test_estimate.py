@@ -113,7 +113,7 @@ VALUES = st.lists(st.floats(-3, 3), min_size=2, max_size=12)
 
 @given(VALUES)
 def test_projection_is_the_nearest_distribution(values: list[float]) -> None:
-    from sottovoce.estimate.estimate import PROJECTIONS
+    from sottovoce.estimate.projection import PROJECTIONS
 
     given = np.array(values)
     projected = PROJECTIONS["norm-sub"](given, np.ones(given.size))
@@ -126,7 +126,7 @@ def test_projection_is_the_nearest_distribution(values: list[float]) -> None:
 
 @given(VALUES, st.data())
 def test_weighted_projection_moves_uncertain_values_more(values: list[float], data) -> None:
-    from sottovoce.estimate.estimate import PROJECTIONS
+    from sottovoce.estimate.projection import PROJECTIONS
 
     given = np.array(values)
     weight = np.array(data.draw(st.lists(st.floats(0.01, 10), min_size=len(values),

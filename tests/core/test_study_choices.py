@@ -24,13 +24,6 @@ from sottovoce import (
 )
 from sottovoce.errors import DigestError, StudyError
 from sottovoce.mechanisms import REGISTRY
-from sottovoce.participation.choices import (
-    guarantee_of,
-    menu_of,
-    must_choose_rate,
-    rates_of,
-    unwrapped,
-)
 from sottovoce.promise import Protected, Unit
 from tests.laws.entries import CATEGORICAL
 
@@ -116,12 +109,13 @@ def test_every_kind_counts_its_levels_apart(kind) -> None:
     menu = Study("t", (Levels.of(kind, Attribute("q", 9), {"a": 0.25, "b": 1.0, "c": 4.0}),))
     mechanism = menu.mechanism()
     counts = mechanism.aggregate(mechanism.randomise([0] * 600, level=["a", "b", "b"] * 200))
-    assert counts.n == 600
-    assert counts.tables["people"].tolist() == [200, 400, 0]
+    assert (counts.people, counts.reports) == (600, 600)
+    asked, reported = mechanism.turnout(counts)
+    assert asked.tolist() == reported.tolist() == [200, 400, 0]
 
 
 def test_the_wrappers_are_no_registered_mechanisms() -> None:
-    assert not {"levels", "sampled"} & set(REGISTRY)
+    assert not {"levels", "sampled", "participation"} & set(REGISTRY)
 
 
 HEAD = 'format = 1\ntitle = "t"\n[[question]]\nname = "q"\nvalues = 3\n'
@@ -282,12 +276,11 @@ def test_what_can_be_chosen() -> None:
     grr = GRR(MODE, epsilon=1.0)
     both = Sampled(Levels.of(GRR, MODE, MENU), rate=[0.1, 0.5])
     within = Levels({"a": Sampled(grr, rate=0.3), "b": grr, "c": Sampled(grr, rate=0.6)})
-    assert list(menu_of(both)) == ["strong", "normal"]
-    assert menu_of(both)["strong"] == Sampled(GRR(MODE, epsilon=0.5), rate=[0.1, 0.5])
-    assert (menu_of(grr), rates_of(grr)) == ({}, ())
-    assert (rates_of(both), rates_of(within)) == ((0.1, 0.5), (0.3, 0.6))
-    assert [must_choose_rate(m) for m in (grr, both, within)] == [False, True, False]
-    assert unwrapped(both).epsilon == 0.5
-    assert guarantee_of(both).epsilon == 2.0
-    assert guarantee_of(both, "strong").epsilon == 0.5
-    assert guarantee_of(grr) == grr.guarantee
+    assert both.level_names == ("strong", "normal")
+    assert both.menu["strong"] == GRR(MODE, epsilon=0.5)
+    assert (grr.level_names, grr.menu, grr.rates, grr.sampled) == ((), {}, (1.0,), False)
+    assert (both.rates, within.rates) == ((0.1, 0.5), (0.3, 1.0, 0.6))
+    assert [(way.level, way.rate) for way in within.ways()] == [("a", 0.3), ("b", 1.0), ("c", 0.6)]
+    assert both.guarantee_at().epsilon == 2.0
+    assert both.guarantee_at("strong").epsilon == 0.5
+    assert grr.guarantee_at() == grr.guarantee == grr.guarantee_at("any")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sottovoce.estimate.estimate import PROJECTIONS
+from sottovoce.estimate.projection import PROJECTIONS
 from sottovoce.records.allocation import flip
 from sottovoce.records.joint.blocks import block_of, expectation
 from sottovoce.records.joint.closed import from_moments

@@ -12,7 +12,8 @@ import pytest
 
 from sottovoce import GRR, Duchi, Estimate, Levels, Sampled, combine
 from sottovoce.errors import AlikeWarning
-from sottovoce.estimate.combine import ALIKE, METHODS
+from sottovoce.estimate.combine import METHODS
+from sottovoce.estimate.groups import ALIKE
 
 MENU = Levels.of(GRR, ["yes", "no", "maybe", "other"], {"strong": 0.5, "weak": 4})
 NUMBERS = Levels.of(Duchi, (0, 1), {"strong": 0.5, "weak": 4})

@@ -73,7 +73,7 @@ def test_same_counts_pure_and_its_simplex_is_norm_sub(pure, kind):
     """Local hashing too: hashes differ, so the counts are what both can share."""
     mechanism = kind(D, epsilon=0.5)
     support = np.rint(N * (float(mechanism.q) + 0.01 * np.linspace(-3, 5, D))).astype(np.int64)
-    aggregate = sv.Aggregate(mechanism.id, mechanism.digest, N, {"support": support})
+    aggregate = sv.Aggregate(mechanism.id, mechanism.digest, {"support": support}, N, N)
     ours = mechanism.estimate(aggregate)
     assert ours.values.min() < 0  # so that the projection has something to do
     theirs = server(pure, mechanism)

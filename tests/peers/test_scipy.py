@@ -54,7 +54,7 @@ def test_mean_and_variance_are_those_of_the_whole_law(mechanism: Mechanism, true
     values = np.array(
         [
             mechanism.estimate(
-                Aggregate(mechanism.id, mechanism.digest, N, {"support": table})
+                Aggregate(mechanism.id, mechanism.digest, {"support": table}, N, N)
             ).values[0]
             for table in tables
         ]
@@ -79,7 +79,7 @@ def test_intervals_cover_as_often_as_the_exact_law_says(confidence: float) -> No
     covered = 0.0
     for count in counts:
         table = {"support": np.array([count, 0, 0, 0])}
-        estimate = mechanism.estimate(Aggregate(mechanism.id, mechanism.digest, n, table))
+        estimate = mechanism.estimate(Aggregate(mechanism.id, mechanism.digest, table, n, n))
         low, high = estimate.interval(confidence)
         covered += law[count] * (low[0] <= true / n <= high[0])
     assert covered == pytest.approx(confidence, abs=0.005)

@@ -15,8 +15,8 @@ import pytest
 
 from sottovoce import GRR, OUE, Estimate, Guarantee, Piecewise, Promise, combine
 from sottovoce.errors import AlikeWarning, EstimateError, ParameterError
-from sottovoce.estimate.combine import METHODS, Groups, person_weights
-from sottovoce.estimate.predictions import PREDICTIONS
+from sottovoce.estimate.combine import METHODS, person_weights
+from sottovoce.estimate.groups import PREDICTIONS, Groups
 from sottovoce.promise import LDP
 
 from .groups import DATA, EPSILONS, VALUES, by_sampling, by_support, cut, estimate_of, shares

@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.estimate.combine import METHODS, combine
-from sottovoce.participation.vectorised import groups_of
+from sottovoce.participation.estimating import groups_of
 
 EPSILONS = {"a": 0.5, "b": 1.0, "c": 3.0}
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection]

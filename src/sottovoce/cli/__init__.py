@@ -14,10 +14,10 @@ from .audit import audit
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
+from .joint import joint
 from .lip import lip
 from .plan import plan
 from .randomise import randomise
-from .records import records
 from .study import study
 from .support.group import Commands
 
@@ -60,9 +60,9 @@ for command in (
     randomise,
     aggregate,
     estimate,
+    joint,
     guarantee,
     account,
     audit,
-    records,
 ):
     main.add_command(command)

@@ -11,14 +11,14 @@ from .support.accounts import (
     central_promise,
     delta_option,
     epsilon_option,
-    numbers,
     sample_option,
     say,
     show_comparison,
 )
-from .support.options import PATH, check_output, force_option, json_option
-from .support.screen import print_json
-from .support.tables import check_picture, save_figure
+from .support.options import PATH, force_option, json_option
+from .support.parse import numbers_from
+from .support.pictures import check_picture, save_figure
+from .support.show import print_json
 
 
 @click.group()
@@ -62,7 +62,7 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
     from .. import accounting
     from ..accounting.sampling import refuse_value_dependent
 
-    one = refuse_value_dependent(epsilon, numbers(rate, "--rate"))
+    one = refuse_value_dependent(epsilon, numbers_from(rate, "--rate"))
     made = accounting.poisson(epsilon, one, delta=delta, sample=sample)
     say("poisson", made, as_json, epsilon=epsilon, delta=delta, rate=one)
 
@@ -244,10 +244,8 @@ def compare(
     """  # noqa: D301
     from .. import accounting
 
-    if picture is not None:
-        check_picture(picture)
-        check_output(picture, force=force)
-    rows = accounting.compare(d, people, delta, numbers(epsilons, "--epsilons"))
+    check_picture(picture, force=force)
+    rows = accounting.compare(d, people, delta, numbers_from(epsilons, "--epsilons"))
     if picture is not None:
         from ..plot import shuffle as draw
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..collect.counting import counted
-from .support.designs import words
 from .support.options import (
     COUNTS,
     PATH,
@@ -19,8 +19,23 @@ from .support.options import (
     question_option,
     study_option,
 )
-from .support.parts import sent, shares_of
-from .support.screen import console, facts, heading, plural, print_json, show_table
+from .support.show import (
+    console,
+    facts,
+    heading,
+    plural,
+    print_json,
+    printable,
+    progress,
+    show_next_estimate,
+    show_table,
+)
+
+if TYPE_CHECKING:
+    from ..contract.aggregate import Aggregate
+    from ..contract.collection import Collection
+
+_MOST_LEVELS = 12
 
 
 @click.command()
@@ -42,8 +57,8 @@ def aggregate(
 ) -> None:
     """Count reports, and merge counts of many places.
 
-    REPORTS are files of reports (.svr, .parquet) and of counts (.sva) in any order and number.
-    Counts are integers, so the order never matters.
+    REPORTS are files of reports (.svr, .parquet) and of counts (.sva) in any order and number, of
+    one question or of records. Counts are integers, so the order never matters.
 
     \b
     Example:
@@ -52,37 +67,48 @@ def aggregate(
 
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
-    study, mechanism = load(study_path, question)
+    study, collection = load(study_path, question)
     check_output(out, study_path, *reports, force=force, ends=COUNTS)
-    counts = counted(reports, mechanism, allow_equal=allow_equal)
-    counts.save(out)
-    name = str(getattr(mechanism.domain, "name", ""))
+    counts = counted(reports, collection, allow_equal=allow_equal, progress=progress)
+    counts.save(out, replace=force)
     if as_json:
-        tables = {key: table.tolist() for key, table in counts.tables.items()}
         print_json(
             {
                 "study": study.title,
-                "question": name,
-                "mechanism": mechanism.id,
-                "design": words(mechanism),
-                "digest": mechanism.digest.hex(),
+                "question": collection.name,
+                "mechanism": collection.id,
+                "design": collection.words,
+                "digest": collection.digest.hex(),
                 "files": len(reports),
-                "people": counts.n,
-                "reports": sent(mechanism, counts),
-                "tables": tables,
+                "people": counts.people,
+                "reports": counts.reports,
+                **counts.content(),
                 "out": str(out),
             }
         )
         return
-    reports_words = plural(sent(mechanism, counts), "report")
     screen = console()
-    screen.print(heading(f"{study.title}: {reports_words} counted in {out}"))
+    screen.print(heading(f"{study.title}: {plural(counts.reports, 'report')} counted in {out}"))
     rows = [
-        ("question", f"{name}: {words(mechanism)}"),
+        ("question", f"{collection.name}: {collection.words}"),
         ("files", f"{len(reports):,}"),
-        *shares_of(mechanism, counts),
+        *_people(collection, counts),
     ]
     show_table(screen, facts(rows))
-    screen.print(
-        f"\nNext: sottovoce estimate {out} --study {study_path}", style="dim", soft_wrap=True
-    )
+    show_next_estimate(screen, out, study_path, study, collection)
+
+
+def _people(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:
+    """Who is in the counts: people of each level, and how many were asked."""
+    asked, _ = collection.turnout(counts)
+    levels = dict.fromkeys(collection.level_names, 0)
+    for way, people in zip(collection.ways(), asked.tolist(), strict=True):
+        if way.level is not None:
+            levels[way.level] += people
+    rows = []
+    if levels:
+        shown = [f"{printable(name)} {n:,}" for name, n in list(levels.items())[:_MOST_LEVELS]]
+        rows.append(("levels", ", ".join(shown) + (", …" if len(levels) > _MOST_LEVELS else "")))
+    if collection.sampled:
+        rows.append(("asked", plural(counts.people, "person", "people")))
+    return rows

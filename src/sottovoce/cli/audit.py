@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
+from ..errors import ParameterError
 from .support.options import json_option, load_study, question_option, study_option
-from .support.screen import console, heading, print_json
+from .support.show import console, heading, print_json
 
 
 @click.command()
@@ -38,6 +39,7 @@ def audit(
 
     The exit code is 1 when a promise is broken. Every question is audited unless one is named, and
     every level at its own promise; where only some people report, silence is looked at, too.
+    Records are not audited.
 
     Next: sottovoce guarantee --study study.toml says what was promised.
     """  # noqa: D301
@@ -45,14 +47,20 @@ def audit(
     from ..auditing.audit import audit as examine
 
     study = load_study(study_path)
-    mechanisms = list(study) if question is None else [study.mechanism(question)]
+    mechanisms = (
+        [study.mechanism(one.name) for one in study if one.section == "question"]
+        if question is None
+        else [study.mechanism(question)]
+    )
+    if not mechanisms:
+        raise ParameterError(f"the study {study.title!r} has only records, which are not audited")
     found, broken = [], False
     for mechanism in mechanisms:
         try:
             findings = examine(mechanism, trials=trials, confidence=confidence)
         except AuditError as error:
             findings, broken = [error.finding], True
-        found += [(str(getattr(mechanism.domain, "name", "")), finding) for finding in findings]
+        found += [(mechanism.name, finding) for finding in findings]
     if as_json:
         rows = [{"question": name, **finding.as_dict()} for name, finding in found]
         print_json({"study": study.title, "broken": broken, "findings": rows})

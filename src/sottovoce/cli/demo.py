@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import FileError, MissingExtraError
-from .support.options import PATH, check_output, force_option, json_option
-from .support.screen import print_json, progress
-from .support.story import tell
-from .support.tables import check_picture, save_picture
+from .support.demo_text import show_demo
+from .support.options import PATH, force_option, json_option
+from .support.pictures import check_picture, save_figure
+from .support.show import print_json, progress
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
     from ..estimate.estimate import Estimate
-    from ..participation import Levels
+    from ..mechanisms.mechanism import Mechanism
 
 TITLE = "How we get to work"
 QUESTION = "commute"
@@ -74,9 +74,7 @@ def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
 
     Next: sottovoce study new begins a collection of your own.
     """  # noqa: D301
-    if picture is not None:
-        check_picture(picture)
-        check_output(picture, force=force)
+    check_picture(picture, force=force)
     menu = _study_mechanism()
     examples = _examples(menu)
     answers = _counts(people)
@@ -120,10 +118,10 @@ def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
         )
         return
     shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
-    tell(TITLE, menu, examples, estimate, alone, truth, shown)
+    show_demo(TITLE, menu, examples, estimate, alone, truth, shown)
 
 
-def _study_mechanism() -> Levels:
+def _study_mechanism() -> Mechanism:
     from ..domain.values import Attribute
     from ..mechanisms import GRR
     from ..participation import Levels
@@ -132,7 +130,7 @@ def _study_mechanism() -> Levels:
     values = [value for value in SHARES if value is not None]
     # With 6 values GRR's reports are single values, and at these epsilons as exact as any.
     asked = Levels.of(GRR, Attribute(QUESTION, values, missing="value"), MENU)
-    return asked.bind(Study(TITLE, (asked,)).mechanism().digest)
+    return Study(TITLE, (asked,)).mechanism()
 
 
 def _counts(people: int) -> dict[str | None, int]:
@@ -142,13 +140,13 @@ def _counts(people: int) -> dict[str | None, int]:
     return counts
 
 
-def _collect(menu: Levels, answers: Mapping[str | None, int], people: int) -> Aggregate:
+def _collect(menu: Mechanism, answers: Mapping[str | None, int], people: int) -> Aggregate:
     """Everyone's side and the collector's: randomise, count, merge."""
     parts: list[Aggregate] = []
     with progress("people answer", people) as done:
         for block, levels in _blocks(answers):
             parts.append(menu.aggregate(menu.randomise(block, level=levels)))
-            done(sum(part.n for part in parts))
+            done(sum(part.people for part in parts))
     total = parts[0]
     for part in parts[1:]:
         total += part
@@ -170,7 +168,7 @@ def _blocks(answers: Mapping[str | None, int]) -> Iterator[tuple[list[str | None
             yield [value] * size, choice.choice(list(CHOSEN), size, p=shares)
 
 
-def _examples(menu: Levels) -> list[dict[str, Any]]:
+def _examples(menu: Mechanism) -> list[dict[str, Any]]:
     """A few people, their levels and answers, and what their reports say."""
     from ..domain.values import NO_ANSWER
 
@@ -190,7 +188,7 @@ def _picture(
     """Save the picture; the demo goes on without one unless it was asked for."""
     target = picture or _PICTURE
     try:
-        save_picture(estimate, target, truth=truth)
+        save_figure(lambda: estimate.plot(truth=truth), target)
     except (MissingExtraError, FileError) as error:
         if picture is not None:
             raise

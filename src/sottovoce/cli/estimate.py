@@ -1,67 +1,78 @@
-"""``sottovoce estimate``: counts or reports in, shares with intervals out."""
+"""``sottovoce estimate``: counts or reports in, fractions with intervals out."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..collect.counting import counted
 from ..errors import ParameterError
-from .support.designs import short, words
+from .support.estimates import estimate_json, show_estimate, show_levels, show_turnout
+from .support.group import noted
 from .support.options import (
     PATH,
     allow_equal_option,
-    check_output,
+    confidence_option,
     force_option,
+    guarantee_option,
     json_option,
     load,
+    plot_option,
     question_option,
     study_option,
 )
-from .support.parts import (
-    by_level,
-    by_rate,
-    each_level,
-    refuse_absent,
-    sent,
-    show_levels,
-    show_rates,
+from .support.pictures import check_picture, save_figure
+from .support.show import (
+    console,
+    heading,
+    plural,
+    print_json,
+    progress,
+    show_guarantee,
+    show_picture,
 )
-from .support.promises import show_promises
-from .support.screen import console, heading, plural, print_json, show_table
-from .support.tables import MOST_ROWS, check_picture, estimate_table, save_picture
 
 if TYPE_CHECKING:
+    from ..contract.aggregate import Aggregate
+    from ..contract.collection import Collection
     from ..estimate.estimate import Estimate
-    from ..mechanisms.mechanism import Mechanism
 
 
 @click.command()
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="COUNTS_OR_REPORTS...")
 @study_option
 @question_option
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the intervals.")
+@click.option(
+    "--attribute", "names", multiple=True, metavar="NAME", help="Of records: which attribute."
+)
+@confidence_option
 @click.option(
     "--method",
     help="unbiased (default) or mle; for numbers unbiased (the mean), variance or distribution; "
-    "for levels hybrid (default), post-stratified or pooled; for rates hajek or horvitz-thompson. "
-    "where a prior is known mle (default), unbiased or mmse. A name that is not known lists all.",
+    "for levels james-stein (default), post-stratified or pooled; for rates hajek or "
+    "horvitz-thompson; where a prior is known mle (default), unbiased or mmse; for records "
+    "self-calibrated (default), known-epsilons (if public) or published. A name that is not known "
+    "lists all.",
 )
 @click.option("--levels", is_flag=True, help="Also show each level on its own.")
-@click.option("--rate", is_flag=True, help="Also show how many were asked and reported, by rate.")
-@click.option("--project", is_flag=True, help="Nearest valid shares: none negative, sum 1; biased.")
 @click.option(
-    "--plot", "picture", type=PATH, metavar="FILE", help="Save a picture: .png, .svg, .pdf."
+    "--rate", is_flag=True, help="Also show how many were asked and reported, by level and rate."
 )
+@click.option(
+    "--project", is_flag=True, help="Nearest valid fractions: none negative, sum 1; biased."
+)
+@plot_option
 @allow_equal_option
+@guarantee_option
 @force_option
 @json_option
 def estimate(
     files: tuple[Path, ...],
     study_path: Path,
     question: str | None,
+    names: tuple[str, ...],
     confidence: float,
     method: str | None,
     levels: bool,
@@ -69,86 +80,86 @@ def estimate(
     project: bool,
     picture: Path | None,
     allow_equal: bool,
+    full: bool,
     force: bool,
     as_json: bool,
 ) -> None:
     """Estimate how many people gave each answer.
 
-    Every share comes with an interval that says how sure it is. Takes counts (.sva) and reports
-    (.svr, .parquet), merged as by `aggregate`. Shares are unbiased, so a rare answer may come out
-    below zero; --project makes them a valid distribution.
+    Every fraction comes with an interval that says how precise it is. Takes counts (.sva) and
+    reports (.svr, .parquet), merged as by `aggregate`. Fractions are unbiased, so that of a rare
+    answer may be below zero; --project makes them a valid distribution.
 
-    Where people chose levels of privacy, the levels are estimated one by one and put together by
-    what they were seen to have in common (hybrid), which is biased a little and says so.
+    Where people chose levels of privacy, each level is estimated on its own, and the estimates are
+    shrunk towards each other as far as the data support it; that is slightly biased, and the
+    interval stays that of the unbiased estimate. Of records, --attribute says which attribute.
 
     \b
     Examples:
-      sottovoce estimate counts.sva --study study.toml --plot shares.png
+      sottovoce estimate counts.sva --study study.toml --plot fractions.png
       sottovoce estimate counts.sva --study menu.toml --levels
+      sottovoce estimate counts.sva --study health.toml --attribute smokes
 
     Next: sottovoce guarantee --study study.toml says what was promised to those who answered.
     """  # noqa: D301
-    study, mechanism = load(study_path, question)
-    if picture is not None:
-        check_picture(picture)
-        check_output(picture, study_path, *files, force=force)
-    refuse_absent(mechanism, levels=levels, rate=rate)
-    counts = counted(files, mechanism, allow_equal=allow_equal)
-    methods = _methods(mechanism, method or mechanism.shown)
-    found = mechanism.estimate(counts, **methods)
-    if project:
-        found = found.project()
-    found.interval(confidence)  # refuses a wrong confidence before anything is shown
-    parts = each_level(mechanism, counts) if levels else {}
-    if picture is not None:
-        save_picture(found, picture, confidence=confidence)
-    if as_json:
-        print_json(
-            {
-                "study": study.title,
-                "question": found.name,
-                "mechanism": mechanism.id,
-                "design": words(mechanism),
-                "digest": mechanism.digest.hex(),
-                "people": found.n,
-                "reports": sent(mechanism, counts),
-                "method": found.method,
-                **({"method_of_levels": methods["inner"]} if "inner" in methods else {}),
-                "biased": found.biased,
-                "assuming": found.assuming,
-                "error_from": found.error_from,
-                "confidence": confidence,
-                "values": found.rows(confidence),
-                **({"levels": _levels_json(mechanism, parts, confidence)} if levels else {}),
-                **({"rates": by_rate(mechanism, counts)} if rate else {}),
-                "plot": None if picture is None else str(picture),
-                "guarantee": found.guarantee.as_dict(),
-            }
+    study, collection = load(study_path, question)
+    check_picture(picture, study_path, *files, force=force)
+    _check(collection, names, levels=levels, rate=rate)
+    counts = counted(files, collection, allow_equal=allow_equal, progress=progress)
+    with noted() as warned:
+        result: Estimate = collection.marginal(
+            counts, names, method=method or collection.shown_method
         )
+        if project:
+            result = result.project()
+        result.interval(confidence)  # refuses a wrong confidence before anything is shown
+        parts = collection.estimates(counts) if levels else {}
+    if picture is not None:
+        save_figure(lambda: result.plot(confidence=confidence), picture)
+    turnout = _turnout(collection, counts)
+    within = _within(collection, method, result)
+    reports = counts.reports if result.reports is None else result.reports
+    if as_json:
+        more: dict[str, Any] = {}
+        if levels:
+            more["levels"] = [
+                {
+                    "level": name,
+                    "epsilon": _epsilon(collection, name),
+                    "people": part.n,
+                    "values": part.rows(confidence),
+                }
+                for name, part in parts.items()
+            ]
+        if rate:
+            more["rates"] = turnout
+        if within:
+            more["method_of_each_level"] = within
+        about = {
+            "study": study.title,
+            "question": collection.name,
+            "mechanism": collection.id,
+            "design": collection.words,
+            "digest": collection.digest.hex(),
+        }
+        shown = estimate_json(result, confidence, reports, picture)
+        print_json({**about, **shown, **more, "warnings": warned})
         return
-    from ..participation.choices import rates_of
-
     screen = console()
-    screen.print(heading(f"{study.title}: {found.name}"))
-    reports = sent(mechanism, counts)
-    of = "" if reports == found.n else f" from {plural(found.n, 'person', 'people')}"
+    screen.print(heading(f"{study.title}: {result.name}"))
+    of = "" if reports == result.n else f" from {plural(result.n, 'person', 'people')}"
     screen.print(
-        f"{plural(reports, 'report')}{of}, {short(mechanism)}, {found.method}"
-        + (f" (levels {methods['inner']})" if "inner" in methods else "")
-        + ", biased" * found.biased
-        + " (its error comes from a bootstrap)" * (found.error_from == "bootstrap")
+        f"{plural(reports, 'report')}{of}, {collection.words}; {result.method}"
+        + (f" of levels by {within}" if within else "")
+        + ", biased" * result.biased
+        + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
     screen.print()
-    show_table(screen, estimate_table(screen, found, confidence))
-    if found.values.size > MOST_ROWS:
-        screen.print(
-            f"\nThe {MOST_ROWS} largest of {found.values.size:,} values; --json lists all of them."
-        )
-    if found.assuming:
-        screen.print(f"\nAssuming: {found.assuming}.", style="yellow")
-    sampled = bool(rates_of(mechanism))
-    noise = "privacy and sampling add" if sampled else "privacy adds"
-    who = "were asked" if sampled else "reported"
+    show_estimate(screen, result, confidence)
+    if result.assuming:
+        screen.print(f"\nAssuming: {result.assuming}.", style="yellow")
+    noise = "privacy and sampling add" if collection.sampled else "privacy adds"
+    who = "were asked" if collection.sampled else "reported"
     screen.print(
         f"\nIntervals measure the noise that {noise}, for the people who {who}.", style="dim"
     )
@@ -159,53 +170,63 @@ def estimate(
     if rate:
         screen.print()
         screen.print(heading("Who was asked, and who reported"))
-        show_rates(screen, by_rate(mechanism, counts))
-    if picture is not None:
-        screen.print(f"The picture is in {picture}.")
+        show_turnout(screen, turnout)
+    show_picture(screen, picture)
     screen.print()
-    people = by_level(mechanism, counts)
-    show_promises(
-        screen,
-        found.guarantee,
-        "What is promised to everyone who reported",
-        levels=list(people),
-        counts={name: (n, n) for name, n in people.items()},
-        who="reports" if sampled else "people",
-    )
+    title = "What is promised to everyone who reported"
+    show_guarantee(screen, result.guarantee, title, full=full, counts=_by_level(turnout))
 
 
-def _methods(mechanism: Mechanism, method: str | None) -> dict[str, str | None]:
-    """The method, or how levels are combined within each rate.
-
-    Where both have a method of that name, it is that of the rates, unless there is only one rate.
-    """
-    from ..participation import Levels, Sampled
-
-    if not isinstance(mechanism, Sampled) or not isinstance(mechanism.inner, Levels):
-        return {"method": method}
-    rates, levels = mechanism.methods, mechanism.inner.methods
-    if method is not None and method not in {**rates, **levels}:
+def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate: bool) -> None:
+    """Refuse to show what is not there, before anything is counted."""
+    if len(names) > 1:
         raise ParameterError(
-            f"there is no method {method!r}; for the rates there are "
-            f"{', '.join(map(repr, rates))}, and for the levels {', '.join(map(repr, levels))}"
+            f"--attribute is given {len(names)} times, {', '.join(map(repr, names))}; give one, or "
+            "use sottovoce joint for attributes together"
         )
-    if method in levels and (method not in rates or len(mechanism.rates) == 1):
-        return {"inner": method}
-    return {"method": method, "inner": mechanism.inner.chosen(None)}
+    if collection.allocations and not names:
+        known = ", ".join(repr(attribute.name) for attribute in collection.attributes)
+        raise ParameterError(
+            f"{collection.name!r} are records; say which attribute with --attribute, one of "
+            f"{known}, or use sottovoce joint for several together"
+        )
+    if levels and not collection.level_names:
+        raise ParameterError(
+            f"the question {collection.name!r} has no levels to show; leave --levels out"
+        )
+    if rate and not collection.sampled:
+        raise ParameterError(
+            f"the question {collection.name!r} has no rates to show, everyone reports; leave "
+            "--rate out"
+        )
 
 
-def _levels_json(
-    mechanism: Mechanism, parts: dict[str, Estimate], confidence: float
-) -> list[dict[str, object]]:
-    from ..participation.choices import menu_of
+def _within(collection: Collection, method: str | None, result: Estimate) -> str:
+    """The estimator over the rates of each level, where it was asked for by name."""
+    from ..estimate.combine import ALIASES
 
-    epsilons = {name: level.epsilon for name, level in menu_of(mechanism).items()}
-    return [
-        {
-            "level": name,
-            "epsilon": epsilons[name],
-            "people": part.n,
-            "values": part.rows(confidence),
-        }
-        for name, part in parts.items()
-    ]
+    if method is None or not (collection.level_names and collection.sampled):
+        return ""
+    name = ALIASES.get(method, method)
+    return "" if name == result.method else name
+
+
+def _turnout(collection: Collection, counts: Aggregate) -> list[dict[str, Any]]:
+    """How many people were asked and reported in each way to take part."""
+    pairs = zip(collection.ways(), *collection.turnout(counts), strict=True)
+    return [{**way.as_dict(), "asked": int(n), "reported": int(s)} for way, n, s in pairs]
+
+
+def _by_level(turnout: list[dict[str, Any]]) -> dict[str, list[int]]:
+    """[people, reports] of each level."""
+    levels: dict[str, list[int]] = {}
+    for row in turnout:
+        before = levels.get(row["level"], [0, 0])
+        levels[row["level"]] = [before[0] + row["asked"], before[1] + row["reported"]]
+    return levels
+
+
+def _epsilon(collection: Collection, level: str) -> float:
+    """The largest epsilon of a level's promises."""
+    promises = collection.guarantee_at(level).promises
+    return max(promise.epsilon for promise in promises)

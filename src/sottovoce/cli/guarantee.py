@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from .support.options import json_option, load_study, question_option, study_option
-from .support.promises import show_promises
-from .support.screen import console, heading, print_json
+from .support.show import console, heading, print_json, show_guarantee
 
 
 @click.command()
@@ -32,14 +31,11 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
     Example:
       sottovoce guarantee --study study.toml --releases 3
 
-    Next: sottovoce study show study.toml --people 10000 says how exact the shares will be.
+    Next: sottovoce study show study.toml --people 10000 says how precise the estimates will be.
     """  # noqa: D301
-    from ..participation.choices import menu_of
-
     study = load_study(study_path)
-    promised = study.guarantee if question is None else study.mechanism(question).guarantee
-    levels = study.levels if question is None else tuple(menu_of(study.mechanism(question)))
-    promised = promised.times(releases)
+    once = study.guarantee if question is None else study.collection(question).guarantee
+    promised = once.times(releases)
     if as_json:
         print_json(
             {
@@ -53,7 +49,7 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
         return
     screen = console()
     screen.print(heading(study.title))
-    asked = [attribute.name for attribute in study.schema] if question is None else [question]
+    asked = study.names if question is None else [question]
     often = "" if releases == 1 else f", released {releases} times with fresh noise"
     title = f"What is promised: {', '.join(asked)}{often}"
-    show_promises(screen, promised, title, levels=levels)
+    show_guarantee(screen, promised, title)

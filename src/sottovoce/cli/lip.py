@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import ParameterError
-from .support.options import PATH, check_output, force_option, json_option
-from .support.priors import prior_from
-from .support.screen import (
+from .support.options import PATH, force_option, json_option
+from .support.parse import numbers_from, prior_from
+from .support.pictures import check_picture, save_figure
+from .support.show import (
     console,
     facts,
     heading,
@@ -21,7 +21,6 @@ from .support.screen import (
     show_table,
     table_of,
 )
-from .support.tables import check_picture, save_figure
 
 if TYPE_CHECKING:
     from ..mechanisms import LIP
@@ -243,12 +242,10 @@ def curve(
     """  # noqa: D301
     from ..published.information_privacy import prior_curve
 
-    if picture is not None:
-        check_picture(picture)
-        check_output(picture, force=force)
-    grid = None if epsilons is None else _numbers(epsilons, "--epsilon", "0.5,1,2")
+    check_picture(picture, force=force)
+    grid = None if epsilons is None else numbers_from(epsilons, "--epsilon")
     found = [
-        prior_curve("random" if text == "random" else _numbers(text, "--prior", "0.01")[0], grid)
+        prior_curve("random" if text == "random" else numbers_from(text, "--prior")[0], grid)
         for text in priors or _PRIORS
     ]
     if picture is not None:
@@ -264,13 +261,6 @@ def _drawn(found: list[Curve]) -> Any:
     from .. import plot
 
     return plot.lip(found)
-
-
-def _numbers(text: str, option: str, such: str) -> list[float]:
-    try:
-        return [float(item) for item in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(f"{option} is {text!r}; give numbers, such as {such}") from error
 
 
 def _show_curves(found: list[Curve], picture: Path | None) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import ParameterError
-from .support.options import PATH, check_output, force_option, json_option
-from .support.screen import console, heading, print_json, show_table, table_of
-from .support.tables import check_picture, save_figure
+from .support.options import PATH, force_option, json_option
+from .support.pictures import check_picture, save_figure
+from .support.show import console, heading, print_json, show_table, table_of
 
 if TYPE_CHECKING:
     from ..planning.plan import Plan
@@ -76,9 +76,7 @@ def plan(
     """  # noqa: D301
     from ..planning.plan import plan as make
 
-    if picture is not None:
-        check_picture(picture)
-        check_output(picture, force=force)
+    check_picture(picture, force=force)
     menu, shares = (None, None) if levels is None else _menu(levels)
     found = make(
         d=d,

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from ..collect.answers import Answers
-from ..collect.choices import choices_of
-from ..collect.notes import changed, notes_of, total_of
-from ..collect.receipts import Drawer, Receipt, folder_of
-from ..collect.release import Input, Source, draw, form, give
-from ..errors import ParameterError
-from .support.designs import words
 from .support.options import (
     PATH,
     REPORTS,
     check_output,
     force_option,
+    guarantee_option,
     json_option,
     load,
     question_option,
     study_option,
 )
-from .support.promises import show_promises
-from .support.screen import console, facts, heading, plural, print_json, show_table
-
-if TYPE_CHECKING:
-    from ..mechanisms.mechanism import Mechanism
-    from ..promise import Guarantee
-
+from .support.show import (
+    console,
+    facts,
+    heading,
+    plural,
+    print_json,
+    progress,
+    show_guarantee,
+    show_next_estimate,
+    show_table,
+)
 
 _MOST_RATES = 8
 
@@ -41,7 +37,10 @@ _MOST_RATES = 8
 @study_option
 @question_option
 @click.option(
-    "--column", metavar="NAME", help="Column of the answers; by default the question's name."
+    "--column",
+    metavar="NAME",
+    help="Column of the answers; by default the question's name. Records have a column per "
+    "attribute.",
 )
 @click.option(
     "--levels",
@@ -52,6 +51,12 @@ _MOST_RATES = 8
     "--rate",
     metavar="COLUMN|NUMBER",
     help="Where everyone's rate is: a column of ANSWERS, or one of the study's rates.",
+)
+@click.option(
+    "--allocation",
+    type=click.Choice(["equal", "random", "columns"]),
+    help="For records, how everyone's epsilon is divided over the attributes: equally (the "
+    "default), at random, or as the columns epsilon_NAME say, empty where unreported.",
 )
 @click.option(
     "--out",
@@ -69,6 +74,7 @@ _MOST_RATES = 8
     metavar="DIR",
     help="Where receipts are kept; by default $SOTTOVOCE_RECEIPTS, or the user's state folder.",
 )
+@guarantee_option
 @force_option
 @json_option
 def randomise(
@@ -78,24 +84,28 @@ def randomise(
     column: str | None,
     levels: str | None,
     rate: str | None,
+    allocation: str | None,
     out: Path,
     again: bool,
     receipts: Path | None,
+    full: bool,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Turn a column of true answers into reports.
+    """Turn true answers into reports.
 
     Reports may leave the machine, answers may not. ANSWERS is a CSV (also gzipped) or Parquet file
-    with one row per person. Only the one column is read, and only reports are written.
+    with one row per person. Only the columns that are needed are read, and only reports are
+    written: one column for a question, one per attribute for records.
 
-    A study may let everyone choose a level of privacy, or draw only some people at a public rate;
-    then a second column says who has which.
+    A study may let everyone choose a level of privacy, or sample people at a public rate; then
+    another column says who has which.
 
     \b
     Examples:
       sottovoce randomise answers.csv --study study.toml --out reports.svr
       sottovoce randomise answers.csv --study menu.toml --levels privacy --out reports.svr
+      sottovoce randomise people.csv --study health.toml --allocation random --out reports.svr
 
     The same command again gives the same reports: a receipt remembers them, because fresh noise
     would be a second release of the same answers. If that is what you want, say --again; the
@@ -103,81 +113,74 @@ def randomise(
 
     Next: sottovoce aggregate, or sottovoce estimate directly.
     """  # noqa: D301
-    study, mechanism = load(study_path, question)
-    name = str(getattr(mechanism.domain, "name", ""))
-    column = column or name
+    from ..collect.ledger import Ledger, folder_of
+    from ..collect.release import check_plain, form, release
+    from ..collect.source import Source
+
+    study, collection = load(study_path, question)
     check_output(out, answers, study_path, force=True, ends=REPORTS)
-    given = Input.of(answers)
-    choices = choices_of(mechanism, answers, column, levels, rate)
-    source = Source(Answers(answers, column, mechanism.domain), tuple(choices))
-    drawer = Drawer(folder_of(receipts), mechanism.digest.hex(), given.digest, column)
-    with drawer.open():
-        receipt = _begun(drawer, study.title, mechanism, given, column)
-        others = drawer.others(receipt.inputs)
-        fresh = again or not receipt.releases
-        if fresh:
-            if others and not again:
-                raise changed(f"{str(answers)!r}, column {column!r},", others)
-            check_output(out, answers, study_path, force=force)
-            receipt = draw(mechanism, source, given, drawer, receipt, out)
-            promised = _promised(mechanism, receipt, others)
-            receipt = replace(receipt, guarantee=promised.as_dict())
-            drawer.write(receipt)  # before anyone can see the reports
-        elif receipt.latest.choices != source.words:
-            raise _other_choices(answers, column, receipt, source)
-        receipt = give(mechanism, drawer, receipt, out, force=force or fresh)
-        elsewhere = drawer.elsewhere([column])
-    total = total_of(receipt, others)
-    guarantee = _promised(mechanism, receipt, others)
-    notes = notes_of(receipt, others, elsewhere, fresh, "The same column was")
-    latest = receipt.latest
+    check_plain(answers)
+    source = Source.of(
+        answers, collection, column=column, levels=levels, rate=rate, allocation=allocation
+    )
+    released = release(
+        study.title,
+        source,
+        Ledger(folder_of(receipts)),
+        out,
+        inputs=[study_path],
+        again=again,
+        force=force,
+        progress=progress,
+    )
+    receipt, latest, total = released.receipt, released.receipt.latest, released.releases
     if as_json:
         print_json(
             {
                 "study": study.title,
-                "question": name,
-                "mechanism": mechanism.id,
-                "design": words(mechanism),
-                "digest": mechanism.digest.hex(),
+                "question": collection.name,
+                "mechanism": collection.id,
+                "design": collection.words,
+                "digest": collection.digest.hex(),
                 "people": receipt.rows,
                 "reports": latest.reports,
                 **_counts(latest.counts),
+                **({"allocation": source.allocation} if source.allocation else {}),
                 "out": str(out),
                 "sha256": latest.sha256[form(out)],
-                "fresh": fresh,
+                "fresh": released.fresh,
                 "releases": total,
-                "receipt": str(drawer.receipt_path),
-                "guarantee": guarantee.as_dict(),
-                "notes": notes,
+                "receipt": str(released.receipt_path),
+                "guarantee": released.guarantee.as_dict(),
+                "notes": released.notes,
             }
         )
         return
     screen = console()
     screen.print(heading(f"{study.title}: {plural(latest.reports, 'report')} in {out}"))
+    where = f"{answers}, " + ("" if source.allocation else f"column {source.column!r}, ")
     rows = [
-        ("question", f"{name}: {words(mechanism)}"),
-        ("answers", f"{answers}, column {column!r}, {plural(receipt.rows, 'person', 'people')}"),
+        ("question", f"{collection.name}: {collection.words}"),
+        ("answers", where + plural(receipt.rows, "person", "people")),
         *((what, where) for what, where in latest.choices.items()),
         *_asked(latest.counts),
-        ("release", f"{total}" + ("" if fresh else f", drawn on {latest.time}")),
-        ("receipt", str(drawer.receipt_path)),
+        ("release", f"{total}" + ("" if released.fresh else f", drawn on {latest.day}")),
+        ("receipt", str(released.receipt_path)),
     ]
     show_table(screen, facts(rows))
-    for note in notes:
+    for note in released.notes:
         screen.print(f"\n{note}", style="yellow")
     screen.print()
     after = f" after {total} releases together" if total > 1 else ""
-    chosen = latest.counts.get("levels", {})
-    show_promises(
+    show_guarantee(
         screen,
-        guarantee,
-        f"What is promised to everyone who answered{after}",
-        levels=list(chosen),
-        counts=chosen,
+        released.guarantee,
+        "What is promised to everyone who answered",
+        full=full,
+        after=after,
+        counts=latest.counts.get("levels"),
     )
-    screen.print(
-        f"\nNext: sottovoce estimate {out} --study {study_path}", style="dim", soft_wrap=True
-    )
+    show_next_estimate(screen, out, study_path, study, collection)
 
 
 def _counts(counts: dict[str, dict[str, list[int]]]) -> dict[str, list[dict[str, object]]]:
@@ -200,38 +203,3 @@ def _asked(counts: dict[str, dict[str, list[int]]]) -> list[tuple[str, str]]:
         rest = sum(n for n, _ in list(rates.values())[_MOST_RATES:])
         rows[_MOST_RATES:] = [("…", f"{rest:,} people at {len(rates) - _MOST_RATES} more rates")]
     return rows
-
-
-def _begun(drawer: Drawer, title: str, mechanism: Mechanism, given: Input, column: str) -> Receipt:
-    """The receipt of this content, or a blank one; it knows the file's name from now on."""
-    receipt = drawer.receipt() or Receipt(
-        study=title,
-        question=str(getattr(mechanism.domain, "name", "")),
-        mechanism=mechanism.id,
-        mechanism_digest=mechanism.digest.hex(),
-        input_digest=given.digest,
-        column=column,
-        inputs=(),
-        rows=0,
-    )
-    return replace(receipt, inputs=tuple(dict.fromkeys((*receipt.inputs, given.path))))
-
-
-def _promised(mechanism: Mechanism, receipt: Receipt, others: list[Receipt]) -> Guarantee:
-    """What holds for someone in all these releases, whose level may have changed between them."""
-    from ..participation.choices import guarantee_of
-
-    same = not others and all(r.choices == receipt.latest.choices for r in receipt.releases)
-    once = mechanism.guarantee if same else guarantee_of(mechanism)
-    return once.times(total_of(receipt, others))
-
-
-def _other_choices(path: Path, column: str, receipt: Receipt, source: Source) -> ParameterError:
-    before = ", ".join(f"{what}: {where}" for what, where in receipt.latest.choices.items())
-    now = ", ".join(f"{what}: {where}" for what, where in source.words.items())
-    return ParameterError(
-        f"{str(path)!r}, column {column!r}, was randomised on {receipt.latest.time} with "
-        f"{before}, and now {now} is asked for; everyone would be released twice, and their "
-        "guarantee would be weaker; give the same --levels and --rate as then, or say --again to "
-        "release everyone once more"
-    )

@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support import designs, written
-from .support.options import PATH, check_output, force_option, json_option, load_study
-from .support.priors import known_beforehand
-from .support.promises import show_promises
-from .support.screen import console, facts, heading, plural, print_json, show_table
+from .support.new_study import new_question, new_records
+from .support.options import (
+    PATH,
+    check_output,
+    force_option,
+    guarantee_option,
+    json_option,
+    load_study,
+)
+from .support.show import (
+    console,
+    facts,
+    heading,
+    percent,
+    plural,
+    print_json,
+    show_guarantee,
+    show_next,
+    show_table,
+)
 
 if TYPE_CHECKING:
-    from ..mechanisms.mechanism import Mechanism
+    from rich.console import Console
+
+    from ..contract.collection import Collection
     from ..study import Study
 
 _MOST_SHOWN = 12
@@ -38,7 +56,7 @@ def study() -> None:
 @study.command()
 @click.argument("path", type=PATH)
 @click.option("--title", required=True, help="What the study is about.")
-@click.option("--question", required=True, metavar="NAME", help="Name of the question.")
+@click.option("--question", metavar="NAME", help="Name of the question.")
 @click.option("--values", metavar="A,B,…", help="Possible answers, or a number d for 0 to d-1.")
 @click.option("--edges", metavar="A,B,…", help="Or bin edges for numbers, such as 0,18,65,inf.")
 @click.option(
@@ -52,7 +70,19 @@ def study() -> None:
 @click.option(
     "--clip", is_flag=True, help="With --range: move numbers outside to the nearest bound."
 )
-@click.option("--epsilon", type=float, help="Everyone's privacy: above 0, at most 20.")
+@click.option("--records", metavar="NAME", help="Or several attributes that are reported together.")
+@click.option(
+    "--attribute",
+    "attributes",
+    multiple=True,
+    metavar="NAME=A,B,…",
+    help="With --records, once for each: smokes=yes,no, or age=bins:0,18,65,inf.",
+)
+@click.option(
+    "--epsilon",
+    type=float,
+    help="Everyone's privacy: above 0, at most 20; of records, the average for each attribute.",
+)
 @click.option(
     "--levels", metavar="NAME=EPS,…", help="Or a menu to choose from: strong=0.5,normal=2."
 )
@@ -61,7 +91,7 @@ def study() -> None:
     metavar="R[,R,…]",
     help="Only some people report: with this probability, or one of these.",
 )
-@click.option("--mechanism", help="By default the one with the least error; hybrid for numbers.")
+@click.option("--mechanism", help="By default the one with the lowest error; hybrid for numbers.")
 @click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip.")
 @click.option(
     "--missing",
@@ -70,29 +100,27 @@ def study() -> None:
     show_default=True,
     help='A missing answer: an error; the value "no answer"; or publicly known and left out.',
 )
+@click.option(
+    "--public", is_flag=True, help="With --records: everyone's allocation of epsilon is sent along."
+)
+@click.option("--floor", type=float, help="With --records: the least epsilon of an attribute.")
+@guarantee_option
 @force_option
 @json_option
 def new(
     path: Path,
     title: str,
-    question: str,
-    values: str | None,
-    edges: str | None,
-    bounds: tuple[float, float] | None,
-    clip: bool,
-    epsilon: float | None,
-    levels: str | None,
-    rate: str | None,
-    mechanism: str | None,
-    prior: str | None,
-    missing: Any,
+    question: str | None,
+    records: str | None,
+    full: bool,
     force: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
-    """Write a study file with one question.
+    """Write a study file with one question, or with records.
 
-    A study may ask more: add [[question]] blocks to the file before anyone answers. Any change to
-    the file makes it another study, whose reports do not mix with those of the first.
+    A study may ask more: add [[question]] or [[records]] blocks to the file before anyone answers.
+    Any change to the file makes it another study, whose reports do not mix with those of the first.
 
     \b
     Examples:
@@ -104,52 +132,29 @@ def new(
           --question age --range 0 120 --epsilon 1
       sottovoce study new menu.toml --title "How we get to work" \\
           --question commute --values car,bicycle,train --levels strong=0.5,normal=2 --rate 0.1
+      sottovoce study new health.toml --title "Health and habits" --records health \\
+          --attribute smokes=yes,no --attribute age=bins:0,30,60,inf --epsilon 2
 
     Next: sottovoce study show study.toml --people 10000
     """  # noqa: D301
-    from ..domain.ranges import Range
-    from ..domain.values import Attribute
     from ..study import Study
 
-    if (values, edges, bounds).count(None) != 2:
-        raise click.UsageError("give one of --values, --edges and --range")
-    if clip and bounds is None:
-        raise click.UsageError("--clip goes with --range")
-    if (epsilon is None) == (levels is None):
-        raise click.UsageError("give one of --epsilon and --levels")
-    menu = None if levels is None else written.menu_from(levels)
-    rates = None if rate is None else written.rates_from(rate)
+    if (question is None) == (records is None):
+        raise click.UsageError("give one of --question and --records")
+    make = new_question if records is None else new_records
+    collection = make(question or records or "", options)
     check_output(path, force=force)
-    attribute = (
-        Range(question, *bounds, clip=clip, missing=missing)
-        if bounds is not None
-        else Attribute(
-            question,
-            () if values is None else written.values_from(values),
-            edges=None if edges is None else written.edges_from(edges),
-            missing=missing,
-        )
-    )
-    asked = (
-        designs.made(attribute, epsilon, menu, rates, mechanism)
-        if prior is None
-        else known_beforehand(attribute, epsilon, menu, rates, mechanism, prior)
-    )
-    made = Study(title, (asked,))
-    made.save(path, replace=force)
+    study = Study(title, (collection,))
+    study.save(path, replace=force)
     if as_json:
-        print_json({"path": str(path), **_about(made, None)})
+        print_json({"path": str(path), **_about(study, None)})
         return
     screen = console()
     screen.print(heading(f"{title}: the study is in {path}"))
-    _show(screen, made, None)
-    more = " --levels COLUMN" * (menu is not None and len(menu) > 1)
-    more += " --rate COLUMN" * isinstance(rates, list)
-    screen.print(
-        f"\nNext: sottovoce randomise answers.csv --study {path}{more} --out reports.svr",
-        style="dim",
-        soft_wrap=True,
-    )
+    _show(screen, study, None, full=full)
+    more = " --levels COLUMN" * (len(collection.level_names) > 1)
+    more += " --rate COLUMN" * (len(collection.rates) > 1)
+    show_next(screen, f"randomise answers.csv --study {path}{more} --out reports.svr")
 
 
 @study.command()
@@ -167,13 +172,16 @@ def check(path: Path, as_json: bool) -> None:
     The exit code is 0 for a good study and 1 for a bad one. Next: sottovoce study show study.toml
     """  # noqa: D301
     found = load_study(path)
-    advice = [line for line in map(designs.advice, found) if line]
+    advice = [line for line in map(_advice, found) if line]
     if as_json:
         print_json({"path": str(path), "ok": True, **_about(found, None), "advice": advice})
         return
     screen = console()
+    records = sum(one.section == "records" for one in found)
+    asked = [plural(len(found) - records, "question")] * (len(found) > records)
+    asked += [plural(records, "set of records", "sets of records")] * (records > 0)
     screen.print(
-        f"{path} is a good study: {found.title!r}, {plural(len(found), 'question')}, "
+        f"{path} is a good study: {found.title!r}, {' and '.join(asked)}, "
         f"digest {found.digest.hex()[:12]}…",
         soft_wrap=True,
     )
@@ -186,11 +194,13 @@ def check(path: Path, as_json: bool) -> None:
 @click.option(
     "--people", type=click.IntRange(1), metavar="N", help="Predict the error for N people."
 )
+@guarantee_option
 @json_option
-def show(path: Path, people: int | None, as_json: bool) -> None:
-    """Show questions, values and guarantee.
+def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
+    """Show questions, records, values and guarantee.
 
-    With --people also how exact the shares will be.
+    Nothing is randomised: this is what people can read before they answer. With --people also how
+    precise the estimates will be.
 
     \b
     Example:
@@ -204,69 +214,111 @@ def show(path: Path, people: int | None, as_json: bool) -> None:
         return
     screen = console()
     screen.print(heading(found.title))
-    _show(screen, found, people)
+    _show(screen, found, people, full=full)
 
 
 def _about(found: Study, people: int | None) -> dict[str, Any]:
-    questions = []
-    for mechanism in found:
-        domain = mechanism.domain
+    from ..planning.predict import predicted_error
+
+    sections: dict[str, list[dict[str, Any]]] = {"question": [], "records": []}
+    for one in found:
+        domains = [
+            {"name": domain.name, "values": list(domain.labels), "missing": domain.missing}
+            for domain in one.attributes
+        ]
         about: dict[str, Any] = {
-            "name": getattr(domain, "name", ""),
-            "values": list(domain.labels),
-            "missing": domain.missing,
-            **designs.about(mechanism),
-            "digest": mechanism.digest.hex(),
+            **(domains[0] if one.section == "question" else {"name": one.name}),
+            **({"attributes": domains} if one.section == "records" else {}),
+            **one.entries(),
+            "digest": one.digest.hex(),
         }
         if people is not None:
-            about["std_error"] = designs.error(mechanism, people)[0]
-        questions.append(about)
+            about["std_error"] = predicted_error(one, people)
+        sections[one.section].append(about)
     return {
         "title": found.title,
         "digest": found.digest.hex(),
         "people": people,
-        "questions": questions,
+        "questions": sections["question"],
+        "records": sections["records"],
         "guarantee": found.guarantee.as_dict(),
     }
 
 
-def _choices(mechanism: Mechanism) -> list[tuple[str, str]]:
-    """What people choose or are given, where there is something."""
-    from ..participation.choices import menu_of, rates_of
+def _advice(collection: Collection) -> str:
+    """Which other mechanism would give a clearly smaller error, if any."""
+    from ..planning.predict import better_kind
 
-    levels = [f"{name} {level.epsilon:g}" for name, level in menu_of(mechanism).items()]
-    rates = [f"{rate:g}" for rate in rates_of(mechanism)]
-    return [
-        (name, ", ".join(given[:_MOST_SHOWN]) + ", …" * (len(given) > _MOST_SHOWN))
-        for name, given in (("levels", levels), ("rates", rates))
-        if len(given) > (name == "rates")
-    ]
+    better = better_kind(collection)
+    if better is None:
+        return ""
+    kind, less = better
+    names = " or ".join(dict.fromkeys(way.mechanism.id for way in collection.ways()))
+    return (
+        f"{collection.name!r}: {kind.id} promises the same with {less:.0%} less error than {names}"
+    )
 
 
-def _show(screen: Any, found: Study, people: int | None) -> None:
-    from ..participation.choices import menu_of, rates_of
-
+def _show(screen: Console, found: Study, people: int | None, *, full: bool) -> None:
     show_table(screen, facts([("digest", found.digest.hex())]))
-    for mechanism in found:
-        domain = mechanism.domain
+    for one in found:
+        screen.print()
+        show_table(screen, facts(_rows(one, people)))
+    screen.print()
+    show_guarantee(screen, found.guarantee, full=full)
+
+
+def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
+    rows = [(collection.section, collection.name)]
+    for domain in collection.attributes:
         values = ", ".join(map(str, domain.labels[:_MOST_SHOWN]))
         more = domain.size - _MOST_SHOWN
-        rows = [
-            ("question", str(getattr(domain, "name", ""))),
+        if collection.section == "records":
+            rows.append(("attribute", domain.name))
+        rows += [
             (
                 "values",
                 f"{domain.size:,}: {values}" + (f", … and {more:,} more" if more > 0 else ""),
             ),
             ("missing", domain.missing),
-            ("mechanism", designs.words(mechanism)),
-            *_choices(mechanism),
         ]
-        if people is not None:
-            _, words = designs.error(mechanism, people)
-            who = plural(people, "person", "people")
-            spread = ", spread evenly" * (len(menu_of(mechanism)) + len(rates_of(mechanism)) > 1)
-            rows.append(("error", f"standard error {words}, predicted for {who}{spread}"))
-        screen.print()
-        show_table(screen, facts(rows))
-    screen.print()
-    show_promises(screen, found.guarantee, levels=found.levels)
+    rows += [("mechanism", collection.words), *_choices(collection)]
+    return rows if people is None else [*rows, ("error", _error(collection, people))]
+
+
+def _choices(collection: Collection) -> list[tuple[str, str]]:
+    """What people choose or are given, where there is something."""
+    entries = collection.entries()
+    levels = {
+        name: entry["epsilon"] if isinstance(entry, Mapping) else entry
+        for name, entry in entries.get("levels", {}).items()
+    }
+    choices = {
+        "levels": [f"{name} {epsilon:g}" for name, epsilon in levels.items()],
+        "rates": [f"{rate:g}" for rate in collection.rates] if len(collection.rates) > 1 else [],
+    }
+    rows = [
+        (name, ", ".join(given[:_MOST_SHOWN]) + ", …" * (len(given) > _MOST_SHOWN))
+        for name, given in choices.items()
+        if given
+    ]
+    if "public" in entries:
+        sent = "sent along with the reports" if entries["public"] else "nobody's is sent"
+        rows.append(("allocation", sent))
+    return rows
+
+
+def _error(collection: Collection, people: int) -> str:
+    from ..planning.predict import predicted_error
+
+    error = predicted_error(collection, people)
+    if error is None and collection.allocations:
+        return "depends on how people divide epsilon: see sottovoce plan --attributes"
+    if error is None:
+        return "not predictable: who has rate 0 never reports"
+    (domain,) = collection.attributes
+    numeric = domain.edges is not None and len(domain.edges) == 2
+    words = f"at most {error:.3g} of the mean" if numeric else f"{percent(error, 2)} of each value"
+    spread = ", spread evenly" * (len(collection.ways()) > 1)
+    who = plural(people, "person", "people")
+    return f"standard error {words}, predicted for {who}{spread}"

@@ -27,7 +27,7 @@ class Answers:
     def wanted(self) -> Wanted:
         """What the column must hold."""
         # The empty text may be a value of its own, not a missing answer.
-        return Wanted(kind_of(self.domain), empty_is_text="" in self.domain.values)
+        return Wanted(kind_of(self.domain), empty_is_text=self.domain.has(""))
 
     def coded(self, chunk: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""
@@ -83,8 +83,7 @@ def kind_of(domain: Domain) -> Kind:
         return "whole numbers"
     if all(isinstance(value, str) for value in values):
         return "text"
-    name = str(getattr(domain, "name", ""))
     raise AnswerError(
-        f"the values of {name!r} mix text and whole numbers, which a file's column cannot; write "
-        'all of them as text in the TOML file, such as "1"'
+        f"the values of {domain.name!r} mix text and whole numbers, which a file's column cannot; "
+        'write all of them as text in the TOML file, such as "1"'
     )

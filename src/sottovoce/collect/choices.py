@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,7 @@ from .kinds import shown
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..contract.reports import Reports
-    from ..mechanisms.mechanism import Mechanism
+    from ..contract.collection import Collection
 
 _FEW = 8
 
@@ -117,20 +117,19 @@ class Choice:
 
 
 def choices_of(
-    mechanism: Mechanism, answers: Path, column: str, levels: str | None, rate: str | None
+    collection: Collection, answers: Path, column: str, levels: str | None, rate: str | None
 ) -> list[Choice]:
     """What the options say, checked against the study and the file."""
-    from ..participation.choices import menu_of, must_choose_rate, rates_of
-
-    question = str(getattr(mechanism.domain, "name", ""))
-    names, rates = list(menu_of(mechanism)), list(rates_of(mechanism))
+    question, names = collection.name, list(collection.level_names)
+    rates = list(collection.rates) if collection.sampled else []
+    grids = Counter(way.level for way in collection.ways())
     if levels is None and len(names) > 1:
         raise ParameterError(
             f"the question {question!r} lets everyone choose a level; say --levels with the column "
             f"that holds each person's, or with one of {', '.join(map(repr, names[:_FEW]))} for "
             "everyone"
         )
-    if rate is None and must_choose_rate(mechanism):
+    if rate is None and max(grids.values()) > 1:
         raise ParameterError(
             f"the question {question!r} has several rates; say --rate with the column that holds "
             "each person's, or with one number for everyone"
@@ -195,53 +194,3 @@ def _refuse_same(found: list[Choice], column: str) -> None:
             raise ParameterError(
                 f"the column {choice.column!r} cannot hold both levels and rates; name two columns"
             )
-
-
-@dataclass
-class Tally:
-    """How many people there are at each level and rate, and how many of them reported."""
-
-    mechanism: Mechanism
-    people: int = 0
-    reports: int = 0
-    levels: dict[str, list[int]] = field(default_factory=dict)
-    rates: dict[str, list[int]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        from ..participation import Sampled
-        from ..participation.choices import menu_of
-
-        self.levels = {name: [0, 0] for name in menu_of(self.mechanism)}
-        if isinstance(self.mechanism, Sampled):
-            self.rates = {repr(rate): [0, 0] for rate in self.mechanism.rates}
-
-    def add(self, batch: Reports, people: int, level: NDArray[Any] | None) -> None:
-        """Count a batch; `level` has the positions of everyone who answered, in a menu."""
-        import numpy as np
-
-        silent = batch.columns.get("silent", np.zeros(len(batch), np.uint16))
-        spoken = silent == 0
-        self.people += people
-        self.reports += int(spoken.sum())
-        if level is not None:
-            many = len(self.levels)
-            sent = np.bincount(batch.columns["level"][spoken], minlength=many)
-            _put(self.levels, np.bincount(level, minlength=many), sent)
-        if self.rates:
-            many = len(self.rates)
-            rate = batch.columns.get("rate", np.zeros(len(batch), np.uint8))
-            sent = np.bincount(rate[spoken], minlength=many)
-            quiet = np.bincount(rate, weights=silent, minlength=many).astype(np.int64)
-            _put(self.rates, sent + quiet, sent)
-
-    @property
-    def counts(self) -> dict[str, dict[str, list[int]]]:
-        """[people, reports] of each level and each rate, for receipts."""
-        named = {"levels": self.levels, "rates": self.rates}
-        return {name: rows for name, rows in named.items() if rows}
-
-
-def _put(into: dict[str, list[int]], people: NDArray[Any], reports: NDArray[Any]) -> None:
-    for row, n, s in zip(into.values(), people.tolist(), reports.tolist(), strict=True):
-        row[0] += n
-        row[1] += s

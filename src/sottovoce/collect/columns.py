@@ -6,22 +6,23 @@ cell, and in a file of one column an empty line, is a missing entry.
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ..errors import AnswerError, FileError, MissingExtraError
 from ..files import opened
+from .csv_rows import BLOCK_BYTES, first_broken_cell, first_odd_row, header
 from .kinds import Kind, first_bad, fits, shown
+from .progress import Done
 
-Done = Callable[[int], None]
-
-_BLOCK_BYTES = 1 << 20  # of CSV parsed at once; a row must fit in
+_MOST_BYTES = 1 << 26  # of Parquet columns decoded at once
 _MOST_THREADS = 4
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
 _NOT_ANSWERS = {
@@ -83,7 +84,7 @@ class Columns:
     def _csv(self, pa: Any, zipped: bool, done: Done) -> Iterator[Any]:
         from pyarrow import csv as arrow_csv
 
-        names = _header(self.path, zipped)
+        names = header(self.path, zipped)
         self._check_columns(names)
         coded = pa.dictionary(pa.int32(), pa.string())
         types = {name: coded if w.kind == "text" else pa.string() for name, w in self._each}
@@ -93,22 +94,22 @@ class Columns:
             null_values=[] if self._mixed else [""],
             strings_can_be_null=True,
         )
-        parse = arrow_csv.ParseOptions(
-            newlines_in_values=True,
-            # With one column an empty line is a person who did not answer, not a blank.
-            ignore_empty_lines=len(names) > 1,
-        )
         pa.set_cpu_count(min(pa.cpu_count(), _MOST_THREADS))  # each reads blocks ahead
         raw = pa.OSFile(str(self.path))
         stream = pa.CompressedInputStream(raw, "gzip") if zipped else raw
-        reader = arrow_csv.open_csv(
-            stream,
-            read_options=arrow_csv.ReadOptions(block_size=_BLOCK_BYTES),
-            parse_options=parse,
-            convert_options=convert,
-        )
+
+        def open_csv(note: Callable[[Any], str]) -> Any:
+            parse = arrow_csv.ParseOptions(
+                newlines_in_values=True,
+                # With one column an empty line is a person who did not answer, not a blank.
+                ignore_empty_lines=len(names) > 1,
+                invalid_row_handler=note,
+            )
+            read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES)
+            return arrow_csv.open_csv(stream, read, parse, convert)
+
         first = 0
-        for batch in reader:
+        for batch in self._checked(open_csv, names, zipped):
             arrays = [
                 self._converted(pa, batch.column(name), name, wanted, first)
                 for name, wanted in self._each
@@ -117,11 +118,40 @@ class Columns:
             first += batch.num_rows
             done(raw.tell())
 
+    def _checked(
+        self, open_csv: Callable[..., Any], names: Sequence[str], zipped: bool
+    ) -> Iterator[Any]:
+        """The reader's batches; what is malformed is refused by row and column, never quoted."""
+        odd: list[int] = []
+
+        def note(row: Any) -> str:
+            odd.append(row.actual_columns)
+            return "error"
+
+        try:
+            yield from open_csv(note)
+        except _pyarrow().ArrowInvalid as error:
+            if odd:
+                row = first_odd_row(self.path, zipped, len(names))
+                raise AnswerError(
+                    f"{str(self.path)!r}{_row_words(row)}: the number of cells is {odd[0]}, and "
+                    f"the header names {len(names)} columns; correct the file (a cell with a comma "
+                    "stands in double quotes)"
+                ) from error
+            if "UTF8" not in str(error):
+                raise
+            for name in self.wanted:
+                row = first_broken_cell(self.path, zipped, names.index(name))
+                if row is not None:
+                    where = self.place(name, row)
+                    raise AnswerError(f"{where}: not text in UTF-8; convert the file") from error
+            raise
+
     @property
     def _each(self) -> list[tuple[str, Wanted]]:
         return list(self.wanted.items())
 
-    @property
+    @cached_property
     def _mixed(self) -> bool:
         """Whether an empty cell is text in some column; the reader knows one rule for all."""
         return any(wanted.empty_is_text for wanted in self.wanted.values())
@@ -173,24 +203,42 @@ class Columns:
             file = parquet.ParquetFile(
                 raw,
                 read_dictionary=[name for name, w in self._each if w.kind == "text"] or None,
-                buffer_size=_BLOCK_BYTES,
+                buffer_size=BLOCK_BYTES,
                 pre_buffer=False,
             )
             size, read, total = self.path.stat().st_size, 0, max(file.metadata.num_rows, 1)
+            rows = min(rows, self._rows_at_once(file.metadata))
             for batch in file.iter_batches(batch_size=rows, columns=list(self.wanted)):
                 yield pa.Table.from_batches([batch])
                 read += batch.num_rows
                 done(size * read // total)
 
+    def _rows_at_once(self, metadata: Any) -> int:
+        """As many rows as take a bounded number of bytes in every row group."""
+        least = _MOST_BYTES
+        for k in range(metadata.num_row_groups):
+            group = metadata.row_group(k)
+            if group.num_rows == 0:
+                continue
+            columns = (group.column(c) for c in range(group.num_columns))
+            size = sum(
+                column.total_uncompressed_size
+                for column in columns
+                if column.path_in_schema.partition(".")[0] in self.wanted
+            )
+            least = min(least, _MOST_BYTES * group.num_rows // max(size, 1))
+        return max(1, least)
+
     def _check_columns(self, names: Sequence[str]) -> None:
         from ..domain.columns import first_few
 
+        counts = Counter(names)
         for column, wanted in self._each:
-            if names.count(column) == 1:
+            if counts[column] == 1:
                 continue
-            if column in names:
+            if column in counts:
                 raise AnswerError(
-                    f"{str(self.path)!r} has {names.count(column)} columns named {column!r}; "
+                    f"{str(self.path)!r} has {counts[column]} columns named {column!r}; "
                     "rename all but one"
                 )
             sign = next((s for s in ";\t|" if len(names) == 1 and s in names[0]), None)
@@ -217,7 +265,7 @@ def names_in(path: Path) -> list[str]:
     with readable(path):
         start = _start(path)
         if start != _PARQUET:
-            return _header(path, start.startswith(_GZIP))
+            return header(path, start.startswith(_GZIP))
         with opened(path) as raw:
             return list(_parquet_schema(path, raw).names)
 
@@ -230,19 +278,36 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise AnswerError(f"{str(path)!r} is not text in UTF-8; convert it") from error
-    except (pa.ArrowException, EOFError, gzip.BadGzipFile) as error:
-        reason = str(error)
-        if "Empty CSV" in reason:
+    except pa.ArrowMemoryError as error:
+        raise MemoryError from error
+    except (pa.ArrowException, EOFError, gzip.BadGzipFile, zlib.error) as error:
+        if "Empty CSV" in str(error):
             raise _nobody(path) from error
-        if "UTF8" in reason:
-            reason = "not text in UTF-8; convert it"
-        elif "straddl" in reason:
-            reason = f"a row is longer than {_BLOCK_BYTES:,} bytes; is a quote not closed?"
+        reason = _reason(error)
         raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"cannot read {str(path)!r}: {error}") from error
+        if error.strerror is None:  # a reader's own words, which may quote the file
+            reason = _reason(error)
+            raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
+        raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
+
+
+def _reason(error: Exception) -> str:
+    """What is wrong, never in a reader's own words: they may quote the file."""
+    words = str(error)
+    if "UTF8" in words:
+        return "it is not text in UTF-8; convert it"
+    if "straddl" in words:
+        return f"a row is longer than {BLOCK_BYTES:,} bytes; is a quote not closed?"
+    if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)) or "zlib" in words:
+        return "its gzip compression is broken; fetch the file again"
+    return "it is damaged, or neither CSV nor Parquet"
+
+
+def _row_words(row: int | None) -> str:
+    return "" if row is None else f", row {row + 1:,} (header not counted)"
 
 
 def _pyarrow() -> Any:
@@ -269,16 +334,6 @@ def _nobody(path: Path) -> AnswerError:
     return AnswerError(f"{str(path)!r} has columns but no rows: nobody has answered yet")
 
 
-def _header(path: Path, zipped: bool) -> list[str]:
-    with opened(path) as raw:
-        stream = gzip.GzipFile(fileobj=raw) if zipped else raw
-        lines = io.TextIOWrapper(stream, "utf-8-sig", newline="")
-        try:
-            return next(csv.reader(lines), [])
-        except csv.Error as error:
-            raise AnswerError(f"{str(path)!r} is not a CSV file ({error})") from error
-
-
 def _parquet_schema(path: Path, raw: Any) -> Any:
     from pyarrow import parquet
 
@@ -289,18 +344,20 @@ def _parquet_schema(path: Path, raw: Any) -> Any:
 
 
 def _regrouped(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
-    """The same rows in tables of exactly `rows`, only the last one shorter."""
+    """The same rows in tables of `rows`, or of fewer where they take many bytes."""
     held: list[Any] = []
-    size = 0
+    size = nbytes = 0
     for table in tables:
         held.append(table)
         size += table.num_rows
-        if size < rows:
+        nbytes += table.nbytes
+        if size < rows and nbytes < _MOST_BYTES:
             continue
         joined = pa.concat_tables(held)
-        for start in range(0, size - rows + 1, rows):
-            yield joined.slice(start, rows)
-        rest = joined.slice(size - size % rows)
-        held, size = [rest], rest.num_rows
+        whole = size - size % rows if nbytes < _MOST_BYTES else size
+        for start in range(0, whole, rows):
+            yield joined.slice(start, min(rows, whole - start))
+        rest = joined.slice(whole)
+        held, size, nbytes = [rest], rest.num_rows, rest.nbytes
     if size:
         yield pa.concat_tables(held)

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
-from ..cli.support.screen import progress
-from ..errors import MergeError, WireError
+from ..errors import MergeError
 from ..files import opened
+from .progress import Done, Progress, silent
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
-    from ..contract.patterns import Patterns
-    from ..mechanisms.mechanism import Mechanism
-    from ..records.records import Records
+    from ..contract.collection import Collection
 
-_COUNTS, _COUNTS_OF_RECORDS = b"SVAG", b"SVPT"
+_COUNTS = b"SVAG"
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,13 @@ class _Print:
             )
 
 
-def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -> Aggregate:
+def counted(
+    paths: Sequence[Path],
+    collection: Collection,
+    *,
+    allow_equal: bool,
+    progress: Progress = silent,
+) -> Aggregate:
     """What all files come to; a file given twice is refused, also as reports and as counts."""
     _refuse_twice(paths)
     total: Aggregate | None = None
@@ -57,11 +61,11 @@ def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -
     with progress("counting", sum(_size(path) for path in paths)) as done:
         before = 0
         for path in paths:
-            counts = _start(path) in (_COUNTS, _COUNTS_OF_RECORDS)
+            counts = _start(path) == _COUNTS
             own, content = (
-                _loaded(path, mechanism)
+                _loaded(path, collection)
                 if counts
-                else _counted(path, mechanism, partial(_told, done, before))
+                else _counted(path, collection, partial(_told, done, before))
             )
             before += _size(path)
             done(before)
@@ -75,51 +79,33 @@ def counted(paths: Sequence[Path], mechanism: Mechanism, *, allow_equal: bool) -
     return total
 
 
-def counted_records(paths: Sequence[Path], records: Records, *, allow_equal: bool) -> Patterns:
-    """The same for whole records."""
-    return cast("Patterns", counted(paths, cast("Any", records), allow_equal=allow_equal))
-
-
-def _told(done: Callable[[int], None], before: int, read: int) -> None:
+def _told(done: Done, before: int, read: int) -> None:
     done(before + read)
 
 
-def _loaded(path: Path, mechanism: Mechanism) -> tuple[Aggregate, bytes]:
+def _loaded(path: Path, collection: Collection) -> tuple[Aggregate, bytes]:
     """Counts that were stored, and a digest of them."""
     from ..contract.aggregate import Aggregate
-    from ..contract.patterns import Patterns
     from ..randomness import refuse_seeded
-    from ..records.records import Records
 
-    of_records = _start(path) == _COUNTS_OF_RECORDS
-    if of_records != isinstance(mechanism, Records):
-        what, use = (
-            ("counts of records", "sottovoce records marginal or joint")
-            if of_records
-            else ("counts of one question", "sottovoce estimate")
-        )
-        raise WireError(f"{str(path)!r} holds {what}; use {use} with it")
-    kind = Patterns if of_records else Aggregate
-    counts = kind.load(path, expect=mechanism)
+    counts = Aggregate.load(path, expect=collection)
     if counts.seeded:
         refuse_seeded("these are")
-    return cast("Aggregate", counts), hashlib.sha256(counts.to_bytes()).digest()
+    return counts, hashlib.sha256(counts.to_bytes()).digest()
 
 
-def _counted(
-    path: Path, mechanism: Mechanism, done: Callable[[int], None]
-) -> tuple[Aggregate, bytes]:
+def _counted(path: Path, collection: Collection, done: Done) -> tuple[Aggregate, bytes]:
     """The counts of a file's reports, and a digest of them."""
     from ..contract.report_files import read_batches
 
     read = 0
     total: Aggregate | None = None
     # By column, so that the same reports are known again in other batches or another form.
-    columns = {column.name: hashlib.sha256() for column in mechanism.layout}
-    for batch in read_batches(path, expect=mechanism):
+    columns = {column.name: hashlib.sha256() for column in collection.layout}
+    for batch in read_batches(path, expect=collection):
         for name, column in batch.columns.items():
             columns[name].update(column.tobytes())
-        part = mechanism.aggregate(batch)
+        part = collection.aggregate(batch)
         total = part if total is None else total + part
         read += batch.nbytes
         done(read)

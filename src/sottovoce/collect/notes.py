@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from ..domain.columns import first_few
 from ..errors import ParameterError
+from .fingerprint import Content
 from .receipts import Receipt
 
 
@@ -11,20 +15,58 @@ def total_of(receipt: Receipt, others: list[Receipt]) -> int:
     return len(receipt.releases) + sum(len(other.releases) for other in others)
 
 
-def changed(what: str, others: list[Receipt]) -> ParameterError:
-    """The error for a file that held other answers when it was randomised."""
-    last = max(other.latest.time for other in others)
+def refused(what: str, content: Content, others: list[Receipt]) -> ParameterError:
+    """The error for answers of people some of whom were released before, saying how that is known.
+
+    `what` begins the sentence: a file and its column.
+    """
+    last = max(others, key=lambda other: other.latest.day)
+    rest = (
+        "would be released twice, and their guarantee would be weaker; put only new people into a "
+        "file of its own, or say --again to release everyone in it once more"
+    )
+    day, before = last.latest.day, first_few(last.inputs, 2)
+    shared = last.shared_rows(content.prefixes)
+    if last.answers == content.answers:
+        return ParameterError(
+            f"{what} holds the same answers as {before}, randomised under this study on {day}, but "
+            "so few that other people's may be equal by chance; if they are the same people's, "
+            "use the reports of that file; if not, say --again, which counts them as released twice"
+        )
+    if shared == last.rows:
+        return ParameterError(
+            f"{what} begins with the {shared:,} people of {before}, randomised under this study on "
+            f"{day}, and more follow; those {shared:,} {rest}"
+        )
+    if shared:
+        return ParameterError(
+            f"{what} begins with the same {shared:,} people or more as {before}, randomised under "
+            f"this study on {day}; they {rest}"
+        )
     return ParameterError(
-        f"{what} was randomised under this study on {last} and has changed since; whoever is in "
-        "both versions would be released twice, and their guarantee would be weaker; put only new "
-        "people into a file of its own, or say --again to release everyone in it once more"
+        f"{what} was randomised under this study on {day} and has changed since; whoever is in "
+        f"both versions {rest}"
+    )
+
+
+def other_choices(what: str, receipt: Receipt, words: Mapping[str, str]) -> ParameterError:
+    """The error for answers that were released while people chose otherwise."""
+    latest = receipt.latest
+    before, now = (
+        ", ".join(f"{choice}: {where}" for choice, where in one.items())
+        for one in (latest.choices, words)
+    )
+    return ParameterError(
+        f"{what}, was randomised on {latest.day} with {before}, and now {now} is asked for, or "
+        "holds other choices; everyone would be released twice, and their guarantee would be "
+        "weaker: choose as then, or say --again, which is a second release of everyone"
     )
 
 
 def notes_of(
-    receipt: Receipt, others: list[Receipt], elsewhere: list[Receipt], fresh: bool, same: str
+    receipt: Receipt, others: list[Receipt], elsewhere: list[Receipt], fresh: bool
 ) -> list[str]:
-    """What earlier releases mean for this one; `same` begins the note on other studies."""
+    """What earlier releases mean for this one."""
     notes = []
     if not fresh:
         notes.append(
@@ -36,20 +78,20 @@ def notes_of(
             f"This is release {len(receipt.releases)} of the same answers: whoever sees all of "
             "them learns more than from one."
         )
-    if any(release.choices != receipt.latest.choices for release in receipt.releases):
+    if any(release.chosen != receipt.latest.chosen for release in receipt.releases):
         notes.append(
             "Levels or rates were others in an earlier release: the guarantee below holds whatever "
             "levels people had."
         )
     if others:
         notes.append(
-            "The file held other answers before: the guarantee below is that of people who are in "
-            "every version; new people have a stronger one."
+            "Some of these people were released before, from this file or another: the guarantee "
+            "below is that of people who are in every version; new people have a stronger one."
         )
     if elsewhere:
         titles = ", ".join(sorted({repr(found.study) for found in elsewhere}))
         notes.append(
-            f"{same} randomised under {titles} too: for these people the promises of all these "
-            "studies add up."
+            f"Some of these columns were randomised under {titles} too: for these people the "
+            "promises of all these studies add up."
         )
     return notes

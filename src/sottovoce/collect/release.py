@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..cli.support.options import check_output
-from ..cli.support.screen import plural, progress
 from ..errors import AnswerError, FileError
-from .answers import Answers
-from .choices import Choice, Tally
-from .columns import Columns, Done
-from .receipts import Drawer, Receipt, Release, form_of_kept, place, sha256, with_release
+from ..files import check_output
+from .fingerprint import Content, Fingerprint
+from .ledger import Entry, Ledger, Subject, form_of_kept, place, sha256
+from .notes import notes_of, other_choices, refused, total_of
+from .progress import Progress, silent
+from .receipts import Receipt, Release
+from .source import Source, Tally
 
 if TYPE_CHECKING:
+    from ..contract.collection import Collection
     from ..contract.report_files import Form
-    from ..contract.reports import Reports
-    from ..mechanisms.mechanism import Mechanism
-
-_MOST_ROWS = 1 << 18  # of one written batch
-_MOST_BYTES = 1 << 25
+    from ..promise import Guarantee
 
 
 @dataclass(frozen=True)
 class Input:
-    """A file of answers as it was when its digest was taken."""
+    """A file of answers as it was when it was read, and what its answers are known by."""
 
     path: str
-    digest: str
-    stamp: tuple[int, int, int, int]
+    content: Content
+    stamp: tuple[int, ...]
 
     @classmethod
-    def of(cls, path: Path) -> Input:
-        """Take the digest of the whole file."""
+    def of(
+        cls,
+        path: Path,
+        source: Source,
+        ledger: Ledger,
+        mechanism_digest: str,
+        progress: Progress = silent,
+    ) -> Input:
+        """Read the whole file once."""
         stamp = _stamp(path)
+        stops = ledger.lengths(mechanism_digest)
+        fingerprint = Fingerprint(ledger.key, source.names, stops)
         with progress("reading", stamp[2]) as done:
-            return cls(str(path.resolve()), sha256(path, done), stamp)
+            source.read_into(fingerprint, done)
+        given = cls(str(path.resolve()), fingerprint.content(), stamp)
+        given.check_unchanged()
+        return given
 
     @property
     def size(self) -> int:
@@ -55,14 +64,21 @@ class Input:
             )
 
 
-def _stamp(path: Path) -> tuple[int, int, int, int]:
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes with a file's content; the time of the last change (ctime) cannot be set."""
     try:
         about = path.stat()
-    except OSError as error:
-        raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"cannot read {str(path)!r}: {reason}") from error
     if not stat.S_ISREG(about.st_mode):
         raise FileError(f"{str(path)!r} is not a plain file; answers are a CSV or Parquet file")
-    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
+    return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns
+
+
+def check_plain(path: Path) -> None:
+    """Refuse what is not a plain file before anything of it is read."""
+    _stamp(path)
 
 
 def form(path: Path) -> Form:
@@ -73,111 +89,138 @@ def form(path: Path) -> Form:
 
 
 @dataclass(frozen=True)
-class Source:
-    """What is read of a file: the answers, and beside them everyone's choices."""
+class Released:
+    """What a run gave out: the receipt, and what earlier releases of these people mean for it."""
 
-    answers: Answers
-    choices: tuple[Choice, ...] = ()
-
-    @property
-    def columns(self) -> Columns:
-        """The file's columns that are needed."""
-        chosen = {choice.column: choice.wanted for choice in self.choices if choice.column}
-        wanted = {self.answers.column: self.answers.wanted, **chosen}
-        return Columns(self.answers.path, wanted)
-
-    @property
-    def words(self) -> dict[str, str]:
-        """Where choices come from, for receipts."""
-        return {choice.what: choice.words for choice in self.choices}
+    receipt: Receipt
+    receipt_path: Path
+    fresh: bool
+    releases: int
+    guarantee: Guarantee
+    notes: list[str]
 
 
-@dataclass(frozen=True)
-class Made:
-    """What went into a release: people, their reports, where choices come from, and counts."""
+def release(
+    title: str,
+    source: Source,
+    ledger: Ledger,
+    out: Path,
+    *,
+    inputs: Sequence[Path] = (),
+    again: bool = False,
+    force: bool = False,
+    progress: Progress = silent,
+) -> Released:
+    """Give out reports of a file: those of an earlier release, or fresh ones.
 
-    people: int
-    reports: int
-    choices: dict[str, str] = field(default_factory=dict)
-    counts: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    Parameters
+    ----------
+    title : str
+        Of the study.
+    inputs : sequence of Path
+        Files beside the answers that the output must not replace.
+    again : bool
+        Draw fresh noise although these answers were released before.
+    force : bool
+        Replace an output file that exists.
+    """
+    collection, digest = source.collection, source.collection.digest.hex()
+    given = Input.of(source.path, source, ledger, digest, progress)
+    subject = Subject(
+        title, collection.name, collection.id, digest, source.column, given.path, given.content
+    )
+    with ledger.entry(subject) as entry:
+        receipt = entry.receipt().of_file(given.path)
+        others = entry.others()
+        fresh = again or not receipt.releases
+        if fresh:
+            if others and not again:
+                raise refused(source.label, given.content, others)
+            check_output(out, source.path, *inputs, force=force)
+            receipt = draw(source, given, entry, receipt, out, progress)
+            promised = _promised(collection, receipt, others)
+            receipt = replace(receipt, guarantee=promised.as_dict())
+            entry.write(receipt)  # before anyone can see the reports
+        elif _chosen(receipt.latest) != (given.content.choices, source.allocation):
+            raise other_choices(source.label, receipt, source.words)
+        receipt = give(collection, entry, receipt, out, force=force or fresh, progress=progress)
+        elsewhere = entry.elsewhere()
+    notes = notes_of(receipt, others, elsewhere, fresh) + ledger.notes
+    total = total_of(receipt, others)
+    promised = _promised(collection, receipt, others)
+    return Released(receipt, entry.path, fresh, total, promised, notes)
+
+
+def _chosen(release: Release) -> tuple[str, str]:
+    """What decides whether people chose the same: digests of columns, and a named allocation."""
+    return release.chosen, release.choices.get("allocation", "")
+
+
+def _promised(collection: Collection, receipt: Receipt, others: list[Receipt]) -> Guarantee:
+    """What holds for someone in all these releases, who may have chosen otherwise in some."""
+    same = not others and len({_chosen(release) for release in receipt.releases}) == 1
+    once = collection.guarantee if same else collection.guarantee_at()
+    return once.times(total_of(receipt, others))
 
 
 def draw(
-    mechanism: Mechanism, source: Source, given: Input, drawer: Drawer, receipt: Receipt, out: Path
-) -> Receipt:
-    """Randomise into the drawer; the receipt with this release is not written yet."""
-    tally = Tally(mechanism)
-
-    def made() -> Made:
-        return Made(tally.people, tally.reports, source.words, tally.counts)
-
-    batches = partial(_batches, mechanism, source, tally)
-    return released(batches, made, given, drawer, receipt, out)
-
-
-def released(
-    batches: Callable[[Done], Iterator[Reports]],
-    made: Callable[[], Made],
+    source: Source,
     given: Input,
-    drawer: Drawer,
+    entry: Entry,
     receipt: Receipt,
     out: Path,
+    progress: Progress = silent,
 ) -> Receipt:
-    """Write batches of fresh reports into the drawer, and note what `made` says of them after."""
+    """Randomise into the entry's folder; the receipt with this release is not written yet."""
     from ..contract.report_files import ReportWriter
 
-    kept = drawer.kept(len(receipt.releases) + 1, form(out))
+    kept, tally = entry.kept(len(receipt.releases) + 1, form(out)), Tally(source.collection)
     written = 0
     with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
-        for batch in batches(done):
+        for people, batch in source.batches(done):
+            tally.add(people, batch)
             written += len(batch)
             if len(batch):
                 writer.append(batch)
         if not written:
             raise AnswerError(
-                f"none of the {plural(made().people, 'person', 'people')} in {given.path!r} "
+                f"none of the {tally.people:,} people in {given.path!r} "
                 "answered, so there is nothing to report"
             )
         given.check_unchanged()
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    digests: dict[str, str] = {form(out): sha256(kept)}
-    about = made()
-    release = Release(now, about.reports, kept.name, digests, about.choices, about.counts)
-    return replace(with_release(receipt, release), rows=about.people)
-
-
-def _batches(mechanism: Mechanism, source: Source, tally: Tally, done: Done) -> Iterator[Reports]:
-    """Reports of as many people as fit into memory at once."""
-    each = sum(column.nbytes for column in mechanism.layout)
-    rows = min(_MOST_ROWS, max(1, _MOST_BYTES // each))
-    columns = source.columns
-    for first, chunk in columns.chunks(rows, done):
-        coded = source.answers.coded(chunk[source.answers.column], first)
-        arguments, level = {}, None
-        for choice in source.choices:
-            codes = choice.codes(chunk, first, coded.present, columns)
-            arguments[choice.what] = choice.argument(codes)
-            if choice.what == "level":
-                level = codes if coded.present is None else codes[coded.present]
-        batch = mechanism.randomise(coded, **arguments)
-        tally.add(batch, chunk.num_rows, level)
-        yield batch
+    today = datetime.now(UTC).date().isoformat()  # never to the second
+    release = Release(
+        today,
+        sum(tally.reported),
+        kept.name,
+        {form(out): sha256(kept)},
+        source.words,
+        given.content.choices,
+        tally.counts,
+    )
+    return replace(receipt.with_release(release), rows=tally.people)
 
 
 def give(
-    mechanism: Mechanism, drawer: Drawer, receipt: Receipt, out: Path, *, force: bool
+    collection: Collection,
+    entry: Entry,
+    receipt: Receipt,
+    out: Path,
+    *,
+    force: bool,
+    progress: Progress = silent,
 ) -> Receipt:
     """Let the kept reports appear as the output, in the form that its name asks for."""
-    kept = drawer.latest(receipt)
+    kept = entry.latest(receipt, progress)
     wanted = form(out)
     known = receipt.latest.sha256.get(wanted)
     if not (out.is_file() and known is not None and sha256(out) == known):
         check_output(out, force=force)
         try:
             if wanted == form_of_kept(kept):
-                place(kept, out)
+                place(kept, out, replace=force)
             else:
-                _convert(mechanism, kept, out)
+                _convert(collection, kept, out, progress, replace=force)
         except OSError as error:
             raise FileError(
                 f"{error}; the reports themselves are drawn and kept, so run the same command "
@@ -186,20 +229,22 @@ def give(
     digests = {**receipt.latest.sha256, wanted: sha256(out)}
     latest = replace(receipt.latest, sha256=digests)
     receipt = replace(receipt, releases=(*receipt.releases[:-1], latest))
-    if receipt != drawer.receipt():
-        drawer.write(receipt)
+    if receipt != entry.receipt():
+        entry.write(receipt)
     return receipt
 
 
-def _convert(mechanism: Mechanism, kept: Path, out: Path) -> None:
+def _convert(
+    collection: Collection, kept: Path, out: Path, progress: Progress, *, replace: bool
+) -> None:
     from ..contract.report_files import ReportWriter, read_batches
 
     with (
         progress("converting", kept.stat().st_size) as done,
-        ReportWriter(out, form(out)) as writer,
+        ReportWriter(out, form(out), replace=replace) as writer,
     ):
         read = 0
-        for batch in read_batches(kept, expect=mechanism):
+        for batch in read_batches(kept, expect=collection):
             writer.append(batch)
             read += batch.nbytes
             done(read)

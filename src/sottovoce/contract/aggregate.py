@@ -114,6 +114,12 @@ class Aggregate:
         about = (self.people, self.reports, self.seeded, self.route)
         return type(self), (self.collection, self.digest, dict(self.tables), *about)
 
+    def content(self) -> dict[str, Any]:
+        """Plain data, for JSON: dense tables whole, of sparse ones how many different rows."""
+        dense = {k: t.tolist() for k, t in self.tables.items() if not isinstance(t, Sparse)}
+        rows = {k: len(t.counts) for k, t in self.tables.items() if isinstance(t, Sparse)}
+        return {"tables": dense, **({"different": rows} if rows else {})}
+
     def to_bytes(self) -> bytes:
         """The stored form; see `sottovoce.contract.codec`."""
         from .codec import encode_aggregate
@@ -133,10 +139,10 @@ class Aggregate:
 
         return decode_aggregate(data, expect=expect)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the stored form to a file, whole or not at all."""
         data = self.to_bytes()
-        with whole_file(path) as stream:
+        with whole_file(path, replace=replace) as stream:
             stream.write(data)
 
     @classmethod
@@ -175,6 +181,12 @@ def _frozen(table: Table) -> Table:
     copy = np.array(table, np.int64, order="C")
     copy.flags.writeable = False
     return copy
+
+
+def exact_sum(table: NDArray[np.int64]) -> int:
+    """The sum of counts, which cannot wrap around."""
+    low = int((table & 0xFFFFFFFF).sum())  # of fewer than 2^31 cells
+    return (int((table >> 32).sum()) << 32) + low
 
 
 def _sum(a: Table, b: Table) -> Table:

@@ -8,7 +8,8 @@ level, which rate, with which guarantee) asks for `ways()` and for no type.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DigestError, ParameterError
-from ..promise import Guarantee
+from ..promise import LDP, Guarantee
+from ..promise.assumptions import ANY_LEVEL
 from ..randomness import Source, refuse_seeded, source_of
 from .aggregate import Aggregate, Table
 from .digest import canonical_digest
 from .reports import Column, Reports
 
 if TYPE_CHECKING:
+    from ..domain.values import Domain
     from .way import Way
 
 Columns = Mapping[str, NDArray[Any]]
@@ -34,10 +37,32 @@ class Collection(ABC):
     #: Wire name; frozen with version 1.
     id: ClassVar[str] = ""
 
+    #: The kind of table that describes it in a study file.
+    section: ClassVar[str] = "question"
+
     #: Digest of the study that the reports belong to, if any.
     study: bytes | None
 
     # --- what it is -----------------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """What a study calls it; empty where it has no name."""
+
+    @property
+    @abstractmethod
+    def attributes(self) -> tuple[Domain, ...]:
+        """What is asked: one attribute, or those of a record."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it is in a few words, such as "grr, epsilon = 1"."""
+
+    @abstractmethod
+    def entries(self) -> dict[str, Any]:
+        """What a study file says of it, beside what may be answered."""
 
     @abstractmethod
     def canonical(self) -> dict[str, Any]:
@@ -69,6 +94,41 @@ class Collection(ABC):
         from .way import Way
 
         return (Way(0, None, 1.0, self, self.guarantee),)
+
+    @property
+    def level_names(self) -> tuple[str, ...]:
+        """The levels that people choose from; empty where there is no menu."""
+        return tuple(dict.fromkeys(way.level for way in self.ways() if way.level is not None))
+
+    @property
+    def rates(self) -> tuple[float, ...]:
+        """Every rate that someone may have, in order; (1.0,) where everyone reports."""
+        return tuple(dict.fromkeys(way.rate for way in self.ways()))
+
+    @property
+    def sampled(self) -> bool:
+        """Whether anybody may be asked and stay silent."""
+        return any(way.rate < 1 for way in self.ways())
+
+    @property
+    def allocations(self) -> tuple[str, ...]:
+        """Named ways to divide epsilon over the attributes; empty where there is one attribute."""
+        return ()
+
+    def guarantee_at(self, level: str | None = None) -> Guarantee:
+        """What holds for all answers of someone at one level, or whatever level they chose.
+
+        The units do not name the level, so that promises of several collections add up.
+        """
+        if not self.level_names:
+            return self.guarantee
+        if level is not None:
+            return next(way.guarantee for way in self.ways() if way.level == level)
+        # A promise under a prior is one level's own; without it, the largest epsilon covers all.
+        free = [p for way in self.ways() for p in way.guarantee.promises if p.notion is LDP]
+        assuming = dict.fromkeys(words for promise in free for words in promise.assuming)
+        largest = max(free, key=lambda promise: promise.epsilon)
+        return Guarantee((replace(largest, assuming=(*assuming, ANY_LEVEL)),))
 
     @property
     def report_bytes(self) -> int:
@@ -137,6 +197,38 @@ class Collection(ABC):
     def turnout(self, aggregate: Aggregate) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """(people asked, reports received) by way, in the order of `ways()`."""
         return np.array([aggregate.people]), np.array([aggregate.reports])
+
+    def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The same of reports that are not counted yet."""
+        return np.array([len(reports)]), np.array([len(reports)])
+
+    @property
+    def shown_method(self) -> str | None:
+        """The method that the command line and pages show where none is asked for."""
+        return None
+
+    def estimates(self, aggregate: Aggregate) -> Mapping[str, Any]:
+        """One estimate for each level that somebody chose; empty where there is no menu."""
+        return {}
+
+    @abstractmethod
+    def marginal(
+        self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None
+    ) -> Any:
+        """The estimate of one attribute; a question need not name its own."""
+
+    def check_joint(self, attributes: Sequence[str], method: str, **options: Any) -> None:
+        """Refuse what `joint` cannot estimate, before anything is counted."""
+        raise ParameterError(
+            f"{self.name!r} is one question; joint distributions are those of records, whose "
+            "answers were reported together"
+        )
+
+    def joint(
+        self, aggregate: Aggregate, attributes: Sequence[str], *, method: str, **options: Any
+    ) -> Any:
+        """The joint distribution of some attributes of records."""
+        return self.check_joint(attributes, method, **options)
 
     @abstractmethod
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:

@@ -20,7 +20,9 @@ from .reports import Column, Expected, Reports
 
 Form = Literal["svr", "parquet"]
 _KEY = b"sottovoce"
-_ROWS = 1 << 16
+_ROWS = 1 << 16  # read at once, or fewer where they are wide
+_BYTES = 1 << 24
+_MOST_ABOUT = 1 << 16  # bytes of a Parquet file's description of its reports
 
 
 def form_of(path: str | os.PathLike[str]) -> Form:
@@ -34,8 +36,11 @@ class ReportWriter:
     Use as a context manager; leaving it by an error leaves no file.
     """
 
-    def __init__(self, path: str | os.PathLike[str], form: Form | None = None) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], form: Form | None = None, *, replace: bool = True
+    ) -> None:
         self._path = path
+        self._replace = replace
         self._form = form or form_of(path)
         self._stack = ExitStack()
         self._held: Reports | None = None
@@ -45,7 +50,7 @@ class ReportWriter:
     def __enter__(self) -> ReportWriter:
         if self._form == "parquet":
             _pyarrow()
-        self._stream = self._stack.enter_context(whole_file(self._path))
+        self._stream = self._stack.enter_context(whole_file(self._path, replace=self._replace))
         return self
 
     def __exit__(
@@ -72,7 +77,10 @@ class ReportWriter:
                 raise MergeError(
                     "one file holds reports of one collection under one study; start another file"
                 )
-            self._write(self._held, more=True)
+            if not len(reports):
+                return  # only a file without any reports has an empty envelope
+            if len(self._held):
+                self._write(self._held, more=True)
         self._held = reports
 
     def _write(self, reports: Reports, *, more: bool) -> None:
@@ -106,11 +114,32 @@ def read_batches(
     with opened(path) as stream:
         try:
             if (form or _sniff(stream)) == "svr":
-                yield from wire.decode_stream(stream, expect=expect)
+                yield from _joined(wire.decode_stream(stream, expect=expect))
             else:
-                yield from _parquet_batches(stream, expect)
+                yield from _joined(_parquet_batches(stream, expect))
         except WireError as error:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
+
+
+def _joined(batches: Iterator[Reports]) -> Iterator[Reports]:
+    """The same reports in batches worth counting: a file may be cut into very many small ones."""
+    held: list[Reports] = []
+    rows = size = 0
+    for batch in batches:
+        same = held and (batch.collection, batch.digest, batch.seeded) == (
+            held[0].collection,
+            held[0].digest,
+            held[0].seeded,
+        )
+        if same and not len(batch):
+            continue
+        if held and not (same and rows + len(batch) <= _ROWS and size + batch.nbytes <= _BYTES):
+            yield Reports.concatenate(held)
+            held, rows, size = [], 0, 0
+        held.append(batch)
+        rows, size = rows + len(batch), size + batch.nbytes
+    if held:
+        yield Reports.concatenate(held)
 
 
 def _sniff(stream: BinaryIO) -> Form:
@@ -157,7 +186,7 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(stream)
+        file = pq.ParquetFile(stream, pre_buffer=False)
         collection, digest, seeded = _about(file.schema_arrow.metadata)
         expected = expect.match(collection, digest)
         schema = pa.schema([(column.name, _arrow_type(column)) for column in expected.layout])
@@ -166,8 +195,9 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
                 f"the columns are {file.schema_arrow.names} of {file.schema_arrow.types}; reports "
                 f"of {collection!r} have {schema.names} of {schema.types}"
             )
+        rows = max(1, min(_ROWS, _BYTES // sum(column.nbytes for column in expected.layout)))
         empty = file.metadata.num_rows == 0
-        batches = [schema.empty_table()] if empty else file.iter_batches(batch_size=_ROWS)
+        batches = [schema.empty_table()] if empty else file.iter_batches(batch_size=rows)
         left = file.metadata.num_rows
         for batch in batches:
             left -= batch.num_rows
@@ -182,10 +212,13 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
 
 def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:
     try:
-        about = json.loads((metadata or {})[_KEY])
+        text = (metadata or {})[_KEY]
+        if len(text) > _MOST_ABOUT:
+            raise ValueError("too long")
+        about = json.loads(text)
         version, collection = about["version"], about["collection"]
         digest, seeded = bytes.fromhex(about["digest"]), about["seeded"]
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise WireError(
             "this Parquet file does not say that it holds reports; files of true answers go to "
             "`randomise`, not here"

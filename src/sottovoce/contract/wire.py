@@ -63,7 +63,14 @@ def decode(data: bytes | bytearray | memoryview, *, expect: Expected) -> Iterato
     """The batches of a complete sequence of envelopes in memory."""
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise WireError(f"reports are bytes; {type(data).__name__} was given")
-    return decode_stream(io.BytesIO(data), expect=expect)
+    return decode_stream(io.BytesIO(plain_bytes(data)), expect=expect)
+
+
+def plain_bytes(data: bytes | bytearray | memoryview) -> bytes | bytearray | memoryview:
+    """The same bytes one after the other; a view may skip some, or hold wider items."""
+    if isinstance(data, memoryview) and not (data.c_contiguous and data.format == "B"):
+        return data.tobytes()
+    return data
 
 
 def decode_stream(stream: BinaryIO, *, expect: Expected) -> Iterator[Reports]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -241,11 +242,14 @@ def _is_missing(value: Any) -> bool:
 
 
 def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    index: dict[Any, int] = {value: k for k, value in enumerate(values)}
-    try:
-        found = [index.get(answer, _UNKNOWN) for answer in answers]
-    except TypeError:  # an unhashable answer, such as a list
-        found = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
+    if isinstance(values, range):  # 0..d-1, of which no index is needed
+        found = [_whole(answer, len(values)) for answer in answers]
+    else:
+        index: dict[Any, int] = {value: k for k, value in enumerate(values)}
+        try:
+            found = [index.get(answer, _UNKNOWN) for answer in answers]
+        except TypeError:  # an unhashable answer, such as a list
+            found = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
     codes = np.array(found, np.int64) if found else np.zeros(0, np.int64)
     unknown: dict[str, Any] = {}
     for k in np.flatnonzero(codes == _UNKNOWN).tolist():
@@ -254,6 +258,17 @@ def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.i
         else:
             unknown.setdefault(repr(answers[k]), answers[k])
     return codes, list(unknown.values())
+
+
+def _whole(answer: Any, size: int) -> int:
+    """The whole number that an answer is equal to, among 0..size-1."""
+    if not isinstance(answer, Number):
+        return _UNKNOWN
+    try:
+        whole = int(answer)  # type: ignore[call-overload]
+    except (TypeError, ValueError, OverflowError):  # complex, NaN, infinite
+        return _UNKNOWN
+    return whole if whole == answer and 0 <= whole < size else _UNKNOWN
 
 
 def _lookup_words(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
-from .columns import Coded, Rows, first_row
+from .columns import Coded, Rows, first_few, first_row
 from .values import Attribute
 
 
@@ -22,18 +22,27 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
             f"a table is a data frame or a mapping from names to columns; {type(table).__name__} "
             "was given"
         )
-    columns = [_column(table, name, names) for name in names]
+    known = _known(table)
+    columns = [_column(table, name, names, known) for name in names]
     lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
     if len(set(lengths.values())) != 1:
         raise AnswerError(f"the columns have different lengths, {lengths}; everyone needs a row")
     return columns
 
 
-def _column(table: Any, name: str, names: Sequence[str]) -> Any:
-    if isinstance(table, Mapping) or hasattr(table, "columns"):
-        known = list(table) if isinstance(table, Mapping) else _names(table)
+def _known(table: Any) -> set[Any] | None:
+    """The names of a table's columns, once: asking again takes long where there are many."""
+    if isinstance(table, Mapping):
+        return set(table)
+    return set(_names(table)) if hasattr(table, "columns") else None
+
+
+def _column(table: Any, name: str, names: Sequence[str], known: set[Any] | None) -> Any:
+    if known is not None:
         if name not in known:
-            raise AnswerError(f"the table has no column {name!r}; it needs one for each of {names}")
+            raise AnswerError(
+                f"the table has no column {name!r}; it needs one for each of {first_few(names)}"
+            )
         column = table[name]
         if not has_rows(column) or getattr(column, "ndim", 1) != 1:
             raise AnswerError(

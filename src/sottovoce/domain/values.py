@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +75,7 @@ class Domain:
         object.__setattr__(
             self, "values", _checked_values(values) if checked is None else _bins(checked, values)
         )
-        if missing == "value" and NO_ANSWER in self.values:
+        if missing == "value" and self.has(NO_ANSWER):
             raise ParameterError(
                 f"{NO_ANSWER!r} is among the values and missing='value' would add it again; "
                 "leave one of them out"
@@ -109,10 +109,20 @@ class Domain:
             )
         return cls(sorted(found, key=lambda v: (isinstance(v, str), v)))
 
+    def has(self, label: Label) -> bool:
+        """Whether this is one of the values; at once, also among 2^31 numbers."""
+        if isinstance(self.values, range) and not isinstance(label, int):
+            return False  # Python would compare it with every number
+        return label in self.values
+
     @property
     def labels(self) -> Sequence[Label]:
         """Every value in order, "no answer" last where it is one."""
-        return (*self.values, NO_ANSWER) if self.missing == "value" else self.values
+        if self.missing != "value":
+            return self.values
+        if isinstance(self.values, range):
+            return _AndNoAnswer(self.values)
+        return (*self.values, NO_ANSWER)
 
     @property
     def size(self) -> int:
@@ -234,12 +244,19 @@ class Domain:
             f"it; declare {also}missing='public' if who did not answer is public knowledge"
         )
 
-    def _encode_bins(self, numbers: NDArray[np.float64], rows: Rows | None) -> NDArray[np.int64]:
+    def bin_codes(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
+        """The bin of each number: -1 missing, -2 outside."""
         edges = np.asarray(self.edges, float)
         codes = np.searchsorted(edges, numbers, side="right").astype(np.int64) - 1
         codes[numbers == edges[-1]] = len(self.values) - 1  # the last bin includes its upper edge
-        absent = np.isnan(numbers)
-        outside = ~absent & ((codes < 0) | (codes >= len(self.values)))
+        codes[(codes < 0) | (codes >= len(self.values))] = -2
+        codes[np.isnan(numbers)] = -1
+        return codes
+
+    def _encode_bins(self, numbers: NDArray[np.float64], rows: Rows | None) -> NDArray[np.int64]:
+        edges = np.asarray(self.edges, float)
+        codes = self.bin_codes(numbers)
+        outside = codes == -2
         if outside.any():
             raise AnswerError(
                 f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
@@ -247,7 +264,6 @@ class Domain:
                 f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
                 "inf if need be"
             )
-        codes[absent] = -1
         return codes
 
     def _outside(self, answer: Any, row: int, *, different: int = 1) -> AnswerError:
@@ -312,8 +328,8 @@ class Schema:
         object.__setattr__(self, "attributes", given)
         if not self.attributes:
             raise ParameterError("a schema needs at least one attribute; none was given")
-        names = [attribute.name for attribute in self.attributes]
-        twice = sorted({name for name in names if names.count(name) > 1})
+        names = Counter(attribute.name for attribute in self.attributes)
+        twice = sorted(name for name, count in names.items() if count > 1)
         if twice:
             raise ParameterError(f"attribute names must differ; {first_few(twice)} appear twice")
 
@@ -331,6 +347,42 @@ class Schema:
         raise ParameterError(f"there is no attribute {name!r}; the schema has {known}")
 
 
+class _AndNoAnswer(Sequence[Label]):
+    """The numbers 0..d-1 and "no answer", without a list of them."""
+
+    def __init__(self, values: range) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values) + 1
+
+    @overload
+    def __getitem__(self, at: int) -> Label: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Label]: ...
+    def __getitem__(self, at: int | slice) -> Label | Sequence[Label]:
+        if isinstance(at, slice):
+            return tuple(self[k] for k in range(*at.indices(len(self))))
+        place = at + len(self) if at < 0 else at
+        if not 0 <= place < len(self):
+            raise IndexError(f"there is no value {at}; the last is {len(self) - 1}")
+        return NO_ANSWER if place == len(self._values) else self._values[place]
+
+    def __contains__(self, label: object) -> bool:
+        return label == NO_ANSWER or (isinstance(label, int) and label in self._values)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, _AndNoAnswer):
+            return self._values == other._values
+        return isinstance(other, tuple) and len(other) == len(self) and tuple(self) == other
+
+    def __hash__(self) -> int:
+        return hash((self._values, NO_ANSWER))
+
+    def __repr__(self) -> str:
+        return f"({first_few(self)})"
+
+
 def code_dtype(size: int) -> np.dtype[Any]:
     """The smallest little-endian unsigned integer that holds 0..size-1."""
     return np.dtype("u1" if size <= 1 << 8 else "<u2" if size <= 1 << 16 else "<u4")
@@ -342,6 +394,11 @@ def _parts(n: int, most: int) -> Iterator[slice]:
 
 def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        if given > _MOST_VALUES:
+            raise ParameterError(
+                f"a domain of {_size_words(int(given))} values is too large; between 2 and 2^31 "
+                "are allowed"
+            )
         return range(max(int(given), 0))
     # A set is refused too: its order changes from run to run, and with it the digest.
     unordered = (str, bytes, set, frozenset, Mapping)
@@ -364,9 +421,16 @@ def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
     return range(len(values)) if values == tuple(range(len(values))) else values
 
 
+def _size_words(size: int) -> str:
+    """A whole number, of a huge one the magnitude: Python refuses to write thousands of digits."""
+    return str(size) if size < 10**30 else f"about 2^{size.bit_length()}"
+
+
 def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
     try:
         edges = tuple(float(edge) for edge in given)
+    except OverflowError as error:
+        raise ParameterError("a bin edge is too large for a float; write inf") from error
     except (TypeError, ValueError) as error:
         raise ParameterError(f"bin edges must be numbers; {given!r} was given") from error
     increasing = all(a < b for a, b in pairwise(edges))

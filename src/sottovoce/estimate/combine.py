@@ -23,40 +23,18 @@ of james-stein, hybrid and adaptive are those of the post-stratified estimate.
 from __future__ import annotations
 
 import math
-import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
-import numpy as np
-
-from ..errors import AlikeWarning, EstimateError, ParameterError
+from ..errors import EstimateError, ParameterError
 from ..promise import Guarantee
 from .estimate import Estimate
-from .groups import Groups
-from .intervals import Floats
-from .predictions import PREDICTIONS
-from .weights import WEIGHTS, person_weights
+from .groups import Groups, combine_groups, covariance_of
+from .weights import person_weights
 
-__all__ = [
-    "ALIASES",
-    "METHODS",
-    "Groups",
-    "combine",
-    "combine_groups",
-    "covariance_of",
-    "person_weights",
-]
+__all__ = ["ALIASES", "METHODS", "combine", "person_weights"]
 
-ALIKE = (
-    "people of all groups answer alike: where those who chose another level differ, the estimate "
-    "is off by as much as they weigh too little"
-)
-LEANS = (
-    "estimates of the groups are shrunk towards each other as far as the data support it, so a "
-    "small difference between them may be lost; the intervals do not assume it"
-)
 #: Every method: where it comes from, and whether it is biased when groups differ.
 METHODS: dict[str, tuple[str, bool]] = {
     "james-stein": ("contrasts between groups, each shrunk on its own", True),
@@ -114,106 +92,6 @@ def combine(
         shares=given[0].shares,
         guarantee=_together(given, names),
     )
-
-
-def combine_groups(
-    groups: Groups,
-    *,
-    method: str,
-    covariance: Callable[[Floats], Floats] | None,
-    assuming: Sequence[str] = (),
-    biased: bool = False,
-    **about: Any,
-) -> Estimate:
-    """The same from tables, for many groups at once.
-
-    Parameters
-    ----------
-    groups : Groups
-        Two or more of them.
-    covariance : callable, optional
-        From weights ω_j to Σ ω_j² Cov(ψ̂_j).
-    assuming, biased
-        What holds of the groups' own estimates.
-    **about
-        Labels, name, shares and guarantee of the estimate.
-    """
-    about |= {
-        "n": round(float(groups.people.sum())),
-        "reports": round(float(groups.reports.sum())),
-        "answer_variance": None if about["shares"] else groups.scatter,
-        "biased": biased,
-    }
-    raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
-    if method == "post-stratified":
-        return raw
-    if method in PREDICTIONS:
-        about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
-        return Estimate(values=PREDICTIONS[method](groups), spread=raw.variance, raw=raw, **about)
-    weights = WEIGHTS[method](groups)
-    if np.allclose(weights, groups.sizes, rtol=1e-12):
-        return replace(raw, method=method)
-    warnings.warn(
-        f"{method!r} weighs the groups as if {ALIKE}; 'james-stein' and 'post-stratified' do not "
-        "assume it",
-        AlikeWarning,
-        stacklevel=3,
-    )
-    about |= {"method": method, "biased": True}
-    values, noise = groups.sum(weights)
-    single = np.maximum(values * (1 - values), 0.0) if about["shares"] else groups.scatter
-    found = values, noise + groups.mix(weights) * single
-    return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
-
-
-def _weighted(
-    groups: Groups,
-    weights: Floats,
-    found: tuple[Floats, Floats],
-    covariance: Callable[[Floats], Floats] | None,
-    assuming: str,
-    about: Mapping[str, Any],
-) -> Estimate:
-    values, spread = found
-    whole = None
-    if covariance is not None:
-        whole = partial(_weighted_covariance, groups, weights, values, covariance, about["shares"])
-    return Estimate(
-        values=values,
-        spread=spread,
-        assuming=assuming,
-        _covariance=whole,
-        _interval=groups.interval(values, weights) if weights is groups.sizes else None,
-        **{"method": "post-stratified", **about},
-    )
-
-
-def _weighted_covariance(
-    groups: Groups,
-    weights: Floats,
-    values: Floats,
-    parts: Callable[[Floats], Floats],
-    fractions: bool,
-) -> Floats:
-    mix = groups.mix(weights)
-    if not fractions:
-        return np.asarray(parts(weights) + mix * groups.scatter)
-    return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
-
-
-def _assumed(claims: Sequence[str]) -> str:
-    """What the groups' own estimates assume is assumed of the whole, too."""
-    return "; ".join(dict.fromkeys(filter(None, claims)))
-
-
-def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
-    """Σ ω_j² Cov(ψ̂_j) of estimates that know their covariance."""
-    parts = []
-    for estimate in given:
-        if (found := estimate.covariance) is None:
-            raise EstimateError("a group's estimate has no covariance")
-        parts.append(found)
-    return np.asarray(sum(w * w * part for w, part in zip(weights, parts, strict=True)))
 
 
 def with_guarantee(estimate: Estimate, guarantee: Guarantee) -> Estimate:

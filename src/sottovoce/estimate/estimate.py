@@ -8,7 +8,10 @@ adds.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -19,9 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..domain.values import Label
-from ..errors import EstimateError, MissingExtraError, ParameterError
+from ..errors import EstimateError, MissingExtraError, ParameterError, UselessEstimateWarning
 from ..promise import Guarantee
 from .intervals import Floats, Interval, normal_quantile
+from .projection import PROJECTIONS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,6 +34,7 @@ ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
 _MOST_HTML_ROWS = 50
+_FAIR = 0.05  # half an interval, as a part of the range, that most people would call useful
 
 
 class Errors(NamedTuple):
@@ -335,30 +340,30 @@ def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -
     return mean
 
 
-def _norm_sub(values: Floats, variance: Floats) -> Floats:
-    """max(values - c, 0) with the c that makes the sum one."""
-    return _simplex(values, np.ones_like(values))
+@contextmanager
+def parts_may_be_useless() -> Iterator[None]:
+    """Estimates of parts are put together: only the whole is worth a warning."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UselessEstimateWarning)
+        yield
 
 
-def _simplex_weighted(values: Floats, variance: Floats) -> Floats:
-    """max(values - c variance, 0) with the c that makes the sum one."""
-    return _simplex(values, np.maximum(variance, np.finfo(float).tiny))
+def warn_if_useless(estimate: Estimate, span: float) -> None:
+    """Warn when the widest 95 % interval is wider than all that could be estimated.
 
-
-def _simplex(values: Floats, weight: Floats) -> Floats:
-    """Minimise Σ (x - values)² / weight over distributions x.
-
-    The solution is max(values - c weight, 0); with values sorted by values / weight, those kept
-    are the first k for the largest k whose last one stays positive.
+    Parameters
+    ----------
+    span : float
+        The width of the range of possible values: 1 for shares.
     """
-    order = np.argsort(-values / weight, kind="stable")
-    c = (np.cumsum(values[order]) - 1) / np.cumsum(weight[order])
-    kept = np.flatnonzero(values[order] > c * weight[order])[-1]
-    projected: Floats = np.maximum(values - c[kept] * weight, 0.0)
-    return projected
-
-
-PROJECTIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "norm-sub": _norm_sub,
-    "simplex-weighted": _simplex_weighted,
-}
+    half = 1.96 * float(estimate.std_error.max())
+    if 2 * half > span:
+        enough = math.ceil(estimate.n * (half / (_FAIR * span)) ** 2)
+        sent = estimate.n if estimate.reports is None else estimate.reports
+        warnings.warn(
+            f"{sent:,} reports are too few: an interval of ± {half:.3g} is wider than the "
+            f"whole range of {span:g}. About {enough:,} people would give ± {_FAIR * span:.3g}; "
+            "ask more people or choose a larger epsilon (sottovoce.plan works it out)",
+            UselessEstimateWarning,
+            stacklevel=3,
+        )

@@ -1,18 +1,34 @@
-"""Groups of people, each with an unbiased estimate of its own."""
+"""Groups of people, each with an unbiased estimate of its own, and one estimate for all of them.
+
+The methods are those of `estimate.combine`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Self
+import math
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any, Self
 
 import numpy as np
 
+from ..errors import AlikeWarning, EstimateError
 from .estimate import Estimate
 from .intervals import Floats, ScoreInterval, combine_intervals
+from .weights import WEIGHTS, pooled
 
+ALIKE = (
+    "people of all groups answer alike: where those who chose another level differ, the estimate "
+    "is off by as much as they weigh too little"
+)
+LEANS = (
+    "estimates of the groups are shrunk towards each other as far as the data support it, so a "
+    "small difference between them may be lost; the intervals do not assume it"
+)
 _TINY = 1e-300
+_TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at most
 
 
 @dataclass(frozen=True)
@@ -93,3 +109,196 @@ class Groups:
     def mix(self, weights: Floats) -> float:
         """What a wrong mix of people adds, times D: nothing for the right one, the sizes."""
         return float((weights**2 / self.people).sum() - 1 / self.people.sum())
+
+
+def combine_groups(
+    groups: Groups,
+    *,
+    method: str,
+    covariance: Callable[[Floats], Floats] | None,
+    assuming: Sequence[str] = (),
+    biased: bool = False,
+    **about: Any,
+) -> Estimate:
+    """The same from tables, for many groups at once.
+
+    Parameters
+    ----------
+    groups : Groups
+        Two or more of them.
+    covariance : callable, optional
+        From weights ω_j to Σ ω_j² Cov(ψ̂_j).
+    assuming, biased
+        What holds of the groups' own estimates.
+    **about
+        Labels, name, shares and guarantee of the estimate.
+    """
+    about |= {
+        "n": round(float(groups.people.sum())),
+        "reports": round(float(groups.reports.sum())),
+        "answer_variance": None if about["shares"] else groups.scatter,
+        "biased": biased,
+    }
+    raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
+    if method == "post-stratified":
+        return raw
+    if method in PREDICTIONS:
+        about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
+        return Estimate(values=PREDICTIONS[method](groups), spread=raw.variance, raw=raw, **about)
+    weights = WEIGHTS[method](groups)
+    if np.allclose(weights, groups.sizes, rtol=1e-12):
+        return replace(raw, method=method)
+    warnings.warn(
+        f"{method!r} weighs the groups as if {ALIKE}; 'james-stein' and 'post-stratified' do not "
+        "assume it",
+        AlikeWarning,
+        stacklevel=3,
+    )
+    about |= {"method": method, "biased": True}
+    values, noise = groups.sum(weights)
+    single = np.maximum(values * (1 - values), 0.0) if about["shares"] else groups.scatter
+    found = values, noise + groups.mix(weights) * single
+    return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
+
+
+def _weighted(
+    groups: Groups,
+    weights: Floats,
+    found: tuple[Floats, Floats],
+    covariance: Callable[[Floats], Floats] | None,
+    assuming: str,
+    about: Mapping[str, Any],
+) -> Estimate:
+    values, spread = found
+    whole = None
+    if covariance is not None:
+        whole = partial(_weighted_covariance, groups, weights, values, covariance, about["shares"])
+    return Estimate(
+        values=values,
+        spread=spread,
+        assuming=assuming,
+        _covariance=whole,
+        _interval=groups.interval(values, weights) if weights is groups.sizes else None,
+        **{"method": "post-stratified", **about},
+    )
+
+
+def _weighted_covariance(
+    groups: Groups,
+    weights: Floats,
+    values: Floats,
+    parts: Callable[[Floats], Floats],
+    fractions: bool,
+) -> Floats:
+    mix = groups.mix(weights)
+    if not fractions:
+        return np.asarray(parts(weights) + mix * groups.scatter)
+    return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
+
+
+def _assumed(claims: Sequence[str]) -> str:
+    """What the groups' own estimates assume is assumed of the whole, too."""
+    return "; ".join(dict.fromkeys(filter(None, claims)))
+
+
+def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
+    """Σ ω_j² Cov(ψ̂_j) of estimates that know their covariance."""
+    parts = []
+    for estimate in given:
+        if (found := estimate.covariance) is None:
+            raise EstimateError("a group's estimate has no covariance")
+        parts.append(found)
+    return np.asarray(sum(w * w * part for w, part in zip(weights, parts, strict=True)))
+
+
+# --- estimates that look at how alike the groups are --------------------------------------------
+
+
+def _james_stein(groups: Groups) -> Floats:
+    """Independent contrasts between the groups, each shrunk on its own.
+
+    With the groups in the order of their precision a_j (most precise first), A_k = Σ_{j≤k} a_j and
+    P_k = Σ_{j≤k} a_j ψ̂_j / A_k, the contrasts Z_k = ψ̂_k − P_{k−1} are uncorrelated with each
+    other and with P_H. The post-stratified estimate is
+
+        S = P_H + Σ_{k≥2} c_k Z_k,   c_k = s_k − (a_k / A_k) Σ_{j≤k} s_j,   s_j = n_j / n
+
+    and the estimate is the same with B_k Z_k in place of Z_k. With C_k the variances of Z_k over d
+    values, of which m are free (d − 1 fractions), and Q_k = (m / d) Σ Z_kv² / C_kv,
+
+        B_k = max(0, 1 − (m_k − 2) / Q_k)        for m ≥ 3 (James and Stein 1961, positive part)
+        B_k = max(0, 1 − .31 √m / √Q_k)          for fewer (a limited translation)
+
+    where m_k = Σ C_k / max C_k − (d − m) is Bock's effective dimension (1975). Since the Z_k and
+    P_H are uncorrelated, each step of the first kind lowers the total squared error whatever the
+    groups are, and one of the second raises it by at most .31² = 9.6 %.
+    """
+    fractions = groups.answers_vary is None
+    order = np.argsort(groups.noise, kind="stable")
+    values, variance = groups.values[order], groups.variance[order]
+    precision, sizes = 1 / groups.noise[order], groups.sizes[order]
+    free = max(values.shape[-1] - fractions, 1)
+    mean, spread = values[0], variance[0]
+    shifted = np.zeros_like(mean)
+    reach, weight = precision[0], sizes[0]
+    for k in range(1, len(values)):
+        contrast, noise = values[k] - mean, np.maximum(variance[k] + spread, _TINY)
+        reach, weight = reach + precision[k], weight + sizes[k]
+        part = precision[k] / reach
+        kept = _kept(contrast, noise, free)
+        shifted = shifted + (sizes[k] - part * weight) * kept * contrast
+        mean = mean + part * contrast
+        spread = (1 - part) ** 2 * spread + part**2 * variance[k]
+    return np.asarray(mean + shifted)
+
+
+def _kept(contrast: Floats, noise: Floats, free: int) -> float:
+    """B_k, how much of a contrast is kept."""
+    size = contrast.size
+    distance = free / size * float((contrast**2 / noise).sum())
+    if distance <= 0:
+        return 0.0
+    if free < 3:
+        return max(0.0, 1 - _TRANSLATION * math.sqrt(free / distance))
+    dimension = float(noise.sum() / noise.max()) - (size - free)
+    return max(0.0, 1 - max(dimension - 2, 0.0) / distance)
+
+
+def _hybrid(groups: Groups) -> Floats:
+    """Random-effects prediction.
+
+    v_j = V_j/n_j + D/n_j;  a = 1/v;  Q = Σ a_j ‖ψ̂_j − ψ̄‖²;
+    τ² = max(0, (Q − (H − 1)) / (Σa − Σa²/Σa));  T_j = D/n_j + τ²;  B_j = T_j / (T_j + V_j/n_j);
+    ψ_G the mean of the groups with weights 1 / (T_j + V_j/n_j);
+    estimate Σ (n_j/n) [B_j ψ̂_j + (1 − B_j) ψ_G]
+    """
+    noise, sizes = groups.noise, groups.sizes
+    own = groups.scatter / groups.people
+    a = 1 / (noise + own)
+    whole = a.sum()
+    gap = groups.values - a @ groups.values / whole
+    q = float(a @ (gap**2).sum(axis=1))
+    between = max(0.0, (q - (a.size - 1)) / float(whole - (a * a).sum() / whole))
+    g = 1 / (own + between + noise)
+    keep = (own + between) * g
+    weights = sizes * keep + (sizes @ (1 - keep)) * g / g.sum()
+    return np.asarray(weights @ groups.values)
+
+
+def _adaptive(groups: Groups) -> Floats:
+    """Pooled, moved towards post-stratified by ω = max(0, 1 − max(d−3, 0)/(d−1) · Σv_Z / ΣZ²)."""
+    weights, sizes = pooled(groups), groups.sizes
+    gap = (sizes - weights) @ groups.values
+    extra = float(((sizes**2 - weights**2) @ groups.variance).sum())
+    extra -= groups.scatter * groups.mix(weights)
+    part = max(gap.size - 3, 0) / (gap.size - 1) if gap.size > 1 else 0.0
+    squared = float(gap @ gap)
+    move = max(1 - part * max(extra, 0.0) / squared, 0.0) if squared > 0 else 1.0
+    return np.asarray((weights + move * (sizes - weights)) @ groups.values)
+
+
+PREDICTIONS: dict[str, Callable[[Groups], Floats]] = {
+    "james-stein": _james_stein,
+    "hybrid": _hybrid,
+    "adaptive": _adaptive,
+}

@@ -14,8 +14,9 @@ from scipy.special import rel_entr
 
 from ..domain.values import Attribute, Label
 from ..errors import EstimateError, ParameterError
-from .estimate import PROJECTIONS, Estimate
+from .estimate import Estimate
 from .intervals import Floats, Interval
+from .projection import PROJECTIONS
 
 #: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
-from .groups import Groups
+
+if TYPE_CHECKING:
+    from .groups import Groups
 from .intervals import Floats
 
 

@@ -10,6 +10,6 @@ meets a value out of range returns its position, and −1 where there is none.
 from __future__ import annotations
 
 from . import count, draw
-from .engine import use
+from .count import use
 
 __all__ = ["count", "draw", "use"]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .lip import MOST_VALUES
 from .mechanism import Mechanism
 from .numeric import NumericMechanism
+from .prior import MOST_VALUES
 from .registry import REGISTRY, needs_prior
 
 

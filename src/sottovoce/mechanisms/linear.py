@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -15,19 +12,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.aggregate import Aggregate
+from ..contract.aggregate import Aggregate, exact_sum
 from ..contract.reports import Reports, split_reports
 from ..contract.route import Route
 from ..domain.values import Domain
-from ..errors import EstimateError, ParameterError, UselessEstimateWarning, WireError
-from ..estimate.estimate import Estimate
+from ..errors import EstimateError, ParameterError, WireError
+from ..estimate.estimate import Estimate, warn_if_useless
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit
 from .mechanism import Counted, Mechanism
 
 MOST_OUTPUTS = 4096
 TINY = 4
-_FAIR = 0.05  # half an interval, as a part of the range, that most people would call useful
 
 
 class LinearMechanism(Mechanism):
@@ -118,8 +114,8 @@ class LinearMechanism(Mechanism):
         if not (least >= 0 and most <= n if route is None else route.allows(least, most, n)):
             raise WireError(f"a count lies outside what {n} reports allow")
         marks = self.marks_per_report
-        if route is None and marks is not None and sum(counts.tolist()) != marks * n:
-            raise WireError(f"the counts sum to {counts.sum()}; {n} reports give {marks} each")
+        if route is None and marks is not None and exact_sum(counts) != marks * n:
+            raise WireError(f"the counts sum to {exact_sum(counts)}; {n} reports give {marks} each")
 
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: fractions with their error."""
@@ -227,32 +223,3 @@ class LinearMechanism(Mechanism):
                 f"the channel of {self.id!r} over {self.domain.size} values has more than "
                 f"{MOST_OUTPUTS:,} outputs; use .tiny().channel() for its law in small"
             )
-
-
-@contextmanager
-def parts_may_be_useless() -> Iterator[None]:
-    """Estimates of parts are put together: only the whole is worth a warning."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UselessEstimateWarning)
-        yield
-
-
-def warn_if_useless(estimate: Estimate, span: float) -> None:
-    """Warn when the widest 95 % interval is wider than all that could be estimated.
-
-    Parameters
-    ----------
-    span : float
-        The width of the range of possible values: 1 for shares.
-    """
-    half = 1.96 * float(estimate.std_error.max())
-    if 2 * half > span:
-        enough = math.ceil(estimate.n * (half / (_FAIR * span)) ** 2)
-        sent = estimate.n if estimate.reports is None else estimate.reports
-        warnings.warn(
-            f"{sent:,} reports are too few: an interval of ± {half:.3g} is wider than the "
-            f"whole range of {span:g}. About {enough:,} people would give ± {_FAIR * span:.3g}; "
-            "ask more people or choose a larger epsilon (sottovoce.plan works it out)",
-            UselessEstimateWarning,
-            stacklevel=3,
-        )

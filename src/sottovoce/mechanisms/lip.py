@@ -42,7 +42,6 @@ from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
 from .tabled_channel import ChannelMechanism
 
-MOST_VALUES = 1 << 14
 VARIANTS = (
     "optimal",
     "symmetric",
@@ -123,10 +122,6 @@ class LIP(ChannelMechanism):
 
     def validate(self) -> None:
         super().validate()
-        if self.domain.size > MOST_VALUES:
-            raise ParameterError(
-                f"{self.domain.size:,} values; a prior is used for at most {MOST_VALUES:,}"
-            )
         if self.variant not in ("optimal", "context-free-ldp") and self.prior is None:
             raise ParameterError(
                 f"variant {self.variant!r} needs the prior itself; 'optimal' also takes bounds of "

@@ -24,7 +24,7 @@ from ..contract.collection import Collection, check_study
 from ..contract.reports import Reports, split_reports
 from ..contract.way import Way
 from ..domain.values import Domain, Label
-from ..errors import ParameterError
+from ..errors import ParameterError, StudyError
 from ..estimate.estimate import Estimate
 from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 from .channel import Channel
@@ -96,6 +96,33 @@ class Mechanism(Collection):
     # --- what it is -----------------------------------------------------------------------------
 
     @property
+    def name(self) -> str:
+        return self.domain.name
+
+    @property
+    def attributes(self) -> tuple[Domain, ...]:
+        return (self.domain,)
+
+    @property
+    def words(self) -> str:
+        return f"{self.id}, epsilon = {self.epsilon:g}"
+
+    @property
+    def menu(self) -> Mapping[str, Mechanism]:
+        """The levels' mechanisms by name; empty where there is no menu."""
+        return {}
+
+    def entries(self) -> dict[str, Any]:
+        from .registry import REGISTRY
+
+        if self.id not in REGISTRY:
+            raise StudyError(
+                f"{type(self).__name__} is not among the mechanisms that a study file can name "
+                f"({', '.join(sorted(REGISTRY))}), so the study cannot be written to one"
+            )
+        return {"mechanism": self.id, **self.parameters}
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """What, beside the domain, decides the channel."""
         return {"epsilon": self.epsilon}
@@ -136,8 +163,16 @@ class Mechanism(Collection):
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: counts in, estimate out."""
 
-    def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
-        """One estimate for each level that somebody chose; empty where there is no menu."""
+    def marginal(
+        self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None
+    ) -> Estimate:
+        if any(name != self.name for name in attributes):
+            raise ParameterError(
+                f"{list(attributes)} is no attribute of the question {self.name!r}; leave it out"
+            )
+        return self.estimate(aggregate, method=method)
+
+    def estimates(self, aggregate: Aggregate) -> Mapping[str, Estimate]:
         return {}
 
     def guarantee_behind(self, aggregate: Aggregate) -> Guarantee:

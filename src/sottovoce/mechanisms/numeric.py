@@ -14,19 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.aggregate import Aggregate
+from ..contract.aggregate import Aggregate, exact_sum
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
-from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.estimate import Estimate, bootstrap, warn_if_useless
 from ..estimate.likelihood import SLACK, Fit, em
 from ..randomness import Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
-from .linear import warn_if_useless
 from .mechanism import TOO_SMALL, Mechanism, Method
 
 BINS = 16
@@ -133,7 +132,7 @@ class NumericMechanism(Mechanism):
             raise WireError(f"the tables are {shapes}; {self.id!r} has {wanted}")
         if aggregate.route is not None:
             raise WireError(f"counts of {self.id!r} do not come by way of a protocol")
-        total = sum(sum(table.tolist()) for table in tables.values())
+        total = sum(exact_sum(table) for table in tables.values())
         least = min(int(table.min()) for table in tables.values())
         if least < 0 or not total == aggregate.reports == aggregate.people:
             raise WireError(f"the cells hold {total} reports, not {aggregate.reports}")

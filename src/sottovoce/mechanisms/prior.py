@@ -26,6 +26,7 @@ UNCLEAR = (
     "among shares that would give the same reports those nearest to the prior are right: the "
     "reports cannot tell"
 )
+MOST_VALUES = 1 << 14
 _CLOSE = 1e-9
 _MOST_LISTED = 6
 _Given = dict[Label, float] | list[float] | float | None
@@ -63,6 +64,10 @@ class Prior:
         if isinstance(point, float):
             point = _yes_no(point, domain, other=1 - point)
         values = _values(domain, point if point is not None else a)
+        if values.size > MOST_VALUES:
+            raise ParameterError(
+                f"{values.size:,} values; a prior is used for at most {MOST_VALUES:,}"
+            )
         if point is not None:
             return values, cls._known(_in_order(point, values, "prior"))
         if a is None or b is None:  # both are

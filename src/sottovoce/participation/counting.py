@@ -49,6 +49,21 @@ def count_reports(table: Participation, reports: Reports) -> dict[str, NDArray[n
     return read_only({"asked": asked, "reported": reported, **tables})
 
 
+def count_people(
+    table: Participation, reports: Reports
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many were asked and reported for each way, without counting what they reported."""
+    columns, many = reports.columns, len(table.ways())
+    way = columns.get("way", np.zeros(len(reports), np.uint8))
+    silent = columns.get("silent")
+    if silent is None:
+        reported = np.bincount(way, minlength=many)
+        return reported, reported
+    reported = np.bincount(way[silent == 0], minlength=many)
+    quiet = np.bincount(way, weights=silent, minlength=many).astype(np.int64)
+    return reported + quiet, reported
+
+
 def check_reports(table: Participation, columns: Columns) -> None:
     """Raise WireError for reports that no participant can have sent."""
     first = next(iter(columns.values()))

@@ -40,7 +40,7 @@ from ..promise.assumptions import LEVEL_IS_PUBLIC, RATE_IS_PUBLIC
 from ..randomness import Source, source_of
 from . import estimating
 from .choices import EVERYONE, Level, way_codes
-from .counting import check_counts, check_reports, count_reports
+from .counting import check_counts, check_reports, count_people, count_reports
 from .drawing import draw_ways, silent_rows
 from .rates import MOST_CHOICES
 from .rows import blank_columns, inner_reports, put_rows, widest_layout
@@ -96,14 +96,36 @@ class Participation(Mechanism):
         return {one.name: one.mechanism for one in self.levels if one.name is not None}
 
     @property
-    def rates(self) -> tuple[float, ...]:
-        """Every rate that someone may have, in order."""
-        return tuple(dict.fromkeys(rate for level in self.levels for rate in level.rates))
+    def words(self) -> str:
+        plain = self.levels[0].mechanism.words
+        if self.menu:
+            epsilons = sorted(mechanism.epsilon for mechanism in self.menu.values())
+            kinds = " or ".join(dict.fromkeys(level.mechanism.id for level in self.levels))
+            plain = f"{kinds} at 1 level, epsilon = {epsilons[0]:g}"
+            if len(epsilons) > 1:
+                spread = f"epsilon {epsilons[0]:g} to {epsilons[-1]:g}"
+                plain = f"{kinds} at {len(epsilons)} levels, {spread}"
+        if not self.sampled:
+            return plain
+        least, most, many = min(self.rates), max(self.rates), len(self.rates)
+        return f"{plain}, " + (
+            f"rate {most:g}" if many == 1 else f"{many} rates from {least:g} to {most:g}"
+        )
 
-    @property
-    def sampled(self) -> bool:
-        """Whether anybody may be asked and stay silent."""
-        return any(way.rate < 1 for way in self.ways())
+    def entries(self) -> dict[str, Any]:
+        first = self.levels[0]
+        if first.name is None:
+            return {**first.mechanism.entries(), **_rate_entry(first.rates)}
+        own = len({level.rates for level in self.levels}) > 1
+        menu = {
+            level.name: {
+                **level.mechanism.entries(),
+                **(_rate_entry(level.rates) if own and level.rates != EVERYONE else {}),
+            }
+            for level in self.levels
+        }
+        common = {} if own or first.rates == EVERYONE else _rate_entry(first.rates)
+        return {**_menu_entries(menu), **common}
 
     def strictest(self) -> Mechanism:
         """The mechanism of the level with the least epsilon, to be run by everyone instead."""
@@ -242,6 +264,9 @@ class Participation(Mechanism):
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
         check_counts(self, aggregate)
+
+    def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return count_people(self, reports)
 
     def turnout(self, aggregate: Aggregate) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return aggregate.dense("asked"), aggregate.dense("reported")
@@ -412,6 +437,26 @@ class Participation(Mechanism):
             rows.append((*spoken, *((1 - rate,) if rate < 1 else ())))
         outputs = [*law.outputs] * (rate > 0) + ["silent"] * (rate < 1)
         return Channel(law.inputs, outputs, tuple(rows))
+
+
+def _rate_entry(rates: tuple[float, ...]) -> dict[str, Any]:
+    """What a study file says of rates."""
+    return {"rate": rates[0] if len(rates) == 1 else list(rates)}
+
+
+def _menu_entries(menu: Mapping[str | None, dict[str, Any]]) -> dict[str, Any]:
+    """What a study file says of a menu; what all levels have in common is said once."""
+    first, *others = menu.values()
+    common = {
+        key: value
+        for key, value in first.items()
+        if key not in ("epsilon", "rate") and all(o.get(key) == value for o in others)
+    }
+    if "mechanism" not in common:
+        common = {}  # extras of one mechanism mean nothing to another
+    own = {name: {k: v for k, v in e.items() if k not in common} for name, e in menu.items()}
+    short = {name: e["epsilon"] if e.keys() == {"epsilon"} else e for name, e in own.items()}
+    return {**common, "levels": short}
 
 
 def _promised(level: Level) -> Guarantee:

@@ -13,9 +13,9 @@ from ..domain.columns import Coded
 from ..domain.ranges import Range
 from ..domain.values import Domain
 from ..errors import ParameterError
-from ..estimate.estimate import Estimate
+from ..estimate.estimate import Estimate, parts_may_be_useless
 from ..estimate.intervals import Floats
-from ..mechanisms.linear import LinearMechanism, parts_may_be_useless
+from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism
 from ..mechanisms.pure import PureMechanism

@@ -28,10 +28,9 @@ from numpy.typing import NDArray
 from ..contract.aggregate import Aggregate
 from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
-from ..estimate.combine import Groups, combine_groups
-from ..estimate.estimate import Estimate
+from ..estimate.estimate import Estimate, warn_if_useless
+from ..estimate.groups import Groups, combine_groups
 from ..estimate.intervals import Floats, ScoreInterval
-from ..mechanisms.linear import warn_if_useless
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism
 from ..promise import Guarantee

@@ -33,7 +33,7 @@ from ..contract.sparse import Sparse
 from ..contract.way import Way
 from ..domain import tables
 from ..domain.ranges import Range
-from ..domain.values import Schema
+from ..domain.values import Domain, Schema
 from ..errors import ParameterError, WireError
 from ..estimate.estimate import Estimate
 from ..promise import LDP, Guarantee, Promise
@@ -67,6 +67,8 @@ class Records(Collection):
     floor : float, optional
         The least budget of an attribute: by default 0 with hidden divisions, and .5 with public
         ones (or `epsilon_average`, where that is less).
+    name : str
+        What a study calls these records.
     study : bytes, optional
         Digest of the study that the reports belong to.
 
@@ -85,9 +87,11 @@ class Records(Collection):
     epsilon_average: float
     public: bool
     floor: float
+    name: str = "records"
     study: bytes | None = field(default=None, repr=False)
 
     id = "pmoue"
+    section = "records"
 
     def __init__(
         self,
@@ -96,11 +100,14 @@ class Records(Collection):
         epsilon_average: float,
         public: bool = False,
         floor: float | None = None,
+        name: str = "records",
         study: bytes | None = None,
     ) -> None:
         attributes = schema if isinstance(schema, Schema) else Schema(schema)
         if not isinstance(public, bool):
             raise ParameterError(f"public is {public!r}; it must be True or False")
+        if not isinstance(name, str) or not name.strip():
+            raise ParameterError(f"the name of records is {name!r}; it must be a non-empty text")
         check_study(study)
         average = checked_epsilon(epsilon_average)
         least = (min(FLOOR, average) if public else 0.0) if floor is None else floor
@@ -110,8 +117,8 @@ class Records(Collection):
             raise ParameterError(
                 f"floor is {least!r}; it must be from 0 to epsilon_average = {average:g}"
             )
-        given = (attributes, average, public, float(least), study)
-        for one, value in zip(fields(self), given, strict=True):
+        values = (attributes, average, public, float(least), name, study)
+        for one, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, one.name, value)
         for attribute in attributes:
             if isinstance(attribute, Range):
@@ -139,6 +146,24 @@ class Records(Collection):
         """Where each attribute's bits begin, and where all end."""
         return np.concatenate([[0], np.cumsum(self.sizes)])
 
+    @property
+    def attributes(self) -> tuple[Domain, ...]:
+        return self.schema.attributes
+
+    @property
+    def words(self) -> str:
+        least = f", at least {self.floor:g} for each" if self.floor else ""
+        many = f"{len(self.schema)} attribute" + "s" * (len(self.schema) > 1)
+        return f"{self.id} of {many}, epsilon = {self.epsilon_average:g} on average{least}"
+
+    @property
+    def allocations(self) -> tuple[str, ...]:
+        return ("equal", "random")
+
+    def entries(self) -> dict[str, Any]:
+        average = self.epsilon_average
+        return {"epsilon_average": average, "public": self.public, "floor": self.floor}
+
     def canonical(self) -> dict[str, Any]:
         return {
             "schema": [attribute.canonical() for attribute in self.schema],
@@ -156,6 +181,10 @@ class Records(Collection):
         total, *_ = self.guarantee_for([self.epsilon_average] * len(self.schema)).promises
         assuming = (*total.assuming, AVERAGE_PART)
         return Guarantee((total, Promise(LDP, self.epsilon_average, assuming=assuming)))
+
+    def guarantee_at(self, level: str | None = None) -> Guarantee:
+        """What holds for all answers of one person together."""
+        return Guarantee(self.guarantee.promises[:1])
 
     def guarantee_for(self, allocation: Sequence[float]) -> Guarantee:
         """What is promised to a person with this division: to the record, and to each answer."""
@@ -294,12 +323,17 @@ class Records(Collection):
         return wire.columns_of(self.layout, rows)
 
     def marginal(
-        self, aggregate: Aggregate, attributes: Sequence[str], *, method: str | None = None
+        self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None
     ) -> Estimate:
         """The distribution of one attribute; see `sottovoce.records.marginal`."""
         from .marginal import marginal
 
         return marginal(self, self._patterns(aggregate), attributes, method=method)
+
+    def check_joint(self, attributes: Sequence[str], method: str, **options: Any) -> None:
+        from .joint import checked
+
+        checked(self, attributes, method, **options)
 
     def joint(
         self,

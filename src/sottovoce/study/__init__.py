@@ -1,4 +1,4 @@
-"""The contract of one collection: questions, values and privacy, in a TOML file.
+"""The contract of one collection: questions, records, values and privacy, in a TOML file.
 
 ::
 
@@ -13,6 +13,16 @@
     epsilon = 1.0                                # or levels = {strong = 0.5, normal = 2}
     rate = 0.1                                   # or rate = [0.05, 0.1, 0.5], or everyone reports
 
+    [[records]]                                  # several attributes, reported together
+    name = "health"
+    epsilon_average = 2.0                        # for each reported attribute
+    public = false                               # whether everyone's allocation is sent along
+    floor = 0.0                                  # the least epsilon of an attribute
+
+    [[records.attribute]]                        # of the [[records]] above it
+    name = "smokes"
+    values = ["yes", "no"]                       # or edges; missing as for a question
+
 A level may also be a table with entries of its own, which win over those of the question:
 ``weak = {epsilon = 4, mechanism = "grr", rate = 0.5}``.
 
@@ -22,6 +32,6 @@ contract are never counted under another.
 
 from __future__ import annotations
 
-from .contract import FORMAT, Study
+from .study import FORMAT, Study
 
 __all__ = ["FORMAT", "Study"]

@@ -1,42 +1,26 @@
-"""One question of a study file: from TOML to its mechanism, and back."""
+"""One question of a study file: from TOML to its mechanism."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..domain.ranges import Range
-from ..domain.values import Attribute, Domain
+from ..domain.values import Attribute
 from ..errors import ParameterError, SottovoceError, StudyError
 from ..mechanisms import REGISTRY, by_id
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
+from .reading import read_attribute, refuse_unknown
 
 _ANSWERS = ("values", "edges", "range")
 _STRENGTH = ("epsilon", "levels")
 _EXTRAS = {name for kind in REGISTRY.values() for name in extra_parameters(kind)}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
 _KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Refuse entries that mean nothing: a typing error must not become another contract."""
-    unknown = sorted(data.keys() - known)
-    if unknown:
-        raise StudyError(
-            f"{where} has unknown entries {', '.join(map(repr, unknown))}; "
-            f"known are {', '.join(sorted(known))}"
-        )
-
-
-# --- from TOML --------------------------------------------------------------------------------
-
-
-def read(number: int, about: Any) -> Mechanism:
+def read_question(number: int, about: Any) -> Mechanism:
     """The mechanism of a [[question]] table."""
     where = f"question {number}"
     if not isinstance(about, Mapping):
@@ -48,7 +32,7 @@ def read(number: int, about: Any) -> Mechanism:
     if "clip" in about and "range" not in about:
         raise StudyError(f"{where} has clip, which goes with range; leave it out")
     try:
-        attribute = _attribute(about)
+        attribute = read_attribute(about)
         if "levels" not in about:
             return _sampled(_plain(attribute, about, where), about, where)
         menu = {
@@ -137,81 +121,3 @@ def _sampled(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mech
         return Sampled(mechanism, rate=given)
     except SottovoceError as error:
         raise StudyError(f"{where}: {error}") from error
-
-
-def _attribute(about: Mapping[str, Any]) -> Attribute:
-    missing = about.get("missing", "refuse")
-    if "range" not in about:
-        values, edges = about.get("values", ()), about.get("edges")
-        return Attribute(about["name"], values, edges=edges, missing=missing)
-    bounds = about["range"]
-    if not isinstance(bounds, list) or len(bounds) != 2:
-        raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")
-    return Range(about["name"], *bounds, clip=about.get("clip", False), missing=missing)
-
-
-# --- and back ---------------------------------------------------------------------------------
-
-
-def written(mechanism: Mechanism) -> str:
-    """The [[question]] table of a mechanism."""
-    about = {**_answers(mechanism.domain), **privacy(mechanism)}
-    return "[[question]]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in about.items())
-
-
-def _answers(domain: Domain) -> dict[str, Any]:
-    about: dict[str, Any] = {"name": getattr(domain, "name", "")}
-    if isinstance(domain, Range):
-        about |= {"range": [domain.low, domain.high], "clip": domain.clip}
-    elif domain.edges is not None:
-        about["edges"] = list(domain.edges)
-    elif isinstance(domain.values, range):
-        about["values"] = len(domain.values)
-    else:
-        about["values"] = list(domain.values)
-    return {**about, "missing": domain.missing}
-
-
-def privacy(mechanism: Mechanism) -> dict[str, Any]:
-    """What a study file says of a mechanism, beside what may be answered."""
-    if isinstance(mechanism, Sampled):
-        rate = mechanism.rates[0] if len(mechanism.rates) == 1 else list(mechanism.rates)
-        return {**privacy(mechanism.inner), "rate": rate}
-    if not isinstance(mechanism, Levels):
-        if mechanism.id not in REGISTRY:
-            raise StudyError(
-                f"{type(mechanism).__name__} is not among the mechanisms that a study file can "
-                f"name ({', '.join(sorted(REGISTRY))}), so the study cannot be written to one"
-            )
-        return {"mechanism": mechanism.id, **mechanism.parameters}
-    menu = {name: privacy(level) for name, level in mechanism.menu.items()}
-    # What all levels have in common is said once.
-    first, *others = menu.values()
-    common = {
-        key: value
-        for key, value in first.items()
-        if key not in ("epsilon", "rate") and all(o.get(key) == value for o in others)
-    }
-    if "mechanism" not in common:
-        common = {}  # extras of one mechanism mean nothing to another
-    own = {name: {k: v for k, v in e.items() if k not in common} for name, e in menu.items()}
-    short = {name: e["epsilon"] if e.keys() == {"epsilon"} else e for name, e in own.items()}
-    return {**common, "levels": short}
-
-
-def toml(value: Any) -> str:
-    """TOML of text, numbers, lists and tables of them; JSON's text is also TOML's."""
-    if isinstance(value, Mapping):
-        pairs = (f"{_key(key)} = {toml(entry)}" for key, entry in value.items())
-        return f"{{{', '.join(pairs)}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(toml, value))}]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    return repr(value)  # inf, -inf, 1.0 and 3 are written the same way in TOML
-
-
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else toml(name)

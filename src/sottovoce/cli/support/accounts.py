@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...errors import ParameterError
-from .screen import console, heading, print_json, show_guarantee, show_table, table_of
+from .show import console, heading, print_json, show_guarantee, show_table, table_of
 
 if TYPE_CHECKING:
     from ...accounting import Comparison
@@ -103,13 +102,3 @@ def central_promise(promise: Promise) -> Promise:
         against=Against.RESULT,
         assuming=(EVERY_ROUND,),
     )
-
-
-def numbers(text: str, option: str) -> list[float]:
-    """Numbers with commas between."""
-    try:
-        return [float(item) for item in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(
-            f"{option} is {text!r}; give a number, or several with commas between, such as 0.5,1,2"
-        ) from error

@@ -102,3 +102,20 @@ def _never_fail_to_print() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """What is warned of inside, each once, for JSON; it is shown as usual, too."""
+    said: list[str] = []
+    before = warnings.showwarning
+
+    def show(message: Warning | str, *arguments: Any, **options: Any) -> None:
+        if str(message) not in said:
+            said.append(str(message))
+        before(message, *arguments, **options)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield said

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...errors import FileError, StudyError
-from ...files import target_of
+from ...files import check_output as check_output  # an option's file, for every command
 
 if TYPE_CHECKING:
-    from ...mechanisms.mechanism import Mechanism
+    from ...contract.collection import Collection
     from ...study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -25,18 +24,6 @@ def study_option(command: F) -> F:
     """--study FILE."""
     return click.option(
         "--study", "study_path", type=PATH, required=True, metavar="FILE", help="The study file."
-    )(command)
-
-
-def records_option(command: F) -> F:
-    """--records FILE."""
-    return click.option(
-        "--records",
-        "schema",
-        type=PATH,
-        required=True,
-        metavar="FILE",
-        help="The file of attributes.",
     )(command)
 
 
@@ -57,7 +44,9 @@ def confidence_option(command: F) -> F:
 def question_option(command: F) -> F:
     """--question NAME."""
     return click.option(
-        "--question", metavar="NAME", help="Which question; not needed if there is only one."
+        "--question",
+        metavar="NAME",
+        help="Which question or records; not needed if there is only one.",
     )(command)
 
 
@@ -65,6 +54,13 @@ def json_option(command: F) -> F:
     """--json."""
     return click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
+    )(command)
+
+
+def guarantee_option(command: F) -> F:
+    """--guarantee."""
+    return click.option(
+        "--guarantee", "full", is_flag=True, help="Also say in full what is promised."
     )(command)
 
 
@@ -87,48 +83,11 @@ def allow_equal_option(command: F) -> F:
 def load_study(path: Path) -> Study:
     """The study in a file."""
     from ...study import Study
-    from .attributes import is_records
 
-    try:
-        return Study.load(path)
-    except StudyError as error:
-        if not is_records(path):
-            raise
-        raise StudyError(
-            f"{str(path)!r} is a file of records, not a study; use sottovoce records show, "
-            "randomise, aggregate, marginal or joint with it"
-        ) from error
+    return Study.load(path)
 
 
-def load(study_path: Path, question: str | None) -> tuple[Study, Mechanism]:
-    """The study and the mechanism of the question."""
+def load(study_path: Path, question: str | None) -> tuple[Study, Collection]:
+    """The study, and the mechanism of the question or the records."""
     study = load_study(study_path)
-    return study, study.mechanism(question)
-
-
-def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] = ()) -> None:
-    """Refuse an output that cannot be written, is an input, or exists, before any work.
-
-    With `ends`, also a name that does not say one of these forms.
-    """
-    target_of(path)
-    if not path.parent.is_dir():
-        raise FileError(
-            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"
-        )
-    for given in inputs:
-        if _same(path, given):
-            raise FileError(
-                f"{str(path)!r} is one of the inputs and would be overwritten; choose another name"
-            )
-    if ends and path.suffix.lower() not in ends:
-        raise FileError(
-            f"{str(path)!r} does not say what it is to hold; its name must end in "
-            f"{' or '.join(ends)}"
-        )
-    if path.exists() and not force:
-        raise FileError(f"{str(path)!r} exists already; choose another name, or add --force")
-
-
-def _same(a: Path, b: Path) -> bool:
-    return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
+    return study, study.collection(question)

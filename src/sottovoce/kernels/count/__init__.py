@@ -1,19 +1,26 @@
 """What a collector and an analyst run: counts of reports, sums and transforms of counts.
 
-Every call goes through `engine.kernel`, the one place where another engine can step in. These
-functions make room for the result and turn a position out of range into an error; all work is
-done by the kernel of the same name.
+Every call goes through `kernel`, the one place where another engine can step in: a mapping from
+names in `COMPILED` to functions with the same arguments and results as the compiled ones. A name
+that an engine leaves out stays with numba; participants' draws have no engine. The functions here
+make room for the result and turn a position out of range into an error; all work is done by the
+kernel of the same name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import WireError
-from ..engine import kernel
+from ...errors import ParameterError, WireError
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -31,6 +38,68 @@ __all__ = [
     "walsh_hadamard",
     "weighted_sum",
 ]
+
+
+Engine = Mapping[str, Callable[..., Any]]
+
+#: The module here that has the compiled function of each name.
+COMPILED = MappingProxyType(
+    {
+        "histogram": "histograms",
+        "histogram_by": "histograms",
+        "column_counts": "bits",
+        "column_counts_by": "grouped_bits",
+        "hash_support": "hashes",
+        "walsh_hadamard": "transforms",
+        "row_sums": "sums",
+        "weighted_sum": "sums",
+        "stratified": "sums",
+        "expected_weights": "mixtures",
+        "expected_cells": "mixtures",
+    }
+)
+
+_engine: ContextVar[Engine] = ContextVar("engine", default=MappingProxyType({}))
+
+
+@contextmanager
+def use(engine: Engine) -> Iterator[None]:
+    """Count with the functions of `engine` inside this block.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sottovoce import kernels
+    >>> def histogram(values, counts):
+    ...     counts += np.bincount(values, minlength=counts.size)
+    ...     return -1
+    >>> with kernels.use({"histogram": histogram}):
+    ...     kernels.count.histogram(np.array([0, 2, 2]), 3).tolist()
+    [1, 0, 2]
+    """
+    unknown = sorted(set(engine) - set(COMPILED))
+    if unknown:
+        raise ParameterError(
+            f"there are no counting kernels {', '.join(map(repr, unknown))}; an engine may replace "
+            f"{', '.join(map(repr, COMPILED))}"
+        )
+    token = _engine.set(MappingProxyType({**_engine.get(), **engine}))
+    try:
+        yield
+    finally:
+        _engine.reset(token)
+
+
+def kernel(name: str) -> Callable[..., Any]:
+    """The function that counts under this name here and now."""
+    return _engine.get().get(name) or _compiled(name)
+
+
+@cache
+def _compiled(name: str) -> Callable[..., Any]:
+    module = import_module(f".{COMPILED[name]}", __name__)
+    function: Callable[..., Any] = getattr(module, name)
+    return function
 
 
 def histogram(values: NDArray[Any], size: int) -> Counts:

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import EstimateError, ParameterError
-from ...estimate.estimate import PROJECTIONS
 from ...estimate.intervals import Floats
+from ...estimate.projection import PROJECTIONS
 from ...estimate.table import JointEstimate, once, product_labels, spread_of
 from .evidence import Told, told
 from .groups import Group, groups_of

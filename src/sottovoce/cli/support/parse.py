@@ -1,10 +1,16 @@
-"""What people write in options: lists with commas, and names with numbers."""
+"""What people write in options: lists with commas, names with numbers, priors, attributes."""
 
 from __future__ import annotations
 
 import csv
+from typing import TYPE_CHECKING, Any
 
 from ...errors import ParameterError
+
+if TYPE_CHECKING:
+    from ...domain.values import Attribute, Missing
+
+_BINS = "bins:"
 
 
 def _items(text: str) -> list[str]:
@@ -74,3 +80,50 @@ def rates_from(text: str) -> float | list[float]:
             "several of them with commas, such as 0.05,0.1,0.5"
         ) from error
     return rates[0] if len(rates) == 1 else rates
+
+
+def attribute_from(text: str, missing: Missing) -> Attribute:
+    """An attribute of records: smokes=yes,no or size=4 or age=bins:0,18,65,inf."""
+    from ...domain.values import Attribute
+
+    name, sign, values = (part.strip() for part in text.partition("="))
+    if not sign or not name or not values:
+        raise ParameterError(
+            f"--attribute is {text!r}; give a name and its values, such as smokes=yes,no, or bins "
+            "of a number, such as age=bins:0,18,65,inf"
+        )
+    if values.startswith(_BINS):
+        return Attribute(name, edges=edges_from(values.removeprefix(_BINS)), missing=missing)
+    return Attribute(name, values_from(values), missing=missing)
+
+
+def numbers_from(text: str, option: str) -> list[float]:
+    """Numbers with commas between."""
+    try:
+        return [float(item) for item in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(
+            f"{option} is {text!r}; give a number, or several with commas between, such as 0.5,1,2"
+        ) from error
+
+
+def prior_from(text: str, option: str = "--prior") -> Any:
+    """One probability, several in order, or one per name: 0.1, 0.1,0.9 or yes=0.1,no=0.9."""
+    items = [item.strip() for item in next(csv.reader([text], skipinitialspace=True), [])]
+    named = [item.rpartition("=") for item in items]
+    names = [name.strip() for name, _, _ in named]
+    try:
+        chances = [float(chance) for _, _, chance in named]
+    except ValueError:
+        chances = []
+    some = [bool(name) for name in names]
+    if not chances or (any(some) and not all(some)) or len(set(names)) < len(names) * any(some):
+        raise ParameterError(
+            f"{option} is {text!r}; give one probability (of yes), several in the order of the "
+            "values, or one for each name, such as yes=0.1,no=0.9"
+        )
+    if all(some):
+        # As for values: whole numbers are numbers, and "007" stays text.
+        whole = all(n.removeprefix("-").isdecimal() and str(int(n)) == n for n in names)
+        return {int(n) if whole else n: c for n, c in zip(names, chances, strict=True)}
+    return chances[0] if len(chances) == 1 else chances

@@ -1,19 +1,27 @@
-"""The demo told on the screen."""
+"""The text of the demo."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from .promises import show_words, strength
-from .screen import console, decimals_for, heading, percent, show_table, table_of
-from .tables import estimate_table
+from .estimates import show_estimate
+from .show import (
+    console,
+    decimals_for,
+    heading,
+    percent,
+    show_shared_words,
+    show_table,
+    strength,
+    table_of,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ...estimate.estimate import Estimate
-    from ...participation import Levels
+    from ...mechanisms.mechanism import Mechanism
 
 NEXT = (
     "sottovoce demo --people 1000000          more people, smaller error",
@@ -22,9 +30,9 @@ NEXT = (
 )
 
 
-def tell(
+def show_demo(
     title: str,
-    menu: Levels,
+    menu: Mechanism,
     examples: list[dict[str, Any]],
     estimate: Estimate,
     alone: Mapping[str, Estimate],
@@ -45,7 +53,7 @@ def tell(
         "together:"
     )
     screen.print()
-    show_table(screen, estimate_table(screen, estimate, truth=truth))
+    show_estimate(screen, estimate, truth=truth)
     rows = estimate.rows()
     covered = sum(row["low"] <= truth[row["value"]] <= row["high"] for row in rows)
     errors = estimate.error(dict(truth))
@@ -64,7 +72,7 @@ def tell(
         "allows for what cannot be seen."
     )
     screen.print()
-    show_words(screen, estimate.guarantee, list(menu.menu))
+    show_shared_words(screen, estimate.guarantee)
     screen.print()
     screen.print(heading("What to try next"))
     for line in NEXT:
@@ -80,7 +88,7 @@ def _show_examples(screen: Console, examples: list[dict[str, Any]]) -> None:
 
 
 def _show_levels(
-    screen: Console, menu: Levels, estimate: Estimate, alone: Mapping[str, Estimate]
+    screen: Console, menu: Mechanism, estimate: Estimate, alone: Mapping[str, Estimate]
 ) -> None:
     titles = ("epsilon", "people", "report is true", "sure at most", "alone")
     table = table_of(screen, [("level", "left"), *((title, "right") for title in titles)])

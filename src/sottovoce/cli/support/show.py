@@ -1,0 +1,277 @@
+"""Everything that the user sees: text, tables, guarantees and JSON on stdout, progress on stderr.
+
+Text from files is shown without signs that would steer the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from ...contract.collection import Collection
+    from ...promise import Guarantee, Promise
+    from ...study import Study
+
+MOST_WIDTH = 110  # wider lines are hard to read
+
+
+def print_json(about: dict[str, Any]) -> None:
+    """One JSON object, in ASCII, so that no terminal or pipe can spoil it."""
+    click.echo(json.dumps(about, indent=2, allow_nan=False))
+
+
+def console() -> Console:
+    """Where text goes; without colours and boxes when it is not a terminal."""
+    from rich.console import Console
+
+    made = Console(markup=False, emoji=False, highlight=False)
+    made.width = min(made.width, MOST_WIDTH)
+    return made
+
+
+def printable(text: object) -> str:
+    """Text from a file, without signs that would steer the terminal."""
+    return "".join(
+        sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(text)
+    )
+
+
+def plural(n: int, one: str, many: str = "") -> str:
+    """1 person, 2 people."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def heading(text: str) -> Text:
+    """A line that begins a section."""
+    from rich.text import Text
+
+    return Text(printable(text), style="bold")
+
+
+def facts(rows: Iterable[tuple[str, str]]) -> Table:
+    """Names on the left, what they are on the right."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="cyan")
+    table.add_column(overflow="fold")
+    for name, about in rows:
+        table.add_row(name, Text(printable(about)))
+    return table
+
+
+def show_table(out: Console, table: Table) -> None:
+    """Print a table, without spaces at line ends where it goes to a file or pipe."""
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        out.print(line.rstrip(), soft_wrap=True)
+
+
+def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
+    """A table with (title, "left" or "right") columns; a rule under the titles on terminals."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        box=box.SIMPLE_HEAD if out.is_terminal else None,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1 if out.is_terminal else 2, 0, 0),  # the box's divider takes a column, too
+        header_style="bold",
+    )
+    for title, side in columns:
+        table.add_column(title, justify="right" if side == "right" else "left", no_wrap=True)
+    return table
+
+
+def percent(value: float, decimals: int) -> str:
+    """A fraction as a percentage; never "-0.0"."""
+    rounded = round(100 * value, decimals) + 0.0
+    return f"{rounded:.{decimals}f} %"
+
+
+def decimals_for(std_error: float) -> int:
+    """As many decimals of a percentage as the standard error lets mean something."""
+    if not std_error > 0:
+        return 1
+    return min(6, max(1, math.ceil(-math.log10(100 * std_error))))
+
+
+def bar(value: float, low: float, high: float, most: float, width: int, *, blocks: bool) -> Text:
+    """A bar up to `value`, pale between `low` and `high`; in plain signs without `blocks`."""
+    from rich.text import Text
+
+    def cells(x: float) -> int:
+        return round(min(max(x / most, 0.0), 1.0) * width) if most > 0 else 0
+
+    sure, middle, end = cells(low), cells(value), cells(high)
+    signs = ("█", "▓", "░") if blocks else ("#", "=", "-")
+    drawn = Text(no_wrap=True)
+    drawn.append(signs[0] * sure, style="blue")
+    drawn.append(signs[1] * (middle - sure), style="blue")
+    drawn.append(signs[2] * (end - middle), style="bright_black")
+    return drawn
+
+
+def shows_blocks(out: Console) -> bool:
+    """Whether the output's encoding has block signs."""
+    return out.encoding.lower().startswith("utf")
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr that is told how much is done; silent where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+    screen = Console(stderr=True)
+    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as bars:
+        task = bars.add_task(what, total=max(total, 1))
+        yield lambda done: bars.update(task, completed=done)
+
+
+def show_next_estimate(
+    out: Console, path: Path, study_path: Path, study: Study, collection: Collection
+) -> None:
+    """How to estimate what a file holds."""
+    which = f" --question {collection.name}" * (len(study) > 1)
+    which += " --attribute NAME" * bool(collection.allocations)
+    show_next(out, f"estimate {path} --study {study_path}{which}")
+
+
+def show_next(out: Console, command: str) -> None:
+    """What to run next."""
+    out.print(f"\nNext: sottovoce {command}", style="dim", soft_wrap=True)
+
+
+def show_picture(out: Console, path: Path | None) -> None:
+    """Where the picture is, if there is one."""
+    if path is not None:
+        out.print(f"The picture is in {path}.")
+
+
+# --- guarantees -------------------------------------------------------------------------------
+
+
+def guarantee_line(guarantee: Guarantee) -> str:
+    """What is promised, in one line."""
+    from ...promise.words import AGAINST
+
+    if not guarantee.promises:
+        return f"no privacy is promised: {guarantee.reason}"
+    shared = _shared(guarantee)
+    if shared is None:
+        end = f", against {AGAINST[guarantee.promises[-1].against]}"
+        return ", ".join(p.line().removesuffix(end) for p in guarantee.promises) + end
+    each = ", ".join(
+        f"{promise.epsilon:g} ({printable(promise.unit.level)})" for promise in guarantee.promises
+    )
+    return f"ε = {each}{shared.line().removeprefix('ε = 0')}"
+
+
+def show_guarantee(
+    out: Console,
+    guarantee: Guarantee,
+    title: str = "What is promised",
+    *,
+    full: bool = True,
+    after: str = "",
+    counts: Mapping[str, Sequence[int]] | None = None,
+) -> None:
+    """The guarantee in plain words, or without `full` in one line; `after` ends line or title.
+
+    Levels that promise the same but for epsilon stand in one table, with [people, reports] of each
+    where `counts` has them.
+    """
+    if not full:
+        line = f"{guarantee_line(guarantee)}{after}; details: --guarantee"
+        out.print(line, soft_wrap=True)
+        return
+    out.print(heading(f"{title}{after}"))
+    shared = _shared(guarantee)
+    if shared is None:
+        out.print(textwrap.indent(guarantee.words(out.width - 3), "  "), soft_wrap=True)
+        return
+    sampled = counts is not None and any(n != s for n, s in counts.values())
+    columns = [("level", "left")]
+    columns += [("people", "right")] * (counts is not None) + [("reports", "right")] * sampled
+    columns += [("epsilon", "right"), ("times as likely", "right"), ("sure at most", "right")]
+    table = table_of(out, columns)
+    for promise in guarantee.promises:
+        level = str(promise.unit.level)
+        numbers = () if counts is None else counts[level]
+        cells = [f"{n:,}" for n in numbers[: 1 + sampled]]
+        table.add_row(printable(level), *cells, *strength(promise))
+    show_table(out, table)
+    _show_words(out, shared, "so many")
+
+
+def show_shared_words(out: Console, guarantee: Guarantee) -> None:
+    """What the promises of all levels have in common, where a table beside says the rest."""
+    shared = _shared(guarantee)
+    if shared is None:
+        out.print(textwrap.indent(guarantee.words(out.width - 3), "  "), soft_wrap=True)
+    else:
+        _show_words(out, shared, "e^epsilon")
+
+
+def _show_words(out: Console, shared: Promise, ratio: str) -> None:
+    from ...promise.words import AGAINST, NOTIONS, meaning, unit_words
+
+    parts = [
+        f"Each line: {NOTIONS[shared.notion]}.",
+        f"Protected: {unit_words(shared.unit, 'that level')}, against {AGAINST[shared.against]}.",
+        f"Meaning: {meaning(shared, ratio, 'so')}",
+        *(f"Assuming: {assumption}." for assumption in shared.assuming),
+    ]
+    width = out.width - 3
+    words = "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
+    out.print(textwrap.indent(words, "  "), soft_wrap=True)
+
+
+def strength(promise: Promise) -> tuple[str, str, str]:
+    """Epsilon, the ratio and the belief, each rounded up."""
+    from ...checks import rounded_up
+
+    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.guess} %"
+
+
+def _shared(guarantee: Guarantee) -> Promise | None:
+    """The promise that all levels make, but for epsilon and the level itself; or None."""
+    promises = guarantee.promises
+    levels = [promise.unit.level for promise in promises]
+    if len(promises) < 2 or None in levels or len(set(levels)) < len(levels):
+        return None
+    if any(promise.delta for promise in promises):
+        return None
+    first, *others = (replace(p, epsilon=0.0, unit=replace(p.unit, level=None)) for p in promises)
+    return first if all(other == first for other in others) else None

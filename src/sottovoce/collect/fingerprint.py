@@ -1,0 +1,177 @@
+"""What a column of answers is known by: keyed digests of the answers, not of a file's bytes.
+
+The same answers are known again in another file, gzipped, as Parquet, with other columns beside
+them or under another name of their column. Everything here is keyed with 32 bytes that stay in the
+ledger's folder: without them a digest says nothing about the answers, however few there are.
+
+**Equal by chance.** Other people's answers may be equal, too. Under any distribution of independent
+answers a sequence x of n answers with c_v answers v has probability at most Π (c_v/n)^{c_v}, so
+that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. From `CERTAIN` bits on, equal
+answers are taken to be the same people's. Below, giving the first person's report for the second
+would show that they answer alike, so that only the same file counts as the same people.
+
+**Rows added or changed.** The digest is taken at every power of two of rows as well, and at the
+lengths of all earlier releases, so that two versions of a file are known by the people that they
+begin with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..domain.columns import as_column
+
+if TYPE_CHECKING:
+    from ..domain.values import Domain
+
+CERTAIN = 40.0  # bits
+_MISSING, _UNKNOWN = 0, 1
+_MOST_TABLE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Content:
+    """What was read: digests in hexadecimal digits.
+
+    Attributes
+    ----------
+    rows : int
+        How many people.
+    answers : str
+        Of all their answers.
+    choices : str
+        Of their levels and rates, or of how they divide epsilon.
+    columns : mapping of str to str
+        Of each column of answers.
+    prefixes : mapping of int to str
+        Of the first people's answers, where a coincidence is out of the question.
+    certain : bool
+        Whether all answers are too many to be equal by chance.
+    """
+
+    rows: int
+    answers: str
+    choices: str
+    columns: Mapping[str, str]
+    prefixes: Mapping[int, str]
+    certain: bool
+
+
+@dataclass
+class Fingerprint:
+    """Takes answers chunk by chunk; how they are cut into chunks does not matter.
+
+    Parameters
+    ----------
+    key : bytes
+        Of the ledger.
+    names : sequence of str
+        The columns of answers.
+    stops : iterable of int
+        Numbers of rows at which earlier releases ended.
+    """
+
+    key: bytes
+    names: Sequence[str]
+    stops: Iterable[int] = ()
+    rows: int = 0
+    _bits: float = 0.0
+    _counts: Counter[int] = field(default_factory=Counter)
+    _prefixes: dict[int, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._ends = {int(stop) for stop in self.stops}
+        self._all = self._keyed("answers")
+        self._choices = self._keyed("choices")
+        self._each = {name: self._keyed("column") for name in self.names}
+        mixing = hashlib.shake_256(self.key).digest(8 * len(self.names))
+        self._mixing = np.frombuffer(mixing, np.uint64) | np.uint64(1)
+
+    def _keyed(self, purpose: str) -> hmac.HMAC:
+        return hmac.new(self.key, purpose.encode() + b"\0", hashlib.sha256)
+
+    def tags(self, domain: Domain, column: Any) -> NDArray[np.uint64]:
+        """Eight bytes for each cell, which its value alone decides; also for cells not allowed."""
+        cells = as_column(column)
+        if domain.edges is not None and len(domain.edges) == 2:  # a range
+            return _number_tags(cells.numbers())
+        if domain.edges is not None:
+            codes = domain.bin_codes(cells.numbers())
+        else:
+            codes, _ = cells.positions(domain.values)
+        if isinstance(domain.values, range):
+            return (codes + 2).astype(np.uint64)
+        where: NDArray[Any]
+        if len(domain.values) <= _MOST_TABLE:
+            used, where = np.arange(-2, len(domain.values)), codes + 2
+        else:
+            used, where = np.unique(codes, return_inverse=True)
+        return np.array([self._tag(domain, code) for code in used.tolist()], np.uint64)[where]
+
+    def _tag(self, domain: Domain, code: int) -> int:
+        if code < 0:
+            return _MISSING if code == -1 else _UNKNOWN
+        value = repr(domain.values[code]).encode()
+        digest = hashlib.blake2b(value, key=self.key, digest_size=8).digest()
+        return int.from_bytes(digest, "little")
+
+    def add(self, tags: Sequence[NDArray[np.uint64]], choices: Sequence[NDArray[Any]] = ()) -> None:
+        """Some more people: the tags of each column, and what they chose."""
+        matrix = tags[0][:, None] if len(tags) == 1 else np.column_stack(tags)
+        for name, column in zip(self.names, tags, strict=True):
+            self._each[name].update(np.ascontiguousarray(column).data)
+        if choices:
+            self._choices.update(np.ascontiguousarray(np.column_stack(choices)).data)
+        start, n = 0, len(matrix)
+        while start < n:
+            end = min(n, self._next_stop() - self.rows + start)
+            part = np.ascontiguousarray(matrix[start:end])
+            self._all.update(part.data)
+            self.rows += end - start
+            self._count(part)
+            if self.rows in self._ends or self.rows & (self.rows - 1) == 0:
+                self._note()
+            start = end
+
+    def _next_stop(self) -> int:
+        later = [stop for stop in self._ends if stop > self.rows]
+        return min([1 << self.rows.bit_length(), *later])
+
+    def _count(self, part: NDArray[np.uint64]) -> None:
+        if self._bits >= CERTAIN:  # more people never make it less
+            return
+        mixed = (part * self._mixing).sum(axis=1, dtype=np.uint64)
+        values, counts = np.unique(mixed, return_counts=True)
+        self._counts.update(dict(zip(values.tolist(), counts.tolist(), strict=True)))
+        each = np.array(list(self._counts.values()), float)
+        self._bits = float(-(each * np.log2(each / each.sum())).sum())
+
+    def _note(self) -> None:
+        if self._bits >= CERTAIN:
+            self._prefixes[self.rows] = self._all.hexdigest()
+
+    def content(self) -> Content:
+        """What all of it is known by."""
+        self._note()
+        return Content(
+            self.rows,
+            self._all.hexdigest(),
+            self._choices.hexdigest(),
+            {name: digest.hexdigest() for name, digest in self._each.items()},
+            dict(self._prefixes),
+            self._bits >= CERTAIN,
+        )
+
+
+def _number_tags(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """The bits of each number; all zeros and all missing numbers are alike."""
+    plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0)
+    return np.ascontiguousarray(plain, np.float64).view(np.uint64)

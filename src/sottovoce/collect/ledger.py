@@ -1,0 +1,392 @@
+"""The release ledger: nobody's answer is randomised twice by accident.
+
+Fresh noise on the same answer is a second release, and two releases say more than one. So every
+run leaves a folder with a receipt and the reports themselves (they are randomised, so keeping
+them harms nobody), and the same answers again give the same reports::
+
+    receipts/
+        key                              32 random bytes
+        <question's digest>-<random>/
+            receipt.json                 what was randomised, from where, and every release
+            reports-1.svr                the reports of the latest release
+
+Answers are known again by keyed digests (`sottovoce.collect.fingerprint`). No name in the folder
+depends on an answer, and the folder, the key and the receipts are for their owner's eyes only.
+
+The order of writing makes every crash harmless. An entry begins with a receipt without releases.
+Reports are drawn into its folder, then the receipt names them, and only then do they appear as the
+output: what no receipt names has never left the folder, and what one names is found by the next
+run. A lock on the entry makes a second run with the same answers wait for the first; a lock on the
+whole ledger is held only to find or begin an entry.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import FileError
+from ..files import opened, read_file, whole_file
+from .fingerprint import Content
+from .progress import Done, Progress, silent
+from .receipts import Receipt
+
+_NAME, _KEY = "receipt.json", "key"
+_DIGITS = 16  # of the question's digest in a folder's name; the receipt holds all of them
+_ENTRY = re.compile(rf"[0-9a-f]{{{_DIGITS}}}-[0-9a-f]{{16}}")
+_BLOCK_BYTES = 1 << 20
+
+
+def folder_of(given: Path | None) -> Path:
+    """Where receipts are kept: as given, else as the environment says."""
+    if given is not None:
+        return given
+    if os.environ.get("SOTTOVOCE_RECEIPTS"):
+        return Path(os.environ["SOTTOVOCE_RECEIPTS"])
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise FileError(
+            "this user has no home folder to keep receipts in; choose a folder with --receipts"
+        ) from error
+    return Path(state) / "sottovoce" / "receipts"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is to be released: a question, the answers, and where they are."""
+
+    study: str
+    question: str
+    mechanism: str
+    mechanism_digest: str
+    column: str
+    path: str
+    content: Content
+
+    def blank(self) -> Receipt:
+        """A receipt without releases."""
+        return Receipt(
+            study=self.study,
+            question=self.question,
+            mechanism=self.mechanism,
+            mechanism_digest=self.mechanism_digest,
+            answers=self.content.answers,
+            column=self.column,
+            inputs=(self.path,),
+            rows=self.content.rows,
+            columns=dict(self.content.columns),
+            prefixes=dict(self.content.prefixes),
+            certain=self.content.certain,
+        )
+
+    def is_of(self, receipt: Receipt) -> bool:
+        """Whether a receipt is of the same answers of the same people to the same question."""
+        same = (receipt.mechanism_digest, receipt.answers) == (
+            self.mechanism_digest,
+            self.content.answers,
+        )
+        return same and (self.content.certain or self.path in receipt.inputs)
+
+
+class Ledger:
+    """The folder of all receipts, made private, with its key."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.notes: list[str] = []
+        try:
+            root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with self._locked():
+                self._make_private()
+                self.key = self._read_key()
+        except FileError:
+            raise
+        except OSError as error:
+            raise FileError(
+                f"cannot keep receipts in {str(root)!r}: {error.strerror}; without them the "
+                "same answers could be randomised twice; choose a folder with --receipts"
+            ) from error
+
+    def _make_private(self) -> None:
+        about = self.root.stat()
+        if about.st_uid != os.geteuid():
+            raise FileError(
+                f"the folder {str(self.root)!r} belongs to another user, who could read the "
+                "receipts; choose a folder of your own with --receipts"
+            )
+        if not about.st_mode & 0o077:
+            return
+        mode = stat.S_IMODE(about.st_mode)
+        names = [path.name for path in self.root.iterdir()]
+        if names and _KEY not in names:
+            raise FileError(
+                f"others can look into the folder {str(self.root)!r} (its mode is {mode:o}), and "
+                "it holds other things than receipts; choose a folder of its own with --receipts, "
+                "or make it private with chmod 700"
+            )
+        self.root.chmod(0o700)
+        self.notes.append(
+            f"Others could look into the folder of receipts {str(self.root)!r} (its mode was "
+            f"{mode:o}): it is private now."
+        )
+
+    def _read_key(self) -> bytes:
+        path = self.root / _KEY
+        if not path.exists():
+            if self._folders():
+                raise FileError(
+                    f"the key of the receipts in {str(self.root)!r} is not there (earlier releases "
+                    "kept none), so that answers cannot be known again; put it back, or choose "
+                    "another folder with --receipts if none of those answers is randomised again"
+                )
+            with whole_file(path, private=True) as stream:
+                stream.write(secrets.token_bytes(32))
+            _sync(self.root)
+        if path.stat().st_mode & 0o077:
+            path.chmod(0o600)
+            self.notes.append("Others could read the key of the receipts: it is private now.")
+        key = read_file(path, most=32)
+        if len(key) != 32:
+            raise FileError(f"{str(path)!r} is no key: it has {len(key)} bytes, not 32")
+        return key
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def lengths(self, mechanism_digest: str) -> set[int]:
+        """How many people earlier releases of a question had."""
+        return {receipt.rows for _, receipt in self._of_question(mechanism_digest)}
+
+    @contextmanager
+    def entry(self, subject: Subject) -> Iterator[Entry]:
+        """The entry of these answers, begun where needed; other runs are kept out until the end."""
+        handle, folder = self._claimed(subject)
+        entry = Entry(self, folder, subject)
+        try:
+            entry.tidy()
+            yield entry
+        finally:
+            with suppress(OSError):  # a receipt that cannot be read stays
+                if not entry.receipt().releases:
+                    shutil.rmtree(folder)  # nothing of it has left the folder
+            os.close(handle)
+
+    def _claimed(self, subject: Subject) -> tuple[int, Path]:
+        while True:
+            with self._locked():
+                self._remove_abandoned()
+                folder = self._find(subject) or self._begin(subject)
+            # Waiting outside the ledger's lock: other answers can be randomised meanwhile.
+            try:
+                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            # A run that failed removes its entry; then this lock is on nothing.
+            if (folder / _NAME).exists() and os.path.samestat(os.fstat(handle), folder.stat()):
+                return handle, folder
+            os.close(handle)
+
+    def _find(self, subject: Subject) -> Path | None:
+        for folder, receipt in self._of_question(subject.mechanism_digest, unreleased=True):
+            if subject.is_of(receipt):
+                return folder
+        return None
+
+    def _begin(self, subject: Subject) -> Path:
+        name = f"{subject.mechanism_digest[:_DIGITS]}-{secrets.token_hex(8)}"
+        folder = self.root / name
+        folder.mkdir(mode=0o700)
+        with whole_file(folder / _NAME, private=True) as stream:
+            stream.write(subject.blank().to_json())
+        return folder
+
+    def _remove_abandoned(self) -> None:
+        """Remove entries of killed runs: nothing was released, and nobody holds their lock."""
+        for folder in self._folders():
+            with suppress(OSError):  # in use, or gone by now
+                receipt = Receipt.read(folder / _NAME)
+                if receipt is not None and receipt.releases:
+                    continue
+                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    receipt = Receipt.read(folder / _NAME)
+                    if receipt is None or not receipt.releases:
+                        shutil.rmtree(folder)
+                finally:
+                    os.close(handle)
+
+    def _folders(self, start: str = "") -> list[Path]:
+        return sorted(
+            path
+            for path in self.root.iterdir()
+            if path.name.startswith(start) and _ENTRY.fullmatch(path.name) and path.is_dir()
+        )
+
+    def _of_question(
+        self, mechanism_digest: str, *, unreleased: bool = False
+    ) -> list[tuple[Path, Receipt]]:
+        folders = self._folders(f"{mechanism_digest[:_DIGITS]}-")
+        pairs = ((folder, Receipt.read(folder / _NAME)) for folder in folders)
+        return [
+            (folder, receipt)
+            for folder, receipt in pairs
+            if receipt is not None
+            and receipt.mechanism_digest == mechanism_digest
+            and (unreleased or receipt.releases)
+        ]
+
+    def others(self, folder: Path, subject: Subject) -> list[Receipt]:
+        """Receipts under the same question of people who may be among these.
+
+        Those of the same file and column with other answers, of answers that begin with the same
+        people, and of equal answers that may be equal by chance.
+        """
+        return [
+            receipt
+            for place, receipt in self._of_question(subject.mechanism_digest)
+            if place != folder
+            and (
+                (subject.path in receipt.inputs and receipt.column == subject.column)
+                or receipt.shared_rows(subject.content.prefixes)
+                or receipt.answers == subject.content.answers
+            )
+        ]
+
+    def elsewhere(self, subject: Subject) -> list[Receipt]:
+        """Receipts under other questions and studies of some of the same columns.
+
+        A column may have been randomised on its own, or as an attribute of records; it is known by
+        its answers, or by its file and name.
+        """
+        found = []
+        digests = set(subject.content.columns.values()) if subject.content.certain else set()
+        for folder in self._folders():
+            if folder.name.startswith(f"{subject.mechanism_digest[:_DIGITS]}-"):
+                continue
+            with suppress(FileError):  # a damaged receipt is refused where its own study is used
+                receipt = Receipt.read(folder / _NAME)
+                if receipt is None or not receipt.releases:
+                    continue
+                same_file = (
+                    subject.path in receipt.inputs
+                    and not subject.content.columns.keys().isdisjoint(receipt.columns)
+                )
+                if same_file or digests & set(receipt.columns.values()):
+                    found.append(receipt)
+        return found
+
+
+@dataclass(frozen=True)
+class Entry:
+    """The folder of some answers to one question, locked while it is used."""
+
+    ledger: Ledger
+    folder: Path
+    subject: Subject
+
+    @property
+    def path(self) -> Path:
+        """Where the receipt is; nothing in it depends on an answer."""
+        return self.folder / _NAME
+
+    def receipt(self) -> Receipt:
+        """What was done before with these answers, as it is on disk."""
+        receipt = Receipt.read(self.path)
+        if receipt is None or not self.subject.is_of(receipt):
+            raise FileError(
+                f"the receipt {str(self.path)!r} speaks of other answers than it did a moment ago; "
+                "it was altered"
+            )
+        return receipt
+
+    def others(self) -> list[Receipt]:
+        """See `Ledger.others`."""
+        return self.ledger.others(self.folder, self.subject)
+
+    def elsewhere(self) -> list[Receipt]:
+        """See `Ledger.elsewhere`."""
+        return self.ledger.elsewhere(self.subject)
+
+    def kept(self, number: int, form: str) -> Path:
+        """Where the reports of a release are kept."""
+        return self.folder / f"reports-{number}.{form}"
+
+    def write(self, receipt: Receipt) -> None:
+        """Put the receipt in place, on the disk, before anything that relies on it."""
+        with whole_file(self.path, private=True) as stream:
+            stream.write(receipt.to_json())
+        _sync(self.folder)
+        _sync(self.ledger.root)
+        self.tidy()
+
+    def latest(self, receipt: Receipt, progress: Progress = silent) -> Path:
+        """The reports of the latest release, checked against the receipt."""
+        path = self.folder / receipt.latest.kept
+        there = bool(receipt.latest.kept) and path.is_file() and not path.is_symlink()
+        with progress("checking", path.stat().st_size if there else 0) as done:
+            same = there and sha256(path, done) == receipt.latest.sha256.get(form_of_kept(path))
+        if not same:
+            state = "were altered" if there else "are gone"
+            raise FileError(
+                f"these answers were randomised on {receipt.latest.day}, but the reports kept in "
+                f"{str(path)!r} {state}, so they cannot be given again; use the reports of that "
+                "day, or draw fresh noise with --again, which is one more release"
+            )
+        return path
+
+    def tidy(self) -> None:
+        """Remove what the receipt does not name: it never left the folder, or is superseded."""
+        receipt = self.receipt()
+        named = {_NAME, *(release.kept for release in receipt.releases[-1:])}
+        for path in self.folder.iterdir():
+            if path.name not in named:
+                path.unlink()
+
+
+def form_of_kept(path: Path) -> str:
+    """The form of kept reports, from their name."""
+    return path.suffix.removeprefix(".")
+
+
+def sha256(path: Path, done: Done = lambda n: None) -> str:
+    """Digest of a file's bytes."""
+    digest = hashlib.sha256()
+    read = 0
+    with opened(path) as stream:
+        while block := stream.read(_BLOCK_BYTES):
+            digest.update(block)
+            read += len(block)
+            done(read)
+    return digest.hexdigest()
+
+
+def place(kept: Path, out: Path, *, replace: bool) -> None:
+    """Let kept reports appear as the output, whole: a copy, which may be changed freely."""
+    with whole_file(out, replace=replace) as copy, opened(kept) as source:
+        shutil.copyfileobj(source, copy, _BLOCK_BYTES)
+
+
+def _sync(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

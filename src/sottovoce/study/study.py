@@ -1,0 +1,198 @@
+"""The contract of one collection."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ..contract.collection import Collection
+from ..contract.digest import canonical_digest
+from ..domain.values import Attribute
+from ..errors import DigestError, ParameterError, StudyError
+from ..files import whole_file
+from ..mechanisms.mechanism import Mechanism
+from ..promise import Guarantee
+from .promises import promised, shared_levels
+from .reading import load_toml, parse_toml, refuse_unknown
+from .writing import toml, write_collection
+
+FORMAT = 1
+_STUDY_KEYS = {"format", "title", "question", "records"}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A collection's contract: what is asked, and how each answer is randomised.
+
+    Attributes
+    ----------
+    title : str
+        What the study is about.
+    unbound : tuple of Collection
+        A mechanism over an `Attribute` for each question, then `Records`; `collection` and
+        `mechanism` give them bound to the study.
+
+    Examples
+    --------
+    >>> from sottovoce import OUE, Attribute, Study
+    >>> mode = Attribute("commute", ["car", "bike", "train", "foot"])
+    >>> study = Study("How we get to work", (OUE(mode, epsilon=1.0),))
+    >>> study.mechanism("commute").id
+    'oue'
+    """
+
+    title: str
+    unbound: tuple[Collection, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.title, str) or not self.title.strip():
+            raise StudyError(f"a study needs a title, a non-empty text; {self.title!r} was given")
+        for one in self.unbound:
+            attributes = one.attributes if isinstance(one, Collection) else ()
+            if not (attributes and one.name and all(isinstance(a, Attribute) for a in attributes)):
+                raise StudyError(
+                    "a study asks questions, which are mechanisms over a named Attribute, and "
+                    f"Records; {one!r} was given"
+                )
+        if not self.unbound:
+            raise StudyError("a study's questions: there is none; give at least one")
+        # A study file has questions first, too.
+        in_order = sorted(self.unbound, key=lambda one: one.section)
+        object.__setattr__(self, "unbound", tuple(in_order))
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice:
+            raise StudyError(f"a study's questions: {twice[0]!r} is there twice; names must differ")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the questions, then of the records."""
+        return tuple(one.name for one in self.unbound)
+
+    def __iter__(self) -> Iterator[Collection]:
+        return iter(self._bound.values())
+
+    def __len__(self) -> int:
+        return len(self.unbound)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """32 bytes that change whenever anything a participant relies on changes."""
+        asked: dict[str, list[Any]] = {"question": [], "records": []}
+        for one in self.unbound:
+            asked[one.section].append({"name": one.name, **one.canonical()})
+        return canonical_digest("study", {"format": FORMAT, "title": self.title, **asked})
+
+    @cached_property
+    def _bound(self) -> dict[str, Collection]:
+        """Every collection by name, its reports bound to this study and this question."""
+        return {one.name: one.bind(self._binding(one.name)) for one in self.unbound}
+
+    @cached_property
+    def _by_digest(self) -> dict[tuple[str, bytes], Collection]:
+        return {(one.id, one.digest): one for one in self}
+
+    def _binding(self, name: str) -> bytes:
+        return canonical_digest("question", {"study": self.digest.hex(), "question": name})
+
+    def collection(self, name: str | None = None) -> Collection:
+        """A question's mechanism or records, their reports bound to this study and this name.
+
+        Without a name, the only one.
+        """
+        known = ", ".join(map(repr, self.names))
+        if name is None:
+            if len(self) != 1:
+                raise ParameterError(f"the study has several questions; name one of {known}")
+            (name,) = self.names
+        if name not in self._bound:
+            raise ParameterError(f"there is no question {name!r}; the study has {known}")
+        return self._bound[name]
+
+    def mechanism(self, question: str | None = None) -> Mechanism:
+        """The mechanism of a question, its reports bound to this study and this question."""
+        found = self.collection(question)
+        if not isinstance(found, Mechanism):
+            raise ParameterError(
+                f"{found.name!r} are records, not a question; use study.collection({found.name!r})"
+            )
+        return found
+
+    def match(self, collection: str, digest: bytes) -> Collection:
+        """What reports of this id and digest belong to, or DigestError."""
+        try:
+            return self._by_digest[collection, digest]
+        except KeyError:
+            raise DigestError(
+                f"reports of {collection!r} with the digest {digest.hex()[:12]}… do not belong to "
+                f"the study {self.title!r} ({self.digest.hex()[:12]}…); even a small change to a "
+                "study makes it another one"
+            ) from None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What is promised to someone who answers everything once."""
+        return promised(self.unbound)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The levels that someone can choose for the whole study, in the order of `guarantee`.
+
+        Empty where no question has any, or where menus have different names.
+        """
+        return shared_levels(self.unbound)
+
+    @classmethod
+    def from_toml(cls, text: str) -> Study:
+        """Read a study; the error names what is wrong and where."""
+        return cls._from_data(parse_toml(text))
+
+    @classmethod
+    def _from_data(cls, data: Mapping[str, Any]) -> Study:
+        if data.get("format") != FORMAT:
+            raise StudyError(
+                f"format is {data.get('format')!r}; this release reads format = {FORMAT}"
+            )
+        refuse_unknown(data, _STUDY_KEYS, "the study")
+        # Only reading needs them: a study that is made and used needs no parser.
+        from .questions import read_question
+        from .records import read_records
+
+        collections: list[Collection] = []
+        for key, read in (("question", read_question), ("records", read_records)):
+            tables: Any = data.get(key, [])
+            if not isinstance(tables, list):
+                raise StudyError(
+                    f"the study asks nothing: {key} is {tables!r:.80}; write [[{key}]] above it"
+                )
+            try:
+                collections += map(read, range(1, len(tables) + 1), tables)
+            except OverflowError as error:
+                raise StudyError("a number in the study is too large") from error
+        if not collections:
+            raise StudyError(
+                "the study asks nothing; add a [[question]] with name, values, …, or [[records]]"
+            )
+        return cls(data.get("title", ""), tuple(collections))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Study:
+        """Read a study file."""
+        data = load_toml(path)
+        try:
+            return cls._from_data(data)
+        except StudyError as error:
+            raise StudyError(f"{os.fspath(path)!r}: {error}") from error
+
+    def to_toml(self) -> str:
+        """The study as a file that `from_toml` reads back to an equal study."""
+        head = f"format = {FORMAT}\ntitle = {toml(self.title)}\n"
+        return "\n".join([head, *map(write_collection, self.unbound)])
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write the study file; an existing file is kept unless `replace`."""
+        data = self.to_toml().encode()
+        with whole_file(path, replace=replace) as stream:
+            stream.write(data)
