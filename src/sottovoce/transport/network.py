@@ -80,10 +80,9 @@ async def play(
         sessions.note(session)
     table = _Table(machine, Post(seat, session), machine.start())
     for closing in range(rounds + 1):
-        if closing:
-            await asyncio.to_thread(table.take_own)
-            async for parcel in office.collect(closing):
-                await asyncio.to_thread(table.take_parcel, parcel, closing)
+        await asyncio.to_thread(table.take_own)
+        async for parcel in office.collect(closing):
+            await asyncio.to_thread(table.take_parcel, parcel, closing)
         sealed = table.close(closing)
         while parcel := await asyncio.to_thread(next, sealed, b""):
             await office.post(parcel)

@@ -18,6 +18,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from ..errors import TransportError, WireError
@@ -163,8 +164,8 @@ class Relay:
                 return
             raise WireError(f"{head.name} was there already with other content; refused")
         self._refuse_missing(name)
-        open_round = min(self._reached.get(name, -1), self.closed) + 1
-        if head.round != open_round or not 1 <= head.round <= self.rounds:
+        expected = self._reached.get(name, -1) + 1
+        if head.round != expected or not 1 <= head.round <= min(self.closed + 1, self.rounds):
             raise TransportError(f"{head.name} does not belong to the round that is open; refused")
         total = self._sent.get((name, head.round), 0) + len(parcel)
         if total > MOST_ROUND_BYTES:

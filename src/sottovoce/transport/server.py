@@ -6,8 +6,10 @@ import asyncio
 import hashlib
 import re
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..errors import DigestError, ParameterError, SottovoceError, TransportError
 from .http import MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
@@ -77,7 +79,7 @@ class RelayServer:
         # Looked up by digest: how long that takes says nothing about a token.
         self._names = {_hashed(token): name for name, token in tokens.items()}
         self._tls = _server_context(certificate, key) if certificate is not None else None
-        self._connections = 0
+        self._connections: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self) -> str:
@@ -90,14 +92,19 @@ class RelayServer:
         return f"http{'s' if self._tls else ''}://{name}:{port}"
 
     async def stop(self) -> None:
-        """Stop listening."""
+        """Stop listening, and hang up on everyone."""
         if self._server is not None:
             self._server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._connections += 1
+        task = asyncio.current_task()
+        if task is not None:
+            self._connections.add(task)
         try:
-            if self._connections > _MOST_CONNECTIONS:
+            if len(self._connections) > _MOST_CONNECTIONS:
                 await _answer(writer, 503, b"too many connections; try again", last=True)
                 return
             while await self._serve_one(reader, writer):
@@ -105,8 +112,11 @@ class RelayServer:
         except (ConnectionError, TimeoutError, asyncio.IncompleteReadError, ssl.SSLError):
             return  # they will try again, or not; either way there is nobody to tell
         finally:
-            self._connections -= 1
             writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+            if task is not None:
+                self._connections.discard(task)
 
     async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         try:
