@@ -14,13 +14,14 @@ from sottovoce.testing import seeded
 from sottovoce.transport import Machine, Role, drive
 from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.keys import KeyPair, Party, Roster
-from sottovoce.transport.network import Address, Patience, Played, play, serve, take_part
+from sottovoce.transport.network import Address, Patience, Played, serve, take_part
 from sottovoce.transport.post import Seat
 from sottovoce.transport.relay import MOST_BYTES, LocalOffice, Relay
 from sottovoce.transport.sealing import Head, seal
 from sottovoce.transport.server import RelayServer
 from sottovoce.transport.sessions import Sessions
 
+from .parties import PROTOCOL, over_http, through
 from .summing import ROUNDS, Sum, cast, machine
 
 VALUES = np.arange(1, 12, dtype=np.uint64)
@@ -37,33 +38,10 @@ def machines(roster: Roster, seed: int) -> dict[str, Machine[Any]]:
     return made
 
 
-def run_all(
-    roster: Roster, keys: dict[str, KeyPair], parts: dict[str, Machine[Any]], **options: Any
-) -> dict[str, Played | BaseException]:
-    """Everyone over loopback HTTP, in one process; `parts` may leave parties out."""
-    study = roster.bind(bytes(32))
-
-    async def run() -> dict[str, Played | BaseException]:
-        address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-        async def one(name: str) -> Played:
-            seat = Seat(roster, study, keys[name])
-            if name == roster.relay.id:
-                told = address.set_result
-                return await serve(parts[name], ROUNDS, seat, listening=told, **options)
-            return await take_part(parts[name], ROUNDS, seat, await address, timeout=5.0)
-
-        async with asyncio.timeout(30):
-            done = await asyncio.gather(*map(one, parts), return_exceptions=True)
-        return dict(zip(parts, done, strict=True))
-
-    return asyncio.run(run())
-
-
 def test_a_run_over_http_is_the_run_in_one_process() -> None:
     roster, keys = cast([4, 2, 5], 3)
     inside = drive(list(machines(roster, 7).values()), ROUNDS)
-    outside = run_all(roster, keys, machines(roster, 7))
+    outside = over_http(roster, keys, machines(roster, 7), ROUNDS)
     states = [played.state for played in outside.values() if isinstance(played, Played)]
     assert states == inside.states
     curator = outside["curator"]
@@ -76,7 +54,7 @@ def test_a_helper_that_never_comes_is_named_and_there_is_no_number() -> None:
     parts = machines(roster, 1)
     del parts["helper-1"]
     patience = Patience(gathering=0.5, round=5.0)
-    curator = run_all(roster, keys, parts, patience=patience)["curator"]
+    curator = over_http(roster, keys, parts, ROUNDS, patience=patience)["curator"]
     assert isinstance(curator, Played)
     assert curator.state.result is None
     assert curator.state.failed == "no sum of helper [1]"
@@ -86,32 +64,20 @@ def test_a_helper_that_never_comes_is_named_and_there_is_no_number() -> None:
 def test_messages_of_a_party_that_breaks_off_reach_nobody() -> None:
     """A host that sent to one helper and stopped: the other helper must not miss it alone."""
     roster, keys = cast([4, 7], 2)
-    study = roster.bind(bytes(32))
     parts = machines(roster, 1)
+    relay = Relay(roster, roster.bind(PROTOCOL), bytes(16), ROUNDS, QUICK)
 
-    async def run() -> tuple[Played, Sum]:
-        relay = Relay(roster, study, bytes(16), ROUNDS, QUICK)
+    class BreaksOff(LocalOffice):
+        async def post(self, parcel: bytes) -> None:
+            await super().post(parcel)
+            raise ConnectionResetError
 
-        class BreaksOff(LocalOffice):
-            async def post(self, parcel: bytes) -> None:
-                await super().post(parcel)
-                raise ConnectionResetError
-
-        async def one(name: str) -> Played:
-            office = (BreaksOff if name == "host-0" else LocalOffice)(relay, name)
-            return await play(parts[name], ROUNDS, Seat(roster, study, keys[name]), office)
-
-        conducting = asyncio.create_task(relay.conduct())
-        results = await asyncio.gather(*map(one, parts), return_exceptions=True)
-        await conducting
-        assert relay.missing == {"host-0": 1}
-        played = dict(zip(parts, results, strict=True))
-        assert isinstance(played["host-0"], ConnectionResetError)
-        curator = played["curator"]
-        assert isinstance(curator, Played)
-        return curator, curator.state
-
-    curator, state = asyncio.run(run())
+    played = through(relay, keys, parts, {"host-0": BreaksOff})
+    assert relay.missing == {"host-0": 1}
+    assert isinstance(played["host-0"], ConnectionResetError)
+    curator = played["curator"]
+    assert isinstance(curator, Played)
+    state: Sum = curator.state
     assert state.people == 7
     assert state.result == int(VALUES[4:].sum())
     assert curator.refused == ()
