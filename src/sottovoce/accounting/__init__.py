@@ -15,6 +15,7 @@ from .gaussian import delta_gaussian, sigma_analytic
 from .integer_noise import (
     binomial_noise_delta,
     gaussian_share_variance,
+    gaussian_shares_delta,
     noise_delta,
     smallest_coins,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "fixed_size",
     "gamma_for",
     "gaussian_share_variance",
+    "gaussian_shares_delta",
     "largest_rate",
     "noise_delta",
     "poisson",

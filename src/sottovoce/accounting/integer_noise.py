@@ -30,6 +30,8 @@ from .sampled_counts import Neighbours, check_neighbours
 
 _MOST_COINS = 10**12
 _LOG_MISS = 760.0
+_LEAST_SIGMA = 0.5
+_MOST_TERMS = 1 << 16
 
 
 def binomial_noise_delta(
@@ -129,6 +131,62 @@ def noise_delta(
     check_neighbours(neighbours)
     pair = shifted(logs, checked_delta(missed, "missed"))
     return _delta(pair, checked_loss(epsilon), neighbours, checked_count(rounds, "rounds", 1))
+
+
+def gaussian_shares_delta(
+    epsilon: float,
+    sigma: float,
+    people: int,
+    *,
+    step: int = 1,
+    neighbours: Neighbours = "substitute",
+    rounds: int = 1,
+) -> float:
+    """The delta of counts times `step`, to which people add discrete Gaussian noise; rounded up.
+
+    The sum of m discrete Gaussian numbers differs from the discrete Gaussian law of variance m σ²
+    by a factor between e^−τ and e^τ, τ = 10 Σ_{k<m} e^{−2π²σ²k/(k+1)} (Kairouz, Liu, Steinke 2021,
+    arXiv:2102.06387, theorem 9), so that δ(ε) ≤ e^{tτ} δ'(ε − 2tτ) with δ' the exact delta of that
+    law and t the number of noisy counts that a neighbour moves, over all rounds.
+
+    Parameters
+    ----------
+    epsilon : float
+        From 0 on.
+    sigma : float
+        Of each person's noise; at least 0.5.
+    people : int
+        Whose noise is in the result and unknown to whoever sees it.
+    step : int
+        What one person adds to a count.
+    neighbours, rounds
+        As in `binomial_noise_delta`.
+
+    Examples
+    --------
+    >>> f"{gaussian_shares_delta(1.0, 3.7306, 100, step=10, neighbours='add-remove'):.2e}"
+    '1.00e-05'
+    """
+    from ..noise import DiscreteGaussian
+
+    epsilon, people = checked_loss(epsilon), checked_count(people, "people", 1)
+    step, rounds = checked_count(step, "step", 1), checked_count(rounds, "rounds", 1)
+    check_neighbours(neighbours)
+    if checked_positive(sigma, "sigma") < _LEAST_SIGMA:
+        raise ParameterError(
+            f"sigma is {sigma!r}; below {_LEAST_SIGMA} rounding to integers leaves hardly any "
+            "noise; scale the counts up"
+        )
+    order = np.arange(1, min(people, _MOST_TERMS))
+    gap = np.exp(-2 * np.pi**2 * sigma**2 * order / (order + 1)).sum()
+    gap += max(0, people - _MOST_TERMS) * np.exp(-2 * np.pi**2 * sigma**2 * 0.999)
+    moved = rounds * (2 if neighbours == "substitute" else 1)
+    tau = 10.0 * float(gap) * moved
+    law = DiscreteGaussian(sigma * people**0.5)
+    reach = law.reach(1e-300)
+    pair = shifted(law.log_pmf(np.arange(-reach, reach + 1)), 1e-300, step)
+    ideal = _delta(pair, max(0.0, epsilon - 2 * tau), neighbours, rounds)
+    return min(1.0, float(np.exp(tau)) * ideal)
 
 
 def gaussian_share_variance(

@@ -99,13 +99,13 @@ def without_holder(count: int, rate: float) -> Pair:
     return Pair(log_mass, count * (1 - rate) / (count - k), missed)
 
 
-def shifted(log_pmf_of: Floats, missed: float = 0.0) -> Pair:
-    """Integer noise against the same noise plus one; `log_pmf_of` consecutive integers.
+def shifted(log_pmf_of: Floats, missed: float = 0.0, step: int = 1) -> Pair:
+    """Integer noise against the same noise plus `step`; `log_pmf_of` consecutive integers.
 
     For a law that is symmetric about its mean the other direction has the same δ.
     """
     with np.errstate(over="ignore"):
-        ratio = np.exp(np.concatenate([[-np.inf], log_pmf_of[:-1]]) - log_pmf_of)
+        ratio = np.exp(np.concatenate([np.full(step, -np.inf), log_pmf_of[:-step]]) - log_pmf_of)
     return Pair(log_pmf_of, ratio, missed)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..errors import MergeError, ParameterError, WireError
@@ -18,7 +18,7 @@ from ..promise import Guarantee
 
 @dataclass(frozen=True)
 class AddedNoise:
-    """Integer noise with mean zero, independent in every cell.
+    """Integer noise, independent in every cell.
 
     Attributes
     ----------
@@ -28,11 +28,14 @@ class AddedNoise:
         Of one cell.
     bound : int, optional
         The largest absolute value that it can take; None where there is none.
+    mean: float
+        Of one cell; the counts still contain it, and estimates subtract it.
     """
 
     law: str
     variance: float
     bound: int | None = None
+    mean: float = 0.0
 
     def __post_init__(self) -> None:
         if not self.law or not (math.isfinite(self.variance) and self.variance >= 0):
@@ -42,13 +45,16 @@ class AddedNoise:
             )
         if self.bound is not None and self.bound < 0:
             raise ParameterError(f"the bound of noise is {self.bound!r}; it is from 0 on, or None")
+        if not math.isfinite(self.mean):
+            raise ParameterError(f"the mean of noise is {self.mean!r}; it must be a number")
 
     def __add__(self, other: AddedNoise) -> AddedNoise:
         if self.law != other.law:
             raise MergeError(f"noise of the laws {self.law!r} and {other.law!r} does not merge")
         bounded = self.bound is not None and other.bound is not None
         bound = (self.bound or 0) + (other.bound or 0) if bounded else None
-        return AddedNoise(self.law, self.variance + other.variance, bound)
+        mean = self.mean + other.mean
+        return AddedNoise(self.law, self.variance + other.variance, bound, mean)
 
 
 @dataclass(frozen=True)
@@ -65,12 +71,16 @@ class Route:
         Noise in every cell.
     kept : float
         Probability with which each holder of a value was counted, independently.
+    threshold : int
+        Counts below it were suppressed and read 0; 0 where none were. No total may be published
+        beside them.
     """
 
     protocol: str
     guarantee: Guarantee
     noise: AddedNoise | None = None
     kept: float = 1.0
+    threshold: int = 0
 
     def __post_init__(self) -> None:
         if not self.protocol or not 0 < self.kept <= 1:
@@ -78,9 +88,19 @@ class Route:
                 f"a route by protocol {self.protocol!r} that keeps holders with probability "
                 f"{self.kept!r}; name the protocol and give a probability above 0 and at most 1"
             )
+        if self.threshold < 0 or (self.threshold and self.noise is not None):
+            raise ParameterError(
+                f"counts below {self.threshold!r} are suppressed; a threshold is 0 or more, and "
+                "counts with noise have none"
+            )
 
     def __add__(self, other: Route) -> Route:
         """The route of merged counts; the noise adds up, everything else must be the same."""
+        if self.threshold or other.threshold:
+            raise MergeError(
+                "suppressed counts do not merge: a sum would show what was suppressed; estimate "
+                "them apart and use combine()"
+            )
         if replace(self, noise=None) != replace(other, noise=None):
             raise MergeError(
                 f"counts by {self.protocol!r} and by {other.protocol!r} came about in different "
@@ -105,9 +125,8 @@ class Route:
         return {
             "protocol": self.protocol,
             "kept": self.kept,
-            "noise": None
-            if noise is None
-            else {"law": noise.law, "variance": noise.variance, "bound": noise.bound},
+            "threshold": self.threshold,
+            "noise": None if noise is None else asdict(noise),
             "guarantee": _codes(self.guarantee.as_dict()),
         }
 
@@ -117,25 +136,29 @@ class Route:
         if not isinstance(data, Mapping) or data.keys() != {
             "protocol",
             "kept",
+            "threshold",
             "noise",
             "guarantee",
         }:
             raise WireError("the route of an aggregate is malformed")
         noise, protocol, kept = data["noise"], data["protocol"], data["kept"]
+        threshold = data["threshold"]
         well_formed = isinstance(protocol, str) and isinstance(kept, float)
+        well_formed &= type(threshold) is int
         if noise is not None:
             well_formed &= (
                 isinstance(noise, Mapping)
-                and noise.keys() == {"law", "variance", "bound"}
+                and noise.keys() == {"law", "variance", "bound", "mean"}
                 and isinstance(noise["law"], str)
                 and isinstance(noise["variance"], float)
+                and isinstance(noise["mean"], float)
                 and (noise["bound"] is None or type(noise["bound"]) is int)
             )
         if not well_formed:
             raise WireError("the route of an aggregate is malformed")
         try:
             added = None if noise is None else AddedNoise(**noise)
-            return cls(protocol, Guarantee.from_dict(data["guarantee"]), added, kept)
+            return cls(protocol, Guarantee.from_dict(data["guarantee"]), added, kept, threshold)
         except ParameterError as error:
             raise WireError(f"the route of an aggregate is malformed: {error}") from error
 

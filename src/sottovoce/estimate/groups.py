@@ -15,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import AlikeWarning, EstimateError
+from .count_intervals import CountInterval, GroupedCountInterval, combine_count_intervals
 from .estimate import Estimate
 from .intervals import Floats, ScoreInterval, combine_intervals
 from .weights import WEIGHTS, pooled
@@ -45,7 +46,7 @@ class Groups:
         How many people each group has, and how many of them reported.
     answers_vary : ndarray of shape (groups,), optional
         How much the numbers that people answer vary in each group; fractions show it themselves.
-    intervals : tuple of ScoreInterval, optional
+    intervals : tuple of ScoreInterval or of CountInterval, optional
         Each group's own, where the noise of its reports is known as a function of the truth.
     """
 
@@ -54,7 +55,7 @@ class Groups:
     people: Floats
     reports: Floats
     answers_vary: Floats | None = None
-    intervals: tuple[ScoreInterval, ...] | None = None
+    intervals: tuple[ScoreInterval, ...] | tuple[CountInterval, ...] | None = None
 
     @classmethod
     def of_estimates(cls, estimates: Sequence[Estimate]) -> Self:
@@ -62,14 +63,16 @@ class Groups:
         vary = None
         if not estimates[0].shares:
             vary = np.array([e.answer_variance or 0.0 for e in estimates])
-        own = [e._interval for e in estimates if isinstance(e._interval, ScoreInterval)]
+        own = tuple(e._interval for e in estimates if isinstance(e._interval, ScoreInterval))
+        counted = tuple(e._interval for e in estimates if isinstance(e._interval, CountInterval))
+        known = own or counted
         return cls(
             np.array([e.values for e in estimates]),
             np.array([e.variance for e in estimates]),
             np.array([e.n for e in estimates], float),
             np.array([e.n if e.reports is None else e.reports for e in estimates], float),
             vary,
-            tuple(own) if len(own) == len(estimates) else None,
+            known if len(known) == len(estimates) else None,
         )
 
     @cached_property
@@ -90,11 +93,17 @@ class Groups:
         """Σ ω_j ψ̂_j, and its noise."""
         return weights @ self.values, weights**2 @ self.variance
 
-    def interval(self, values: Floats, weights: Floats) -> ScoreInterval | None:
-        """The interval of Σ ω_j ψ̂_j."""
+    def interval(
+        self, values: Floats, weights: Floats
+    ) -> ScoreInterval | GroupedCountInterval | None:
+        """The interval of Σ ω_j ψ̂_j; that of counts is for weights by people."""
         if self.intervals is None:
             return None
-        return combine_intervals(values, weights, self.intervals)
+        scores = [part for part in self.intervals if isinstance(part, ScoreInterval)]
+        if scores:
+            return combine_intervals(values, weights, scores)
+        counts = [part for part in self.intervals if isinstance(part, CountInterval)]
+        return combine_count_intervals(values, counts)
 
     @cached_property
     def noise(self) -> Floats:

@@ -115,3 +115,21 @@ def combine(rows, weights, modulus, inverse, out):
         for k in range(rows.shape[0]):
             total = _add(total, _product(rows[k, j], weights[k], modulus, inverse), modulus)
         out[j] = total
+
+
+@njit(cache=True, nogil=True)
+def add_once(values, slot, who, modulus, seen, totals, repeated):
+    """Add each row of `values` to the total of its slot, each sender once per slot.
+
+    `seen` has a row of bits per slot, one per sender, least significant first. A sender's second
+    row is not added, and the slot is marked as `repeated`.
+    """
+    for r in range(values.shape[0]):
+        s, w = slot[r], who[r]
+        bit = np.uint8(1 << (w & 7))
+        if seen[s, w >> 3] & bit:
+            repeated[s] = True
+            continue
+        seen[s, w >> 3] |= bit
+        for j in range(values.shape[1]):
+            totals[s, j] = _add(totals[s, j], values[r, j], modulus)

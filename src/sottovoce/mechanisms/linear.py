@@ -161,9 +161,9 @@ class LinearMechanism(Mechanism):
     def _estimate_routed(self, aggregate: Aggregate, route: Route, method: str) -> Estimate:
         """Unbiased fractions from counts to which a protocol added noise, or which it thinned.
 
-        With c the counts, A the linear map of `debias`, σ² the variance of the noise in a cell and
-        r the probability with which a holder was kept, the covariance is that of the mechanism
-        plus A diag((1 − r) max(c, 0) + σ²) Aᵀ / r².
+        With c the counts without the noise's mean, A the linear map of `debias`, σ² the variance of
+        the noise in a cell and r the probability with which a holder was kept, the covariance is
+        that of the mechanism plus A diag((1 − r) max(c, 0) + σ²) Aᵀ / r².
         """
         if method != "unbiased":
             raise EstimateError(
@@ -175,12 +175,18 @@ class LinearMechanism(Mechanism):
                 f"a report of {self.id!r} raises several counts, so holders cannot have been kept "
                 "one by one; only counts with one mark for each report can be thinned"
             )
+        if route.threshold:
+            raise EstimateError(f"{self.id!r} cannot be estimated from suppressed counts")
         n, counts = aggregate.reports, aggregate.dense(self.table)
         scale = 1 / route.kept
         shift = self.debias(np.zeros(self.cells, np.int64), n)
         values = shift + scale * (self.debias(counts, n) - shift)
-        noise = 0.0 if route.noise is None else route.noise.variance
-        added = scale**2 * ((1 - route.kept) * np.maximum(counts, 0) + noise)
+        noise = mean = 0.0
+        if route.noise is not None:
+            noise, mean = route.noise.variance, route.noise.mean
+        if mean:
+            values -= scale * mean * (self.debias(np.ones(self.cells, np.int64), n) - shift)
+        added = scale**2 * ((1 - route.kept) * np.maximum(counts - mean, 0) + noise)
         own = self.score_interval(values, counts, n)
         if own is not None:
             own = replace(own, base=own.base + self.propagate(added, n, full=False))

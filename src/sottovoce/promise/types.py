@@ -50,6 +50,12 @@ class Against(Enum):
     REPORTS = "reports"
     SHUFFLED = "shuffled-reports"
     RESULT = "result"
+    AGGREGATOR = "aggregator"  # who adds up shares, and the result
+    S1 = "s1"  # who learns which items people report, without the result
+    S2 = "s2"  # who adds up what elected users send, with nobody's help
+    SENDERS = "senders-and-result"  # who sees who reported what, and the result
+    HELPERS = "helpers"  # all helpers but one, without the result
+    COALITION = "coalition"  # users who work together, without the result
 
     def __str__(self) -> str:
         """The observer, in words."""

@@ -27,6 +27,12 @@ AGAINST = {
     Against.REPORTS: "anyone who sees the reports",
     Against.SHUFFLED: "anyone who sees the shuffled reports",
     Against.RESULT: "anyone who sees the result",
+    Against.AGGREGATOR: "the aggregator and anyone else who sees the result",
+    Against.S1: "the server S1, which sees who reports which items, without the result",
+    Against.S2: "the server S2, which adds up the sums, without anyone's help",
+    Against.SENDERS: "anyone who sees the result, and also those who see who reports which items",
+    Against.HELPERS: "all helper servers but one together, without the result",
+    Against.COALITION: "users who work together, without the result",
 }
 _UNITS = {
     Protected.ANSWER: "one answer of {}",

@@ -72,7 +72,7 @@ class Batch:
                 raise WireError(f"the column {name!r} has not one row for each of {len(self)}")
 
     def __len__(self) -> int:
-        return self.sender.shape[0]
+        return int(self.sender.shape[0])
 
     def _indices(self) -> dict[str, Indices]:
         return {"sender": self.sender, "receiver": self.receiver, "sequence": self.order}

@@ -1,0 +1,148 @@
+"""Intervals for numbers of holders behind counts that a protocol thinned, or added noise to.
+
+Of Π holders each was counted with probability p: the count is s ~ Bin(Π, p). With a = (1 − c)/2:
+
+Thinned     L = min{Π ≥ s: P(Bin(Π, p) ≥ s) > a},  U = max{Π: P(Bin(Π, p) ≤ s) > a}: exact
+            inversion (normal, score and mid-p intervals cover rare items too seldom)
+Dummies     r dummy holders among them: the same for Π + r, less r
+Noise       s − X with integer noise X: from s less its upper quantile to s less its lower one
+Suppressed  a count below k: from 0 to U(k − 1)
+Groups      Σ s_g/p_g ± z √Σ (s_g + 3)(1 − p_g)/p_g² (+ variance of the noise), rounded outward
+
+Exact coverage at 95 % is at least .95 for thinned counts, .97 for 62 coins, and .944, .952 and .963
+for sums over 1, 2 and 4 groups (maths page "secure-sampling", section a.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .intervals import Floats, Interval, normal_quantile
+
+_PADDING = 3  # added to a count where its variance is estimated, so that 0 is not taken for exact
+
+
+@dataclass(frozen=True, eq=False)
+class CountInterval:
+    """The interval above, for every value; call it with the confidence.
+
+    Attributes
+    ----------
+    counts : array of int64
+        As they were released: with dummies, and with the mean of noise.
+    people : int
+        How many people the fractions are of.
+    kept : float
+        Probability with which a holder was counted.
+    dummies : int
+        Dummy holders per item, counted with the same probability.
+    coins : int
+        Fair coins that were added to every count.
+    variance : float
+        Of further integer noise with mean zero that is close to normal.
+    threshold : int
+        Smaller counts were suppressed.
+    """
+
+    counts: NDArray[np.int64]
+    people: int
+    kept: float = 1.0
+    dummies: int = 0
+    coins: int = 0
+    variance: float = 0.0
+    threshold: int = 0
+
+    def __call__(self, confidence: float) -> Interval:
+        tail = (1 - confidence) / 2
+        noisy = bool(self.coins or self.variance)
+        if noisy and self.kept < 1:
+            tail /= 2  # half for the noise, half for the sample
+        least, most = self._noise(tail) if noisy else (0, 0)
+        low, high = self.counts - most, self.counts - least
+        if self.kept < 1:
+            low = smallest_holders(np.maximum(low, 0), self.kept, tail)
+            high = largest_holders(np.maximum(high, 0), self.kept, tail)
+        low, high = low - self.dummies, high - self.dummies
+        if self.threshold:
+            hidden = self.counts < self.threshold
+            most_hidden = largest_holders(np.array([self.threshold - 1]), self.kept, tail)
+            low, high = np.where(hidden, 0, low), np.where(hidden, most_hidden, high)
+        return Interval(low / self.people, high / self.people)
+
+    def _noise(self, tail: float) -> tuple[int, int]:
+        from scipy.special import bdtr, bdtrc
+
+        if self.variance:
+            half = int(np.ceil(normal_quantile(1 - 2 * tail) * self.variance**0.5 + 0.5))
+            return -half, half
+        k = np.arange(self.coins + 1)
+        least = int(np.flatnonzero(bdtr(k, self.coins, 0.5) >= tail)[0])
+        most = int(np.flatnonzero(bdtrc(k, self.coins, 0.5) <= tail)[0])
+        return least, most
+
+    @property
+    def spread(self) -> Floats | None:
+        """Variance of the estimated number of holders, padded for sums; None where suppressed."""
+        if self.threshold:
+            return None
+        sampled = (np.maximum(self.counts, 0) + _PADDING) * (1 - self.kept) if self.kept < 1 else 0
+        noise = self.coins / 4 + self.variance
+        return np.asarray((sampled + noise) / self.kept**2) * np.ones(self.counts.size)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedCountInterval:
+    """The interval of a sum over groups of people, with fractions of all of them."""
+
+    values: Floats
+    parts: tuple[CountInterval, ...]
+
+    def __call__(self, confidence: float) -> Interval:
+        people = sum(part.people for part in self.parts)
+        spreads = [part.spread for part in self.parts]
+        known = [spread for spread in spreads if spread is not None]
+        if len(known) < len(spreads):
+            # Suppressed groups have no variance: every part holds with the rest of the risk.
+            each = 1 - (1 - confidence) / len(self.parts)
+            ends = [(part(each), part.people / people) for part in self.parts]
+            low = sum(end.low * weight for end, weight in ends)
+            high = sum(end.high * weight for end, weight in ends)
+            return Interval(np.asarray(low), np.asarray(high))
+        middle = self.values * people
+        half = normal_quantile(confidence) * np.sqrt(np.asarray(sum(known)))
+        return Interval(np.floor(middle - half) / people, np.ceil(middle + half) / people)
+
+
+def combine_count_intervals(values: Floats, parts: Sequence[CountInterval]) -> GroupedCountInterval:
+    """The interval of the sum over groups, each weighted by its people."""
+    return GroupedCountInterval(values, tuple(parts))
+
+
+def smallest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDArray[np.int64]:
+    """L for every count: the fewest holders with whom so large a count is not too unlikely."""
+    from scipy.special import bdtrc
+
+    low, high = counts - 1, np.ceil((counts + 1) / kept).astype(np.int64) + 1
+    while (high - low > 1).any():  # P(≥ s) > tail at `high`, not at `low`; s itself has P = p^s
+        middle = (low + high) // 2
+        likely = (counts == 0) | (bdtrc(counts - 1, np.maximum(middle, 1), kept) > tail)
+        likely &= middle >= counts
+        low, high = np.where(likely, low, middle), np.where(likely, middle, high)
+    return np.where(counts == 0, 0, high)
+
+
+def largest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDArray[np.int64]:
+    """U for every count: the most holders with whom so small a count is not too unlikely."""
+    from scipy.special import bdtr
+
+    low = counts.copy()
+    high = np.ceil((counts + 10 - 4 * np.log(tail)) * 2 / kept).astype(np.int64)
+    while (high - low > 1).any():  # P(≤ s) > tail at `low`, not at `high`
+        middle = (low + high) // 2
+        likely = bdtr(counts, middle, kept) > tail
+        low, high = np.where(likely, middle, low), np.where(likely, high, middle)
+    return low

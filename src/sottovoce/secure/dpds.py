@@ -1,0 +1,111 @@
+"""DPDS: everyone samples themselves, and only the sum of secret shares is opened (Algorithm 2).
+
+Up to 3,000 users every user shares with every user, as printed; with more, or with `helpers`, each
+shares with a few helper servers. Counts, estimate and guarantee are those of DPCS, without a
+curator: with the same coins the result is the same number. Against users without the result the
+promise is perfect; whoever sees the result and holds an answer knows their own coin (`collusion`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checks import checked_count
+from ..errors import ParameterError
+from ..promise import Against, Guarantee
+from ..randomness import Source
+from ..sharing import PrimeField
+from ..transport import Machine, Role
+from .dpcs import Sampling
+from .everyone import Aggregator, SharingUsers
+from .helpers import Helper, SeedingUsers
+from .promises import FOLLOWED, ROSTER, hidden_shares, rounds_sentence
+from .protocol import Plan, Prepared, Protocol
+
+MOST_TO_THE_LETTER = 3_000
+_HELPERS = 3
+
+
+class SecureSum(Protocol):
+    """Protocols whose users add vectors up: among all users, or through helpers."""
+
+    #: How many helpers; 0 is the published protocol, None leaves it to the number of people.
+    helpers: int | None
+
+    def helpers_for(self, people: int) -> int:
+        """How many helpers a run of so many people has; 0 where users share with all users."""
+        if self.helpers is None:
+            return 0 if people <= MOST_TO_THE_LETTER else _HELPERS
+        return self.helpers
+
+    def plan(
+        self, prepared: Prepared, field: PrimeField, source: Source, exactly: bytes | None
+    ) -> Plan:
+        secrets = field.encode(prepared.rows)
+        people, width = secrets.shape
+        users, parts = range(people), self.helpers_for(people)
+        if parts == 0:
+            sharing = SharingUsers(users, people, field, secrets, source)
+            last = Aggregator(people, field, width, Role.USER, 2)
+            return Plan([sharing, last], 2)
+        machines: list[Machine[Any]] = [SeedingUsers(users, parts, field, secrets, source)]
+        machines += [Helper(k, parts, people, field, width, exactly) for k in range(parts)]
+        return Plan([*machines, Aggregator(parts, field, width, Role.HELPER, 3, people)], 3)
+
+    def with_shares(self, result: Guarantee, people: int, rounds: int) -> Guarantee:
+        """The promise about the result, beside that about the shares alone."""
+        if not result.promises:
+            return result
+        again = (rounds_sentence(rounds),) * (rounds > 1)
+        if self.helpers_for(people):
+            alone = hidden_shares(
+                Against.HELPERS, "one helper works together with nobody", FOLLOWED, *again
+            )
+        else:
+            alone = hidden_shares(
+                Against.COALITION, "none of them sees the result", FOLLOWED, *again
+            )
+        return Guarantee((*result.promises, alone))
+
+
+def checked_helpers(helpers: Any) -> int | None:
+    """None, 0, or at least two helpers."""
+    if helpers is None:
+        return None
+    count = checked_count(helpers, "helpers", 0)
+    if count == 1:
+        raise ParameterError("one helper would see every answer; take 0 (users only) or 2 or more")
+    return count
+
+
+class DPDS(SecureSum, Sampling):
+    """Everyone samples themselves; users or helpers add up secret shares.
+
+    Parameters
+    ----------
+    domain, rate, users, count, epsilon, delta, collusion, neighbours
+        As in `Sampling`.
+    helpers : int, optional
+        Helper servers, 2 or more; 0 is Algorithm 2 to the letter. By default that up to 3,000
+        people, and 3 helpers beyond.
+
+    Examples
+    --------
+    >>> protocol = DPDS(["car", "bike", "foot"], rate=0.4, users=600, count=100)
+    >>> run = protocol.simulate(["car", "bike", "foot"] * 200)
+    >>> run.estimate.n, run.aggregate.route.kept
+    (600, 0.4)
+    """
+
+    name = "dpds"
+
+    def __init__(self, domain: Any, *, helpers: int | None = None, **parameters: Any) -> None:
+        super().__init__(domain, **parameters)
+        object.__setattr__(self, "helpers", checked_helpers(helpers))
+
+    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+        result = self.sampled(rounds, ROSTER, FOLLOWED, against=Against.AGGREGATOR)
+        return self.with_shares(result, people, rounds)

@@ -1,0 +1,344 @@
+"""Two-stage sampling with elected users (Algorithms 3 and 4).
+
+Round 1   user i tells S1 which items they report, A_i
+Round 2   S1 elects m'_j = max(φ + 1, m_j) distinct users for every item j that m_j people report
+          (m_j without φ), publishes them to users and S2, and tells each of them by a digest from
+          whom shares will come
+Round 3   user i sends a share of their answer to j to every elected user of j, for j in A_i
+Round 4   an elected user who has exactly one share of exactly these senders sends the sum to S2
+End       S2 adds the sums of all m'_j elected users (the printed Algorithm 4 stops at m_j, which
+          leaves a uniform total where m_j < φ + 1)
+
+Elected users are drawn without replacement; with replacement some would hold two shares.
+
+Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", Algorithms 3, 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ShareError, WireError
+from ..randomness import Source
+from ..sharing import Elements, PrimeField, additive
+from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
+from .everyone import Gathered
+from .receiving import Columns, Outcome, check_batch, pack, set_digest, unpack
+from .selection import Flags, elect
+
+_DIGEST = 32
+_BLOCK = 1 << 22  # shares made at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Reported:
+    """Which items S1 was told, a row per user, and by whom."""
+
+    sets: Flags
+    heard: Flags
+    repeated: Flags
+    closed: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Elector(Machine[Reported]):
+    """S1. `collusion` is φ, or None for Algorithm 3; `exactly` are the only permitted senders."""
+
+    people: int
+    items: int
+    reported: int
+    collusion: int | None
+    source: Source
+    exactly: bytes | None = None
+    role: Role = Role.S1
+    members: range = range(1)
+
+    def start(self) -> Reported:
+        nobody = np.zeros(self.people, bool)
+        return Reported(np.zeros((self.people, self.items), bool), nobody, nobody)
+
+    def step(self, state: Reported, inbox: Inbox) -> tuple[Reported, Outbox]:
+        for batch in inbox.batches:
+            columns = {"items": (np.bool_, (self.items,))}
+            check_batch(batch, 1, state.closed, Role.USER, self.people, columns)
+            rows = batch.payload["items"]
+            wrong = rows.sum(axis=1) != self.reported
+            if wrong.any():
+                raise WireError(
+                    f"user {int(batch.sender[wrong][0])} reports {int(rows[wrong][0].sum())} items;"
+                    f" everyone reports {self.reported}"
+                )
+            sets, heard = state.sets.copy(), state.heard.copy()
+            counts = np.bincount(batch.sender, minlength=self.people)
+            repeated = state.repeated | (counts > 1) | (state.heard & (counts > 0))
+            sets[batch.sender], heard[batch.sender] = rows, True
+            state = replace(state, sets=sets, heard=heard, repeated=repeated)
+        if inbox.closed is None:
+            return state, Outbox()
+        state = replace(state, closed=inbox.closed)
+        if inbox.closed != 1:
+            return state, Outbox()
+        present = state.heard & ~state.repeated
+        if self.exactly not in (None, pack(present).tobytes()):
+            return state, Outbox()
+        return state, Outbox(self._elections(state.sets & present[:, None], present))
+
+    def _elections(self, sets: Flags, present: Flags) -> Iterator[Batch]:
+        chosen, item, digests = [], [], []
+        for j in range(self.items):
+            senders = sets[:, j]
+            seats = int(senders.sum())
+            if self.collusion is not None:
+                seats = max(self.collusion + 1, seats)
+            # A user who was not heard is not elected; seats beyond those who were stay empty.
+            who = np.flatnonzero(present)
+            seats = min(seats, who.size)
+            chosen.append(who[elect(who.size, seats, self.source)])
+            item.append(np.full(seats, j))
+            digest = np.frombuffer(sender_digest(j, senders), np.uint8)
+            digests.append(np.broadcast_to(digest, (seats, _DIGEST)))
+        ids, order = np.concatenate(chosen), np.concatenate(item)
+        s1, people = np.zeros(ids.size, np.int64), int(present.sum())
+        lists = {"elected": ids, "people": np.full(ids.size, people)}
+        everyone = np.full(ids.size, EVERYONE)
+        yield Batch("elected", 2, Role.S1, Role.USER, s1, everyone, lists, order)
+        yield Batch("elected", 2, Role.S1, Role.S2, s1, s1, lists, order)
+        expected = {"senders": np.concatenate(digests)}
+        yield Batch("senders", 2, Role.S1, Role.USER, s1, ids, expected, order)
+
+
+def sender_digest(item: int, senders: Flags) -> bytes:
+    """What S1 and an elected user compare: who shares an item."""
+    return set_digest(item.to_bytes(8, "little"), pack(senders).tobytes())
+
+
+@dataclass(frozen=True, eq=False)
+class Seats:
+    """The elected users of one item among a machine's members, in ascending order."""
+
+    who: NDArray[np.int64]
+    gathered: Gathered
+
+
+@dataclass(frozen=True, eq=False)
+class Electorate:
+    """What users know: the elected, the seats that they hold, and what to expect there."""
+
+    elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    expected: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    seats: dict[int, Seats] = field(default_factory=dict)
+    closed: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class ReportingUsers(Machine[Electorate]):
+    """Users; rows of `secrets` and `sets` belong to the members."""
+
+    members: range
+    people: int
+    field: PrimeField
+    secrets: Elements
+    sets: Flags
+    source: Source
+    role: Role = Role.USER
+
+    @property
+    def _items(self) -> int:
+        return int(self.sets.shape[1])
+
+    def start(self) -> Electorate:
+        return Electorate()
+
+    def step(self, state: Electorate, inbox: Inbox) -> tuple[Electorate, Outbox]:
+        added = 0
+        for batch in inbox.batches:
+            state, more = self._hear(state, batch)
+            added += more
+        if inbox.closed is None:
+            return state, Outbox(added=added)
+        state = replace(state, closed=inbox.closed)
+        if inbox.closed == 0:
+            mine, s1 = self._mine, np.zeros(len(self.members), np.int64)
+            told = Batch("items", 1, Role.USER, Role.S1, mine, s1, {"items": self.sets})
+            return state, Outbox((told,))
+        if inbox.closed == 2:
+            state = self._seated(state)
+            work = sum(
+                int(self.sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items()
+            )
+            return state, Outbox(self._shares(state), sampled=work, added=work)
+        if inbox.closed == 3:
+            return state, Outbox(self._sums(state), added=-self._first(state))
+        return state, Outbox()
+
+    @property
+    def _mine(self) -> NDArray[np.int64]:
+        return np.arange(len(self.members)) + self.members.start
+
+    def _hear(self, state: Electorate, batch: Batch) -> tuple[Electorate, int]:
+        if batch.kind == "elected":
+            columns = {"elected": (np.int64, ()), "people": (np.int64, ())}
+            check_batch(batch, 2, state.closed, Role.S1, 1, columns)
+            return replace(state, elected=elected_lists(batch, self._items, self.people)), 0
+        if batch.kind == "senders":
+            check_batch(batch, 2, state.closed, Role.S1, 1, {"senders": (np.uint8, (_DIGEST,))})
+            rows = zip(batch.order, batch.receiver, batch.payload["senders"], strict=True)
+            told = {(int(j), int(k)): row.tobytes() for j, k, row in rows}
+            return replace(state, expected=state.expected | told), 0
+        check_batch(batch, 3, state.closed, Role.USER, self.people, {"share": (np.uint64, (1,))})
+        seats = dict(state.seats)
+        for j in np.unique(batch.order).tolist():
+            part = batch if (batch.order == j).all() else batch.select(batch.order == j)
+            if j not in seats or not np.isin(part.receiver, seats[j].who).all():
+                raise ShareError(f"a share of item {j} came to somebody who was not elected for it")
+            slot = np.searchsorted(seats[j].who, part.receiver)
+            shares = part.payload["share"]
+            gathered = seats[j].gathered.add(self.field, shares, slot, part.sender)
+            seats[j] = Seats(seats[j].who, gathered)
+        return replace(state, seats=seats), len(batch)
+
+    def _seated(self, state: Electorate) -> Electorate:
+        seats = {}
+        for j, ids in state.elected.items():
+            here = np.sort(ids[(ids >= self.members.start) & (ids < self.members.stop)])
+            seats[j] = Seats(here, Gathered.empty(here.size, 1, self.people))
+        return replace(state, seats=seats)
+
+    def _shares(self, state: Electorate) -> Iterator[Batch]:
+        for j, elected in state.elected.items():
+            reporters = np.flatnonzero(self.sets[:, j])
+            block = max(1, _BLOCK // max(1, elected.size))
+            for start in range(0, reporters.size, block):
+                some = reporters[start : start + block]
+                secret = self.secrets[some, j]
+                shares = additive.share(self.field, secret, elected.size, source=self.source)
+                yield Batch(
+                    "share",
+                    3,
+                    Role.USER,
+                    Role.USER,
+                    np.tile(some + self.members.start, elected.size),
+                    np.repeat(elected, some.size),
+                    {"share": shares.reshape(-1, 1)},
+                    np.full(shares.size, j),
+                )
+
+    def _first(self, state: Electorate) -> int:
+        """Sums with at least one share: its first share is not added to anything."""
+        return sum(int(s.gathered.seen.any(axis=1).sum()) for s in state.seats.values())
+
+    def _sums(self, state: Electorate) -> Iterator[Batch]:
+        for j, seats in state.seats.items():
+            if not seats.who.size:
+                continue
+            heard = unpack(seats.gathered.seen, self.people)
+            whole = np.array(
+                [
+                    state.expected.get((j, int(who))) == sender_digest(j, row)
+                    for who, row in zip(seats.who, heard, strict=True)
+                ]
+            )
+            whole &= ~seats.gathered.repeated
+            for kind, some in (("sum", whole), ("incomplete", ~whole)):
+                ids = seats.who[some]
+                payload = {"sum": seats.gathered.totals[some]} if kind == "sum" else {}
+                if ids.size:
+                    s2, item = np.zeros(ids.size, np.int64), np.full(ids.size, j)
+                    yield Batch(kind, 4, Role.USER, Role.S2, ids, s2, payload, item)
+
+
+def elected_lists(batch: Batch, items: int, people: int) -> dict[int, NDArray[np.int64]]:
+    """The elected users of every item, in the order of their shares; refused where no election."""
+    lists = {}
+    for j in range(items):
+        ids = batch.payload["elected"][batch.order == j]
+        if np.unique(ids).size != ids.size or ((ids < 0) | (ids >= people)).any():
+            raise WireError(f"S1 elected somebody twice, or who is not on the roster, for item {j}")
+        lists[j] = ids
+    return lists
+
+
+@dataclass(frozen=True, eq=False)
+class Summed:
+    """What S2 has heard."""
+
+    elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    people: int = 0
+    sums: dict[int, Gathered] = field(default_factory=dict)
+    notes: dict[int, str] = field(default_factory=dict)
+    closed: int = -1
+    outcome: Outcome | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Summer(Machine[Summed]):
+    """S2."""
+
+    people: int
+    items: int
+    field: PrimeField
+    role: Role = Role.S2
+    members: range = range(1)
+
+    def start(self) -> Summed:
+        return Summed()
+
+    def step(self, state: Summed, inbox: Inbox) -> tuple[Summed, Outbox]:
+        added = 0
+        for batch in inbox.batches:
+            if batch.kind == "elected":
+                columns = {"elected": (np.int64, ()), "people": (np.int64, ())}
+                check_batch(batch, 2, state.closed, Role.S1, 1, columns)
+                lists = elected_lists(batch, self.items, self.people)
+                present = int(batch.payload["people"][0]) if len(batch) else 0
+                state = replace(state, elected=lists, people=present)
+                continue
+            state, more = self._hear(state, batch)
+            added += more
+        if inbox.closed is None:
+            return state, Outbox(added=added)
+        state = replace(state, closed=inbox.closed)
+        if inbox.closed == 4:
+            state = replace(state, outcome=self._finish(state))
+            added = -sum(bool(g.seen.any()) for g in state.sums.values())
+        return state, Outbox(added=added)
+
+    def _hear(self, state: Summed, batch: Batch) -> tuple[Summed, int]:
+        lost = batch.kind == "incomplete"
+        columns: Columns = {} if lost else {"sum": (np.uint64, (1,))}
+        check_batch(batch, 4, state.closed, Role.USER, self.people, columns)
+        sums, notes = dict(state.sums), dict(state.notes)
+        for j in np.unique(batch.order).tolist():
+            part = batch.select(batch.order == j)
+            if not np.isin(part.sender, state.elected.get(j, np.empty(0, np.int64))).all():
+                raise ShareError(f"a sum of item {j} came from somebody who was not elected for it")
+            if lost:
+                notes[j] = f"elected user {int(part.sender[0])} did not get exactly the shares due"
+                continue
+            gathered = sums.get(j) or Gathered.empty(1, 1, self.people)
+            slot = np.zeros(len(part), np.int64)
+            sums[j] = gathered.add(self.field, part.payload["sum"], slot, part.sender)
+        return replace(state, sums=sums, notes=notes), 0 if lost else len(batch)
+
+    def _finish(self, state: Summed) -> Outcome:
+        failed = dict(state.notes)
+        totals = np.zeros(self.items, np.uint64)
+        for j in range(self.items):
+            if not state.elected:
+                failed[j] = "S1 elected nobody"
+                continue
+            elected = state.elected[j]
+            gathered = state.sums.get(j) or Gathered.empty(1, 1, self.people)
+            heard = unpack(gathered.seen, self.people)[0]
+            missing = elected[~heard[elected]]
+            if j not in failed and missing.size:
+                failed[j] = f"no sum of elected user {int(missing[0])}"
+            if gathered.repeated[0]:
+                failed[j] = "two sums of one elected user"
+            totals[j] = gathered.totals[0, 0]
+        present = np.arange(self.people) < state.people
+        return Outcome(totals, failed, present)

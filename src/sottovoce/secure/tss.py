@@ -1,0 +1,191 @@
+"""TSS: two-stage sampling. Everyone reports a random set of M of the N items only.
+
+Items       M = round(αN), at least 1; α means M/N everywhere
+Selection   uniform, or adaptive: sets with the person's own item are γ times as likely
+Estimate    ψ̂_j = s_j / (q_χ n), s_j ~ Bin(Π_j, q_χ), q_χ = p p_χ; total L2 error (1 − q)/(n q)
+Elected     TSS (Algorithm 3), and TSS' (Algorithm 4) where `collusion` is given
+Committee   `committee=K`: Shamir shares to K users once and for all; survives drop-outs
+Guarantee   where the result is published (the default): certified against S1, elected and
+            committee users, who see who reports which items, and the result. Otherwise S1 learns
+            ε* (0 for uniform selection), and S2 what a sample of rate p shows, or, with a
+            committee, of rate q_χ
+
+Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", section 3.1.3.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..accounting.two_stage import TwoStage
+from ..checks import checked_count, checked_rate
+from ..errors import ParameterError
+from ..promise import Against, Guarantee
+from ..randomness import Source
+from ..sharing import PrimeField
+from ..transport import Driven
+from .committee import CommitteeElector, CommitteeSummer, CommitteeUsers, quorum
+from .dpcs import NO_COUNT, Sampling
+from .elected import Elector, Reported, ReportingUsers, Summer
+from .promises import FOLLOWED, ROSTER, listed_items, repeated, two_stage_promise
+from .protocol import Plan, Prepared
+from .receiving import pack
+from .selection import coins, one_hot, reported_sets
+
+Selection = Literal["uniform", "adaptive"]
+
+
+class TSS(Sampling):
+    """Two-stage sampling, with elected users or a committee.
+
+    Parameters
+    ----------
+    domain, rate, users, count, epsilon, delta, neighbours
+        As in `Sampling`. An epsilon plans the rate of the first stage as for DPDS; what is
+        promised is stated separately.
+    report : float
+        α, the fraction of the items that everyone reports.
+    selection : {"uniform", "adaptive"}
+        How the items are chosen.
+    gamma : float, optional
+        Of adaptive selection.
+    collusion : int, optional
+        φ, the largest number of users who work together; it makes the protocol TSS'. Without it an
+        item that few people report may be open to its elected users.
+    committee : int, optional
+        Size of a fixed committee; needs `collusion`.
+    published : bool
+        Whether the result goes to anyone but S2.
+
+    Examples
+    --------
+    >>> protocol = TSS(5, rate=0.5, report=0.4, selection="adaptive", gamma=2, collusion=3)
+    >>> protocol.design.reported, round(protocol.design.epsilon_star, 3), round(protocol.kept, 3)
+    (2, 0.348, 0.286)
+    """
+
+    name = "tss"
+    report: float
+    design: TwoStage
+    phi: int | None
+    committee: int | None
+    published: bool
+
+    def __init__(
+        self,
+        domain: Any,
+        *,
+        report: float,
+        selection: Selection = "uniform",
+        gamma: float | None = None,
+        collusion: int | None = None,
+        committee: int | None = None,
+        published: bool = True,
+        **parameters: Any,
+    ) -> None:
+        super().__init__(domain, collusion=collusion or 0, **parameters)
+        if selection not in ("uniform", "adaptive"):
+            raise ParameterError(f"selection is {selection!r}; it is 'uniform' or 'adaptive'")
+        if (gamma is not None) != (selection == "adaptive"):
+            raise ParameterError("adaptive selection needs a gamma, and uniform selection has none")
+        reported = max(1, round(checked_rate(report, "report") * self.items))
+        design = TwoStage(self.rate, self.items, reported, 1.0 if gamma is None else float(gamma))
+        if committee is not None:
+            if collusion is None:
+                raise ParameterError("a committee needs collusion: how many members may collude")
+            committee = checked_count(committee, "committee", 1)
+            if quorum(committee, collusion) > committee:
+                raise ParameterError(
+                    f"a committee of {committee} cannot agree when {collusion} may collude; take "
+                    f"at least {collusion + 1}, and more for members who drop out"
+                )
+        for name, value in (
+            ("report", float(report)),
+            ("design", design),
+            ("phi", collusion),
+            ("committee", committee),
+            ("published", bool(published)),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def kept(self) -> float:
+        return self.design.counted
+
+    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+        sampled = coins(self.rate, codes.size, source)
+        design = self.design
+        sets = reported_sets(codes, sampled, self.items, design.reported, design.gamma, source)
+        return Prepared(one_hot(codes, self.items, sampled), sets)
+
+    def plan(
+        self, prepared: Prepared, field: PrimeField, source: Source, exactly: bytes | None
+    ) -> Plan:
+        secrets, sets = field.encode(prepared.rows), prepared.sets
+        if sets is None:
+            raise ParameterError("two-stage sampling needs the sets of reported items")
+        n, items, reported = len(secrets), self.items, self.design.reported
+        if self.phi is not None and n <= self.phi:
+            raise ParameterError(f"{n:,} people take part; more than collusion={self.phi} must")
+        if self.committee is not None and self.phi is not None:
+            size, phi = self.committee, self.phi
+            if size > n:
+                raise ParameterError(f"a committee of {size} needs as many people; there are {n}")
+            return Plan(
+                [
+                    CommitteeElector(n, size, source),
+                    CommitteeUsers(
+                        range(n), n, size, phi, field, secrets, sets, reported, source, exactly
+                    ),
+                    CommitteeSummer(n, items, size, phi, field),
+                ],
+                5,
+            )
+        return Plan(
+            [
+                Elector(n, items, reported, self.phi, source, exactly),
+                ReportingUsers(range(n), n, field, secrets, sets, source),
+                Summer(n, items, field),
+            ],
+            4,
+        )
+
+    def opened(self, driven: Driven) -> set[bytes]:
+        if self.committee is not None:
+            return super().opened(driven)
+        told = driven.states[0]
+        heard = told.heard & ~told.repeated if isinstance(told, Reported) else None
+        return set() if heard is None else {pack(heard).tobytes()}
+
+    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+        if self.count is None:
+            return Guarantee.none(NO_COUNT)
+        honest = f"at most {self.collusion} users work together" + (
+            ""
+            if self.phi is not None
+            else ", and every item has more elected users than that (collusion=… sees to it)"
+        )
+        result = two_stage_promise(
+            self.design,
+            self.count,
+            self.delta,
+            self.neighbours,
+            self.collusion,
+            self.published,
+            self.committee is not None,
+            honest,
+            ROSTER,
+            FOLLOWED,
+        )
+        star = self.design.epsilon_star
+        promises = [result]
+        if self.committee is None:
+            alone = "S1 works together with nobody and does not see the result"
+            promises.append(listed_items(star, Against.S1, alone, FOLLOWED))
+        if self.phi is not None:
+            unseen = f"they are at most {self.phi}, and none of them sees the result"
+            promises.append(listed_items(star, Against.COALITION, unseen, FOLLOWED))
+        return Guarantee(tuple(repeated(promise, rounds) for promise in promises))

@@ -1,0 +1,349 @@
+"""Protocols whose promise holds whatever people answer: binomial noise, dummy holders, suppression.
+
+Binomial noise   r fair coins per item, tossed by different users and added in secret shares; the
+                 estimate subtracts half the coins that arrived. The exact account is
+                 `accounting.binomial_noise_delta`
+Dummies          r fake holders per item, each sampled like a person, so that no answer has fewer
+                 than r + 1 holders; the estimate subtracts r p. `accounting.smallest_dummies`
+Suppression      sampled counts below k are not published; see `Suppressed`
+
+A coin that a recipient knows, or that never arrives, protects nobody: φ of those who toss may
+collude, so more toss. Where r is larger than the number of users each tosses several, b, and
+⌈r/b⌉ + φ users toss. All counts, guarantees and variances speak of the coins that arrived.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..accounting.integer_noise import binomial_noise_delta, smallest_coins
+from ..accounting.sampled_counts import (
+    Neighbours,
+    check_neighbours,
+    sampled_counts_delta,
+    smallest_dummies,
+)
+from ..accounting.thresholded import smallest_threshold, thresholded_delta
+from ..checks import (
+    checked_count,
+    checked_delta,
+    checked_epsilon,
+    checked_positive,
+    checked_rate,
+)
+from ..contract.route import AddedNoise
+from ..domain.values import Domain, Label
+from ..errors import ParameterError
+from ..noise.samplers import binomial
+from ..promise import Against, Guarantee
+from ..randomness import Source
+from .counts import BINOMIAL, DUMMIES
+from .dpds import SecureSum, checked_helpers
+from .promises import FOLLOWED, ROSTER, noise_promise, repeated, rounds_sentence
+from .protocol import Prepared
+from .selection import coins, one_hot
+
+
+@dataclass(frozen=True)
+class Tossers:
+    """Who tosses coins for every item: the first `users` of the roster, `each` coins per item."""
+
+    users: int
+    each: int
+
+    @classmethod
+    def of(cls, needed: int, people: int, collusion: int) -> Tossers:
+        """So many coins, also without those of any `collusion` users."""
+        if people <= collusion:
+            raise ParameterError(
+                f"{people:,} people take part and {collusion:,} of them may collude; somebody else "
+                "must toss coins"
+            )
+        each = -(-needed // (people - collusion))
+        return cls(-(-needed // each) + collusion, each)
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Tossing(SecureSum):
+    """Protocols in which some users toss coins that are added to the counts.
+
+    Parameters
+    ----------
+    domain : Domain, Attribute, int or sequence
+        The public values.
+    epsilon, delta : float
+        The promise.
+    users : int, optional
+        How many people take part.
+    collusion : int
+        How many of those who toss may work together with a recipient of the result.
+    neighbours : {"substitute", "add-remove"}
+        What is protected.
+    helpers : int, optional
+        As in `DPDS`.
+    """
+
+    domain: Domain
+    epsilon: float
+    delta: float
+    users: int | None
+    collusion: int
+    neighbours: Neighbours
+    helpers: int | None
+    rate: float
+    needed: int
+
+    #: The law of the coins in a route.
+    law = ""
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label],
+        *,
+        epsilon: float,
+        delta: float = 1e-6,
+        users: int | None = None,
+        collusion: int = 0,
+        neighbours: Neighbours = "substitute",
+        helpers: int | None = None,
+        rate: float = 1.0,
+    ) -> None:
+        check_neighbours(neighbours)
+        for name, value in (
+            ("domain", Domain.of(domain)),
+            ("epsilon", checked_epsilon(epsilon)),
+            ("delta", checked_positive(checked_delta(delta), "delta")),
+            ("users", None if users is None else checked_count(users, "users", 1)),
+            ("collusion", checked_count(collusion, "collusion", 0)),
+            ("neighbours", neighbours),
+            ("helpers", checked_helpers(helpers)),
+            ("rate", checked_rate(rate)),
+        ):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "needed", self._needed())
+
+    def _needed(self) -> int:
+        raise NotImplementedError
+
+    def _delta(self, hidden: int, rounds: int) -> float:
+        raise NotImplementedError
+
+    @property
+    def chance(self) -> float:
+        """Of a coin."""
+        raise NotImplementedError
+
+    @property
+    def kept(self) -> float:
+        return self.rate
+
+    def tossers(self, people: int) -> Tossers:
+        """Who tosses how many coins, in a run of so many people."""
+        return Tossers.of(self.needed, people, self.collusion)
+
+    def limits(self, people: int) -> tuple[int, int]:
+        who = self.tossers(people)
+        return 0, people + who.users * who.each
+
+    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+        rows = one_hot(codes, self.items, coins(self.rate, codes.size, source))
+        who = self.tossers(codes.size)
+        trials = np.full(who.users * self.items, who.each)
+        heads = binomial(trials, Fraction(self.chance), source)
+        rows[: who.users] += heads.reshape(who.users, self.items)
+        return Prepared(rows)
+
+    def arrived(self, people: int, senders: NDArray[np.bool_] | None) -> int:
+        """Coins per item that are in the result."""
+        who = self.tossers(people)
+        here = who.users if senders is None else int(senders[: who.users].sum())
+        return here * who.each
+
+    def noise(self, people: int, senders: NDArray[np.bool_]) -> AddedNoise:
+        number, p = self.arrived(people, senders), self.chance
+        return AddedNoise(self.law, number * p * (1 - p), number, number * p)
+
+    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+        again = (rounds_sentence(rounds),) * (rounds > 1)
+        delta = self.delta
+        if people and (senders is not None or rounds > 1):
+            who = self.tossers(people)
+            hidden = self.arrived(people, senders) - self.collusion * who.each
+            delta = 1.0 if hidden < 1 else self._delta(hidden, rounds)
+            if hidden >= self.needed and rounds == 1:
+                delta = self.delta  # what was asked for, not the little more that came
+        trusted = (
+            f"of those who toss coins at most {self.collusion:,} work together with anyone who "
+            "sees the result"
+        )
+        result = noise_promise(
+            self.epsilon, delta, self.neighbours, trusted, ROSTER, FOLLOWED, *again
+        )
+        return self.with_shares(Guarantee((result,)), people, rounds)
+
+
+class BinomialNoise(Tossing):
+    """True counts plus fair coins of many users: a promise whatever people answer.
+
+    Parameters are those of `Tossing`, without a rate.
+
+    Examples
+    --------
+    >>> protocol = BinomialNoise(["car", "bike"], epsilon=1.0, delta=1e-5, neighbours="add-remove")
+    >>> protocol.needed
+    62
+    """
+
+    name = "binomial-noise"
+    law = BINOMIAL
+
+    def __init__(self, domain: Any, *, epsilon: float, **parameters: Any) -> None:
+        if "rate" in parameters:
+            raise ParameterError("BinomialNoise counts everyone; for a sample use Dummies or DPDS")
+        super().__init__(domain, epsilon=epsilon, **parameters)
+
+    @property
+    def chance(self) -> float:
+        return 0.5
+
+    def _needed(self) -> int:
+        return smallest_coins(self.epsilon, self.delta, neighbours=self.neighbours)
+
+    def _delta(self, hidden: int, rounds: int) -> float:
+        return binomial_noise_delta(self.epsilon, hidden, neighbours=self.neighbours, rounds=rounds)
+
+
+class Dummies(Tossing):
+    """Counts of a secret sample that contains dummy holders of every answer.
+
+    Parameters are those of `Tossing`; `rate` is required.
+
+    Examples
+    --------
+    >>> Dummies(["car", "bike"], rate=0.5, epsilon=1.0, delta=1e-5).needed
+    37
+    """
+
+    name = "dummies"
+    law = DUMMIES
+
+    def __init__(self, domain: Any, *, rate: float, epsilon: float, **parameters: Any) -> None:
+        if checked_rate(rate) == 1:
+            raise ParameterError("with rate 1 everyone is counted, and dummies would hide nobody")
+        super().__init__(domain, epsilon=epsilon, rate=rate, **parameters)
+
+    @property
+    def chance(self) -> float:
+        return self.rate
+
+    def _needed(self) -> int:
+        return smallest_dummies(self.epsilon, self.delta, self.rate, neighbours=self.neighbours)
+
+    def _delta(self, hidden: int, rounds: int) -> float:
+        return sampled_counts_delta(
+            self.epsilon, hidden + 1, self.rate, neighbours=self.neighbours, rounds=rounds
+        )
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Suppressed(SecureSum):
+    """Counts of a secret sample, of which small ones are suppressed before they are published.
+
+    The threshold is the smallest that keeps (epsilon, delta) whatever people answer, plus one for
+    each colluding holder. No total is published beside the counts. The aggregator sees the counts
+    before suppression, so it must be trusted with them.
+
+    Parameters
+    ----------
+    domain : Domain, Attribute, int or sequence
+        The public values.
+    rate : float
+        Probability of being in the sample.
+    epsilon, delta : float
+        The promise.
+    users, collusion, neighbours, helpers
+        As in `DPDS`.
+
+    Examples
+    --------
+    >>> protocol = Suppressed(3, rate=0.3, epsilon=1.0, delta=1e-5, neighbours="add-remove")
+    >>> protocol.threshold
+    14
+    """
+
+    domain: Domain
+    rate: float
+    epsilon: float
+    delta: float
+    users: int | None
+    collusion: int
+    neighbours: Neighbours
+    helpers: int | None
+    threshold: int
+
+    name = "suppressed"
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label],
+        *,
+        rate: float,
+        epsilon: float,
+        delta: float = 1e-6,
+        users: int | None = None,
+        collusion: int = 0,
+        neighbours: Neighbours = "substitute",
+        helpers: int | None = None,
+    ) -> None:
+        check_neighbours(neighbours)
+        for name, value in (
+            ("domain", Domain.of(domain)),
+            ("rate", checked_rate(rate)),
+            ("epsilon", checked_epsilon(epsilon)),
+            ("delta", checked_positive(checked_delta(delta), "delta")),
+            ("users", None if users is None else checked_count(users, "users", 1)),
+            ("collusion", checked_count(collusion, "collusion", 0)),
+            ("neighbours", neighbours),
+            ("helpers", checked_helpers(helpers)),
+        ):
+            object.__setattr__(self, name, value)
+        threshold = smallest_threshold(
+            self.epsilon, self.delta, self.rate, neighbours=neighbours, insiders=self.collusion
+        )
+        object.__setattr__(self, "threshold", threshold)
+
+    @property
+    def kept(self) -> float:
+        return self.rate
+
+    def limits(self, people: int) -> tuple[int, int]:
+        return 0, people
+
+    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+        return Prepared(one_hot(codes, self.items, coins(self.rate, codes.size, source)))
+
+    def achieved_delta(self) -> float:
+        """The exact delta of the threshold, without those that colluders add to it."""
+        k = self.threshold - self.collusion
+        return thresholded_delta(self.epsilon, self.rate, k, neighbours=self.neighbours)
+
+    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+        result = noise_promise(
+            self.epsilon,
+            self.delta,
+            self.neighbours,
+            "the aggregator, who sees the counts before suppression, keeps them to itself",
+            f"at most {self.collusion:,} holders of an answer work together with anyone who sees "
+            "the result",
+            "no total, remainder or further count of the same sample is published",
+            ROSTER,
+            FOLLOWED,
+            against=Against.RESULT,
+        )
+        return self.with_shares(Guarantee((repeated(result, rounds),)), people, rounds)
