@@ -5,9 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PEERS := .venv-peers
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+QUIET := --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip $(QUIET)
 
-.PHONY: demo test lint types imports unit docs bench peers clean
+.PHONY: demo test lint types imports unit docs bench peers compat clean
 
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
@@ -38,12 +39,17 @@ bench: $(PEERS)/ready
 peers: $(PEERS)/ready
 	$(PEERS)/bin/python -m pytest tests/peers
 
-$(PEERS)/ready: pyproject.toml requirements.lock benchmarks/peers.lock
+# Other Pythons that are installed here, and the oldest versions that pyproject.toml allows.
+compat:
+	$(PYTHON) -m tests.compat
+
+$(PEERS)/ready: pyproject.toml requirements.lock requirements-dev.lock benchmarks/peers.lock
 	@echo "Installing the peers into $(PEERS) …"
 	@$(PYTHON) -m venv $(PEERS) && echo '*' > $(PEERS)/.gitignore
-	@$(PEERS)/bin/python -m pip --disable-pip-version-check --quiet install --no-compile \
-	  --constraint requirements.lock --requirement benchmarks/peers.lock \
-	  --editable '.[plot,files]' pytest hypothesis
+	@$(PEERS)/bin/python -m pip $(QUIET) install --no-compile --no-deps --require-hashes \
+	  --requirement requirements.lock --requirement requirements-dev.lock \
+	  --requirement benchmarks/peers.lock
+	@$(PEERS)/bin/python -m pip $(QUIET) install --no-deps --editable .
 	@touch $@
 
 $(VENV)/python:
@@ -56,12 +62,13 @@ $(VENV)/python:
 # The last step compiles the kernels once, so that the first real run does not wait for it.
 $(VENV)/ready: $(VENV)/python pyproject.toml requirements.lock
 	@echo "Installing into $(VENV) …"
-	@$(PIP) install --constraint requirements.lock --editable '.[all]'
+	@$(PIP) install --no-deps --require-hashes --requirement requirements.lock
+	@$(PIP) install --no-deps --editable .
 	@$(BIN)/python -m sottovoce.mechanisms
 	@touch $@
 
-$(VENV)/ready-dev: $(VENV)/ready
-	@$(PIP) install --constraint requirements.lock --editable '.[dev]'
+$(VENV)/ready-dev: $(VENV)/ready requirements-dev.lock
+	@$(PIP) install --no-deps --require-hashes --requirement requirements-dev.lock
 	@touch $@
 
 clean:

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sottovoce.contract.patterns import Patterns
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.contract.patterns import Patterns
 from sottovoce.contract.wire import encode
 
 FOLDER = Path(__file__).parent / "v1"

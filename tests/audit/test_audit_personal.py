@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.auditing.audit import AuditError, _words
-from sottovoce.auditing.subjects import SILENCE, subjects_of
+from sottovoce.auditing.audit import AuditError
+from sottovoce.auditing.events import Event
 from sottovoce.errors import ParameterError
+from sottovoce.participation.participation import SILENCE
 from sottovoce.promise import LDP, Promise
 
 from .test_audit import SURE
@@ -31,7 +31,7 @@ HONEST = {
     "one rate": (sv.Sampled(sv.GRR(4, epsilon=1.0), rate=0.3), ["rate 0.3"]),
     "many rates": (
         sv.Sampled(sv.SubsetSelection(9, epsilon=1.0), rate=[0.5, 0.1, 1.0, 0.2, 0.3]),
-        ["rate 0.1", "rate 0.3", "rate 1"],
+        ["rate 0.1", "rate 0.3", ""],
     ),
     "nobody reports": (
         sv.Sampled(sv.Duchi((0, 1), epsilon=1.0), rate=[0.0, 0.5]),
@@ -39,7 +39,7 @@ HONEST = {
     ),
     "sampled levels": (
         sv.Sampled(sv.Levels.of(sv.GRR, 3, MENU), rate=0.5),
-        ["rate 0.5, level 'strong'", "rate 0.5, level 'weak'"],
+        ["level 'strong', rate 0.5", "level 'weak', rate 0.5"],
     ),
     "levels of sampled": (
         sv.Levels({"a": sv.Sampled(sv.GRR(3, epsilon=1.0), rate=0.5), "b": sv.GRR(3, epsilon=2.0)}),
@@ -54,7 +54,10 @@ def test_honest_ones_pass_at_every_choice(mechanism: sv.Mechanism, choices: list
     assert [finding.choice for finding in findings] == choices
     assert not any(finding.broken for finding in findings)
     for finding in findings:
-        assert str(finding).startswith(f"At {finding.choice}: epsilon is at least")
+        assert str(finding).startswith(
+            f"At {finding.choice}: epsilon is" if finding.choice else "eps"
+        )
+        assert finding.comparisons == len(choices)
         assert finding.as_dict()["choice"] == finding.choice
 
 
@@ -89,11 +92,10 @@ class Follows(sv.Sampled):
 
     odds: Mapping[Any, float] = {0: 0.9}
 
-    def randomise(self, values: Any, **options: Any) -> sv.Reports:
-        options.pop("rate", None)
-        rate = self.odds.get(next(iter(values)), 0.1)
-        drawn = sv.Sampled(self.inner, rate=rate, study=self.digest).randomise(values, **options)
-        return sv.Reports(self.id, self.digest, dict(drawn.columns))
+    def randomise(self, answers: Any, **options: Any) -> sv.Reports:
+        rate = self.odds.get(next(iter(answers)), 0.1)
+        reports = sv.Sampled(self.levels[0].mechanism, rate=rate).randomise(answers)
+        return sv.Reports(self.id, self.digest, dict(reports.columns))
 
 
 def test_a_draw_that_depends_on_the_value_is_caught() -> None:
@@ -124,10 +126,10 @@ def test_reports_under_another_level_are_noticed() -> None:
     class Upgrades(sv.Levels):
         """Reports of those who answer 0 carry another level, which everyone can see."""
 
-        def randomise(self, values: Any, **options: Any) -> sv.Reports:
-            if next(iter(values)) == 0:
-                options["level"] = "weak"
-            return super().randomise(values, **options)
+        def randomise(self, answers: Any, *, way: Any = None, **options: Any) -> sv.Reports:
+            if next(iter(answers)) == 0:
+                way = self.ways()[1]
+            return super().randomise(answers, way=way, **options)
 
     with pytest.raises(AuditError, match="level 'strong'"):
         sv.audit(Upgrades.of(sv.GRR, 3, MENU), trials=20_000, confidence=SURE)
@@ -135,15 +137,15 @@ def test_reports_under_another_level_are_noticed() -> None:
 
 def test_every_person_is_one_outcome() -> None:
     sampled = sv.Sampled(sv.OUE(3, epsilon=1.0), rate=[0.1, 0.5])
-    for subject in subjects_of(sampled):
-        reports = sampled.randomise([0] * 5000, **subject.options)
-        outcomes = np.asarray(subject.look(reports, 0, 1))
+    for way in sampled.ways():
+        outcomes = sampled.outcomes(sampled.randomise([0] * 5000, way=way), 0, 1)
         assert len(outcomes) == 5000
         assert 0 < (outcomes == SILENCE).all(axis=1).sum() < 5000
     menu = sv.Levels.of(sv.GRR, 3, MENU)
-    for subject in subjects_of(menu):
-        outcomes = subject.look(menu.randomise([0] * 50, **subject.options), 0, 1)
+    for way in menu.ways():
+        outcomes = menu.outcomes(menu.randomise([0] * 50, way=way), 0, 1)
         assert len(outcomes) == 50
+        assert (outcomes[:, -1] == way.index).all(), "the way that reports name is seen"
 
 
 def test_a_promise_of_ones_own_is_tested_at_every_choice() -> None:
@@ -160,7 +162,14 @@ def test_a_domain_with_one_value_needs_answers_by_name() -> None:
     assert sv.audit(lonely, inputs=["yes", None], trials=1000, confidence=SURE)
 
 
-def test_words_for_silence() -> None:
-    assert _words({-1}) == "silence"
-    assert _words({(-1, -1), (0, 1)}) == "silence, or the report being (0, 1)"
-    assert _words({(0, 1)}) == "the report being (0, 1)"
+@pytest.mark.parametrize(
+    ("outcomes", "words"),
+    [
+        ((-1,), "silence"),
+        (((-1, -1), (0, 1)), "silence, or the report being (0, 1)"),
+        (((0, 1),), "the report being (0, 1)"),
+        (tuple(range(9)), "the report being 0 or 1 or 2 or 3 or one of 5 more"),
+    ],
+)
+def test_words_for_events(outcomes: tuple[Any, ...], words: str) -> None:
+    assert Event(lambda _: 0.0, 0.0, outcomes).words() == words

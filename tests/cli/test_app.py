@@ -135,13 +135,15 @@ def test_ctrl_c_leaves_nothing_behind(folder):
     process = subprocess.Popen([*COMMAND, *given], stderr=subprocess.PIPE, text=True)
     kept = folder / "receipts"
     deadline = time.monotonic() + 60
-    while not list(kept.glob("*/.sottovoce-*.part")) and time.monotonic() < deadline:
+    parts = (path.stat().st_size for path in kept.glob("*/.sottovoce-*.part"))
+    while max(parts, default=0) < 1 << 16 and time.monotonic() < deadline:
+        parts = (path.stat().st_size for path in kept.glob("*/.sottovoce-*.part"))
         time.sleep(0.01)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert (process.returncode, said) == (130, "interrupted\n")
     assert not list(Path("out").iterdir())
-    assert [path.name for path in kept.iterdir()] == ["key"]
+    assert not list(kept.glob("*/*"))
 
 
 def test_a_closed_pipe_is_quiet(folder):

@@ -1,4 +1,4 @@
-"""Tables for ``sottovoce records randomise``: what is missing, what is a value, what is refused."""
+"""Tables of records: what is missing, what is a value, what is refused."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ from .test_records import ASK, RECORDS
 
 WORDS = ("randomise", "people.csv", *ASK, "--out", "r.svr")
 PLAIN = """\
+format = 1
 title = "Words that look missing"
+
+[[records]]
+name = "r"
 epsilon_average = 3.0
 
-[[attribute]]
+[[records.attribute]]
 name = "country"
 values = ["NA", "null", "NaN", "nan", "DE"]
 
-[[attribute]]
+[[records.attribute]]
 name = "n"
 values = 3
 missing = "value"
@@ -91,7 +95,7 @@ def test_columns_that_are_not_there_or_there_twice(fails, table) -> None:
 
 
 def test_wrong_parquet_tables(fails, table) -> None:
-    words = (*WORDS[:2], "people.parquet", *WORDS[3:])
+    words = (*WORDS[:1], "people.parquet", *WORDS[2:])
     table.drop(columns="age").to_parquet("people.parquet")
     assert "has no column 'age'; it has 'smokes', 'sport'" in fails(*words)
     table.assign(age="old").to_parquet("people.parquet")
@@ -123,7 +127,7 @@ def test_a_cut_file_is_the_inputs_fault(fails, folder) -> None:
     rows = "".join(f"yes,{age},1\n" for age in rng.integers(0, 90, 20_000))
     whole = gzip.compress(f"smokes,age,sport\n{rows}".encode())
     Path("people.csv.gz").write_bytes(whole[: len(whole) // 2])
-    said = fails(*WORDS[:2], "people.csv.gz", *WORDS[3:])
+    said = fails(*WORDS[:1], "people.csv.gz", *WORDS[2:])
     assert "'people.csv.gz' cannot be read as a table: its gzip compression is broken" in said
     assert not Path("r.svr").exists()
 
@@ -149,10 +153,11 @@ def test_releases_under_another_file_of_records_are_said(run, table) -> None:
     assert notes(run, *WORDS) == ""
     Path("records.toml").write_text(RECORDS.replace("Health and habits", "Another title"))
     said = notes(run, *WORDS, "--force")
-    assert "Columns of this table were randomised under 'Health and habits' too" in said
+    assert "Some of these columns were randomised under 'Health and habits' too" in said
     Path("records.toml").write_text(RECORDS)
     assert OTHER in " ".join(run(*WORDS, "--force").stdout.split())
-    alone = RECORDS[: RECORDS.index("[[")] + '[[attribute]]\nname = "id"\nvalues = 9\n'
+    alone = RECORDS[: RECORDS.index("[[records.")]
+    alone += '[[records.attribute]]\nname = "id"\nvalues = 9\n'
     Path("records.toml").write_text(alone.replace("Health", "Only"))
     table.assign(id=1).to_csv("people.csv", index=False)
     assert notes(run, *WORDS, "--force") == ""  # other columns, and another file
@@ -164,7 +169,7 @@ def test_releases_of_a_column_alone_and_in_records_are_said(run, table) -> None:
     assert notes(run, *alone) == ""
     assert "under 'Smoking alone' too" in notes(run, *WORDS)
     said = notes(run, *alone)
-    assert "The same column was randomised under 'Health and habits' too" in said
+    assert "Some of these columns were randomised under 'Health and habits' too" in said
     Path("study.toml").write_text(STUDY.replace('"smokes"', '"age"').replace('["yes", "no"]', "99"))
     assert "'Health and habits' too" in notes(run, *alone[:-1], "t.svr")
     assert "Smoking alone" not in notes(run, *alone[:-1], "t.svr")
@@ -172,8 +177,9 @@ def test_releases_of_a_column_alone_and_in_records_are_said(run, table) -> None:
 
 def test_a_column_cannot_hold_answers_and_epsilons(run) -> None:
     text = (
-        'title = "T"\nepsilon_average = 2.0\n[[attribute]]\nname = "x"\nvalues = 2\n'
-        '[[attribute]]\nname = "epsilon_x"\nvalues = [1, 3]\n'
+        'format = 1\ntitle = "T"\n[[records]]\nname = "r"\nepsilon_average = 2.0\n'
+        '[[records.attribute]]\nname = "x"\nvalues = 2\n'
+        '[[records.attribute]]\nname = "epsilon_x"\nvalues = [1, 3]\n'
     )
     Path("twice.toml").write_text(text)
     Path("t.csv").write_text("x,epsilon_x,epsilon_epsilon_x\n" + "0,1,3\n1,3,1\n" * 50)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sottovoce.contract.patterns import Patterns
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.contract.patterns import Patterns
 from sottovoce.errors import EstimateError, ParameterError
 
 RUNS = 12

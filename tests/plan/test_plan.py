@@ -92,7 +92,7 @@ def test_a_useless_estimate_says_how_many_people_are_enough():
     m = sv.GRR(4, epsilon=0.2)
     # Not drawn: of 20 reports, 10 or more name the same value in 5 % of all runs, and the advice,
     # which rests on the noisy estimate's own error, is then far too careful.
-    few = sv.Aggregate(m.id, m.digest, 20, {"support": np.full(4, 5)})
+    few = sv.Aggregate(m.id, m.digest, {"support": np.full(4, 5)}, 20, 20)
     with pytest.warns(UselessEstimateWarning, match="About ([0-9,]+) people") as caught:
         m.estimate(few)
     enough = int(str(caught[0].message).split("About ")[1].split(" people")[0].replace(",", ""))

@@ -9,10 +9,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sottovoce.contract.patterns import Patterns
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.contract.patterns import Patterns
 from sottovoce.contract.reports import Reports
 from sottovoce.errors import (
     AnswerError,

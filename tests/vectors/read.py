@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from sottovoce.contract.patterns import Patterns
+
 from sottovoce import (
     Aggregate,
     Attribute,
@@ -18,7 +20,6 @@ from sottovoce import (
     Sampled,
     Study,
 )
-from sottovoce.contract.patterns import Patterns
 from sottovoce.mechanisms import by_id
 
 ROOT = Path(__file__).parents[2] / "vectors"

@@ -1,77 +1,86 @@
 """Does a randomiser keep its promise? An empirical lower bound on epsilon.
 
-Reports are drawn for several answers. On one half of the trials the pair of answers and the event
-(a set of reports) that tell them apart best are chosen; on the other half, with fresh reports, the
-event's probabilities are bounded by Clopper–Pearson intervals. Then, with the stated confidence,
+Reports are drawn for several answers. With 30 % of them the pair of answers and the event (a set of
+reports) that distinguish them best are chosen; with the rest, drawn afresh for that pair, the
+event's probabilities are bounded (`events`). Then, with the stated confidence,
 
     ε  ≥  ln( (P(event | x) − δ) / P(event | x') )
 
-at the lower end of the one probability and the upper end of the other. A bound above the promised
-ε is proof, at that confidence, that the promise is broken. A bound below it proves nothing: an
-audit can refute privacy, it cannot show it.
+A bound above the promised ε is evidence, at that confidence, that the promise is broken. A bound
+below it proves nothing: an audit can refute privacy, it cannot show it.
 
-Every level of a menu is audited at its own promise, and under sampling silence is looked at as
-well as reports. It runs on any object with `randomise(values)`, so other libraries can be audited
-too.
+False alarms    α = 1 − confidence for the whole audit: of k findings, each is tested at α / k, so
+                that a mechanism which keeps all its promises is accused with at most α. Choosing
+                costs nothing, because the reports that test are others than those that chose.
+
+Every level of a menu is audited at its own promise, under sampling silence is looked at as well as
+reports, and of records all answers together and single ones. It runs on any object with
+`randomise(values)`, so other libraries can be audited too.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ParameterError
-from ..mechanisms.mechanism import Mechanism
-from ..promise import LIP, Promise
+from ..promise import Promise
+from .comparisons import Comparison, Inquiry, Outcomes, comparisons
+from .events import Event, best_event, lower_bound, tally
 from .finding import AuditError, Finding
-from .subjects import SILENCE, Look, Outcomes, Subject, answers_of, subjects_of
 
 __all__ = ["AuditError", "Finding", "audit"]
 
 _BATCH = 1 << 16
+_CHOOSING = 0.15  # of the trials order outcomes, as many choose the event, the others test it
 
 
 def audit(
-    mechanism: Any,
+    subject: Any,
     *,
-    trials: int = 200_000,
-    confidence: float = 0.95,
+    trials: int = 300_000,
+    confidence: float = 0.999,
     inputs: Sequence[Any] | None = None,
     promise: Promise | None = None,
     outcomes: Callable[[Any, Any, Any], Outcomes] | None = None,
+    allocation: Sequence[float] | None = None,
 ) -> list[Finding]:
-    """Try to refute every promise of a mechanism.
+    """Try to refute every promise of a mechanism, of records or of a study.
 
     Parameters
     ----------
-    mechanism : Mechanism, or any object with ``randomise(values)``
-        What to audit. A foreign object must also be given `inputs` and `promise`.
+    subject : Collection, Study, or any object with ``randomise(values)``
+        What to audit; several collections, such as those of a study, share one confidence. A
+        foreign object must also be given `inputs` and `promise`.
     trials : int
-        People to draw reports of, for each finding: half choose, half test.
+        People to draw reports of, for each finding: 30 % choose what to look at, 70 % test it. With
+        the default, numbers at an epsilon 10 % above ε = ½ are noticed in over 95 % of audits.
     confidence : float
-        Of each bound.
+        Of all bounds together. A subject that keeps its promises is accused with a probability of
+        at most one minus this, by default 1 in 1,000.
     inputs : sequence, optional
-        Answers to tell apart; by default up to four spread over the domain.
+        Answers to distinguish; by default up to four that are spread over the domain, and for
+        records some that differ in all attributes, or in one.
     promise : Promise, optional
-        The promise to test; by default each of the mechanism's own, but those under a prior.
+        The promise to test; by default each of the subject's own, but those under a prior.
     outcomes : callable, optional
-        ``outcomes(reports, x, x')`` turns reports into one number, text or row per report; by
-        default what tells the two answers apart for our mechanisms, and the report itself
+        ``outcomes(reports, x, y)`` turns reports into one number, text or row per person; by
+        default what distinguishes the two answers for our mechanisms, and the report itself
         otherwise.
+    allocation : sequence of float, optional
+        For records: how everyone divides epsilon over the attributes; equally by default.
 
     Returns
     -------
     list of Finding
-        One per promise, and under sampling per rate; of many rates three are examined.
+        One per way to take part and promise; of many rates of a level three are examined.
 
     Raises
     ------
     AuditError
-        When a lower bound exceeds what is promised.
+        When a lower bound exceeds what is promised; it has all findings.
 
     Examples
     --------
@@ -80,129 +89,72 @@ def audit(
     >>> finding.broken
     False
     """
-    _check(mechanism, trials, confidence)
-    promises = _promises(mechanism, promise)
-    answers = answers_of(mechanism, inputs)
-    findings = []
-    for subject in subjects_of(mechanism):
-        each = promises[subject.promise] if promise is None else promise
-        if each.notion == LIP:
-            continue  # two answers say nothing of a promise under a prior
-        look = outcomes or subject.look
-        finding = _examine(mechanism, subject, each, answers, look, trials, confidence)
-        if finding.broken:
-            raise AuditError(finding)
-        findings.append(finding)
+    _check(trials, confidence)
+    inquiry = Inquiry(inputs, promise, outcomes, allocation)
+    every = [one for part in _parts(subject) for one in comparisons(part, inquiry)]
+    findings = [_examine(one, trials, confidence, len(every)) for one in every]
+    if any(finding.broken for finding in findings):
+        raise AuditError(findings)
     return findings
 
 
-def _examine(
-    mechanism: Any,
-    subject: Subject,
-    promise: Promise,
-    answers: Sequence[Any],
-    look: Look,
-    trials: int,
-    confidence: float,
-) -> Finding:
-    many = trials // 2 // len(answers)
-    options = subject.options
-    drawn = {k: _drawn(mechanism, answer, many, options) for k, answer in enumerate(answers)}
-    best: tuple[float, int, int, set[Any]] = (-math.inf, 0, 1, set())
-    for i in drawn:
-        for j in drawn:
-            if i != j:
-                x, y = answers[i], answers[j]
-                here, there = (_counted(look, drawn[k], x, y) for k in (i, j))
-                score, event = _best_event(here, there, many, promise.delta, confidence)
-                if score > best[0]:
-                    best = (score, i, j, event)
+def _parts(subject: Any) -> Iterator[Any]:
+    """The subject, or the collections of a study."""
+    if not hasattr(subject, "randomise") and isinstance(subject, Iterable):
+        yield from subject
+    else:
+        yield subject
+
+
+def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Finding:
+    alpha = (1 - confidence) / many
+    n = max(1, int(trials * _CHOOSING) // len(one.answers))
+    ordering, choosing = (
+        [list(_reports(one, answer, n)) for answer in one.answers] for _ in range(2)
+    )
+
+    def tallies(drawn: Sequence[Any], i: int, j: int) -> tuple[dict[Any, int], dict[Any, int]]:
+        x, y = one.answers[i], one.answers[j]
+        here, there = (tally(one.outcomes(b, x, y) for b in drawn[k]) for k in (i, j))
+        return here, there
+
+    best: tuple[float, int, int, Event] | None = None
+    for i, j in one.pairs:
+        score, event = best_event(tallies(ordering, i, j), tallies(choosing, i, j), one.promise)
+        if best is None or score > best[0]:
+            best = (score, i, j, event)
+    if best is None:
+        raise ParameterError("there are no answers to distinguish")
     _, i, j, event = best
-    x, y = answers[i], answers[j]
-    rest = (trials - trials // 2) // 2
-    hits = []
-    for k in (i, j):
-        counts = _counted(look, _drawn(mechanism, answers[k], rest, options), x, y)
-        hits.append(sum(counts.get(outcome, 0) for outcome in event))
-    bound = _bound(np.array([hits[0]]), np.array([hits[1]]), rest, promise.delta, confidence)
-    seen = ((hits[0], rest), (hits[1], rest))
-    epsilon = max(0.0, float(bound[0]))
-    words = _words(event)
-    return Finding(epsilon, promise, confidence, trials, (x, y), words, seen, subject.choice)
+    x, y = one.answers[i], one.answers[j]
+    rest = (trials - 2 * n * len(one.answers)) // 2
+    hits = [
+        event.hits(tally(one.outcomes(batch, x, y) for batch in _reports(one, answer, rest)))
+        for answer in (x, y)
+    ]
+    a, b = np.array(hits[:1]), np.array(hits[1:])
+    bound = lower_bound(a, b, np.array([rest, rest]), one.promise.delta, alpha)
+    return Finding(
+        epsilon=max(0.0, float(bound[0])),
+        promise=one.promise,
+        confidence=confidence,
+        trials=trials,
+        pair=(x, y),
+        event=event.words(),
+        seen=((hits[0], rest), (hits[1], rest)),
+        choice=one.choice,
+        question=one.question,
+        comparisons=many,
+    )
 
 
-def _best_event(
-    here: Mapping[Any, int], there: Mapping[Any, int], n: int, delta: float, confidence: float
-) -> tuple[float, set[Any]]:
-    """The set of outcomes, by falling ratio, with the highest bound on the choosing half."""
-    found = sorted(here, key=lambda outcome: -(here[outcome] + 1) / (there.get(outcome, 0) + 1))
-    a = np.cumsum([here[outcome] for outcome in found])
-    b = np.cumsum([there.get(outcome, 0) for outcome in found])
-    bounds = _bound(a, b, n, delta, confidence)
-    k = int(np.argmax(bounds))
-    return float(bounds[k]), set(found[: k + 1])
-
-
-def _bound(
-    a: NDArray[np.int64], b: NDArray[np.int64], n: int, delta: float, confidence: float
-) -> NDArray[np.float64]:
-    """Lower bounds on epsilon from hits a and b of n trials; the error is shared by both ends."""
-    from scipy.special import betaincinv
-
-    tail = (1 - confidence) / 2
-    low = np.where(a > 0, betaincinv(np.maximum(a, 1), n - a + 1, tail), 0.0)
-    high = np.where(b < n, betaincinv(b + 1, np.maximum(n - b, 1), 1 - tail), 1.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        bounds: NDArray[np.float64] = np.where(low > delta, np.log((low - delta) / high), -np.inf)
-    return bounds
-
-
-def _drawn(mechanism: Any, answer: Any, n: int, options: Mapping[str, Any]) -> list[Any]:
+def _reports(one: Comparison, answer: Any, n: int) -> Iterator[Any]:
     """n reports of one answer, in batches so that wide reports fit in memory."""
-    sizes = [min(_BATCH, n - start) for start in range(0, n, _BATCH)]
-    return [mechanism.randomise([answer] * size, **options) for size in sizes]
+    for start in range(0, n, _BATCH):
+        yield one.randomise(answer, min(_BATCH, n - start))
 
 
-def _counted(look: Look, batches: Iterable[Any], x: Any, y: Any) -> dict[Any, int]:
-    total: dict[Any, int] = {}
-    for batch in batches:
-        rows = np.asarray(look(batch, x, y))
-        kinds, counts = np.unique(rows, axis=0, return_counts=True)
-        for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
-            key = tuple(kind) if isinstance(kind, list) else kind
-            total[key] = total.get(key, 0) + count
-    return total
-
-
-def _words(event: set[Any]) -> str:
-    silence = {key for key in event if set(np.atleast_1d(key).tolist()) == {SILENCE}}
-    if silence == event:
-        return "silence"
-    shown = sorted(map(str, event - silence))[:4]
-    more = len(event - silence) - len(shown)
-    words = f"the report being {' or '.join(shown)}" + (f" or one of {more:,} more" if more else "")
-    return f"silence, or {words}" if silence else words
-
-
-def _promises(mechanism: Any, promise: Promise | None) -> tuple[Promise, ...]:
-    if promise is not None:
-        if promise.notion == LIP:
-            raise ParameterError(
-                "two answers say nothing of a promise under a prior; audit the one without it"
-            )
-        return (promise,)
-    if not isinstance(mechanism, Mechanism):
-        raise ParameterError(
-            "what is promised by a foreign object must be said: promise=Promise(LDP, epsilon)"
-        )
-    if not mechanism.guarantee.promises:
-        raise ParameterError(f"nothing is promised ({mechanism.guarantee.reason})")
-    return mechanism.guarantee.promises
-
-
-def _check(mechanism: Any, trials: int, confidence: float) -> None:
-    if not callable(getattr(mechanism, "randomise", None)):
-        raise ParameterError(f"{mechanism!r} has no randomise(values), so it cannot be audited")
+def _check(trials: int, confidence: float) -> None:
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1000:
         raise ParameterError(f"trials is {trials!r}; it must be a whole number from 1,000 on")
     if not isinstance(confidence, float) or not 0.5 < confidence < 1:

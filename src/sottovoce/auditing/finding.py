@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,16 +11,29 @@ from ..promise import Promise
 
 
 class AuditError(SottovoceError):
-    """A promise is broken; `.finding` has the evidence."""
+    """Evidence that a promise is broken.
 
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(str(finding))
-        self.finding = finding
+    Attributes
+    ----------
+    finding : Finding
+        The one that exceeds its promise most.
+    findings : tuple of Finding
+        All findings of the audit, also those that refute nothing.
+    """
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        broken = [finding for finding in findings if finding.broken]
+        super().__init__("\n".join(map(str, broken)))
+        self.finding = max(broken, key=lambda finding: finding.epsilon - finding.promise.epsilon)
+        self.findings = tuple(findings)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.findings,)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What an audit found about one promise.
+    """What an audit found about one promise to people who take part in one way.
 
     Attributes
     ----------
@@ -28,17 +42,21 @@ class Finding:
     promise : Promise
         What was promised.
     confidence : float
-        Probability with which the bound holds.
+        Probability with which all bounds of the audit hold together.
     trials : int
-        How many reports were drawn in all.
+        How many reports were drawn for this finding.
     pair : tuple
-        The two answers that were told apart best.
+        The two answers that were distinguished best.
     event : str
-        The reports that told them apart, in words.
+        The reports that distinguished them, in words.
     seen : tuple of (int, int)
-        (hits, trials) of the event under each of the two answers, in the testing half.
+        (hits, trials) of the event under each of the two answers, in the testing part.
     choice : str
-        The public level and rate of those who were looked at, where there are any.
+        The public level and rate of the people whose reports were drawn, where there are any.
+    question : str
+        The name of the question, where it has one.
+    comparisons : int
+        How many findings the audit has; the probability of a false alarm is divided among them.
     """
 
     epsilon: float
@@ -49,20 +67,30 @@ class Finding:
     event: str
     seen: tuple[tuple[int, int], tuple[int, int]]
     choice: str = ""
+    question: str = ""
+    comparisons: int = 1
 
     @property
     def broken(self) -> bool:
-        """Whether the promise is refuted."""
+        """Whether the bound exceeds the promise."""
         return self.epsilon > self.promise.epsilon
+
+    @property
+    def false_alarms(self) -> float:
+        """At most this fraction of audits accuses a mechanism that keeps all its promises."""
+        return float(f"{1 - self.confidence:.6g}")
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
         return {
             "epsilon_at_least": self.epsilon,
             "promise": self.promise.as_dict(),
+            "question": self.question,
             "choice": self.choice,
             "broken": self.broken,
             "confidence": self.confidence,
+            "false_alarms": self.false_alarms,
+            "comparisons": self.comparisons,
             "trials": self.trials,
             "pair": [str(value) for value in self.pair],
             "event": self.event,
@@ -71,13 +99,21 @@ class Finding:
 
     def __str__(self) -> str:
         (a, n), (b, m) = self.seen
+        alarms = f"a correct mechanism would be accused in at most {self._rarely} audits"
         verdict = (
-            "The promise is BROKEN." if self.broken else "No violation found, which proves nothing."
+            f"The promise is BROKEN, as far as chance allows to say: {alarms}."
+            if self.broken
+            else f"No violation was found, which proves nothing; {alarms}."
         )
         where = f"At {self.choice}: " if self.choice else ""
         return (
-            f"{where}epsilon is at least {self.epsilon:.4f} with confidence {self.confidence:g}; "
-            f"promised is {self.promise.epsilon:g}. {verdict}\n"
-            f"Told apart best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
+            f"{where}epsilon is at least {self.epsilon:.4f} with confidence {self.confidence:.10g};"
+            f" promised is {self.promise.epsilon:g} for {self.promise.unit}. {verdict}\n"
+            f"Distinguished best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
             f"{a:,} of {n:,} times against {b:,} of {m:,} times."
         )
+
+    @property
+    def _rarely(self) -> str:
+        """The probability of a false alarm as 1 of so many, rounded against us."""
+        return f"1 of {int(1 / self.false_alarms * (1 + 1e-9)):,}"

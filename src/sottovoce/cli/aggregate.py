@@ -15,7 +15,6 @@ from .support.options import (
     check_output,
     force_option,
     json_option,
-    load,
     question_option,
     study_option,
 )
@@ -67,7 +66,10 @@ def aggregate(
 
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
-    study, collection = load(study_path, question)
+    from ..study import Study
+
+    study = Study.load(study_path)
+    collection = study.collection(question)
     check_output(out, study_path, *reports, force=force, ends=COUNTS)
     counts = counted(reports, collection, allow_equal=allow_equal, progress=progress)
     counts.save(out, replace=force)
@@ -101,6 +103,8 @@ def aggregate(
 def _people(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:
     """Who is in the counts: people of each level, and how many were asked."""
     asked, _ = collection.turnout(counts)
+    if len(asked) == 1 and counts.people == counts.reports:
+        return []
     levels = dict.fromkeys(collection.level_names, 0)
     for way, people in zip(collection.ways(), asked.tolist(), strict=True):
         if way.level is not None:

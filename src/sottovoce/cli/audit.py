@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import ParameterError
-from .support.options import json_option, load_study, question_option, study_option
+from .support.options import json_option, question_option, study_option
 from .support.show import console, heading, print_json
 
 
@@ -39,35 +38,26 @@ def audit(
 
     The exit code is 1 when a promise is broken. Every question is audited unless one is named, and
     every level at its own promise; where only some people report, silence is looked at, too.
-    Records are not audited.
 
     Next: sottovoce guarantee --study study.toml says what was promised.
     """  # noqa: D301
     from ..auditing.audit import AuditError
     from ..auditing.audit import audit as examine
+    from ..study import Study
 
-    study = load_study(study_path)
-    mechanisms = (
-        [study.mechanism(one.name) for one in study if one.section == "question"]
-        if question is None
-        else [study.mechanism(question)]
-    )
-    if not mechanisms:
-        raise ParameterError(f"the study {study.title!r} has only records, which are not audited")
-    found, broken = [], False
-    for mechanism in mechanisms:
-        try:
-            findings = examine(mechanism, trials=trials, confidence=confidence)
-        except AuditError as error:
-            findings, broken = [error.finding], True
-        found += [(mechanism.name, finding) for finding in findings]
+    study = Study.load(study_path)
+    subject = study if question is None else study.collection(question)
+    try:
+        findings, broken = examine(subject, trials=trials, confidence=confidence), False
+    except AuditError as error:
+        findings, broken = list(error.findings), True
     if as_json:
-        rows = [{"question": name, **finding.as_dict()} for name, finding in found]
+        rows = [finding.as_dict() for finding in findings]
         print_json({"study": study.title, "broken": broken, "findings": rows})
     else:
         screen = console()
-        for name, finding in found:
-            screen.print(heading(f"{study.title}: {name}"))
+        for finding in findings:
+            screen.print(heading(f"{study.title}: {finding.question}"))
             screen.print(str(finding), soft_wrap=True, highlight=False)
     if broken:
         raise click.exceptions.Exit(1)

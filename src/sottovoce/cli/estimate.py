@@ -10,7 +10,6 @@ import click
 from ..collect.counting import counted
 from ..errors import ParameterError
 from .support.estimates import estimate_json, show_estimate, show_levels, show_turnout
-from .support.group import noted
 from .support.options import (
     PATH,
     allow_equal_option,
@@ -18,7 +17,6 @@ from .support.options import (
     force_option,
     guarantee_option,
     json_option,
-    load,
     plot_option,
     question_option,
     study_option,
@@ -27,6 +25,7 @@ from .support.pictures import check_picture, save_figure
 from .support.show import (
     console,
     heading,
+    noted,
     plural,
     print_json,
     progress,
@@ -102,7 +101,10 @@ def estimate(
 
     Next: sottovoce guarantee --study study.toml says what was promised to those who answered.
     """  # noqa: D301
-    study, collection = load(study_path, question)
+    from ..study import Study
+
+    study = Study.load(study_path)
+    collection = study.collection(question)
     check_picture(picture, study_path, *files, force=force)
     _check(collection, names, levels=levels, rate=rate)
     counts = counted(files, collection, allow_equal=allow_equal, progress=progress)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from .support.options import json_option, load_study, question_option, study_option
+from .support.options import json_option, question_option, study_option
 from .support.show import console, heading, print_json, show_guarantee
 
 
@@ -33,7 +33,9 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
 
     Next: sottovoce study show study.toml --people 10000 says how precise the estimates will be.
     """  # noqa: D301
-    study = load_study(study_path)
+    from ..study import Study
+
+    study = Study.load(study_path)
     once = study.guarantee if question is None else study.collection(question).guarantee
     promised = once.times(releases)
     if as_json:

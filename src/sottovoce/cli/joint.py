@@ -11,7 +11,6 @@ import click
 from ..collect.counting import counted
 from ..errors import ParameterError
 from .support.estimates import estimate_json, show_estimate
-from .support.group import noted
 from .support.options import (
     PATH,
     allow_equal_option,
@@ -19,7 +18,6 @@ from .support.options import (
     force_option,
     guarantee_option,
     json_option,
-    load,
     plot_option,
     question_option,
     study_option,
@@ -28,6 +26,7 @@ from .support.pictures import check_picture, save_figure
 from .support.show import (
     console,
     heading,
+    noted,
     plural,
     print_json,
     progress,
@@ -78,8 +77,10 @@ def joint(
     Next: sottovoce estimate counts.sva --study health.toml --attribute smokes
     """  # noqa: D301
     from ..estimate.intervals import normal_quantile
+    from ..study import Study
 
-    study, collection = load(study_path, question)
+    study = Study.load(study_path)
+    collection = study.collection(question)
     check_picture(picture, study_path, *files, force=force)
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
     collection.check_joint(names, method, **options)

@@ -13,7 +13,6 @@ from .support.options import (
     force_option,
     guarantee_option,
     json_option,
-    load,
     question_option,
     study_option,
 )
@@ -116,8 +115,10 @@ def randomise(
     from ..collect.ledger import Ledger, folder_of
     from ..collect.release import check_plain, form, release
     from ..collect.source import Source
+    from ..study import Study
 
-    study, collection = load(study_path, question)
+    study = Study.load(study_path)
+    collection = study.collection(question)
     check_output(out, answers, study_path, force=True, ends=REPORTS)
     check_plain(answers)
     source = Source.of(

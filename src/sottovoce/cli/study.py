@@ -15,7 +15,6 @@ from .support.options import (
     force_option,
     guarantee_option,
     json_option,
-    load_study,
 )
 from .support.show import (
     console,
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from ..contract.collection import Collection
     from ..study import Study
 
+_MOST_LISTED = 1 << 20
 _MOST_SHOWN = 12
 
 
@@ -171,7 +171,9 @@ def check(path: Path, as_json: bool) -> None:
 
     The exit code is 0 for a good study and 1 for a bad one. Next: sottovoce study show study.toml
     """  # noqa: D301
-    found = load_study(path)
+    from ..study import Study
+
+    found = Study.load(path)
     advice = [line for line in map(_advice, found) if line]
     if as_json:
         print_json({"path": str(path), "ok": True, **_about(found, None), "advice": advice})
@@ -208,7 +210,9 @@ def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
 
     Next: sottovoce randomise answers.csv --study study.toml --out reports.svr
     """  # noqa: D301
-    found = load_study(path)
+    from ..study import Study
+
+    found = Study.load(path)
     if as_json:
         print_json({"path": str(path), **_about(found, people)})
         return
@@ -223,7 +227,12 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
     sections: dict[str, list[dict[str, Any]]] = {"question": [], "records": []}
     for one in found:
         domains = [
-            {"name": domain.name, "values": list(domain.labels), "missing": domain.missing}
+            {
+                "name": domain.name,
+                # 2^31 numbers are not listed.
+                "values": list(domain.labels) if domain.size <= _MOST_LISTED else domain.size,
+                "missing": domain.missing,
+            }
             for domain in one.attributes
         ]
         about: dict[str, Any] = {

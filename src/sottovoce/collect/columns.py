@@ -7,6 +7,7 @@ cell, and in a file of one column an empty line, is a missing entry.
 from __future__ import annotations
 
 import gzip
+import os
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,7 +96,7 @@ class Columns:
             strings_can_be_null=True,
         )
         pa.set_cpu_count(min(pa.cpu_count(), _MOST_THREADS))  # each reads blocks ahead
-        raw = pa.OSFile(str(self.path))
+        raw = pa.OSFile(os.fsencode(self.path))
         stream = pa.CompressedInputStream(raw, "gzip") if zipped else raw
 
         def open_csv(note: Callable[[Any], str]) -> Any:

@@ -26,17 +26,18 @@ def header(path: Path, zipped: bool) -> list[str]:
         stream = gzip.GzipFile(fileobj=raw) if zipped else raw
         start = stream.read(BLOCK_BYTES)
         whole = len(start) < BLOCK_BYTES
-    # The block may end inside a character of several bytes.
-    text = codecs.getincrementaldecoder("utf-8-sig")().decode(start, final=whole)
+    # Every byte for itself: only the names must be UTF-8 here, and the block may end inside a sign.
+    text = start.removeprefix(codecs.BOM_UTF8).decode("latin-1")
     if not whole and "\n" not in text and "\r" not in text:
         raise AnswerError(
             f"{str(path)!r}: the first line is longer than {BLOCK_BYTES:,} bytes; it must name the "
             "columns"
         )
     try:
-        return next(csv.reader(io.StringIO(text, newline="")), [])
+        names = next(csv.reader(io.StringIO(text, newline="")), [])
     except csv.Error as error:
         raise AnswerError(f"{str(path)!r} is not a CSV file ({error})") from error
+    return [name.encode("latin-1").decode("utf-8") for name in names]
 
 
 def first_odd_row(path: Path, zipped: bool, cells: int) -> int | None:

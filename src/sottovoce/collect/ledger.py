@@ -33,12 +33,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import FileError
 from ..files import opened, read_file, whole_file
-from .fingerprint import Content
 from .progress import Done, Progress, silent
 from .receipts import Receipt
+
+if TYPE_CHECKING:
+    from .fingerprint import Content
 
 _NAME, _KEY = "receipt.json", "key"
 _DIGITS = 16  # of the question's digest in a folder's name; the receipt holds all of them

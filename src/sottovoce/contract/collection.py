@@ -7,6 +7,8 @@ level, which rate, with which guarantee) asks for `ways()` and for no type.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +23,6 @@ from ..promise import LDP, Guarantee
 from ..promise.assumptions import ANY_LEVEL
 from ..randomness import Source, refuse_seeded, source_of
 from .aggregate import Aggregate, Table
-from .digest import canonical_digest
 from .reports import Column, Reports
 
 if TYPE_CHECKING:
@@ -267,3 +268,18 @@ def check_study(study: bytes | None) -> None:
     """Refuse what is no digest of a study."""
     if study is not None and not (isinstance(study, bytes) and len(study) == 32):
         raise ParameterError(f"a study digest has 32 bytes; {study!r:.80} was given")
+
+
+def canonical_digest(kind: str, about: Any) -> bytes:
+    """SHA-256 of plain data in one canonical form: sorted keys, no spaces, UTF-8."""
+    text = json.dumps(
+        about, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    try:
+        data = f"sottovoce {kind} v1\n{text}".encode()
+    except UnicodeEncodeError as error:
+        raise ParameterError(
+            f"{error.object[error.start : error.end]!r} is half a character and cannot be written "
+            "to a file or message; correct the names and values"
+        ) from error
+    return hashlib.sha256(data).digest()

@@ -19,9 +19,9 @@ class Requirement:
 
     `d` is the number of values of a question, or `bounds` are those of a number, or `attributes`
     the numbers of values of a record's attributes, epsilon then being that of each; `levels` maps
-    names to epsilons and is empty where epsilon is what is asked for; `shares` are those of the
-    people who choose each level. Each person reports with probability `rate`, or as often as
-    `traffic`, the bytes that may be sent in all, allows.
+    names to epsilons and is empty where epsilon is what is asked for; `fractions` are
+    those of the people who choose each level. Each person reports with probability `rate`, or as
+    often as `traffic`, the bytes that may be sent in all, allows.
     """
 
     d: int | None
@@ -30,7 +30,7 @@ class Requirement:
     levels: Mapping[str, float]
     error: float | None
     delta: float = 0.0
-    shares: Mapping[str, float] = field(default_factory=dict)
+    fractions: Mapping[str, float] = field(default_factory=dict)
     rate: float = 1.0
     traffic: float | None = None
     attributes: tuple[int, ...] = ()
@@ -46,9 +46,9 @@ class Requirement:
         if self.attributes:
             question = f"records of {len(self.attributes)} attributes"
         people = "" if self.n is None else f", {self.n:,} people"
-        alike = len(set(self.shares.values())) < 2
+        alike = len(set(self.fractions.values())) < 2
         menu = "".join(
-            f", {name} ε = {e:g}" + ("" if alike else f" for {100 * self.shares[name]:.3g} %")
+            f", {name} ε = {e:g}" + ("" if alike else f" for {100 * self.fractions[name]:.3g} %")
             for name, e in self.levels.items()
         )
         sent = "" if self.rate == 1 else f", rate {self.rate:g}"
@@ -70,7 +70,7 @@ class Design:
     levels : mapping of str to float
         Epsilon of each level; "everyone" where there is one.
     std_error : float
-        Predicted standard error of an average share, or of the mean: with levels, that of the
+        Predicted standard error of an average fraction, or of the mean: with levels, that of the
         post-stratified estimate, which holds whatever the people of each level answer.
     report_bytes : int
         Size of the largest report.
@@ -83,7 +83,8 @@ class Design:
     rates : mapping of str to float
         Probability with which people of each level report; empty where everyone does.
     std_error_alike : float, optional
-        Predicted standard error of the hybrid estimate if the people of all levels answer alike.
+        Predicted standard error of the default estimate, `james-stein`, if the people of all
+        levels answer alike.
     """
 
     name: str

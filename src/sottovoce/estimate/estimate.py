@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..domain.text import printable
 from ..domain.values import Label
 from ..errors import EstimateError, MissingExtraError, ParameterError, UselessEstimateWarning
 from ..promise import Guarantee
@@ -267,7 +268,7 @@ class Estimate:
     def __str__(self) -> str:
         low, high = self.interval()
         shown = min(self.values.size, 20)
-        labels = [str(label) for label in self.labels[:shown]]
+        labels = [printable(label) for label in self.labels[:shown]]
         width = max(5, *map(len, labels))
         lines = [self._title()]
         lines.append(f"{'value':<{width}}  estimate     95 % interval")
@@ -278,20 +279,20 @@ class Estimate:
         if self.values.size > shown:
             lines.append(f"… and {self.values.size - shown:,} more values")
         if self.assuming:
-            lines += wrap(f"Assuming: {self.assuming}.", 79, subsequent_indent="  ")
+            lines += wrap(f"Assuming: {printable(self.assuming)}.", 79, subsequent_indent="  ")
         return "\n".join(lines)
 
     def _title(self) -> str:
         of = "" if self.reports in (None, self.n) else f" from {self.n:,} people"
         sent = self.n if self.reports is None else self.reports
-        return f"{self.name or 'estimate'}: {sent:,} reports{of}, {self.method}"
+        return f"{printable(self.name) or 'estimate'}: {sent:,} reports{of}, {self.method}"
 
     def _repr_html_(self) -> str:
         """For notebooks: a table with bars, and the guarantee beneath."""
         rows = self.rows()
         most = max((abs(row["high"]) for row in rows), default=1.0) or 1.0
         body = "".join(
-            f"<tr><td style='text-align:left'>{escape(str(row['value']))}</td>"
+            f"<tr><td style='text-align:left'>{escape(printable(row['value']))}</td>"
             f"<td>{row['estimate']:.4g}</td><td>{row['low']:.4g} to {row['high']:.4g}</td>"
             "<td style='text-align:left'><div style='background:#0072B2;height:0.7em;"
             f"width:{max(0.0, row['estimate']) / most * 12:.2f}em'></div></td></tr>"
@@ -300,7 +301,7 @@ class Estimate:
         more = len(rows) - _MOST_HTML_ROWS
         rest = f"<p>… and {more:,} more values</p>" if more > 0 else ""
         title = escape(self._title())
-        claim = f"<p>Assuming: {escape(self.assuming)}.</p>" if self.assuming else ""
+        claim = f"<p>Assuming: {escape(printable(self.assuming))}.</p>" if self.assuming else ""
         head = "<tr><th>value</th><th>estimate</th><th>95 % interval</th><th></th></tr>"
         return (
             f"<div><b>{title}</b><table>{head}{body}</table>{rest}{claim}"

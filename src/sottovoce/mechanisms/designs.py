@@ -69,7 +69,7 @@ def _design(requirement: Requirement, make: Callable[[float], Mechanism]) -> Des
 
 
 def unit_variance(mechanism: Mechanism) -> float:
-    """Variance of an average share, or of the mean of a middling number, from one report."""
+    """Variance of an average fraction, or the largest one of a mean, from one report."""
     if isinstance(mechanism, LinearMechanism):
         return mechanism.total_variance(1) / mechanism.domain.size
     if isinstance(mechanism, NumericMechanism):
@@ -81,7 +81,7 @@ def unit_variance(mechanism: Mechanism) -> float:
 def unit_scatter(mechanism: Mechanism) -> float:
     """The most that answers themselves can vary, in the same unit.
 
-    (1 − Σ f²) / d is largest for equal shares; a number varies most between its two bounds.
+    (1 − Σ f²) / d is largest for equal fractions; a number varies most between its two bounds.
     """
     if isinstance(mechanism, NumericMechanism):
         return (mechanism.domain.high - mechanism.domain.low) ** 2 / 4

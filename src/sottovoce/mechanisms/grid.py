@@ -17,6 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -88,13 +89,26 @@ class Grid:
 
     @cached_property
     def _mean_square(self) -> Floats:
-        """Mean of the squared score at every grid point, by sums over the window."""
+        return self.mean_at_points(self.scores**2)
+
+    def mean_at_points(self, per_cell: Floats) -> Floats:
+        """Mean of a function of the cell at every grid point, by sums over the window."""
         p = float(self.inside.fraction)
-        square = self.scores**2
-        run = np.concatenate([[0.0], np.cumsum(square)])
+        run = np.concatenate([[0.0], np.cumsum(per_cell)])
         inner = run[self.window :] - run[: self.steps + 1]
         result: Floats = p * inner / self.window + (1 - p) * (run[-1] - inner) / self.steps
         return result
+
+    @cached_property
+    def variance_of_squares(self) -> float:
+        """The largest variance of one report's entry of `squares`, over all answers."""
+        points = np.linspace(0, 1, self.steps + 1)
+        return float((self.mean_at_points(self.squares**2) - points**4).max())
+
+    @property
+    def rounding(self) -> float:
+        """The largest variance that rounding a position to the grid adds."""
+        return 0.25 / self.steps**2
 
     def law(self, i: int) -> list[Fraction]:
         """Exact probabilities of all cells at grid point i."""
@@ -119,6 +133,12 @@ class Grid:
         near = run[:, upper] - run[:, lower]
         result: Floats = near * p / self.window + (1 - near) * (1 - p) / self.steps
         return result
+
+    def merge_cells(self, per_cell: NDArray[Any]) -> NDArray[Any]:
+        """Sums over neighbouring cells, fewer than a quarter of a window: a fit loses little."""
+        block = max(1, min(self.window // 4, self.steps // 128))
+        merged: NDArray[Any] = np.add.reduceat(per_cell, range(0, self.cells, block), axis=-1)
+        return merged
 
     def draw(self, draws: Draws, positions: Floats) -> NDArray[np.unsignedinteger]:
         """Cells for positions from 0 to 1."""

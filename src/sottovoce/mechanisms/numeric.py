@@ -22,13 +22,20 @@ from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.estimate import Estimate, bootstrap, warn_if_useless
-from ..estimate.likelihood import SLACK, Fit, em
+from ..estimate.intervals import Interval, normal_quantile
+from ..estimate.likelihood import choose_smoothing, smoothed_em
+from ..estimate.profile import Profile
 from ..randomness import Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
 from .mechanism import TOO_SMALL, Mechanism, Method
+from .tails import MeanLaw
 
+_NARROWEST, _WIDEST = 1e-60, 1e60
 BINS = 16
+PARTS = 4
+_SLIGHT = (1 / 32, 1)
+"""Smoothing of the distribution at which the likelihood is expanded."""
 
 
 class NumericMechanism(Mechanism):
@@ -50,6 +57,12 @@ class NumericMechanism(Mechanism):
 
     def validate(self) -> None:
         super().validate()
+        width = self.domain.high - self.domain.low
+        if not _NARROWEST <= width <= _WIDEST:
+            raise ParameterError(
+                f"the bounds are {width:g} apart; variances are computed only for widths from "
+                f"{_NARROWEST:g} to {_WIDEST:g}. Choose other units"
+            )
         if any(grid.slope <= 0 for grid in self.grids.values()):
             raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
@@ -75,7 +88,9 @@ class NumericMechanism(Mechanism):
         return {
             **mean,
             "variance": Method("unbiased second moment less the squared mean", biased=True),
-            "distribution": Method(f"maximum likelihood over {BINS} equal bins by EM", biased=True),
+            "distribution": Method(
+                f"EM over {BINS} equal bins, smoothed as reports held out suggest", biased=True
+            ),
         }
 
     @property
@@ -174,19 +189,36 @@ class NumericMechanism(Mechanism):
         mean = self._means(aggregate, scores)
         square = self._means(aggregate, {name: s**2 for name, s in scores.items()})
         # The mean squared answer: estimated on a fine grid; from one bit at least the mean squared.
-        answers = mean**2 if self._finest.steps == 1 else self._second_moment(aggregate)
-        least = min(float(self.variance_at(np.linspace(0, 1, 65)).min()), square)
-        noise = max(square - max(answers, 0.0), least)
+        one_bit = self._finest.steps == 1
+        answers = mean**2 if one_bit else max(self._second_moment(aggregate), 0.0)
+        exact = self.variance_at(np.linspace(0, 1, 2 * self._finest.steps + 1))
+        noise = min(max(square - answers, float(exact.min())), float(exact.max()))
         span = self.domain.high - self.domain.low
-        found = self._one("mean", self.domain.low + span * mean, span**2 * noise / n, n, "unbiased")
+        value = self.domain.low + span * mean
+        estimate = self._one("mean", value, span**2 * noise / n, n, "unbiased")
         most = max(mean * (1 - mean), 0.0)  # no numbers between the bounds vary more
-        varies = most if self._finest.steps == 1 else min(max(answers - mean**2, 0.0), most)
-        return replace(found, answer_variance=span**2 * varies)
+        varies = most if one_bit else min(max(answers - mean**2, 0.0), most)
+        law = self._law(aggregate)
+        interval = partial(_mean_interval, law, mean, noise / n, self.domain.low, span)
+        return replace(estimate, answer_variance=span**2 * varies, _interval=interval)
+
+    def _law(self, aggregate: Aggregate) -> MeanLaw:
+        """The law of the sum of all scores, with the largest spread that the reports support."""
+        finest, n = self._finest, int(aggregate.dense(list(self.grids)[-1]).sum())
+        second = 1.0
+        if finest.steps > 1 and n:
+            error = (finest.variance_of_squares / n) ** 0.5
+            second = self._second_moment(aggregate) + 2 * error
+        bits = None if self.finest_share is None else next(iter(self.grids.values()))
+        share = 1.0 if self.finest_share is None else float(self.finest_share.fraction)
+        return MeanLaw(aggregate.reports, finest, bits, share, second)
 
     def _second_moment(self, aggregate: Aggregate) -> float:
+        """Mean squared position; rounding to the grid is taken off as for evenly spread answers."""
         finest = list(self.grids)[-1]
         table = aggregate.dense(finest)
-        return float(table @ self._finest.squares) / max(int(table.sum()), 1)
+        rounded = float(table @ self._finest.squares) / max(int(table.sum()), 1)
+        return rounded - self._finest.rounding * 2 / 3
 
     def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""
@@ -197,7 +229,13 @@ class NumericMechanism(Mechanism):
         return share * grids[1].variance_at(position) + (1 - share) * grids[0].variance_at(position)
 
     def _variance(self, aggregate: Aggregate) -> Estimate:
-        """Population variance; its error by the delta method on the scores of the finest grid."""
+        """Population variance; its error by the delta method on the scores of the finest grid.
+
+        Rounding to the grid cannot be told from spread: what evenly spread answers have of it is
+        taken off, and the interval reaches down by all that there can be. It adds Bernstein's term
+        for few reports and few noise events to the normal half-width, and is cut to what numbers
+        between the bounds can have.
+        """
         table = aggregate.dense(list(self.grids)[-1])
         n = int(table.sum())
         if n < 2:
@@ -205,25 +243,36 @@ class NumericMechanism(Mechanism):
         scores, squares = self._finest.scores, self._finest.squares
         mean = float(table @ scores) / n
         noise = (float(table @ scores**2) / n - mean**2) / (n - 1)
-        value = float(table @ squares) / n - mean**2 + noise
+        rounded = float(table @ squares) / n - mean**2 + noise
+        value = rounded - 2 / 3 * self._finest.rounding
         pull = squares - 2 * mean * scores
-        spread = (float(table @ pull**2) / n - (float(table @ pull) / n) ** 2) / (n - 1)
+        at_points = self._finest.mean_at_points
+        least = float((at_points(pull**2) - at_points(pull) ** 2).min())
+        seen = (float(table @ pull**2) - float(table @ pull) ** 2 / n) / (n - 1)
+        spread = max(seen, least) / n
         span = self.domain.high - self.domain.low
-        return self._one(
-            "variance", span**2 * value, span**4 * spread, aggregate.reports, "variance"
-        )
+        variance, error = span**2 * value, span**4 * spread
+        estimate = self._one("variance", variance, error, aggregate.reports, "variance")
+        reach, offset = float(np.ptp(pull)) / n, self._finest.rounding
+        interval = partial(_variance_interval, value, spread, reach, offset, span)
+        return replace(estimate, _interval=interval)
 
     def _bins(self, aggregate: Aggregate) -> Estimate:
-        """Distribution over equal bins by maximum likelihood."""
-        counts = np.concatenate([aggregate.dense(name) for name in self.grids])
-        fit = self._fit_bins(counts, np.ones(BINS))
-        again = partial(self._fit_bins_again, aggregate.reports)
+        """Distribution over equal bins; intervals by profile likelihood over parts of them."""
+        counts = np.concatenate(
+            [grid.merge_cells(aggregate.dense(name)) for name, grid in self.grids.items()]
+        )
+        laws = self._bin_laws(BINS)
+        smoothing, fit = choose_smoothing(counts, laws, np.ones(BINS))
+        again = partial(_bins_again, laws, aggregate.reports, smoothing)
+        interval = partial(_bin_intervals, counts, self._bin_laws(BINS * PARTS), fit.values)
         edges = np.linspace(self.domain.low, self.domain.high, BINS + 1)
         labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
         labels[-1] = labels[-1][:-1] + "]"
         return Estimate(
             values=fit.values,
             spread=partial(bootstrap, fit.values, again, 50),
+            assuming=f"answers spread evenly within the {PARTS} quarters of each bin",
             n=aggregate.reports,
             labels=tuple(labels),
             name=self.domain.name,
@@ -232,19 +281,11 @@ class NumericMechanism(Mechanism):
             biased=True,
             error_from="bootstrap",
             converged=fit.converged,
+            _interval=interval,
         )
 
-    def _fit_bins(self, counts: NDArray[np.int64], start: Floats, slack: float = SLACK) -> Fit:
-        laws = self._bin_laws()
-        return em(counts, lambda f: f @ laws, lambda w: laws @ w, start, slack=slack)
-
-    def _fit_bins_again(self, n: int, values: Floats, rng: np.random.Generator) -> Floats:
-        law = values @ self._bin_laws()
-        start = values + 1 / (n + BINS)
-        return self._fit_bins(rng.multinomial(n, law / law.sum()), start, slack=0.1).values
-
-    def _bin_laws(self) -> Floats:
-        laws = [grid.bin_laws(BINS) for grid in self.grids.values()]
+    def _bin_laws(self, bins: int) -> Floats:
+        laws = [grid.merge_cells(grid.bin_laws(bins)) for grid in self.grids.values()]
         if self.finest_share is None:
             return laws[0]
         share = float(self.finest_share.fraction)
@@ -283,3 +324,41 @@ class NumericMechanism(Mechanism):
         span = self.domain.high - self.domain.low
         inputs = [f"{self.domain.low + span * i / steps:g}" for i in range(steps + 1)]
         return Channel(inputs, [str(k) for k in range(len(rows[0]))], tuple(rows))
+
+
+def _mean_interval(
+    law: MeanLaw, mean: float, variance: float, low: float, span: float, confidence: float
+) -> Interval:
+    """In the units of the question."""
+    ends = np.array(law.interval(mean, confidence, variance**0.5))
+    return Interval(low + span * ends[:1], low + span * ends[1:])
+
+
+def _variance_interval(
+    value: float, spread: float, reach: float, offset: float, span: float, confidence: float
+) -> Interval:
+    """In the units of the question, squared."""
+    quantile = normal_quantile(confidence)
+    half = quantile * spread**0.5 + quantile**2 * reach / 2
+    low = min(max(value - half - offset, 0.0), value)
+    high = max(min(value + half + offset, 0.25), value)
+    return Interval(np.array([span**2 * low]), np.array([span**2 * high]))
+
+
+def _bins_again(
+    laws: Floats, n: int, smoothing: tuple[float, int], values: Floats, rng: np.random.Generator
+) -> Floats:
+    law = values @ laws
+    counts = rng.multinomial(n, law / law.sum())
+    return smoothed_em(counts, laws, values + 1 / (n + BINS), smoothing, slack=0.1).values
+
+
+def _bin_intervals(
+    counts: NDArray[np.int64], laws: Floats, values: Floats, confidence: float
+) -> Interval:
+    """Of every bin on its own; they hold the estimate, which smoothing may have moved outside."""
+    parts = len(laws) // values.size
+    profile = Profile(counts, laws, smoothed_em(counts, laws, np.ones(len(laws)), _SLIGHT).values)
+    bins = np.eye(values.size).repeat(parts, axis=1)
+    low, high = np.array([profile.interval(group, confidence) for group in bins]).T
+    return Interval(np.minimum(low, values), np.maximum(high, values))

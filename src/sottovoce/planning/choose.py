@@ -91,7 +91,7 @@ def choose(
         How many people; 10,000 by default. It scales errors and decode steps.
     prefer : {"error", "size", "decode"}
         What to rank by. By size or decoding, mechanisms whose error is within a quarter of the
-        least come first: a short report that says nothing is no bargain.
+        least come first: a short report is worth nothing if the error is large.
 
     Returns
     -------
@@ -111,12 +111,12 @@ def choose(
     if isinstance(people, bool) or not isinstance(people, int) or people < 1:
         raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
     values = Domain.of(domain)
-    found = [
+    candidates = [
         _candidate(kind(values, epsilon=epsilon), people)
         for kind in compared_kinds()
         if issubclass(kind, LinearMechanism)
     ]
-    enough = _CLOSE * min(candidate.std_error for candidate in found)
+    enough = _CLOSE * min(candidate.std_error for candidate in candidates)
 
     def rank(c: Candidate) -> tuple[float, ...]:
         if prefer == "error":
@@ -124,7 +124,7 @@ def choose(
         cost = c.report_bytes if prefer == "size" else c.decode_steps
         return (c.std_error > enough, cost, c.std_error)
 
-    return Choice(tuple(sorted(found, key=rank)), people, prefer)
+    return Choice(tuple(sorted(candidates, key=rank)), people, prefer)
 
 
 def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..checks import checked_epsilon
 from ..contract.design import Design, Requirement
 from ..domain.ranges import Range
+from ..domain.text import printable
 from ..domain.values import Domain
 from ..errors import ParameterError
 from ..mechanisms import designs as local_designs
@@ -53,19 +54,19 @@ class Plan:
     def columns(self) -> list[tuple[str, Callable[[Design], str]]]:
         """Titles of a table of the designs, and how each cell is written; only what is asked."""
         asked = self.requirement
-        found: list[tuple[str, Callable[[Design], str]]] = [
+        columns: list[tuple[str, Callable[[Design], str]]] = [
             ("design", lambda x: x.name),
             ("people", lambda x: f"{x.n:,}"),
             ("epsilon", lambda x: x.epsilon_words),
             ("std error", lambda x: f"{x.std_error:.3g}"),
         ]
         if len(asked.levels) > 1:
-            found.append(("if alike", lambda x: f"{x.std_error_alike:.3g}"))
-        found.append(("bytes", lambda x: f"{x.report_bytes:,}"))
+            columns.append(("if alike", lambda x: f"{x.std_error_alike:.3g}"))
+        columns.append(("bytes", lambda x: f"{x.report_bytes:,}"))
         if asked.rate < 1 or asked.traffic is not None:
-            found.append(("reports", lambda x: f"{x.reports:,}"))
-            found.append(("bytes sent", lambda x: f"{x.traffic:,}"))
-        return found
+            columns.append(("reports", lambda x: f"{x.reports:,}"))
+            columns.append(("bytes sent", lambda x: f"{x.traffic:,}"))
+        return columns
 
     def by_level(self) -> str:
         """People and rate of each level in the best design, in words; empty where all are alike."""
@@ -73,7 +74,7 @@ class Plan:
         if len(best.people) < 2 and self.requirement.traffic is None:
             return ""
         each = (
-            f"{name} {people:,}"
+            f"{printable(name)} {people:,}"
             + (f" at rate {best.rates[name]:.3g}" if name in best.rates else "")
             for name, people in best.people.items()
         )
@@ -115,7 +116,7 @@ def plan(
     n: int | None = None,
     epsilon: float | None = None,
     levels: Mapping[str, float] | None = None,
-    shares: Mapping[str, float] | None = None,
+    fractions: Mapping[str, float] | None = None,
     rate: float = 1.0,
     traffic: float | None = None,
     error: float | None = None,
@@ -140,9 +141,9 @@ def plan(
     levels : mapping of str to float, optional
         A menu of them. Designs are ranked by the error of the post-stratified estimate, which
         holds whatever the people of each level answer; beside it stands that of the default,
-        the hybrid, if they all answer alike.
-    shares : mapping of str to float, optional
-        What share of the people chooses each level; by default all levels the same. Only their
+        `james-stein`, if they all answer alike.
+    fractions : mapping of str to float, optional
+        What fraction of the people chooses each level; by default all levels the same. Only their
         proportions matter.
     rate : float
         Probability with which each person reports.
@@ -150,7 +151,7 @@ def plan(
         Or the bytes that all reports may take together: the best rate of each level is worked
         out, see `sottovoce.participation.best_rates`.
     error : float, optional
-        Wanted standard error: of an average share, or of the mean in its own units.
+        Wanted standard error: of an average fraction, or of the mean in its own units.
     delta : float
         Of the promises, 0 or more; the local designs promise with 0 in any case.
     attributes : sequence of int, optional
@@ -172,8 +173,8 @@ def plan(
 
     With levels, how many people of each?
 
-    >>> menu, shares = {"strong": 0.5, "normal": 2}, {"strong": 30, "normal": 70}
-    >>> dict(plan(d=4, levels=menu, shares=shares, error=0.01).best.people)
+    >>> menu, fractions = {"strong": 0.5, "normal": 2}, {"strong": 30, "normal": 70}
+    >>> dict(plan(d=4, levels=menu, fractions=fractions, error=0.01).best.people)
     {'strong': 8919, 'normal': 20810}
     """
     menu = _menu(epsilon, levels)
@@ -184,17 +185,17 @@ def plan(
         levels=menu,
         error=error,
         delta=delta,
-        shares=_shares(shares, menu),
+        fractions=_fractions(fractions, menu),
         rate=rate,
         traffic=traffic,
         attributes=_attributes(attributes),
     )
     _check(requirement)
-    found = [design for room in ROOMS for design in room(requirement)]
-    good = [x for x in found if error is None or x.std_error <= error * (1 + 1e-9)]
+    designs = [design for room in ROOMS for design in room(requirement)]
+    good = [x for x in designs if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
         wanted = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
-        least = f"; the least is {min(x.std_error for x in found):.3g}" if found else ""
+        least = f"; the least is {min(x.std_error for x in designs):.3g}" if designs else ""
         raise ParameterError(f"no design {wanted}{least}: ask more people, or a larger epsilon")
     return Plan(requirement, tuple(sorted(good, key=_rank)))
 
@@ -213,17 +214,17 @@ def _menu(epsilon: float | None, levels: Mapping[str, float] | None) -> dict[str
     return {str(name): checked_epsilon(value) for name, value in menu.items()}
 
 
-def _shares(given: Mapping[str, float] | None, menu: Mapping[str, float]) -> dict[str, float]:
-    """The share of people of each level, in the menu's order."""
-    if given is None:
+def _fractions(chosen: Mapping[str, float] | None, menu: Mapping[str, float]) -> dict[str, float]:
+    """The fraction of people of each level, in the menu's order."""
+    if chosen is None:
         return {name: 1 / len(menu) for name in menu}
-    good = isinstance(given, Mapping) and set(given) == set(menu)
-    if not good or not all(_positive(share) for share in given.values()):
+    good = isinstance(chosen, Mapping) and set(chosen) == set(menu)
+    if not good or not all(_positive(fraction) for fraction in chosen.values()):
         raise ParameterError(
-            f"shares is {given!r}; give a positive share for each of the levels {list(menu)}"
+            f"fractions is {chosen!r}; give a positive fraction for each of the levels {list(menu)}"
         )
-    total = sum(given.values())
-    return {name: given[name] / total for name in menu}
+    total = sum(chosen.values())
+    return {name: chosen[name] / total for name in menu}
 
 
 def _positive(number: object) -> bool:
@@ -231,14 +232,14 @@ def _positive(number: object) -> bool:
     return real and 0 < number < math.inf  # type: ignore[operator]
 
 
-def _attributes(given: Sequence[int] | None) -> tuple[int, ...]:
+def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
     """The numbers of values of a record's attributes."""
-    if given is None:
+    if asked is None:
         return ()
-    sizes = tuple(given) if isinstance(given, Iterable) else ()
+    sizes = tuple(asked) if isinstance(asked, Iterable) else ()
     if not sizes or not all(type(size) is int and size >= 2 for size in sizes):
         raise ParameterError(
-            f"attributes is {given!r}; give how many values each has, two or more, such as [4, 2]"
+            f"attributes is {asked!r}; give how many values each has, two or more, such as [4, 2]"
         )
     return sizes
 
@@ -264,7 +265,7 @@ def _check(asked: Requirement) -> None:
     if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
         raise ParameterError(f"d is {d!r}; a question has two values or more")
     if d is not None:
-        Domain(d)  # refuses more values than can be told apart
+        Domain(d)  # refuses more values than can be encoded
     if asked.bounds is not None:
         number = Range.of(asked.bounds)  # refuses what is not finite or does not increase
         if not _LEAST_SPAN <= number.high - number.low <= _MOST_SPAN:

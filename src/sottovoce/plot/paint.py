@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import rounded_up
+from ..domain.text import printable
 from ..errors import MissingExtraError, ParameterError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
@@ -105,7 +106,7 @@ def title(ax: Axes, name: str, *facts: str) -> None:
     """The name, and below it what is known of the estimate."""
     _keep_inside(ax)  # first, so that title and legend know the width there is
     width = max(16, min(50, int(0.15 * 72 * ax.bbox.width / ax.figure.dpi)))
-    known = textwrap.wrap(", ".join(filter(None, facts)), width)
+    known = textwrap.wrap(printable(", ".join(filter(None, facts))), width)
     ax.set_title(
         "\n".join([two_lines(name, width) or "Estimate", *known]), loc="left", fontsize="medium"
     )
@@ -134,7 +135,7 @@ def legend(ax: Axes, entries: Legend) -> None:
     for rows in range(1, len(entries) + 1):
         box = ax.legend(
             list(entries.values()),
-            list(entries),
+            [printable(name) for name in entries],
             handler_map={tuple: HandlerTuple(ndivide=None)},
             loc="lower left",
             bbox_to_anchor=(0, 1),
@@ -186,7 +187,7 @@ def fit_labels(ax: Axes, rows: float, lines: int) -> None:
 
 def two_lines(text: Any, width: int = 30) -> str:
     """A name in at most two lines; a longer one loses its middle."""
-    line = " ".join(str(text).split())
+    line = printable(" ".join(str(text).split()))
     lines = textwrap.wrap(line, width)
     if len(lines) > 2:
         end = line[1 - width :]
@@ -197,7 +198,7 @@ def two_lines(text: Any, width: int = 30) -> str:
 
 def one_line(text: Any, most: int = 40) -> str:
     """A name in one line; a longer one loses its middle."""
-    line = " ".join(str(text).split())
+    line = printable(" ".join(str(text).split()))
     if len(line) > most:
         line = f"{line[: most - most // 3 - 1].rstrip()}…{line[-(most // 3) :].lstrip()}"
     return plain(line)

@@ -50,8 +50,8 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         "traffic": asked.traffic,
     }
     along_epsilon = [make(n=best.n, epsilon=float(e), **same) for e in epsilons]
-    shares = dict(asked.shares) or None
-    along_people = [make(n=int(n), levels=best.levels, shares=shares, **same) for n in people]
+    fractions = dict(asked.fractions) or None
+    along_people = [make(n=int(n), levels=best.levels, fractions=fractions, **same) for n in people]
     for k, design in enumerate(what):
         style: dict[str, Any] = {
             "color": _COLOURS[k % len(_COLOURS)],
@@ -75,7 +75,9 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
             )
     by_epsilon.set_xticks([0.1, 0.2, 0.5, 1, 2, 4, 8], ["0.1", "0.2", "0.5", "1", "2", "4", "8"])
     by_epsilon.minorticks_off()
-    by_epsilon.set_ylabel("standard error of " + ("a share" if asked.d is not None else "the mean"))
+    by_epsilon.set_ylabel(
+        "standard error of " + ("a fraction" if asked.d is not None else "the mean")
+    )
     sent = "" if asked.rate == 1 else f", rate {asked.rate:g}"
     sent += "" if asked.traffic is None else f", {asked.traffic:,.0f} bytes"
     by_epsilon.set_title(f"{best.n:,} people{sent}", loc="left")

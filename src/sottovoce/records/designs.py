@@ -1,10 +1,10 @@
 """Other ways to ask for a record with the same total, and what each of them promises.
 
-Errors are standard errors of an average share of one attribute, for shares that are alike and
-people who report every attribute. S is the number of ones of an attribute; "random" divisions are
+Errors are standard errors of an average fraction of one attribute, for equal fractions and people
+who report every attribute. S is the number of ones of an attribute; "random" divisions are
 Dirichlet(1), so that one attribute's part of the total is Beta(1, m − 1).
 
-hidden, equal   E[S − S²/l] / l / (½ − q̄)²: the influence of one person on a self-calibrated share
+hidden, equal   E[S − S²/l] / l / (½ − q̄)²: one person's influence on a self-calibrated fraction
 public          E[P(1 − P) / (½ − q)²], P = 1/(2l) + (1 − 1/l) q
 split           GRR or subset selection for each attribute at epsilon_average
 sample one      m times the same at the total, and (m − 1)(1 − 1/l)/l for who is sampled
@@ -61,7 +61,7 @@ def designs(
     whole = -(-(m + sum(sizes)) // 8)
     most, above = (min(total - (m - 1) * least, MOST_EPSILON) for least in floors)
 
-    def made(
+    def design(
         name: str, unit: float, size: int, answer: tuple[str, float], *assuming: str
     ) -> Design:
         return Design(
@@ -75,28 +75,28 @@ def designs(
         )
 
     found = [
-        made(
+        design(
             "hidden, random",
             _mean(sizes, over(low), _own),
             whole,
             (UP_TO_PART, most),
             HIDDEN,
         ),
-        made("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL_PART, average), HIDDEN),
-        made(
+        design("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL_PART, average), HIDDEN),
+        design(
             "public, random",
             _mean(sizes, over(floor), _known),
             whole + 2 * m,
             (UP_TO_PART, above),
         ),
-        made("split by attribute", _split(sizes, average), whole, (EQUAL_PART, average)),
+        design("split by attribute", _split(sizes, average), whole, (EQUAL_PART, average)),
     ]
     if total <= MOST_EPSILON:
         who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
         one = _split(sizes, total) * m + (m - 1) * who
-        found.append(made("sample one attribute", one, whole, (ANY_PART, total)))
+        found.append(design("sample one attribute", one, whole, (ANY_PART, total)))
         if math.prod(sizes) < _MOST_TUPLES:
-            found.append(made("one GRR on the tuple", _tuple(sizes, total), 4, (ANY_PART, total)))
+            found.append(design("one GRR on the tuple", _tuple(sizes, total), 4, (ANY_PART, total)))
     return tuple(sorted(found, key=lambda design: design.std_error))
 
 
@@ -141,7 +141,7 @@ def _mean(
 
 
 def _own(size: int, q: Floats) -> float:
-    """One person's part in the variance of a self-calibrated share."""
+    """One person's part in the variance of a self-calibrated fraction."""
     mean = 0.5 + (size - 1) * q
     square = mean**2 + 0.25 + (size - 1) * q * (1 - q)
     return float(np.mean(mean - square / size) / size / (0.5 - q.mean()) ** 2)

@@ -1,4 +1,4 @@
-"""TOML as data, whatever is wrong with it an error of ours; and what may be answered, from it."""
+"""Study files as data, whatever is wrong with them an error of ours; and questions, from them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,20 @@ from typing import Any
 
 from ..domain.ranges import Range
 from ..domain.values import Attribute
-from ..errors import ParameterError, StudyError
+from ..errors import ParameterError, SottovoceError, StudyError
 from ..files import read_file
+from ..mechanisms import REGISTRY, by_id
+from ..mechanisms.mechanism import Mechanism
+from ..mechanisms.registry import extra_parameters
+from ..participation import Levels, Sampled
 
 _MOST_BYTES = 1 << 26
+_ANSWERS = ("values", "edges", "range")
+_STRENGTH = ("epsilon", "levels")
+_KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
+_EXTRAS = {name for extras in _KNOWN.values() for name in extras}
+_OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
+_KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -65,3 +75,106 @@ def read_attribute(about: Mapping[str, Any]) -> Attribute:
 
 def _numbers(edges: Any) -> bool:
     return isinstance(edges, list) and all(type(edge) in (int, float) for edge in edges)
+
+
+def read_question(number: int, about: Any) -> Mechanism:
+    """The mechanism of a [[question]] table."""
+    where = f"question {number}"
+    if not isinstance(about, Mapping):
+        raise StudyError(f"{where} is {about!r}; it must be a [[question]] table")
+    if isinstance(about.get("name"), str):
+        where += f" ({about['name']!r})"
+    refuse_unknown(about, _KEYS, where)
+    _refuse_gaps(about, where)
+    if "clip" in about and "range" not in about:
+        raise StudyError(f"{where} has clip, which goes with range; leave it out")
+    try:
+        attribute = read_attribute(about)
+        if "levels" not in about:
+            return _sampled(_plain(attribute, about, where), about, where)
+        menu = {
+            name: _level(attribute, about, entry, f"{where}, level {name!r}")
+            for name, entry in _menu(about, where).items()
+        }
+        return _sampled(Levels(menu), about, where)
+    except StudyError:
+        raise
+    except SottovoceError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _refuse_gaps(about: Mapping[str, Any], where: str) -> None:
+    needed = ["name", "mechanism"]
+    levels = about.get("levels")
+    if isinstance(levels, Mapping) and levels and all(map(_names_mechanism, levels.values())):
+        needed.remove("mechanism")
+    absent = [key for key in needed if key not in about]
+    for keys, words in (
+        (_ANSWERS, "values (or edges, or range)"),
+        (_STRENGTH, "epsilon (or levels)"),
+    ):
+        given = [key for key in keys if key in about]
+        if len(given) > 1:
+            raise StudyError(f"{where} has both {' and '.join(given)}; give one")
+        absent += [] if given else [words]
+    if absent:
+        raise StudyError(f"{where} lacks {', '.join(absent)}")
+
+
+def _names_mechanism(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "mechanism" in entry
+
+
+def _menu(about: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    menu = about["levels"]
+    if not isinstance(menu, Mapping) or not menu:
+        raise StudyError(
+            f"{where}: levels is {menu!r}; give names with an epsilon each, such as "
+            "levels = {strong = 0.5, normal = 2}"
+        )
+    return menu
+
+
+def _level(attribute: Attribute, about: Mapping[str, Any], entry: Any, where: str) -> Mechanism:
+    own = entry if isinstance(entry, Mapping) else {"epsilon": entry}
+    refuse_unknown(own, _OWN, where)
+    if "epsilon" not in own:
+        raise StudyError(f"{where} lacks epsilon")
+    if "mechanism" in own:
+        return _sampled(_plain(attribute, own, where), own, where)
+    common = {key: about[key] for key in ("mechanism", *sorted(_EXTRAS)) if key in about}
+    return _sampled(_plain(attribute, {**common, **own}, where), own, where)
+
+
+def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechanism:
+    if not isinstance(about["mechanism"], str):
+        raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
+    try:
+        kind = REGISTRY.get(about["mechanism"]) or by_id(about["mechanism"])
+        extras = {key: about[key] for key in _EXTRAS if key in about}
+        refuse_unknown(extras, _KNOWN.get(kind.id, set()), f"{where}, mechanism {kind.id!r}")
+        return kind(attribute, epsilon=about["epsilon"], **extras)
+    except ParameterError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _sampled(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
+    if "rate" not in about:
+        return mechanism
+    given = about["rate"]
+    rates = given if isinstance(given, list) else [given]
+    if isinstance(given, Mapping) and isinstance(about.get("levels"), Mapping):
+        raise StudyError(
+            f"{where}: rate is {given!r}; a rate of its own is written into the level, such as "
+            "levels = {strong = {epsilon = 0.5, rate = 0.1}}"
+        )
+    numbers = all(isinstance(r, (int, float)) and not isinstance(r, bool) for r in rates)
+    if not isinstance(given, Mapping) and not (numbers and rates):
+        raise StudyError(
+            f"{where}: rate is {given!r}; a rate is a number above 0 and at most 1, such as "
+            "rate = 0.1, or a list of them, such as rate = [0.05, 0.1, 0.5]"
+        )
+    try:
+        return Sampled(mechanism, rate=given)
+    except SottovoceError as error:
+        raise StudyError(f"{where}: {error}") from error

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ..contract.collection import Collection
-from ..contract.digest import canonical_digest
+from ..contract.collection import Collection, canonical_digest
 from ..domain.values import Attribute
 from ..errors import DigestError, ParameterError, StudyError
 from ..files import whole_file
@@ -157,7 +156,7 @@ class Study:
             )
         refuse_unknown(data, _STUDY_KEYS, "the study")
         # Only reading needs them: a study that is made and used needs no parser.
-        from .questions import read_question
+        from .reading import read_question
         from .records import read_records
 
         collections: list[Collection] = []

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from ...files import check_output as check_output  # an option's file, for every command
-
-if TYPE_CHECKING:
-    from ...contract.collection import Collection
-    from ...study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -78,16 +74,3 @@ def allow_equal_option(command: F) -> F:
         is_flag=True,
         help="Count files with equal content; small ones may be equal by chance.",
     )(command)
-
-
-def load_study(path: Path) -> Study:
-    """The study in a file."""
-    from ...study import Study
-
-    return Study.load(path)
-
-
-def load(study_path: Path, question: str | None) -> tuple[Study, Collection]:
-    """The study, and the mechanism of the question or the records."""
-    study = load_study(study_path)
-    return study, study.collection(question)

@@ -9,6 +9,7 @@ import json
 import math
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from ...domain.text import printable as printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,13 +44,6 @@ def console() -> Console:
     made = Console(markup=False, emoji=False, highlight=False)
     made.width = min(made.width, MOST_WIDTH)
     return made
-
-
-def printable(text: object) -> str:
-    """Text from a file, without signs that would steer the terminal."""
-    return "".join(
-        sign if sign.isprintable() else "\N{REPLACEMENT CHARACTER}" for sign in str(text)
-    )
 
 
 def plural(n: int, one: str, many: str = "") -> str:
@@ -159,6 +155,22 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: bars.update(task, completed=done)
 
 
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """What is warned of inside, each once, for JSON; it is shown as usual, too."""
+    said: list[str] = []
+    before = warnings.showwarning
+
+    def show(message: Warning | str, *arguments: Any, **options: Any) -> None:
+        if str(message) not in said:
+            said.append(str(message))
+        before(message, *arguments, **options)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield said
+
+
 def show_next_estimate(
     out: Console, path: Path, study_path: Path, study: Study, collection: Collection
 ) -> None:
@@ -213,13 +225,13 @@ def show_guarantee(
     where `counts` has them.
     """
     if not full:
-        line = f"{guarantee_line(guarantee)}{after}; details: --guarantee"
+        line = printable(f"{guarantee_line(guarantee)}{after}; details: --guarantee")
         out.print(line, soft_wrap=True)
         return
     out.print(heading(f"{title}{after}"))
     shared = _shared(guarantee)
     if shared is None:
-        out.print(textwrap.indent(guarantee.words(out.width - 3), "  "), soft_wrap=True)
+        _show_all_words(out, guarantee)
         return
     sampled = counts is not None and any(n != s for n, s in counts.values())
     columns = [("level", "left")]
@@ -235,11 +247,16 @@ def show_guarantee(
     _show_words(out, shared, "so many")
 
 
+def _show_all_words(out: Console, guarantee: Guarantee) -> None:
+    lines = map(printable, guarantee.words(out.width - 3).splitlines())
+    out.print(textwrap.indent("\n".join(lines), "  "), soft_wrap=True)
+
+
 def show_shared_words(out: Console, guarantee: Guarantee) -> None:
     """What the promises of all levels have in common, where a table beside says the rest."""
     shared = _shared(guarantee)
     if shared is None:
-        out.print(textwrap.indent(guarantee.words(out.width - 3), "  "), soft_wrap=True)
+        _show_all_words(out, guarantee)
     else:
         _show_words(out, shared, "e^epsilon")
 

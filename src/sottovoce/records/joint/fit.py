@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _MOST_SUMS = 2 * 10**8  # likelihoods of all patterns together
 _MANY_SUMS = 5 * 10**7  # above which only what is asked is fitted, and it takes a while
 _MANY = 50_000
+_MOST_EXACT = 10**9
 _PATIENCE = 20
 _REPETITIONS = 20
 _FEW = 2.093 / 1.960  # Student's t with 19 degrees of freedom over the normal quantile
@@ -152,7 +153,10 @@ def _sampled(blocks: list[Block], rng: np.random.Generator) -> list[Block]:
     if _records(blocks) <= _MANY:
         return blocks
     every = np.concatenate([block.counts for block in blocks]).astype(np.int64)
-    drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals")
+    if every.sum() < _MOST_EXACT:
+        drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals")
+    else:  # numpy draws no more without replacement, and with it is as good among so many
+        drawn = np.minimum(rng.multinomial(_MANY, every / every.sum()), every)
     edges = np.cumsum([0, *(len(block.counts) for block in blocks)])
     return [
         block.only(np.flatnonzero(drawn[a:b]), drawn[a:b].astype(float))

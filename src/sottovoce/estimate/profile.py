@@ -1,0 +1,117 @@
+"""Intervals of parts of a distribution by profile likelihood, whatever the rest of it is.
+
+A fraction v of a group of bins belongs to the interval unless every distribution with that
+fraction fits the reports significantly worse than the best one:
+
+    2 (max_f ℓ(f) − max_{f: f(group) = v} ℓ(f)) ≤ χ²₄ quantile,   over distributions f
+
+with ℓ replaced by its quadratic expansion at a maximum, the information being the expected one.
+That no bin is negative narrows the interval a great deal where the noise alone would leave it
+useless; where the reports do not say how a group is divided, the interval says so by its width.
+(Rust, Burrus 1972; Stanley, Patil, Kuusela 2022, "Uncertainty quantification for wide-bin
+unfolding": one-at-a-time strict bounds.)
+
+Four degrees of freedom instead of one, because where most bins are empty the loss of fit at the
+truth exceeds χ²₁: in simulations the .95 quantile of its root was 1.1 to 1.6 for smooth answers,
+2.1 to 2.5 for spikes and up to 2.9 when all answers are equal, where one degree allows 1.96 and
+four allow 3.08. For smooth answers the intervals are therefore wider than they need be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_FREEDOM = 4
+_HEAVY = 50.0
+_LEAST_EIGENVALUE = 1e-9
+_ROUNDS = 12
+_PRECISE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """The quadratic expansion of the likelihood of `counts` at the distribution `centre`.
+
+    Attributes
+    ----------
+    counts : ndarray
+        How often each output was reported.
+    laws : ndarray
+        One row per bin: the probabilities of the outputs.
+    centre : ndarray
+        A distribution under which the outputs have about the right probabilities.
+    """
+
+    counts: NDArray[np.int64]
+    laws: Floats
+    centre: Floats
+
+    @cached_property
+    def _problem(self) -> tuple[Floats, Floats]:
+        """A and y with −2 ℓ(f) = |A f − y|² + constant."""
+        n = float(self.counts.sum())
+        law = np.maximum(self.centre @ self.laws, 1e-300)
+        information = n * (self.laws / law) @ self.laws.T
+        gradient = self.laws @ (self.counts / law) - n
+        values, vectors = np.linalg.eigh(information)
+        kept = values > _LEAST_EIGENVALUE * values[-1]
+        roots, axes = np.sqrt(values[kept]), vectors[:, kept].T
+        matrix = roots[:, None] * axes
+        target = matrix @ self.centre + (axes @ gradient) / roots
+        return matrix, target
+
+    def interval(self, group: Floats, confidence: float) -> tuple[float, float]:
+        """Ends for the sum of the fractions where `group` is one, the others being zero."""
+        from scipy.special import gammaincinv
+
+        limit = sqrt(2 * float(gammaincinv(_FREEDOM / 2, confidence)))
+        best, fitted = self._misfit(None, group)
+        middle = min(max(float(group @ fitted), 0.0), 1.0)
+        return (
+            self._end(group, best, middle, 0.0, limit),
+            self._end(group, best, middle, 1.0, limit),
+        )
+
+    def _end(self, group: Floats, best: float, middle: float, bound: float, limit: float) -> float:
+        """Where the root of the loss of fit reaches the limit; it is nearly linear there."""
+        inner, outer = 0.0, abs(bound - middle)
+        sign = 1.0 if bound > middle else -1.0
+
+        def loss(distance: float) -> float:
+            misfit, _ = self._misfit(middle + sign * distance, group)
+            return sqrt(max(misfit - best, 0.0))
+
+        at_outer = loss(outer)
+        if outer == 0 or at_outer <= limit:
+            return bound
+        at_inner = 0.0
+        for _ in range(_ROUNDS):
+            step = inner + (limit - at_inner) / (at_outer - at_inner) * (outer - inner)
+            at = loss(step)
+            if abs(at - limit) <= _PRECISE * limit:
+                return middle + sign * step
+            if at < limit:
+                inner, at_inner = step, at
+            else:
+                outer, at_outer = step, at
+        return middle + sign * outer
+
+    def _misfit(self, fraction: float | None, group: Floats) -> tuple[float, Floats]:
+        """Least |A f − y|² over distributions f, with this fraction in the group if it is named."""
+        from scipy.optimize import nnls
+
+        matrix, target = self._problem
+        heavy = _HEAVY * float(np.abs(matrix).max())
+        rows, sides = [np.full(group.size, heavy)], [heavy]
+        if fraction is not None:
+            rows.append(heavy * group)
+            sides.append(heavy * fraction)
+        f, _ = nnls(np.vstack([matrix, *rows]), np.concatenate([target, sides]), maxiter=50_000)
+        return float(np.sum((matrix @ f - target) ** 2)), f

@@ -1,0 +1,170 @@
+"""Intervals for numbers cover the truth, also for few reports, large epsilon and answers at bounds.
+
+Where it can be, coverage is exact: every table of counts is enumerated with its probability and
+estimated.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.coverage_numbers import answers, mean_coverage, populations, width_ratio
+from sottovoce import Duchi, Hybrid, Piecewise, testing
+from sottovoce.contract.aggregate import Aggregate
+from sottovoce.errors import ParameterError
+from sottovoce.estimate.likelihood import smoothed_em
+from sottovoce.mechanisms.numeric import BINS
+
+LEAST = 0.93
+
+
+def counted(mechanism, table) -> Aggregate:
+    (name,) = mechanism.grids
+    counts = np.array(table, np.int64)
+    n = int(counts.sum())
+    return Aggregate(mechanism.id, mechanism.digest, {name: counts}, n, n)
+
+
+def exact_coverage(mechanism, position: float, n: int, interval) -> float:
+    """Of n answers at one position, by enumeration of all tables."""
+    grid = mechanism._finest
+    below = min(int(position * grid.steps), grid.steps - 1)
+    up = position * grid.steps - below
+    law = (1 - up) * np.array(grid.law(below), float) + up * np.array(grid.law(below + 1), float)
+    covered = 0.0
+    for cuts in itertools.combinations(range(n + law.size - 1), law.size - 1):
+        edges = (-1, *cuts, n + law.size - 1)
+        table = [b - a - 1 for a, b in itertools.pairwise(edges)]
+        probability = stats.multinomial.pmf(table, n, law)
+        if probability > 1e-9:
+            low, high = interval(mechanism, counted(mechanism, table))
+            covered += probability * (low - 1e-9 <= position <= high + 1e-9)
+    return covered
+
+
+def of_estimate(mechanism, counts):
+    low, high = mechanism.estimate(counts).interval()
+    return low[0], high[0]
+
+
+def collapsing(mechanism, counts):
+    """The interval that this one replaced: without noise where all reports agree."""
+    grid, table = mechanism._finest, counts.tables["bits"]
+    mean, square = (float(table @ s) / counts.reports for s in (grid.scores, grid.scores**2))
+    least = min(float(mechanism.variance_at([0, 0.5, 1]).min()), square)
+    half = 1.96 * math.sqrt(max(square - mean**2, least) / counts.reports)
+    return mean - half, mean + half
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 6.0, 20.0])
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 100])
+@pytest.mark.parametrize("position", [0.0, 0.02, 0.5])
+def test_the_mean_from_one_bit_each_is_covered(epsilon, n, position) -> None:
+    mechanism = Duchi((0, 1), epsilon=epsilon)
+    assert exact_coverage(mechanism, position, n, of_estimate) >= 0.95 - 1e-6
+
+
+def test_an_interval_that_collapses_at_a_bound_is_noticed() -> None:
+    assert exact_coverage(Duchi((0, 1), epsilon=6.0), 0.0, 100, collapsing) < LEAST
+
+
+@pytest.mark.parametrize("epsilon", [3.0, 6.0])
+@pytest.mark.parametrize("position", [0.0, 0.02, 0.25, 0.5])
+def test_the_mean_from_a_coarse_grid_is_covered(epsilon, position) -> None:
+    mechanism = Piecewise((0, 1), epsilon=epsilon, steps=2)
+    assert exact_coverage(mechanism, position, 8, of_estimate) >= LEAST
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n"),
+    [(Piecewise((0, 1), epsilon=e), n) for e in (1.0, 3.0, 6.0) for n in (1, 5, 20, 100, 1000)]
+    + [(Hybrid((0, 1), epsilon=e), 100) for e in (1.0, 3.0, 6.0)]
+    + [(Hybrid((0, 1), epsilon=e, steps=16), n) for e in (3.0, 6.0) for n in (5, 20)],
+    ids=lambda v: f"{v.id}-{v.epsilon:g}" if isinstance(v, (Piecewise, Hybrid)) else str(v),
+)
+def test_the_mean_is_covered_whatever_the_answers(mechanism, n) -> None:
+    for name, population in populations(n, mechanism.steps):
+        assert mean_coverage(mechanism, population) >= LEAST, name
+
+
+@pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid])
+def test_of_many_reports_the_interval_is_no_wider_than_the_normal_one(kind) -> None:
+    for epsilon in (1.0, 3.0):
+        assert width_ratio(kind((0, 1), epsilon=epsilon), 100_000, 0.3) < 1.02
+
+
+def test_rounding_to_a_coarse_grid_is_not_taken_for_spread() -> None:
+    mechanism = Piecewise((0, 1), epsilon=20.0, steps=2)
+    column = (np.arange(40_000) + 0.5) / 40_000
+    with testing.seeded(1) as source:
+        counts = mechanism.aggregate(mechanism.randomise(column, source=source))
+        estimate = mechanism.estimate(counts, method="variance")
+    assert abs(estimate.values[0] - 1 / 12) < 0.005
+    low, high = estimate.interval()
+    assert low[0] <= 1 / 12 <= high[0]
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    """Distributions estimated from seeded reports, with the truth."""
+    mechanism, rng = Piecewise((0, 1), epsilon=2.0), np.random.default_rng(8)
+    results = []
+    for seed, shape in enumerate(("uniform", "spikes", "bimodal", "beta")):
+        column = answers(shape, 2000, rng)
+        true = np.histogram(column, np.linspace(0, 1, BINS + 1))[0] / column.size
+        with testing.seeded(seed) as source:
+            counts = mechanism.aggregate(mechanism.randomise(column, source=source))
+            results.append((true, mechanism.estimate(counts, method="distribution"), counts))
+    return results
+
+
+def coverage(shapes, interval) -> float:
+    hits = []
+    for true, estimate, _ in shapes:
+        low, high = interval(estimate)
+        hits.append((low - 1e-9 <= true) & (true <= high + 1e-9))
+    return float(np.mean(hits))
+
+
+def test_bins_are_covered(shapes) -> None:
+    assert coverage(shapes, lambda e: e.interval()) >= LEAST
+
+
+def test_intervals_that_are_too_narrow_are_noticed(shapes) -> None:
+    def narrow(estimate):
+        low, high = estimate.interval()
+        middle, half = (low + high) / 2, (high - low) / 2
+        return middle - 0.3 * half, middle + 0.3 * half
+
+    assert coverage(shapes, narrow) < LEAST
+
+
+def test_smoothing_helps_where_the_answers_are_smooth(shapes) -> None:
+    true, estimate, counts = shapes[0]
+    laws = Piecewise((0, 1), epsilon=2.0)._finest.bin_laws(BINS)
+    raw = smoothed_em(counts.tables["cells"], laws, np.ones(BINS), (0.0, 0)).values
+    assert np.abs(estimate.values - true).sum() / 2 < 0.1 < np.abs(raw - true).sum() / 2
+
+
+def test_spikes_are_not_smoothed_away(shapes) -> None:
+    assert shapes[1][1].error(shapes[1][0]).tv < 0.2
+
+
+def test_estimates_with_intervals_of_their_own_can_be_pickled(shapes) -> None:
+    estimate = pickle.loads(pickle.dumps(shapes[0][1]))
+    assert np.array_equal(estimate.interval().low, shapes[0][1].interval().low)
+
+
+@pytest.mark.parametrize(
+    "bounds", [(-1e300, 1e300), (0, 1e-200), (0, 5e-324), (0, 10**400), (0, 1e155)], ids=str
+)
+@pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid])
+def test_bounds_beyond_arithmetic_are_refused(kind, bounds) -> None:
+    with pytest.raises(ParameterError, match="bounds"):
+        kind(bounds, epsilon=1.0)
