@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..contract.digest import canonical_digest
+from ..contract.collection import canonical_digest
 from ..errors import StudyError
 from ..files import read_file, whole_file
 from .batch import Role
