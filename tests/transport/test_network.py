@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sottovoce.errors import DigestError, ParameterError, TransportError, WireError
+from sottovoce.errors import DigestError, FileError, ParameterError, TransportError, WireError
 from sottovoce.testing import seeded
 from sottovoce.transport import Machine, Role, drive
 from sottovoce.transport.client import HttpOffice
@@ -275,12 +275,19 @@ def test_a_lost_answer_is_asked_for_again_with_the_same_bytes() -> None:
     assert len(set(bodies)) == 1
 
 
-def test_a_session_is_played_once(tmp_path: Any) -> None:
-    sessions = Sessions(tmp_path / "key.sessions")
-    sessions.note(bytes(16))
-    sessions.note(b"x" * 16)
+def test_a_session_is_played_once_and_sessions_about_one_subject_are_counted(
+    tmp_path: Any,
+) -> None:
+    path = tmp_path / "key.sessions"
+    one, other = Sessions(path, bytes(32)), Sessions(path, b"x" * 32)
+    assert one.count() == 0
+    assert (one.note(bytes(16)), one.note(b"x" * 16), other.note(b"y" * 16)) == (1, 2, 1)
+    assert (one.count(), other.count()) == (2, 1)
     with pytest.raises(TransportError, match="already"):
-        Sessions(tmp_path / "key.sessions").note(bytes(16))
+        Sessions(path, b"z" * 32).note(bytes(16))
+    path.write_bytes(path.read_bytes() + b"altered\n")
+    with pytest.raises(FileError, match="altered"):
+        one.count()
 
 
 def test_a_machine_that_plays_others_is_refused() -> None:

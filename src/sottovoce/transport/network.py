@@ -39,12 +39,15 @@ class Played:
     refused : tuple of str
         Why messages were refused, where any were.
     missing : tuple of str
-        Parties that were too late, as far as this party knows: the relay knows all.
+        Parties that were too late, and in which round; known to the relay alone.
+    times : int
+        How often this key has taken part in runs about the same subject.
     """
 
     state: Any
     refused: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    times: int = 1
 
 
 async def play(
@@ -76,8 +79,7 @@ async def play(
     if (machine.role, machine.members) != (seat.party.role, seat.members):
         raise WireError(f"the machine plays other members than {seat.party.id} of the roster does")
     session = await office.join()
-    if sessions is not None:
-        sessions.note(session)
+    times = 1 if sessions is None else sessions.note(session)
     table = _Table(machine, Post(seat, session), machine.start())
     for closing in range(rounds + 1):
         await asyncio.to_thread(table.take_own)
@@ -89,7 +91,7 @@ async def play(
         await office.done(closing + 1)
         if progress is not None:
             progress(closing, rounds)
-    return Played(table.state, tuple(table.refused))
+    return Played(table.state, tuple(table.refused), times=times)
 
 
 @dataclass
