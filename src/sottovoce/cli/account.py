@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .sampled_counts import sampled_counts
 from .support.accounts import (
     central_promise,
     delta_option,
@@ -255,3 +256,6 @@ def compare(
         print_json({**about, "plot": None if picture is None else str(picture)})
         return
     show_comparison(rows, picture)
+
+
+account.add_command(sampled_counts)
