@@ -56,14 +56,14 @@ def server_part(
     source : Source, optional
         For elections; the system's by default.
     """
+    role, members = roster.party(name).role, roster.members(name)
+    if role is Role.USER:
+        raise ParameterError(f"{name} is a host of users; it sends answers (`secure send`)")
     people, items = roster.count(Role.USER), protocol.items
     blank = Prepared(np.zeros((people, items), np.int64), np.zeros((people, items), bool))
     plan = _plan(protocol, roster, blank, source_of(source))
-    role, members = roster.party(name).role, roster.members(name)
-    for machine in plan.machines:
-        if machine.role is role and machine.members == members:
-            return Part(machine, plan.rounds, machine is plan.machines[-1])
-    raise ParameterError(f"{name} is a host of users; give its answers")
+    machine = next(m for m in plan.machines if m.role is role and m.members == members)
+    return Part(machine, plan.rounds, machine is plan.machines[-1])
 
 
 def host_part(
