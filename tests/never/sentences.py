@@ -24,17 +24,23 @@ TESTED = {
     21: 'Never say of (ε, δ) that a belief is bounded "except with probability δ": it is not '
     "implied.",
     22: "Never lose or merge promises that speak of different people when adding guarantees.",
+    6: "Never use 1/K noise shares when parties may collude or see the result.",
+    7: "Never send plain (count share + noise share) messages to the curator.",
+    12: "Never let a missing share pass: name the failed items instead.",
+    28: "Never open two sums over different sets of senders with the same coins; the sender set is "
+    "agreed before any sum is sent, and every member opens one sum per item.",
+    29: "Never certify two-stage sampling by what S2 alone sees once the result is published; with "
+    "adaptive selection never leave ε* out.",
+    30: "Never publish a total or remainder beside suppressed counts, and never set a suppression "
+    "threshold without adding the colluding holders.",
     25: "Never let two processes draw from copied generator state: fresh system entropy for every "
     "release.",
     27: "Never store or log who sent a report, when to the second, or in which order.",
 }
 
 WAITING = {
-    6: ("secure", "noise shares of 1/K are used when parties may collude"),
-    7: ("secure", "plain count and noise shares are sent to the curator"),
     8: ("parties", "MM starts from true local marginals"),
     9: ("parties", "the budget per released marginal is forgotten"),
     10: ("parties", "realised sample sizes are published"),
-    12: ("secure", "a missing share passes"),
-    20: ("secure", "the dealer of correlated randomness is the curator"),
+    20: ("parties", "the dealer of correlated randomness is the curator"),
 }

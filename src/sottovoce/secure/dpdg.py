@@ -154,27 +154,27 @@ class DPDG(SecureSum):
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
         delta, again = self.delta, (rounds_sentence(rounds),) * (rounds > 1)
-        if people and (rounds > 1 or senders is not None):
+        absent = 0 if senders is None else people - int(senders.sum())
+        # Whoever sees the result knows their own noise, also where as many dropped out as may.
+        colluding = max(1, self.collusion - absent)
+        hidden = people - absent - colluding
+        if people and (rounds > 1 or hidden < people - self.collusion):
             shares = self.shares(people)
-            absent = 0 if senders is None else people - int(senders.sum())
-            hidden = people - self.collusion - max(0, absent - self.collusion)
-            if absent > self.collusion or rounds > 1:
-                delta = (
-                    1.0
-                    if hidden < 1
-                    else gaussian_shares_delta(
-                        self.epsilon,
-                        float(shares.law.sigma),
-                        hidden,
-                        step=shares.step,
-                        neighbours=self.neighbours,
-                        rounds=rounds,
-                    )
+            delta = 1.0
+            if hidden >= 1:
+                delta = gaussian_shares_delta(
+                    self.epsilon,
+                    float(shares.law.sigma),
+                    hidden,
+                    step=shares.step,
+                    neighbours=self.neighbours,
+                    rounds=rounds,
                 )
-        trusted = (
-            f"at most {self.collusion:,} people drop out or work together with anyone who sees "
-            "the result"
-        )
+        if senders is None:
+            trusted = f"at most {self.collusion:,} people drop out or"
+        else:
+            trusted = f"beside {absent:,} people who dropped out, at most {colluding:,}"
+        trusted += " work together with anyone who sees the result"
         result = noise_promise(
             self.epsilon, delta, self.neighbours, trusted, ROSTER, FOLLOWED, *again
         )

@@ -2,8 +2,8 @@
 
 Round 1   user i tells S1 which items they report, A_i
 Round 2   S1 elects m'_j = max(φ + 1, m_j) distinct users for every item j that m_j people report
-          (m_j without φ), publishes them to users and S2, and tells each of them by a digest from
-          whom shares will come
+          (m_j without φ), publishes them to users and S2, tells users whom it heard, and each
+          elected user by a digest from whom shares will come
 Round 3   user i sends a share of their answer to j to every elected user of j, for j in A_i
 Round 4   an elected user who has exactly one share of exactly these senders sends the sum to S2
 End       S2 adds the sums of all m'_j elected users (the printed Algorithm 4 stops at m_j, which
@@ -107,6 +107,8 @@ class Elector(Machine[Reported]):
         everyone = np.full(ids.size, EVERYONE)
         yield Batch("elected", 2, Role.S1, Role.USER, s1, everyone, lists, order)
         yield Batch("elected", 2, Role.S1, Role.S2, s1, s1, lists, order)
+        heard, one = {"users": pack(present)[None]}, np.zeros(1, np.int64)
+        yield Batch("heard", 2, Role.S1, Role.USER, one, np.array([EVERYONE]), heard)
         expected = {"senders": np.concatenate(digests)}
         yield Batch("senders", 2, Role.S1, Role.USER, s1, ids, expected, order)
 
@@ -129,6 +131,7 @@ class Electorate:
     """What users know: the elected, the seats that they hold, and what to expect there."""
 
     elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    heard: Flags | None = None
     expected: dict[tuple[int, int], bytes] = field(default_factory=dict)
     seats: dict[int, Seats] = field(default_factory=dict)
     closed: int = -1
@@ -167,9 +170,8 @@ class ReportingUsers(Machine[Electorate]):
             return state, Outbox((told,))
         if inbox.closed == 2:
             state = self._seated(state)
-            work = sum(
-                int(self.sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items()
-            )
+            sets = self._to_report(state)
+            work = sum(int(sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items())
             return state, Outbox(self._shares(state), sampled=work, added=work)
         if inbox.closed == 3:
             return state, Outbox(self._sums(state), added=-self._first(state))
@@ -184,6 +186,10 @@ class ReportingUsers(Machine[Electorate]):
             columns = {"elected": (np.int64, ()), "people": (np.int64, ())}
             check_batch(batch, 2, state.closed, Role.S1, 1, columns)
             return replace(state, elected=elected_lists(batch, self._items, self.people)), 0
+        if batch.kind == "heard":
+            columns = {"users": (np.uint8, (-(-self.people // 8),))}
+            check_batch(batch, 2, state.closed, Role.S1, 1, columns)
+            return replace(state, heard=unpack(batch.payload["users"][0], self.people)), 0
         if batch.kind == "senders":
             check_batch(batch, 2, state.closed, Role.S1, 1, {"senders": (np.uint8, (_DIGEST,))})
             rows = zip(batch.order, batch.receiver, batch.payload["senders"], strict=True)
@@ -208,9 +214,16 @@ class ReportingUsers(Machine[Electorate]):
             seats[j] = Seats(here, Gathered.empty(here.size, 1, self.people))
         return replace(state, seats=seats)
 
+    def _to_report(self, state: Electorate) -> Flags:
+        """Only those whom S1 heard send shares; nobody expects others."""
+        if state.heard is None:
+            return np.zeros_like(self.sets)
+        return self.sets & state.heard[self.members.start : self.members.stop, None]
+
     def _shares(self, state: Electorate) -> Iterator[Batch]:
+        sets = self._to_report(state)
         for j, elected in state.elected.items():
-            reporters = np.flatnonzero(self.sets[:, j])
+            reporters = np.flatnonzero(sets[:, j])
             block = max(1, _BLOCK // max(1, elected.size))
             for start in range(0, reporters.size, block):
                 some = reporters[start : start + block]

@@ -21,6 +21,7 @@ FOLLOWED = (
     "everyone follows the protocol; false but well-formed answers are not detected, and shares "
     "reach nobody but their receiver"
 )
+PRESENT = "the reports of these holders are in the result: people who dropped out hide nobody"
 CURATOR = "the curator, who sees all answers, is trusted with them"
 _PERSON = Unit(Protected.CONTRIBUTION)
 _PRECISION = 1e-3  # relative, of an epsilon that is searched for; rounded up
@@ -45,7 +46,7 @@ def sampled_promise(
     promise = sampled_counts(
         count, rate, delta, neighbours=neighbours, insiders=insiders, rounds=rounds
     )
-    return replace(promise, against=against, assuming=(*promise.assuming, *assuming))
+    return replace(promise, against=against, assuming=(*promise.assuming, PRESENT, *assuming))
 
 
 def noise_promise(
@@ -111,6 +112,7 @@ def two_stage_promise(
     provided = (
         f"every answer has at least {others:,} holders other than the person, who do not work "
         "together with anyone who looks",
+        PRESENT,
         seen,
     )
     return Promise(

@@ -30,9 +30,10 @@ from ..transport.in_process import Tamper
 from .counts import TrueCounts
 from .receiving import Outcome
 
-#: Fields are larger than totals need, so that a total of lost or altered shares, which is uniform,
-#: lies outside what people can give, but for a chance of one in about two milliards per person.
-_SPACE = 1 << 31
+#: The largest prime below 2^32. Fields are larger than totals need, so that the total of lost or
+#: altered shares, which is uniform, is almost surely none that people can give; elements take four
+#: bytes all the same, and hardly any random word is rejected.
+_LARGE = 4_294_967_291
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +175,7 @@ class Protocol(ABC):
     def field(self, people: int) -> PrimeField:
         """The field of so many people; no total wraps around."""
         low, high = self.limits(people)
-        return PrimeField(smallest_prime_above(max(high - low, _SPACE)), low)
+        return PrimeField(max(smallest_prime_above(high - low), _LARGE), low)
 
     def opened(self, driven: Driven) -> set[bytes]:
         """Sets of senders whose sums may have left somebody."""

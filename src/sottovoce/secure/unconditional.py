@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from ..accounting.sampled_counts import (
     sampled_counts_delta,
     smallest_dummies,
 )
-from ..accounting.thresholded import smallest_threshold, thresholded_delta
+from ..accounting.thresholded import smallest_threshold
 from ..checks import (
     checked_count,
     checked_delta,
@@ -313,10 +314,8 @@ class Suppressed(SecureSum):
             ("helpers", checked_helpers(helpers)),
         ):
             object.__setattr__(self, name, value)
-        threshold = smallest_threshold(
-            self.epsilon, self.delta, self.rate, neighbours=neighbours, insiders=self.collusion
-        )
-        object.__setattr__(self, "threshold", threshold)
+        threshold = _threshold(self.epsilon, self.delta, self.rate, neighbours)
+        object.__setattr__(self, "threshold", threshold + self.collusion)
 
     @property
     def kept(self) -> float:
@@ -327,11 +326,6 @@ class Suppressed(SecureSum):
 
     def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
         return Prepared(one_hot(codes, self.items, coins(self.rate, codes.size, source)))
-
-    def achieved_delta(self) -> float:
-        """The exact delta of the threshold, without those that colluders add to it."""
-        k = self.threshold - self.collusion
-        return thresholded_delta(self.epsilon, self.rate, k, neighbours=self.neighbours)
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
         result = noise_promise(
@@ -347,3 +341,9 @@ class Suppressed(SecureSum):
             against=Against.RESULT,
         )
         return self.with_shares(Guarantee((repeated(result, rounds),)), people, rounds)
+
+
+@lru_cache(maxsize=64)
+def _threshold(epsilon: float, delta: float, rate: float, neighbours: Neighbours) -> int:
+    """The search takes seconds for substitutions, so that it is done once."""
+    return smallest_threshold(epsilon, delta, rate, neighbours=neighbours)

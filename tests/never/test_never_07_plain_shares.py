@@ -1,0 +1,45 @@
+"""Never send plain (count share + noise share) messages to the curator.
+
+What the aggregator gets from anyone is uniform on the field; only the sum means something.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+import sottovoce as sv
+from sottovoce import testing
+from sottovoce.transport import Role
+
+VALUES = ["a", "b", "b", "c"] * 200
+
+
+def spread(elements: np.ndarray) -> float:
+    """Chi-square of the elements' sixteenths of the field."""
+    bins = np.bincount((elements // (4_294_967_291 // 16 + 1)).astype(int).ravel(), minlength=16)
+    expected = elements.size / 16
+    return float(((bins - expected) ** 2 / expected).sum())
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        sv.secure.BinomialNoise(["a", "b", "c"], epsilon=1.0),
+        sv.secure.DPDG(["a", "b", "c"], epsilon=1.0),
+        sv.secure.DPDS(["a", "b", "c"], rate=0.4),
+        sv.secure.TSS(["a", "b", "c"], rate=0.4, report=0.7, collusion=2),
+    ],
+    ids=lambda protocol: protocol.name,
+)
+def test_every_message_to_the_last_server_is_uniform(protocol: sv.secure.Protocol) -> None:
+    with testing.seeded(1) as source:
+        session = protocol.session(VALUES, source=source)
+        run = session.run(views=True)
+    last = Role.S2 if isinstance(protocol, sv.secure.TSS) else Role.AGGREGATOR
+    sums = [b.payload["sum"] for b in run.views.of(last) if b.kind == "sum"]
+    limit = chi2.isf(1e-9, 15)
+    assert spread(np.concatenate(sums)) < limit
+    # The fault: the plain rows would be seen at once.
+    assert spread(session._prepared.rows.astype(np.uint64) % np.uint64(4_294_967_291)) > limit

@@ -1,0 +1,42 @@
+"""Never publish a total or remainder beside suppressed counts, and never set a suppression
+threshold without adding the colluding holders.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import sottovoce as sv
+from sottovoce import testing
+from sottovoce.accounting import thresholded_delta
+from sottovoce.errors import MergeError
+
+PARAMETERS = {"rate": 0.3, "epsilon": 1.0, "delta": 1e-5, "neighbours": "add-remove"}
+
+
+def test_colluding_holders_raise_the_threshold() -> None:
+    protocol = sv.secure.Suppressed(3, collusion=20, **PARAMETERS)
+    assert protocol.threshold == sv.secure.Suppressed(3, **PARAMETERS).threshold + 20
+    about = {"neighbours": "add-remove", "insiders": 20}
+    assert thresholded_delta(1.0, 0.3, protocol.threshold, **about) <= 1e-5
+    assert thresholded_delta(1.0, 0.3, protocol.threshold - 20, **about) > 1e-4  # the fault
+
+
+def test_nothing_that_is_published_tells_suppressed_counts() -> None:
+    protocol = sv.secure.Suppressed(3, **PARAMETERS)
+    results = []
+    for rare in (0, 1):
+        values = [0] * 200 + [1] * 3 + [2] * rare
+        with testing.seeded(5) as source:
+            run = protocol.simulate([*values, *[0] * (1 - rare)], source=source)
+        assert set(run.aggregate.tables) == {"support"}
+        results.append(run.aggregate.dense("support")[1:].tolist())
+        assert run.estimate.interval()[0][2] == 0
+        assert run.estimate.interval()[1][2] > 14 / 205
+        assert "suppressed" in run.estimate.assuming
+        with pytest.raises(MergeError, match="suppressed"):
+            run.aggregate + run.aggregate
+    assert results == [[0, 0], [0, 0]]
+    sentences = " ".join(protocol.guarantee.promises[0].assuming)
+    assert "no total, remainder or further count" in sentences
+    assert "keeps them to itself" in sentences

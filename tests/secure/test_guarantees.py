@@ -1,0 +1,176 @@
+"""Promises by adversary, with the numbers of the maths page and the sentences that they rest on."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import accounting
+from sottovoce.errors import GuaranteeError
+from sottovoce.noise import DiscreteGaussian
+from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours
+
+S = sv.secure
+ITEMS = ["car", "bike", "train", "foot", "bus"]
+
+
+def by_observer(guarantee: Guarantee) -> dict[Against, tuple[float, float]]:
+    return {p.against: (p.epsilon, p.delta) for p in guarantee.promises}
+
+
+def test_dpds_states_its_assumption() -> None:
+    protocol = S.DPDS(ITEMS, rate=0.39, count=100, users=1000, collusion=10)
+    promise, shares = protocol.guarantee.promises
+    account = accounting.sampled_counts(100, 0.39, 1e-6, insiders=10)
+    assert (promise.epsilon, promise.delta) == (account.epsilon, 1e-6)
+    assert (promise.notion, promise.against) == (DP, Against.AGGREGATOR)
+    text = str(protocol.guarantee)
+    assert "every answer has at least 89 holders other than the person" in text.replace("\n  ", " ")
+    assert "invented people" in text
+    assert "false but well-formed" in text.replace("\n  ", " ")
+    assert (shares.against, shares.epsilon, shares.delta) == (Against.COALITION, 0.0, 0.0)
+    assert S.DPDS(ITEMS, rate=0.39, count=100, helpers=2).guarantee.promises[1].against is (
+        Against.HELPERS
+    )
+
+
+def test_a_rate_is_planned_from_targets() -> None:
+    protocol = S.DPDS(ITEMS, epsilon=0.5, delta=1e-5, count=100)
+    assert round(protocol.rate, 3) == 0.479
+    assert protocol.guarantee.promises[0].epsilon <= 0.5 + 1e-6
+
+
+def test_without_a_count_nothing_is_promised_and_without_epsilon_it_is_refused() -> None:
+    run = S.DPDS(ITEMS, rate=0.4).simulate(["car"] * 20)
+    assert not run.guarantee.promises
+    assert "lower bound" in run.guarantee.reason
+    protocol = S.DPDS(ITEMS, rate=0.4, count=5)
+    with pytest.raises(GuaranteeError, match="no epsilon"):
+        protocol.simulate(["car"] * 20)
+
+
+def test_noise_needs_no_assumption_on_the_data() -> None:
+    for protocol in (
+        S.BinomialNoise(ITEMS, epsilon=1.0, delta=1e-5, collusion=3),
+        S.Dummies(ITEMS, epsilon=1.0, delta=1e-5, rate=0.5),
+        S.DPDG(ITEMS, epsilon=1.0, delta=1e-5, collusion=5),
+    ):
+        run = protocol.simulate(["car", "bike"] * 100)
+        promise = run.guarantee.promises[0]
+        assert (promise.epsilon, promise.delta) == (1.0, 1e-5)
+        assert promise.against is Against.AGGREGATOR
+        assert not any("every answer has" in sentence for sentence in promise.assuming)
+
+
+def test_coins_and_dummies_of_the_maths_page() -> None:
+    zero = {"neighbours": "add-remove", "epsilon": 1.0, "delta": 1e-5}
+    assert S.BinomialNoise(2, **zero).needed == 62
+    assert S.BinomialNoise(2, epsilon=1.0, delta=1e-5).needed == 115
+    assert S.Suppressed(2, rate=0.3, **zero).threshold == 14
+    assert S.Suppressed(2, rate=0.3, collusion=10, **zero).threshold == 24
+    assert S.Suppressed(2, rate=0.3, **zero).guarantee.promises[0].against is Against.RESULT
+
+
+def test_published_tss_is_certified_with_senders() -> None:
+    rate = 1 - math.exp(-0.5)
+    parameters = {"rate": rate, "report": 0.4, "count": 100, "delta": 7.7e-5, "collusion": 0}
+    shown = S.TSS(30, **parameters)
+    promises = by_observer(shown.guarantee)
+    assert set(promises) == {Against.SENDERS, Against.S1, Against.COALITION}
+    assert promises[Against.SENDERS][0] == pytest.approx(0.5, abs=2e-3)
+    assert promises[Against.S1] == (0.0, 0.0)
+    kept = S.TSS(30, published=False, **parameters)
+    alone = by_observer(kept.guarantee)
+    assert set(alone) == {Against.S2, Against.S1, Against.COALITION}
+    assert alone[Against.S2][0] < promises[Against.SENDERS][0]
+    hidden = S.TSS(30, published=False, committee=5, **parameters)
+    assert by_observer(hidden.guarantee)[Against.S2][0] < alone[Against.S2][0]
+    assert Against.S1 not in by_observer(hidden.guarantee)
+
+
+def test_adaptive_selection_shows_epsilon_star() -> None:
+    protocol = S.TSS(
+        5, rate=0.5, report=0.4, selection="adaptive", gamma=2, collusion=2, count=100, delta=1e-3
+    )
+    promises = by_observer(protocol.guarantee)
+    star = protocol.design.epsilon_star
+    assert promises[Against.S1] == promises[Against.COALITION] == (star, 0.0)
+    uniform = S.TSS(5, rate=0.5, report=0.4, collusion=2, count=100, delta=1e-3)
+    assert promises[Against.SENDERS][0] > by_observer(uniform.guarantee)[Against.SENDERS][0]
+    assert all(
+        p.notion is LDP for p in protocol.guarantee.promises if p.against is not Against.SENDERS
+    )
+
+
+def test_the_relation_is_typed() -> None:
+    protocol = S.BinomialNoise(2, epsilon=1.0, neighbours="add-remove")
+    assert protocol.guarantee.promises[0].neighbours is Neighbours.ADD_REMOVE
+
+
+def test_a_seeded_run_promises_nothing() -> None:
+    with sv_seeded(1) as source:
+        run = S.BinomialNoise(2, epsilon=1.0).simulate([0, 1] * 20, source=source)
+    assert not run.guarantee.promises
+    with pytest.raises(sv.SottovoceError, match="seed"):
+        S.TrueCounts(2).estimate(run.aggregate)
+
+
+def sv_seeded(seed: int):  # type: ignore[no-untyped-def]
+    from sottovoce import testing
+
+    return testing.seeded(seed)
+
+
+# --- the account of summed discrete Gaussian noise ---------------------------------------------
+
+
+@pytest.mark.parametrize("people", [2, 3, 6])
+def test_sums_of_discrete_gaussians_are_as_close_to_one_as_stated(people: int) -> None:
+    """|log(P(sum)/P(discrete Gaussian))| ≤ 10 Σ e^{−2π²σ²k/(k+1)}, by exact convolution."""
+    sigma = 0.6
+    k = np.arange(-14, 15)
+    one = np.exp(DiscreteGaussian(sigma).log_pmf(k))
+    total = one
+    for _ in range(people - 1):
+        total = np.convolve(total, one)
+    reach = len(total) // 2
+    near = np.arange(-5, 6)
+    ideal = DiscreteGaussian(sigma * people**0.5).log_pmf(near)
+    gap = np.abs(np.log(total[near + reach]) - ideal).max()
+    order = np.arange(1, people)
+    assert 0 < gap <= 10 * np.exp(-2 * np.pi**2 * sigma**2 * order / (order + 1)).sum()
+
+
+@pytest.mark.parametrize("neighbours", ["substitute", "add-remove"])
+def test_the_account_of_gaussian_shares_is_an_upper_bound(neighbours: str) -> None:
+    """Against the exact law of a small sum, and close to it."""
+    sigma, people, step, epsilon = 1.2, 4, 3, 1.0
+    k = np.arange(-20, 21)
+    one = np.exp(DiscreteGaussian(sigma).log_pmf(k))
+    total = one
+    for _ in range(people - 1):
+        total = np.convolve(total, one)
+    moved = np.concatenate([np.zeros(step), total[:-step]])
+    if neighbours == "add-remove":
+        exact = np.maximum(total - math.exp(epsilon) * moved, 0).sum()
+    else:
+        first, second = np.outer(total, moved), np.outer(moved, total)
+        exact = np.maximum(first - math.exp(epsilon) * second, 0).sum()
+    account = accounting.gaussian_shares_delta(
+        epsilon, sigma, people, step=step, neighbours=neighbours
+    )
+    assert exact <= account <= exact * 1.05
+    with pytest.raises(sv.SottovoceError, match="scale"):
+        accounting.gaussian_shares_delta(1.0, 0.2, 10)
+
+
+def test_the_published_share_of_noise_is_far_too_small() -> None:
+    """(Gσ/n)² instead of (Gσ)²/n: true δ .998 at ε = 1, δ = 1e-5, n = 1000."""
+    sigma = accounting.sigma_analytic(1.0, 1e-5)
+    assert accounting.delta_gaussian(1.0, sigma / 1000**0.5) > 0.99
+    right = S.DPDG(2, epsilon=1.0, delta=1e-5).shares(1000)
+    assert right.delta <= 1e-5
+    assert right.delta > 0.9e-5
