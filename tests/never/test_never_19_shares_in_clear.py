@@ -17,9 +17,11 @@ from scipy.stats import chi2
 
 from sottovoce.testing import seeded
 from sottovoce.transport import Machine, drive
+from sottovoce.transport.keys import Roster
 from sottovoce.transport.network import Played
 from sottovoce.transport.relay import Patience, Relay
 from sottovoce.transport.sealing import Head, read_head
+from tests.transport import stage
 from tests.transport.parties import PROTOCOL, through
 from tests.transport.summing import ROUNDS, cast, machine
 
@@ -36,8 +38,8 @@ ANSWERS = {
 class Recording(Relay):
     """A relay that keeps what passes."""
 
-    def __init__(self) -> None:
-        super().__init__(ROSTER, ROSTER.bind(PROTOCOL), bytes(16), ROUNDS, Patience(10, 10))
+    def __init__(self, roster: Roster = ROSTER, rounds: int = ROUNDS) -> None:
+        super().__init__(roster, roster.bind(PROTOCOL), bytes(16), rounds, Patience(10, 10))
         self.transcript: list[bytes] = []
 
     def accept(self, name: str, parcel: bytes) -> None:
@@ -88,6 +90,25 @@ def test_the_pattern_of_traffic_does_not_depend_on_answers() -> None:
     patterns = [pattern(transcript(values)) for values in ANSWERS.values()]
     assert all(seen == patterns[0] for seen in patterns)
     assert len(patterns[0]) == 2 * 3 + 3  # each host to each helper, each helper to the curator
+
+
+@pytest.mark.parametrize("name", stage.PROTOCOLS)
+def test_nor_does_it_in_any_protocol(name: str) -> None:
+    """With the same coins; which items people report, and so who writes to whom, are coins."""
+    protocol = stage.PROTOCOLS[name]
+    roster, keys = stage.cast(protocol)
+    patterns = []
+    for answers in (stage.PEOPLE, np.zeros_like(stage.PEOPLE), stage.PEOPLE[::-1].copy()):
+        parts = {}
+        for party in roster:
+            with seeded(stage.SEED) as source:
+                parts[party.id] = stage.part_of(protocol, roster, party.id, source, answers)
+        relay = Recording(roster, next(iter(parts.values())).rounds)
+        ends = through(relay, keys, {who: part.machine for who, part in parts.items()})
+        assert all(isinstance(end, Played) for end in ends.values())
+        patterns.append(pattern(relay.transcript))
+        assert p_value(relay.transcript) > 1e-9
+    assert patterns[0] == patterns[1] == patterns[2]
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -74,11 +74,14 @@ def cast(protocol: Protocol) -> tuple[Roster, dict[str, KeyPair]]:
     return Roster(tuple(parties)), keys
 
 
-def part_of(protocol: Protocol, roster: Roster, name: str, source: Any) -> Part:
+def part_of(
+    protocol: Protocol, roster: Roster, name: str, source: Any, answers: Any = PEOPLE
+) -> Part:
+    """A party's part, with these answers of all people where it is a host."""
     if roster.party(name).role is not Role.USER:
         return server_part(protocol, roster, name, source=source)
     members = roster.members(name)
-    return host_part(protocol, roster, name, PEOPLE[members.start : members.stop], source=source)
+    return host_part(protocol, roster, name, answers[members.start : members.stop], source=source)
 
 
 def play(protocol: Protocol, seat: Seat, folder: Path, dies: int | None) -> dict[str, Any]:
