@@ -187,8 +187,8 @@ class ReportingUsers(Machine[Electorate]):
             check_batch(batch, 2, state.closed, Role.S1, 1, columns)
             return replace(state, elected=elected_lists(batch, self._items, self.people)), 0
         if batch.kind == "heard":
-            columns = {"users": (np.uint8, (-(-self.people // 8),))}
-            check_batch(batch, 2, state.closed, Role.S1, 1, columns)
+            bits: Columns = {"users": (np.uint8, (-(-self.people // 8),))}
+            check_batch(batch, 2, state.closed, Role.S1, 1, bits)
             return replace(state, heard=unpack(batch.payload["users"][0], self.people)), 0
         if batch.kind == "senders":
             check_batch(batch, 2, state.closed, Role.S1, 1, {"senders": (np.uint8, (_DIGEST,))})
