@@ -297,6 +297,32 @@ def test_a_session_is_played_once_and_sessions_about_one_subject_are_counted(
         one.count()
 
 
+def test_nothing_is_sent_in_a_session_that_comes_back(tmp_path: Path) -> None:
+    """A relay that runs a session again would get a second sum, or a second set of coins."""
+    roster, keys = cast([4, 7], 2)
+    sessions = Sessions(tmp_path / "key.sessions", bytes(32))
+    sessions.note(bytes(16))
+    relay = Relay(roster, roster.bind(PROTOCOL), bytes(16), ROUNDS, QUICK)
+    seat = Seat(roster, relay.study, keys["host-0"])
+    posted: list[bytes] = []
+
+    class Watched(LocalOffice):
+        async def post(self, parcel: bytes) -> None:
+            posted.append(parcel)
+
+    with pytest.raises(TransportError, match="already"):
+        asyncio.run(
+            play(
+                machines(roster, 1)["host-0"],
+                ROUNDS,
+                seat,
+                Watched(relay, "host-0"),
+                sessions=sessions,
+            )
+        )
+    assert posted == []
+
+
 def test_a_machine_that_plays_others_is_refused() -> None:
     roster, keys = cast([4, 7], 2)
     seat = Seat(roster, bytes(32), keys["host-0"])

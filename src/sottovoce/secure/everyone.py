@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import WireError
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, additive
 from ..transport import Batch, Inbox, Machine, Outbox, Role
@@ -47,6 +48,9 @@ class Gathered:
         """With more shares; a sender's second one is not added, and marks its receiver."""
         from ..kernels import field as kernel
 
+        # The kernel does not check indices; a message to everyone, for one, has receiver −1.
+        if ((slot < 0) | (slot >= len(self.totals))).any():
+            raise WireError("a share was not addressed to one of those who add shares up")
         totals, seen, repeated = self.totals.copy(), self.seen.copy(), self.repeated.copy()
         kernel.add_once(field.check(shares), slot, who, field.word, seen, totals, repeated)
         return replace(self, totals=totals, seen=seen, repeated=repeated)
