@@ -21,7 +21,7 @@ from sottovoce.testing import seeded
 from sottovoce.transport import Machine, Role, drive
 from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.keys import KeyPair, Party, Roster
-from sottovoce.transport.network import Address, Patience, Played, serve, take_part
+from sottovoce.transport.network import Address, Patience, Played, play, serve, take_part
 from sottovoce.transport.post import Seat
 from sottovoce.transport.relay import MOST_BYTES, LocalOffice, Relay
 from sottovoce.transport.sealing import Head, seal
