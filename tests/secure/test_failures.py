@@ -12,7 +12,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import ShareError
 from sottovoce.secure.protocol import Session
-from sottovoce.transport import Batch, Inbox
+from sottovoce.transport import EVERYONE, Batch, Inbox
 
 S = sv.secure
 ITEMS = ["car", "bike", "train"]
@@ -128,12 +128,13 @@ COMMITTEE = lambda: S.TSS(ITEMS, rate=0.5, report=0.7, collusion=1, committee=4)
         (LETTER, altering("share", "share", lambda c: c.astype(np.float64)), "float64"),
         (LETTER, lambda b: [replace(b, sender=b.sender + 9)], "roster"),
         (LETTER, lambda b: [replace(b, round=b.round + 5)], "belongs to"),
+        (LETTER, lambda b: [replace(b, receiver=np.full(len(b), EVERYONE))], "to everyone"),
         (HELPERS, dropping("have", 1), "has no share of 1"),
         (HELPERS, dropping("sum", 1), "no sum of helper 1"),
         (HELPERS, repeating("sum"), "two sums of one helper"),
         (HELPERS, late("sum"), "no sum of helper"),
         (HELPERS, altering("sum", "sum", far), "total lies outside"),
-        (HELPERS, altering("share", "rest", no_element), "nobody's shares"),
+        (HELPERS, altering("share", "rest", no_element), "fewer people than the promise"),
         (HELPERS, altering("have", "senders", lambda c: c[:, :0]), "shape"),
         (ELECTED, dropping_one("sum", 0), "'car': no sum of elected user"),
         (ELECTED, dropping_one("share", 1), "'bike': elected user"),
@@ -186,8 +187,28 @@ def test_users_who_reach_only_some_helpers_are_left_out() -> None:
         noise = run.aggregate.route.noise
         assert noise.variance == (protocol.arrived(160, None) - 1) / 4
         promise = run.aggregate.route.guarantee.promises[0]
-        assert promise.delta > 1e-5  # one coin fewer than was asked for
-        assert promise.delta == sv.accounting.binomial_noise_delta(1.0, protocol.needed - 1)
+        # One of those who may collude or drop out is gone; nobody else may collude.
+        assert promise.delta == 1e-5
+        assert any("at most 0 work together" in sentence for sentence in promise.assuming)
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        S.BinomialNoise(ITEMS, epsilon=1.0, delta=1e-5, collusion=1, helpers=3),
+        S.Dummies(ITEMS, rate=0.4, epsilon=1.0, delta=1e-5, collusion=1, helpers=3),
+        S.DPDG(ITEMS, epsilon=1.0, delta=1e-5, collusion=2, helpers=3),
+    ],
+    ids=lambda protocol: protocol.name,
+)
+def test_a_sum_with_less_noise_than_promised_is_not_opened(protocol: sv.secure.Protocol) -> None:
+    def lost(batch: Batch) -> list[Batch]:
+        return [batch.select(batch.sender > 1)] if batch.kind == "share" else [batch]
+
+    with testing.seeded(3) as source:
+        session = protocol.session(VALUES * 20, source=source)
+        with pytest.raises(ShareError, match="fewer people than the promise needs"):
+            session.run(tamper=lost)
 
 
 def test_a_user_who_sends_twice_is_left_out_by_helpers() -> None:
@@ -232,6 +253,16 @@ def test_a_user_who_reaches_only_some_members_is_left_out() -> None:
         partly.calls = 0  # type: ignore[attr-defined]
         run = session.run(tamper=partly)
         assert run.aggregate.people == 7
+
+
+def test_too_few_people_for_the_collusion_elect_nobody() -> None:
+    def lost(batch: Batch) -> list[Batch]:
+        return [batch.select(batch.sender < 2)] if batch.kind == "items" else [batch]
+
+    with testing.seeded(3) as source:
+        session = ELECTED().session(VALUES, source=source)
+        with pytest.raises(ShareError, match="elected nobody"):
+            session.run(tamper=lost)
 
 
 # --- again -------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import EstimateError, GuaranteeError, MergeError, ParameterError
-from sottovoce.secure.protocol import Prepared, Protocol, Run
+from sottovoce.secure.protocol import Prepared, Protocol, Run, aggregate_of
 from sottovoce.secure.selection import coins, elect, reported_sets
-from sottovoce.transport import Role
+from sottovoce.transport import Batch, Envelope, Role, decode_batch, drive, encode_batch
 
 S = sv.secure
 ITEMS = ["car", "bike", "train", "foot"]
@@ -61,6 +61,32 @@ def test_a_run_is_the_ideal_functionality(name: str, people: int) -> None:
         assert run.aggregate.people == people
         again = Aggregate.from_bytes(run.aggregate.to_bytes(), expect=protocol.counts)
         assert again == run.aggregate == pickle.loads(pickle.dumps(run.aggregate))
+
+
+@pytest.mark.parametrize("name", [name for name in PROTOCOLS if not name.startswith("dpcs")])
+def test_hosts_of_some_users_and_bytes_in_between_change_nothing(name: str) -> None:
+    protocol, hosts, people = PROTOCOLS[name](), [range(4), range(4, 5), range(5, 12)], 12
+    codes = protocol.domain.encode(answers(people))
+    envelope = Envelope(bytes(32), bytes(16))
+
+    def over_the_wire(batch: Batch) -> list[Batch]:
+        return [decode_batch(encode_batch(batch, envelope), expect=envelope)]
+
+    with testing.seeded(17) as source:
+        shared, parts, machines = protocol.field(people), [], []
+        for host in hosts:
+            drawn = protocol.prepare(
+                codes[host.start : host.stop], source, first=host.start, people=people
+            )
+            parts.append(drawn)
+            machines.append(protocol.users_machine(drawn, host, people, shared, source))
+        machines += protocol.server_machines(people, shared, source)
+        driven = drive(machines, protocol.message_rounds(people), tamper=over_the_wire)
+        outcome = driven.states[-1].outcome
+        counts = aggregate_of(protocol, outcome, shared, people, 1, True).dense("support")
+    rows = np.concatenate([part.rows for part in parts])
+    sets = None if parts[0].sets is None else np.concatenate([part.sets for part in parts])
+    assert counts.tolist() == ideal(protocol, Prepared(rows, sets))
 
 
 def test_with_the_same_coins_dpds_is_dpcs() -> None:

@@ -14,12 +14,10 @@ import pytest
 from numpy.typing import NDArray
 
 from sottovoce.accounting import TwoStage
-from sottovoce.secure.committee import (
-    CommitteeElector,
-    CommitteeSummer,
-    CommitteeUsers,
-)
-from sottovoce.secure.elected import Elector, ReportingUsers, Summer
+from sottovoce.secure.committee import CommitteeElector, CommitteeSummer
+from sottovoce.secure.committee_users import CommitteeUsers
+from sottovoce.secure.elected import Elector, ReportingUsers
+from sottovoce.secure.elected_sums import Summer
 from sottovoce.secure.everyone import Aggregator, SharingUsers
 from sottovoce.secure.helpers import Helper, SeedingUsers
 from sottovoce.sharing import PrimeField, seeds
@@ -222,14 +220,19 @@ def test_tss_prime_hides_answers_from_s1_and_from_phi_users() -> None:
 
 
 def test_s2_sees_the_counts_and_how_many_reported_and_nothing_else() -> None:
+    """Alone; with S1, which adds who reported; with a user, who knows their own coin."""
     everyone = list(product((0, 1, 2), repeat=3))
-    views = {a: law(staged(a, SETS, 1), 3, 3, [S2]) for a in everyone}
+    coalitions = [[S2], [S1, S2], [S2, user(0)]]
+    views = {a: laws(staged(a, SETS, 1), 3, 3, coalitions) for a in everyone}
     counts = {
         a: tuple(sum(SETS[k, j] and a[k] == j for k in range(3)) for j in range(2))
         for a in everyone
     }
     for a, b in product(everyone, repeat=2):
-        assert (views[a] == views[b]) == (counts[a] == counts[b])
+        assert (views[a][0] == views[b][0]) == (counts[a] == counts[b])
+        assert (views[a][1] == views[b][1]) == (counts[a] == counts[b])
+        if a[0] == b[0]:
+            assert (views[a][2] == views[b][2]) == (counts[a] == counts[b])
 
 
 def test_in_plain_tss_a_lone_elected_user_sees_the_answer() -> None:

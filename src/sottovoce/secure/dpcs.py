@@ -29,7 +29,7 @@ from ..randomness import Source
 from ..sharing import Elements, PrimeField, additive
 from ..transport import Batch, Inbox, Machine, Outbox, Role
 from .promises import CURATOR, rounds_sentence, sampled_promise
-from .protocol import Plan, Prepared, Protocol
+from .protocol import Prepared, Protocol
 from .receiving import Outcome, check_batch
 from .selection import coins, one_hot
 
@@ -119,7 +119,9 @@ class Sampling(Protocol):
     def limits(self, people: int) -> tuple[int, int]:
         return 0, people
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
         sampled = coins(self.rate, codes.size, source)
         return Prepared(one_hot(codes, self.items, sampled))
 
@@ -231,7 +233,7 @@ class DPCS(Sampling):
     --------
     >>> protocol = DPCS(["car", "bike"], rate=0.4, count=100, delta=1e-6)
     >>> round(protocol.guarantee.epsilon, 3)
-    0.487
+    0.49
     """
 
     name = "dpcs"
@@ -242,13 +244,25 @@ class DPCS(Sampling):
 
     shared: bool
 
-    def plan(
-        self, prepared: Prepared, field: PrimeField, source: Source, exactly: bytes | None
-    ) -> Plan:
-        people = len(prepared.rows)
-        parts = people if self.shared else 1
-        curator = Curator(field, prepared.rows, people if self.shared else 0, source)
-        return Plan([curator, Receiver(field, self.items, parts, people)], 1)
+    def users_machine(
+        self,
+        prepared: Prepared,
+        members: range,
+        people: int,
+        field: PrimeField,
+        source: Source,
+        exactly: bytes | None = None,
+    ) -> Machine[Any]:
+        """The curator, who has the answers of all users."""
+        return Curator(field, prepared.rows, people if self.shared else 0, source)
+
+    def server_machines(
+        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
+    ) -> list[Machine[Any]]:
+        return [Receiver(field, self.items, people if self.shared else 1, people)]
+
+    def message_rounds(self, people: int) -> int:
+        return 1
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
         return self.sampled(rounds, CURATOR, against=Against.RESULT)

@@ -131,14 +131,20 @@ class DPDG(SecureSum):
             self.epsilon, self.delta, self.sigma, people, self.collusion, self.neighbours
         )
 
+    def least_senders(self, people: int) -> tuple[int, int]:
+        # One of those who may collude is left, since somebody sees the result.
+        return people, people - self.collusion + 1
+
     def limits(self, people: int) -> tuple[int, int]:
         shares = self.shares(people)
         total = DiscreteGaussian(float(shares.law.sigma) * people**0.5)
         reach = total.reach(_WRAP) + 1
         return -reach, people * shares.step + reach
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
-        shares = self.shares(codes.size)
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
+        shares = self.shares(people or codes.size)
         rows = one_hot(codes, self.items, np.ones(codes.size, bool)) * shares.step
         noise = gaussian(shares.law.sigma**2, rows.size, source)
         return Prepared(rows + noise.reshape(rows.shape))

@@ -23,7 +23,7 @@ from .dpcs import Sampling
 from .everyone import Aggregator, SharingUsers
 from .helpers import Helper, SeedingUsers
 from .promises import FOLLOWED, ROSTER, hidden_shares, rounds_sentence
-from .protocol import Plan, Prepared, Protocol
+from .protocol import Prepared, Protocol
 
 MOST_TO_THE_LETTER = 3_000
 _HELPERS = 3
@@ -41,19 +41,36 @@ class SecureSum(Protocol):
             return 0 if people <= MOST_TO_THE_LETTER else _HELPERS
         return self.helpers
 
-    def plan(
-        self, prepared: Prepared, field: PrimeField, source: Source, exactly: bytes | None
-    ) -> Plan:
-        secrets = field.encode(prepared.rows)
-        people, width = secrets.shape
-        users, parts = range(people), self.helpers_for(people)
+    def users_machine(
+        self,
+        prepared: Prepared,
+        members: range,
+        people: int,
+        field: PrimeField,
+        source: Source,
+        exactly: bytes | None = None,
+    ) -> Machine[Any]:
+        secrets, parts = field.encode(prepared.rows), self.helpers_for(people)
         if parts == 0:
-            sharing = SharingUsers(users, people, field, secrets, source)
-            last = Aggregator(people, field, width, Role.USER, 2)
-            return Plan([sharing, last], 2)
-        machines: list[Machine[Any]] = [SeedingUsers(users, parts, field, secrets, source)]
-        machines += [Helper(k, parts, people, field, width, exactly) for k in range(parts)]
-        return Plan([*machines, Aggregator(parts, field, width, Role.HELPER, 3, people)], 3)
+            return SharingUsers(members, people, field, secrets, source)
+        return SeedingUsers(members, parts, field, secrets, source)
+
+    def server_machines(
+        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
+    ) -> list[Machine[Any]]:
+        parts, width = self.helpers_for(people), self.items
+        if parts == 0:
+            return [Aggregator(people, field, width, Role.USER, 2)]
+        least = self.least_senders(people)
+        helpers = [Helper(k, parts, people, field, width, least, exactly) for k in range(parts)]
+        return [*helpers, Aggregator(parts, field, width, Role.HELPER, 3, people)]
+
+    def least_senders(self, people: int) -> tuple[int, int]:
+        """(a, b): without b of the first a people no sum is opened."""
+        return people, 1
+
+    def message_rounds(self, people: int) -> int:
+        return 3 if self.helpers_for(people) else 2
 
     def with_shares(self, result: Guarantee, people: int, rounds: int) -> Guarantee:
         """The promise about the result, beside that about the shares alone."""

@@ -25,6 +25,13 @@ from ..transport import Batch, Inbox, Machine, Outbox, Role
 from .receiving import Bits, Columns, Outcome, check_batch, empty_bits, name_some, unpack
 
 _BLOCK = 1 << 22  # elements shared at a time
+REPEATED, TOO_FEW, OTHERS = -1, -2, -3
+#: Why somebody sends no sum, where it is not that somebody's share is missing.
+WHY = {
+    REPEATED: "two shares of one sender",
+    TOO_FEW: "shares of fewer people than the promise needs",
+    OTHERS: "shares of other people than the coins were used for",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +87,8 @@ class SharingUsers(Machine[Gathered]):
             columns = {"share": (np.uint64, (self._width,))}
             check_batch(batch, 1, state.closed, Role.USER, self.people, columns)
             slot = batch.receiver - self.members.start
+            if ((slot < 0) | (slot >= len(self.members))).any():
+                raise WireError("a share is for one user; these came to nobody or to everyone")
             state = state.add(self.field, batch.payload["share"], slot, batch.sender)
             added += len(batch) * self._width
         if inbox.closed is None:
@@ -118,7 +127,7 @@ class SharingUsers(Machine[Gathered]):
         payload = {"sum": state.totals[whole]}
         yield Batch("sum", 2, Role.USER, Role.AGGREGATOR, mine[whole], to[whole], payload)
         if not whole.all():
-            first = np.where(state.repeated, -1, heard.argmin(axis=1))[~whole]
+            first = np.where(state.repeated, REPEATED, heard.argmin(axis=1))[~whole]
             lost = {"missing": first.astype(np.int64)}
             yield Batch("incomplete", 2, Role.USER, Role.AGGREGATOR, mine[~whole], to[~whole], lost)
 
@@ -184,11 +193,10 @@ class Aggregator(Machine[Adding]):
         return state, Outbox(added=added)
 
     def _incomplete(self, batch: Batch) -> list[str]:
-        name = self.sent_by.value
+        name, rows = self.sent_by.value, zip(batch.sender, batch.payload["missing"], strict=True)
         return [
-            f"{name} {who} has "
-            + (f"no share of {what}" if what >= 0 else "two shares of one sender")
-            for who, what in zip(batch.sender[:5], batch.payload["missing"][:5], strict=True)
+            f"{name} {who} has {WHY.get(int(what), f'no share of {what}')}"
+            for who, what in list(rows)[:5]
         ]
 
     def _finish(self, state: Adding) -> Outcome:

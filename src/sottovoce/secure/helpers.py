@@ -6,7 +6,8 @@ Round 3   every helper adds up the shares of those whom all helpers have, and se
 End       the aggregator adds the sums, if all helpers speak of the same people
 
 The set of senders is agreed before any sum leaves a helper, and each opens one sum: people who
-dropped out are left out, and no second set is ever opened with the same coins. All helpers but one
+dropped out are left out, and no second set is ever opened with the same coins. Where the promise
+rests on noise of so many people, a sum with fewer of them is not opened. All helpers but one
 together learn nothing, as long as AES-256 looks random; all of them together see every vector.
 """
 
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, seeds
 from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
+from .everyone import OTHERS, TOO_FEW
 from .receiving import Bits, check_batch, pack, unpack
 
 
@@ -73,13 +75,22 @@ class Held:
 
 @dataclass(frozen=True, eq=False)
 class Helper(Machine[Held]):
-    """One helper; `exactly` are the only people of whom it may open a sum, where it is set."""
+    """One helper.
+
+    Attributes
+    ----------
+    least : (int, int)
+        (a, b): of the first a people on the roster at least b must be in a sum that it opens.
+    exactly : bytes, optional
+        The only people of whom it may open a sum.
+    """
 
     index: int
     helpers: int
     people: int
     field: PrimeField
     width: int
+    least: tuple[int, int] = (0, 0)
     exactly: bytes | None = None
     role: Role = Role.HELPER
 
@@ -142,9 +153,13 @@ class Helper(Machine[Held]):
         agreed = ~np.zeros(self.people, bool)
         for bits in state.others.values():
             agreed &= unpack(bits, self.people)
-        senders = pack(agreed)
-        if missing or self.exactly not in (None, senders.tobytes()):
-            lost = {"missing": np.array(missing[:1] or [self.index])}
+        senders, (first, least) = pack(agreed), self.least
+        if int(agreed[:first].sum()) < least:
+            missing.append(TOO_FEW)
+        if self.exactly not in (None, senders.tobytes()):
+            missing.append(OTHERS)
+        if missing:
+            lost = {"missing": np.array(missing[:1])}
             refusal = Batch("incomplete", 3, Role.HELPER, Role.AGGREGATOR, me, to, lost)
             return state, Outbox((refusal,))
         chosen = state.shares[agreed]

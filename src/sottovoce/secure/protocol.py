@@ -108,14 +108,55 @@ class Protocol(ABC):
     # --- what a protocol is ---------------------------------------------------------------------
 
     @abstractmethod
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
-        """The users' side: everyone's coins, and what they add to the totals."""
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
+        """The users' side: everyone's coins, and what they add to the totals.
+
+        Parameters
+        ----------
+        codes : array
+            Answers of some people, in the order of the roster.
+        source : Source
+            Randomness.
+        first, people : int
+            The place of the first of them on the roster, and how many people it has; by default
+            these are all.
+        """
 
     @abstractmethod
+    def users_machine(
+        self,
+        prepared: Prepared,
+        members: range,
+        people: int,
+        field: PrimeField,
+        source: Source,
+        exactly: bytes | None = None,
+    ) -> Machine[Any]:
+        """The role of some users, who drew `prepared`.
+
+        With `exactly` only a sum over exactly these senders may be opened.
+        """
+
+    @abstractmethod
+    def server_machines(
+        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
+    ) -> list[Machine[Any]]:
+        """The roles of all servers; the last one has the outcome in its state."""
+
+    @abstractmethod
+    def message_rounds(self, people: int) -> int:
+        """How many rounds of messages a run has."""
+
     def plan(
         self, prepared: Prepared, field: PrimeField, source: Source, exactly: bytes | None
     ) -> Plan:
-        """The machines of one run; with `exactly` only a sum over these senders may be opened."""
+        """All machines of a run in one process."""
+        people = len(prepared.rows)
+        users = self.users_machine(prepared, range(people), people, field, source, exactly)
+        servers = self.server_machines(people, field, source, exactly)
+        return Plan([users, *servers], self.message_rounds(people))
 
     @abstractmethod
     def limits(self, people: int) -> tuple[int, int]:

@@ -26,12 +26,14 @@ from ..errors import ParameterError
 from ..promise import Against, Guarantee
 from ..randomness import Source
 from ..sharing import PrimeField
-from ..transport import Driven
-from .committee import CommitteeElector, CommitteeSummer, CommitteeUsers, quorum
+from ..transport import Driven, Machine
+from .committee import CommitteeElector, CommitteeSummer, quorum
+from .committee_users import CommitteeUsers
 from .dpcs import NO_COUNT, Sampling
-from .elected import Elector, Reported, ReportingUsers, Summer
+from .elected import Elector, Reported, ReportingUsers
+from .elected_sums import Summer
 from .promises import FOLLOWED, ROSTER, listed_items, repeated, two_stage_promise
-from .protocol import Plan, Prepared
+from .protocol import Prepared
 from .receiving import pack
 from .selection import coins, one_hot, reported_sets
 
@@ -115,50 +117,66 @@ class TSS(Sampling):
     def kept(self) -> float:
         return self.design.counted
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
         sampled = coins(self.rate, codes.size, source)
         design = self.design
         sets = reported_sets(codes, sampled, self.items, design.reported, design.gamma, source)
         return Prepared(one_hot(codes, self.items, sampled), sets)
 
-    def plan(
-        self, prepared: Prepared, field: PrimeField, source: Source, exactly: bytes | None
-    ) -> Plan:
+    def users_machine(
+        self,
+        prepared: Prepared,
+        members: range,
+        people: int,
+        field: PrimeField,
+        source: Source,
+        exactly: bytes | None = None,
+    ) -> Machine[Any]:
         secrets, sets = field.encode(prepared.rows), prepared.sets
         if sets is None:
             raise ParameterError("two-stage sampling needs the sets of reported items")
-        n, items, reported = len(secrets), self.items, self.design.reported
-        if self.phi is not None and n <= self.phi:
-            raise ParameterError(f"{n:,} people take part; more than collusion={self.phi} must")
-        if self.committee is not None and self.phi is not None:
-            size, phi = self.committee, self.phi
-            if size > n:
-                raise ParameterError(f"a committee of {size} needs as many people; there are {n}")
-            return Plan(
-                [
-                    CommitteeElector(n, size, source),
-                    CommitteeUsers(
-                        range(n), n, size, phi, field, secrets, sets, reported, source, exactly
-                    ),
-                    CommitteeSummer(n, items, size, phi, field),
-                ],
-                5,
-            )
-        return Plan(
-            [
-                Elector(n, items, reported, self.phi, source, exactly),
-                ReportingUsers(range(n), n, field, secrets, sets, source),
-                Summer(n, items, field),
-            ],
-            4,
+        if self.committee is None or self.phi is None:
+            return ReportingUsers(members, people, field, secrets, sets, source)
+        return CommitteeUsers(
+            members,
+            people,
+            self.committee,
+            self.phi,
+            field,
+            secrets,
+            sets,
+            self.design.reported,
+            source,
+            exactly,
         )
+
+    def server_machines(
+        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
+    ) -> list[Machine[Any]]:
+        items, phi, size = self.items, self.phi, self.committee
+        if phi is not None and people <= phi:
+            raise ParameterError(f"{people:,} people take part; more than collusion={phi} must")
+        if size is None or phi is None:
+            reported = self.design.reported
+            elector = Elector(people, items, reported, phi, source, exactly)
+            return [elector, Summer(people, items, field)]
+        if size > people:
+            raise ParameterError(f"a committee of {size} needs as many people; there are {people}")
+        return [
+            CommitteeElector(people, size, source),
+            CommitteeSummer(people, items, size, phi, field),
+        ]
+
+    def message_rounds(self, people: int) -> int:
+        return 4 if self.committee is None else 5
 
     def opened(self, driven: Driven) -> set[bytes]:
         if self.committee is not None:
             return super().opened(driven)
-        told = driven.states[0]
-        heard = told.heard & ~told.repeated if isinstance(told, Reported) else None
-        return set() if heard is None else {pack(heard).tobytes()}
+        told = [state for state in driven.states if isinstance(state, Reported)]
+        return {pack(state.heard & ~state.repeated).tobytes() for state in told}
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
         if self.count is None:

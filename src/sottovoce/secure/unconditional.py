@@ -8,8 +8,9 @@ Dummies          r fake holders per item, each sampled like a person, so that no
 Suppression      sampled counts below k are not published; see `Suppressed`
 
 A coin that a recipient knows, or that never arrives, protects nobody: φ of those who toss may
-collude, so more toss. Where r is larger than the number of users each tosses several, b, and
-⌈r/b⌉ + φ users toss. All counts, guarantees and variances speak of the coins that arrived.
+collude or drop out, so more toss. Where r is larger than the number of users each tosses several,
+b, and ⌈r/b⌉ + φ users toss; if more than φ of them are missing no sum is opened. All counts,
+guarantees and variances speak of the coins that arrived.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ class Tossing(SecureSum):
     users : int, optional
         How many people take part.
     collusion : int
-        How many of those who toss may work together with a recipient of the result.
+        How many of those who toss may drop out, or work together with a recipient of the result.
     neighbours : {"substitute", "add-remove"}
         What is protected.
     helpers : int, optional
@@ -148,16 +149,22 @@ class Tossing(SecureSum):
         """Who tosses how many coins, in a run of so many people."""
         return Tossers.of(self.needed, people, self.collusion)
 
+    def least_senders(self, people: int) -> tuple[int, int]:
+        who = self.tossers(people)
+        return who.users, who.users - self.collusion
+
     def limits(self, people: int) -> tuple[int, int]:
         who = self.tossers(people)
         return 0, people + who.users * who.each
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
         rows = one_hot(codes, self.items, coins(self.rate, codes.size, source))
-        who = self.tossers(codes.size)
-        trials = np.full(who.users * self.items, who.each)
-        heads = binomial(trials, Fraction(self.chance), source)
-        rows[: who.users] += heads.reshape(who.users, self.items)
+        who = self.tossers(people or codes.size)
+        here = min(max(who.users - first, 0), codes.size)
+        trials = np.full(here * self.items, who.each)
+        rows[:here] += binomial(trials, Fraction(self.chance), source).reshape(here, self.items)
         return Prepared(rows)
 
     def arrived(self, people: int, senders: NDArray[np.bool_] | None) -> int:
@@ -172,16 +179,19 @@ class Tossing(SecureSum):
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
         again = (rounds_sentence(rounds),) * (rounds > 1)
-        delta = self.delta
-        if people and (senders is not None or rounds > 1):
+        delta, colluding, gone = self.delta, self.collusion, ""
+        if people:
             who = self.tossers(people)
-            hidden = self.arrived(people, senders) - self.collusion * who.each
-            delta = 1.0 if hidden < 1 else self._delta(hidden, rounds)
-            if hidden >= self.needed and rounds == 1:
-                delta = self.delta  # what was asked for, not the little more that came
+            absent = who.users - self.arrived(people, senders) // who.each
+            colluding = max(0, self.collusion - absent)
+            if senders is not None:
+                gone = f", beside {absent:,} who dropped out"
+            hidden = self.arrived(people, senders) - colluding * who.each
+            if hidden < self.needed or rounds > 1:
+                delta = self._delta(hidden, rounds) if hidden > 0 else 1.0
         trusted = (
-            f"of those who toss coins at most {self.collusion:,} work together with anyone who "
-            "sees the result"
+            f"of those who toss coins at most {colluding:,} work together with anyone who sees the "
+            f"result{gone or ', or drop out'}"
         )
         result = noise_promise(
             self.epsilon, delta, self.neighbours, trusted, ROSTER, FOLLOWED, *again
@@ -324,7 +334,9 @@ class Suppressed(SecureSum):
     def limits(self, people: int) -> tuple[int, int]:
         return 0, people
 
-    def prepare(self, codes: NDArray[Any], source: Source) -> Prepared:
+    def prepare(
+        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
+    ) -> Prepared:
         return Prepared(one_hot(codes, self.items, coins(self.rate, codes.size, source)))
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
