@@ -21,7 +21,8 @@ import numpy as np
 
 from sottovoce.errors import SottovoceError
 from sottovoce.secure import DPDS, TSS, BinomialNoise, Protocol
-from sottovoce.secure.parts import Part, host_part, result_of, server_part
+from sottovoce.secure.parts import Part, result_of, server_part, users_part
+from sottovoce.secure.protocol import Prepared
 from sottovoce.testing import seeded
 from sottovoce.transport import Inbox, Machine, Outbox, Role
 from sottovoce.transport.keys import KeyPair, Party, Roster
@@ -77,11 +78,14 @@ def cast(protocol: Protocol) -> tuple[Roster, dict[str, KeyPair]]:
 def part_of(
     protocol: Protocol, roster: Roster, name: str, source: Any, answers: Any = PEOPLE
 ) -> Part:
-    """A party's part, with these answers of all people where it is a host."""
+    """A party's part; hosts have the coins that one process would have drawn for everyone."""
     if roster.party(name).role is not Role.USER:
         return server_part(protocol, roster, name, source=source)
-    members = roster.members(name)
-    return host_part(protocol, roster, name, answers[members.start : members.stop], source=source)
+    mine = slice(roster.members(name).start, roster.members(name).stop)
+    everyone = protocol.prepare(answers, source)
+    sets = None if everyone.sets is None else everyone.sets[mine]
+    prepared = Prepared(everyone.rows[mine], sets)
+    return users_part(protocol, roster, name, prepared, source=source)
 
 
 def play(protocol: Protocol, seat: Seat, folder: Path, dies: int | None) -> dict[str, Any]:

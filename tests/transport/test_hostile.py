@@ -98,5 +98,5 @@ def test_a_share_to_everyone_is_refused_before_it_is_added() -> None:
     for receiver in (EVERYONE, 0, 100):  # host-1 has users 50 to 99
         to = np.array([receiver])
         batch = Batch("share", 1, Role.USER, Role.USER, np.array([0]), to, share)
-        with pytest.raises(WireError, match="not addressed"):
+        with pytest.raises(WireError, match="is for one user"):
             machine.step(state, Inbox((batch,)))

@@ -55,9 +55,6 @@ class Gathered:
         """With more shares; a sender's second one is not added, and marks its receiver."""
         from ..kernels import field as kernel
 
-        # The kernel does not check indices; a message to everyone, for one, has receiver −1.
-        if ((slot < 0) | (slot >= len(self.totals))).any():
-            raise WireError("a share was not addressed to one of those who add shares up")
         totals, seen, repeated = self.totals.copy(), self.seen.copy(), self.repeated.copy()
         kernel.add_once(field.check(shares), slot, who, field.word, seen, totals, repeated)
         return replace(self, totals=totals, seen=seen, repeated=repeated)

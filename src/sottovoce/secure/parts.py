@@ -1,16 +1,12 @@
-"""One party's part of a protocol that runs between machines, and the result at the last server.
-
-A host draws the coins of its own people by drawing everyone's and keeping those of its members:
-what one person draws depends on their answer, their place in the roster and the number of people,
-and on nothing of the others.
-"""
+"""One party's part of a protocol that runs between machines, and the result at the last server."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.aggregate import Aggregate
@@ -18,7 +14,8 @@ from ..errors import ParameterError
 from ..randomness import Source, source_of
 from ..transport import Machine, Role
 from ..transport.keys import Roster
-from .protocol import Plan, Prepared, Protocol, aggregate_of
+from .dpcs import DPCS
+from .protocol import Prepared, Protocol, aggregate_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,11 +56,11 @@ def server_part(
     role, members = roster.party(name).role, roster.members(name)
     if role is Role.USER:
         raise ParameterError(f"{name} is a host of users; it sends answers (`secure send`)")
-    people, items = roster.count(Role.USER), protocol.items
-    blank = Prepared(np.zeros((people, items), np.int64), np.zeros((people, items), bool))
-    plan = _plan(protocol, roster, blank, source_of(source))
-    machine = next(m for m in plan.machines if m.role is role and m.members == members)
-    return Part(machine, plan.rounds, machine is plan.machines[-1])
+    people = roster.count(Role.USER)
+    servers = protocol.server_machines(people, protocol.field(people), source_of(source))
+    _check_roster(protocol, roster, servers)
+    machine = next(m for m in servers if m.role is role and m.members == members)
+    return Part(machine, protocol.message_rounds(people), machine is servers[-1])
 
 
 def host_part(
@@ -92,14 +89,25 @@ def host_part(
         raise ParameterError(
             f"there are {codes.size:,} answers, but {name} has {len(members):,} users in the roster"
         )
-    here, drawn = slice(members.start, members.stop), source_of(source)
-    everyone = np.zeros(roster.count(Role.USER), codes.dtype)
-    everyone[here] = codes
-    plan = _plan(protocol, roster, protocol.prepare(everyone, drawn), drawn)
-    machine: Any = next(machine for machine in plan.machines if machine.role is Role.USER)
-    columns = {"secrets", "sets"} & {field.name for field in fields(machine)}
-    own = {column: getattr(machine, column)[here].copy() for column in columns}
-    return Part(replace(machine, members=members, **own), plan.rounds, False)
+    drawn, people = source_of(source), roster.count(Role.USER)
+    prepared = protocol.prepare(codes, drawn, first=members.start, people=people)
+    return users_part(protocol, roster, name, prepared, source=drawn)
+
+
+def users_part(
+    protocol: Protocol,
+    roster: Roster,
+    name: str,
+    prepared: Prepared,
+    *,
+    source: Source | None = None,
+) -> Part:
+    """The part of a host whose users have drawn their coins already."""
+    members, people = roster.members(name), roster.count(Role.USER)
+    shared, drawn = protocol.field(people), source_of(source)
+    _check_roster(protocol, roster, protocol.server_machines(people, shared, drawn))
+    machine = protocol.users_machine(prepared, members, people, shared, drawn)
+    return Part(machine, protocol.message_rounds(people), False)
 
 
 def result_of(
@@ -136,20 +144,15 @@ def result_of(
     return aggregate_of(protocol, state.outcome, shared, people, rounds, seeded, refused)
 
 
-def _plan(protocol: Protocol, roster: Roster, prepared: Prepared, source: Source) -> Plan:
-    people = roster.count(Role.USER)
-    plan = protocol.plan(prepared, protocol.field(people), source, None)
-    needed: dict[Role, int] = {}
-    for machine in plan.machines:
-        needed[machine.role] = needed.get(machine.role, 0) + len(machine.members)
-    if Role.CURATOR in needed:
+def _check_roster(protocol: Protocol, roster: Roster, servers: Sequence[Machine[Any]]) -> None:
+    needed = Counter(machine.role for machine in servers)
+    if isinstance(protocol, DPCS):
         raise ParameterError(
             f"{protocol.name} has a curator who sees every answer; it runs in one process only"
         )
     for role in Role:
-        if roster.count(role) != needed.get(role, 0):
+        if role is not Role.USER and roster.count(role) != needed[role]:
             raise ParameterError(
-                f"{protocol.name} needs {needed.get(role, 0)} with the role {role.value!r}, but "
-                f"the roster has {roster.count(role)}"
+                f"{protocol.name} needs {needed[role]} with the role {role.value!r}, but the "
+                f"roster has {roster.count(role)}"
             )
-    return plan
