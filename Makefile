@@ -1,6 +1,7 @@
 # Two commands do everything on a fresh machine with Python 3.11 (and its venv package), git and make:
 #   make demo    set up and run the main job on embedded defaults
 #   make test    set up and run every check
+#   make quick   the fast tests only
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +9,7 @@ PEERS := .venv-peers
 QUIET := --disable-pip-version-check --quiet
 PIP := $(BIN)/python -m pip $(QUIET)
 
-.PHONY: demo test lint types imports unit docs bench peers compat clean
+.PHONY: demo test quick lint types imports unit docs bench peers compat clean
 
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
@@ -25,8 +26,15 @@ types: $(VENV)/ready-dev
 imports: $(VENV)/ready-dev
 	$(BIN)/lint-imports
 
+# Two processes, since the kernels use the cores as well. Following lines doubles the time of exact
+# tests, so that the figure of covered lines comes from the fast ones alone.
 unit: $(VENV)/ready-dev
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 -m fast --cov=sottovoce --cov-report=term:skip-covered
+	$(BIN)/pytest -n 2 -m "not fast"
+
+# What most changes need to be checked against, in less than a minute.
+quick: $(VENV)/ready-dev
+	$(BIN)/pytest -n 2 -m fast tests
 
 docs: $(VENV)/ready-dev
 	$(BIN)/sphinx-build -W --keep-going -E -q -b html docs build/docs

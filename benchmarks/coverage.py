@@ -200,7 +200,7 @@ Every number that Sottovoce prints has a 95 % interval, and the standard is that
 single value** at least .93 of the time: with few people, fractions of 0 and 1, large and small
 epsilon, many values, and people of different levels who answer differently. This page is written
 by `python -m benchmarks.coverage` ({runs} runs for each simulated cell, {seconds} s); a small part
-of the grid is in the tests (`tests/coverage`).
+of the grid is in the tests (`tests/intervals`).
 
 ## How intervals are made
 

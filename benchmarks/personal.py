@@ -106,10 +106,6 @@ def measure(effort: Effort) -> list[Row]:
             choices = {"level": names, "rate": picked(rates, n)}
             timed(f"4 levels, {size:,} rates", sv.Levels(menu), one, **choices)
         levels = sv.Levels({name: make(epsilon) for name, epsilon in LEVELS.items()})
-        for size in SEVERAL:
-            rates = grid(size)
-            choices = {"level": names, "rate": picked(rates, n)}
-            timed(f"{size:,} rates of 4 levels", sv.Sampled(levels, rate=rates), one, **choices)
         everyone = timed("everyone reports", sv.Sampled(make(EPSILON), rate=1.0))
         timed("everyone reports, 4 levels", levels, everyone, level=names)
     return rows
@@ -149,10 +145,9 @@ def section(rows: list[Row]) -> str:
 
 {PEOPLE:,} people on one core. Everyone draws with a personal rate from a public grid,
 {MEAN_RATE:g} on average, or chooses one of four levels, or both; levels come as a column of text,
-rates as one of floats. Of *4 levels, 3 rates* each level samples its people; *3 rates of 4 levels*
-sample the whole menu, which is then estimated at every rate. *Both* is the way from reports to an
-estimate with its standard errors, and beside it stands how much longer that is than for as many
-reports at one rate and one epsilon, measured in turn. The first steps, aggregate and estimate on
+rates as one of floats. *Both* is the way from reports to an estimate with its standard errors, and
+beside it stands how much longer that is than for as many reports at one rate and one epsilon,
+measured in turn. The first steps, aggregate and estimate on
 their own, run while all is still in the cache.
 
 {table([*head, "times one rate", "wanted"], cells)}

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import matplotlib
+import pytest
 from hypothesis import HealthCheck, settings
 
 matplotlib.use("Agg")  # no screen is needed
@@ -17,3 +20,25 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("sottovoce")
+
+#: Rooms and files by the kind of test; everything else is exact and quick.
+STATISTICAL = ("samplers/", "audit/", "joint/test_coverage.py", "joint/test_estimates.py")
+STATISTICAL += ("participation/test_combine.py", "participation/test_sampling_estimators.py")
+STATISTICAL += ("records/test_few_people.py", "records/test_records.py", "lip/test_estimators.py")
+SLOW = ("cli/", "docs/", "plot/", "peers/", "plan/", "likelihood/", "joint/", "lip/", "accounting/")
+SLOW += ("laws/test_laws.py", "laws/test_pickles.py", "laws/test_thresholds.py", "vectors/")
+SLOW += ("core/test_files.py", "core/test_package.py", "core/test_encoding.py", "never/")
+TESTS = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test as fast, statistical or slow, unless it says so itself."""
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ("fast", "statistical", "slow")):
+            continue
+        inside = TESTS in item.path.parents
+        where = item.path.relative_to(TESTS).as_posix() if inside else ""
+        name = "statistical" if where.startswith(STATISTICAL) else "fast"
+        if name == "fast" and (not inside or where.startswith(SLOW)):
+            name = "slow"
+        item.add_marker(name)

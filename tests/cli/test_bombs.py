@@ -14,12 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sottovoce.contract.patterns import Patterns
 
 from sottovoce import GRR, OUE, Aggregate, Reports, Study
 from sottovoce.contract import wire
+from sottovoce.contract.collection import Collection
+from sottovoce.contract.sparse import Sparse
 from sottovoce.errors import ParameterError, StudyError, WireError
-from sottovoce.records.records import Records
 
 USUAL = ("--study", "study.toml")
 GIB = 1 << 30
@@ -88,7 +88,7 @@ def test_wide_reports_are_read_by_bytes(folder) -> None:
     study("oue", "values = 1048576")
     mechanism = Study.load("study.toml").mechanism()
     (column,) = mechanism.layout
-    about = {"version": 1, "mechanism": "oue", "digest": mechanism.digest.hex(), "seeded": False}
+    about = {"version": 1, "collection": "oue", "digest": mechanism.digest.hex(), "seeded": False}
     kind = pa.binary(column.nbytes)
     schema = pa.schema([(column.name, kind)]).with_metadata({b"sottovoce": json.dumps(about)})
     rows = pa.array([bytes(column.nbytes)] * 2048, kind)
@@ -121,11 +121,12 @@ def test_empty_envelopes_are_counted_together(folder, monkeypatch) -> None:
 def test_very_many_attributes(folder) -> None:
     many = 10_000
     names = [f"a{k}" for k in range(many)]
-    attributes = "".join(f'[[attribute]]\nname = "{name}"\nvalues = 2\n' for name in names)
-    Path("w.toml").write_text(f'title = "W"\nepsilon_average = 1.0\n{attributes}')
+    each = "".join(f'[[records.attribute]]\nname = "{name}"\nvalues = 2\n' for name in names)
+    head = 'format = 1\ntitle = "W"\n[[records]]\nname = "w"\nepsilon_average = 1.0\n'
+    Path("w.toml").write_text(head + each)
     row = ",".join("01"[k % 2] for k in range(many))
     Path("w.csv").write_text(",".join(names) + "\n" + f"{row}\n" * 20)
-    line = ("records", "randomise", "w.csv", "--records", "w.toml", "--out", "w.svr")
+    line = ("randomise", "w.csv", "--study", "w.toml", "--out", "w.svr")
     assert bounded(*line, memory=6 * GIB, seconds=100)[0] == 0
 
 
@@ -198,49 +199,54 @@ def test_counts_that_wrap_around_are_refused() -> None:
     # 4 · 2^62 = 2^64 wraps around to 0, and so would seem to be the counts of nobody.
     n = (1 << 62) - 1
     for counts in ([n, n, n, n - 1], [n, n, 5, 0]):
-        forged = Aggregate("grr", mechanism.digest, n, {mechanism.table: np.array(counts)})
+        forged = Aggregate("grr", mechanism.digest, {mechanism.table: np.array(counts)}, n, n)
         with pytest.raises(WireError):
             Aggregate.from_bytes(forged.to_bytes(), expect=mechanism)
     wide = GRR(5, epsilon=1.0)
     cells = np.array([1 << 62, 1 << 62, 1 << 62, (1 << 62) - 7, 7 + 3])  # 2^64 + 3
-    forged = Aggregate("grr", wide.digest, (1 << 62) - 1, {wide.table: np.minimum(cells, n)})
+    most = (1 << 62) - 1
+    forged = Aggregate("grr", wide.digest, {wide.table: np.minimum(cells, n)}, most, most)
     with pytest.raises(WireError, match="sum"):
         Aggregate.from_bytes(forged.to_bytes(), expect=wide)
 
 
-RECORDS = """title = "J"
+RECORDS = """format = 1
+title = "J"
+[[records]]
+name = "j"
 epsilon_average = 2.0
-[[attribute]]
+[[records.attribute]]
 name = "a"
 values = 2
-[[attribute]]
+[[records.attribute]]
 name = "b"
 values = 2
 """
 
 
-def patterns() -> tuple[Records, Patterns]:
-    from sottovoce.cli.support.attributes import load_records
-
+def patterns() -> tuple[Collection, Aggregate]:
     Path("j.toml").write_text(RECORDS)
-    _, records = load_records(Path("j.toml"))
+    records = Study.load("j.toml").collection()
     return records, records.aggregate(records.randomise({"a": [0, 1] * 300, "b": [0, 1] * 300}))
 
 
 def test_patterns_without_bytes(folder) -> None:
     records, counts = patterns()
     empty = np.zeros((1, 0), np.uint8)
-    forged = Patterns(counts.mechanism, counts.digest, empty, np.array([5]))
+    table = {"patterns": Sparse(empty, np.array([5]))}
+    forged = Aggregate(counts.collection, counts.digest, table, 5, 5)
     with pytest.raises(WireError, match="0 bytes"):
-        Patterns.from_bytes(forged.to_bytes(), expect=records)
+        Aggregate.from_bytes(forged.to_bytes(), expect=records)
 
 
 def test_a_count_of_billions_in_a_joint(folder, run) -> None:
     _, counts = patterns()
-    many = counts.counts.copy()
+    rows, many = counts.sparse("patterns").rows, counts.sparse("patterns").counts.copy()
     many[0] = 1 << 31
-    Patterns(counts.mechanism, counts.digest, counts.rows, many).save("j.sva")
-    run("records", "joint", "j.sva", "--records", "j.toml", "--attribute", "a", "--attribute", "b")
+    n = int(many.sum())
+    table = {"patterns": Sparse(rows.copy(), many)}
+    Aggregate(counts.collection, counts.digest, table, n, n).save("j.sva")
+    run("joint", "j.sva", "--study", "j.toml", "--attribute", "a", "--attribute", "b")
 
 
 # --- what is shown ----------------------------------------------------------------------------

@@ -20,7 +20,7 @@ COUNTS = st.lists(st.integers(0, 2**40), min_size=3, max_size=3)
 
 def counts(*cells: int, n: int | None = None, seeded: bool = False) -> Aggregate:
     n = max(cells) if n is None else n
-    return Aggregate(M.id, M.digest, n, {"support": np.array(cells)}, seeded)
+    return Aggregate(M.id, M.digest, {"support": np.array(cells)}, n, n, seeded)
 
 
 def support(aggregate: Aggregate) -> list[int]:
@@ -31,7 +31,7 @@ def support(aggregate: Aggregate) -> list[int]:
 def test_merging_is_exact_integer_addition(a: list[int], b: list[int], c: list[int]) -> None:
     total = counts(*a) + counts(*b) + counts(*c)
     assert support(total) == [sum(cells) for cells in zip(a, b, c, strict=True)]
-    assert total.n == max(a) + max(b) + max(c)
+    assert total.people == total.reports == max(a) + max(b) + max(c)
     assert total == counts(*c) + (counts(*a) + counts(*b))
 
 
@@ -79,10 +79,11 @@ def test_equality_looks_at_everything() -> None:
         counts(1, 2, 4, n=5),
         counts(1, 2, 3, n=6),
         counts(1, 2, 3, n=5, seeded=True),
-        Aggregate(M.id, bytes(32), 5, base.tables),
-        Aggregate("x", M.digest, 5, base.tables),
-        Aggregate(M.id, M.digest, 5, {"other": [1, 2, 3]}),
-        Aggregate(M.id, M.digest, 5, {"support": [1, 2]}),
+        Aggregate(M.id, bytes(32), base.tables, 5, 5),
+        Aggregate("x", M.digest, base.tables, 5, 5),
+        Aggregate(M.id, M.digest, {"other": [1, 2, 3]}, 5, 5),
+        Aggregate(M.id, M.digest, {"support": [1, 2]}, 5, 5),
+        Aggregate(M.id, M.digest, base.tables, 6, 5),
     ):
         assert base != other
     assert base != 5
@@ -92,7 +93,7 @@ def test_equality_looks_at_everything() -> None:
 
 def test_tables_are_frozen_and_owned() -> None:
     mine = np.array([1, 2, 3])
-    aggregate = Aggregate(M.id, M.digest, 5, {"support": mine})
+    aggregate = Aggregate(M.id, M.digest, {"support": mine}, 5, 5)
     mine[0] = 99
     assert support(aggregate) == [1, 2, 3]
     with pytest.raises(ValueError, match="read-only"):

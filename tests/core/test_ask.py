@@ -58,7 +58,7 @@ def test_values_of_an_attribute_can_be_used() -> None:
 def test_everyone_may_choose_a_level() -> None:
     menu = {"strong": 0.5, "weak": 4.0}
     estimate = ask(ANSWERS, values=["yes", "no"], levels=menu, level=["strong", "weak"] * 2000)
-    assert estimate.method == "hybrid"
+    assert estimate.method == "james-stein"
     assert [promise.epsilon for promise in estimate.guarantee.promises] == [0.5, 4.0]
     assert np.abs(estimate.values - [0.75, 0.25]).max() < 12 * estimate.std_error.max()
 

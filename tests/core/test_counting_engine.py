@@ -10,7 +10,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import kernels, parallel
 from sottovoce.errors import ParameterError, WireError
-from sottovoce.kernels import engine
+from sottovoce.kernels import count
 from sottovoce.mechanisms import REGISTRY
 from tests.laws.entries import answers, example
 
@@ -93,10 +93,10 @@ def test_another_engine_counts_every_mechanism_alike(kind) -> None:
     with kernels.use(counting(calls)):
         whole = mechanism.aggregate(reports)
         asked = len(calls)
-        people, tables = mechanism.counted_by(reports, group.astype(np.uint8), 3)
+        people, tables = mechanism.count_by(reports, group.astype(np.uint8), 3)
     assert 0 < asked < len(calls)
     assert same(whole, mechanism.aggregate(reports))
-    expected = mechanism.counted_by(reports, group.astype(np.uint8), 3)
+    expected = mechanism.count_by(reports, group.astype(np.uint8), 3)
     assert np.array_equal(people, expected[0])
     assert all(np.array_equal(tables[name], expected[1][name]) for name in tables)
 
@@ -106,7 +106,7 @@ def test_no_mechanism_counts_past_the_engine(kind) -> None:
     mechanism = example(kind)
     reports = mechanism.randomise(answers(mechanism, 30))
     with (
-        kernels.use(dict.fromkeys(engine.COMPILED, broken)),
+        kernels.use(dict.fromkeys(count.COMPILED, broken)),
         pytest.raises(RuntimeError, match="counts nothing"),
     ):
         mechanism.aggregate(reports)
@@ -146,8 +146,8 @@ def test_the_engine_counts_in_the_threads_of_a_call_and_in_no_other(monkeypatch)
     monkeypatch.setenv("SOTTOVOCE_THREADS", "2")
     inside, outside = [], []
     with kernels.use({"histogram": broken}):
-        parallel.over_ranges(lambda part: inside.append(engine.kernel("histogram")), 2, work=10**9)
-        other = threading.Thread(target=lambda: outside.append(engine.kernel("histogram")))
+        parallel.over_ranges(lambda part: inside.append(count.kernel("histogram")), 2, work=10**9)
+        other = threading.Thread(target=lambda: outside.append(count.kernel("histogram")))
         other.start()
         other.join()
     assert inside == [broken, broken]

@@ -176,7 +176,7 @@ def test_one_file_holds_one_kind(tmp_path: Path, name: str) -> None:
             writer.append(other.randomise([1]))
 
     for other in (GRR(10, epsilon=1.0), OUE(10, epsilon=2.0)):
-        with pytest.raises(MergeError, match="one mechanism"):
+        with pytest.raises(MergeError, match="one collection"):
             write(other)
     gc.collect()
     assert names(tmp_path) == []
@@ -239,7 +239,7 @@ def altered(path: Path, columns: dict, about: dict | None) -> None:
 
 class TestForeignParquet:
     G = GRR(10, epsilon=1.0)
-    ABOUT = {"version": 1, "mechanism": "grr", "digest": G.digest.hex(), "seeded": False}  # noqa: RUF012
+    ABOUT = {"version": 1, "collection": "grr", "digest": G.digest.hex(), "seeded": False}  # noqa: RUF012
 
     @pytest.mark.parametrize(
         ("columns", "change", "says"),
@@ -250,7 +250,7 @@ class TestForeignParquet:
             ({"value": pa.array([1, 2], pa.uint8())}, {"digest": "xyz"}, "does not say"),
             ({"value": pa.array([1, 2], pa.uint8())}, {"digest": 5}, "does not say"),
             ({"value": pa.array([1, 2], pa.uint8())}, {"seeded": 1}, "malformed"),
-            ({"value": pa.array([1, 2], pa.uint8())}, {"mechanism": 7}, "malformed"),
+            ({"value": pa.array([1, 2], pa.uint8())}, {"collection": 7}, "malformed"),
             ({"value": pa.array([1, 10], pa.uint8())}, {}, "value 10"),
             ({"value": pa.array([1, None], pa.uint8())}, {}, "empty cells"),
             ({"value": pa.array([1, 2], pa.int8())}, {}, "columns"),

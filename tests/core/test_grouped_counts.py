@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sottovoce.participation.wrapper import picked, spoken_rows
 
 import sottovoce as sv
 from sottovoce import kernels
 from sottovoce.errors import WireError
+from sottovoce.participation.rows import pick_rows, speaking_rows
 
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse]
 
@@ -134,11 +134,11 @@ def test_each_group_is_counted_as_if_alone(kind, d):
     reports = m.randomise(rng.integers(0, d, 900))
     group = rng.integers(0, 5, 900).astype(np.uint8)
     group[group == 3] = 4  # a group without reports
-    people, tables = m.counted_by(reports, group, 5)
+    people, tables = m.count_by(reports, group, 5)
     for k in range(5):
         part = {name: column[group == k] for name, column in reports.columns.items()}
         alone = m.aggregate(sv.Reports(m.id, m.digest, part))
-        assert people[k] == alone.n
+        assert people[k] == alone.reports
         assert np.array_equal(tables[m.table][k], alone.tables[m.table])
 
 
@@ -146,7 +146,7 @@ def test_numbers_are_counted_by_group_too():
     m = sv.Hybrid((0, 1), epsilon=1.0)
     reports = m.randomise(np.linspace(0, 1, 400))
     group = np.arange(400) % 3
-    people, tables = m.counted_by(reports, group, 3)
+    people, tables = m.count_by(reports, group, 3)
     assert people.tolist() == [134, 133, 133]
     whole = m.aggregate(reports)
     assert all(np.array_equal(tables[n].sum(axis=0), t) for n, t in whole.tables.items())
@@ -158,21 +158,21 @@ def test_numbers_are_counted_by_group_too():
 )
 def test_reports_are_told_from_silence(silent):
     column = np.array(silent, np.uint16)
-    rows, quiet = spoken_rows(column)
+    rows, quiet = speaking_rows(column)
     assert np.array_equal(quiet, np.flatnonzero(column))
-    assert np.array_equal(picked(np.arange(column.size), rows), np.flatnonzero(column == 0))
+    assert np.array_equal(pick_rows(np.arange(column.size), rows), np.flatnonzero(column == 0))
 
 
 def test_a_frozen_table_is_kept_and_another_is_copied():
     m = sv.GRR(3, epsilon=1.0)
     table = np.array([1, 2, 3])
-    copy = sv.Aggregate(m.id, m.digest, 6, {"support": table}).tables["support"]
+    copy = sv.Aggregate(m.id, m.digest, {"support": table}, 6, 6).tables["support"]
     table[0] = 99
     assert copy.tolist() == [1, 2, 3]
     assert not copy.flags.writeable
-    kept = sv.Aggregate(m.id, m.digest, 6, {"support": copy}).tables["support"]
+    kept = sv.Aggregate(m.id, m.digest, {"support": copy}, 6, 6).tables["support"]
     assert kept is copy
     turned = np.array([[1, 2], [3, 4]]).T
     turned.flags.writeable = False
-    (other,) = sv.Aggregate(m.id, m.digest, 6, {"x": turned}).tables.values()
+    (other,) = sv.Aggregate(m.id, m.digest, {"x": turned}, 6, 6).tables.values()
     assert other.flags.c_contiguous

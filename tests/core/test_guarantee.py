@@ -402,7 +402,10 @@ def test_codes_are_stable() -> None:
     assert codes == {
         "Notion": ["ldp", "dp", "lip"],
         "Neighbours": ["substitution", "add-remove", "beliefs", "unstated"],
-        "Against": ["reports", "shuffled-reports", "result"],
+        "Against": [
+            *("reports", "shuffled-reports", "result", "aggregator", "s1", "s2"),
+            *("senders-and-result", "helpers", "coalition"),
+        ],
     }
     assert [unit.value for unit in Protected] == [
         "answer",

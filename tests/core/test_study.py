@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from sottovoce import (
     Duchi,
     Piecewise,
     Range,
+    Records,
     Reports,
     Study,
 )
@@ -280,7 +282,7 @@ def test_what_is_no_question_is_refused() -> None:
 @pytest.mark.parametrize("clip", [False, True])
 @pytest.mark.parametrize("missing", ["refuse", "public"])
 def test_questions_about_numbers(kind, clip: bool, missing: str) -> None:
-    question = kind(Range("q", -0.1, 1e300, clip=clip, missing=missing), epsilon=0.7)
+    question = kind(Range("q", -0.1, 1e50, clip=clip, missing=missing), epsilon=0.7)
     study = Study("t", (question,))
     back = Study.from_toml(study.to_toml())
     assert back == study
@@ -308,3 +310,20 @@ def test_a_study_keeps_every_parameter() -> None:
 def test_every_mechanism_can_be_written_in_a_study(kind) -> None:
     study = Study("t", (kind(Attribute("q", 5), epsilon=0.7),))
     assert Study.from_toml(study.to_toml()) == study
+
+
+def test_collections_are_bound_once_and_found_by_their_digest() -> None:
+    records = Records([Attribute("a", 2), Attribute("b", 3)], epsilon_average=1.0, name="both")
+    study = Study("t", (records, GRR(Attribute("q", 2), epsilon=1.0)))
+    assert study.names == ("q", "both")
+    assert study.collection("both") is study.collection("both")
+    for one in study:
+        assert study.match(one.id, one.digest) is one
+    with pytest.raises(DigestError):
+        study.match(records.id, records.digest)  # not bound to the study
+    with pytest.raises(ParameterError, match="are records"):
+        study.mechanism("both")
+    assert study.guarantee.epsilon == 3.0
+    assert Study.from_toml(study.to_toml()) == study
+    renamed = Study("t", (study.unbound[0], replace(records, name="other")))
+    assert renamed.digest != study.digest

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sottovoce.contract.patterns import Patterns
 
 import sottovoce as sv
-from sottovoce import testing
+from sottovoce import Aggregate, testing
 from sottovoce.errors import EstimateError, ParameterError
 
 RUNS = 12
@@ -23,7 +22,7 @@ def distance(p: list[float], n: int, stop: int | str) -> float:
         truth = np.bincount(answers, minlength=len(p)) / n
         with testing.seeded(seed) as source:
             aggregate = records.aggregate(records.randomise({"a": answers}, source=source))
-            values = records.joint(aggregate, ["a"], stop=stop).values
+            values = records.joint(aggregate, ["a"], method="em-ll2", stop=stop).values
         found.append(np.abs(values - truth).sum() / 2)
     return float(np.mean(found))
 
@@ -39,7 +38,7 @@ def test_smoothing_costs_little_on_skewed_ones(n: int) -> None:
     assert distance(p, n, "cv") < 1.2 * distance(p, n, 500)
 
 
-@pytest.mark.parametrize("method", ["em-ll2", "em-full", "product", "kronecker"])
+@pytest.mark.parametrize("method", ["model-average", "em-ll2", "em-full", "product", "kronecker"])
 @pytest.mark.parametrize("public", [False, True])
 @pytest.mark.parametrize(("people", "epsilon"), [(1, 2.0), (9, 2.0), (3000, 0.05), (3000, 1e-6)])
 def test_what_tells_nothing_is_refused(
@@ -57,7 +56,7 @@ def test_what_tells_nothing_is_refused(
         refused(records, aggregate, method)
 
 
-def refused(records: sv.Records, aggregate: Patterns, method: str) -> None:
+def refused(records: sv.Records, aggregate: Aggregate, method: str) -> None:
     with pytest.raises(EstimateError, match="ask more people or for larger epsilons"):
         records.joint(aggregate, ["a", "b"], method=method)
 
@@ -89,7 +88,7 @@ def test_an_attribute_that_tells_nothing_does_not_stand_in_the_way_of_others() -
     aggregate = records.aggregate(records.randomise(table, reported=reported))
     found = records.joint(aggregate, ["a"])
     assert found.values == pytest.approx([0.5, 0.5], abs=0.1)
-    with pytest.raises(EstimateError, match="the bits of 'b' are all but coins"):
+    with pytest.raises(EstimateError, match="the bits of 'b' are almost pure noise"):
         records.joint(aggregate, ["a", "b"])
 
 
@@ -108,10 +107,10 @@ def test_pairs_of_which_little_is_known_are_said() -> None:
         with pytest.warns(UserWarning, match="report both 'b' and 'c' \\(2,500\\)"):
             found = records.joint(aggregate, ["b", "c"])
         alone = records.joint(aggregate, ["c"])
-    assert "hardly tell how they go together ('b' and 'c')" in found.assuming
-    assert alone.assuming == ""
+    assert "how they go together ('b' and 'c')" in found.assuming
+    assert "report fewer" not in alone.assuming
     assert (alone.n, alone.reports) == (people, people // 2)
-    assert str(alone).startswith("c: 2,500 reports from 5,000 people, em-ll2")
+    assert str(alone).startswith("c: 2,500 reports from 5,000 people, model-average")
 
 
 def test_too_many_attributes_at_once_are_refused_before_memory_is_full() -> None:

@@ -18,8 +18,10 @@ from sottovoce import (
     HadamardResponse,
     Mechanism,
     Range,
+    Records,
     SubsetSelection,
 )
+from sottovoce.contract.collection import Collection
 from sottovoce.mechanisms import Duchi, Hybrid, Piecewise
 from sottovoce.mechanisms.numeric import NumericMechanism
 
@@ -56,6 +58,7 @@ class Entry:
     ratio: Callable[[Any], Fraction]
     domains: tuple[Any, ...] = SIZES
     exact_pairs: bool = True
+    most_values: int = 1 << 31
     more: tuple[Mechanism, ...] = ()
 
     @property
@@ -100,7 +103,7 @@ LIPS = (
 ENTRIES = [
     Entry(GRR, lambda m: kept(m.p, m.domain.size - 1)),
     Entry(HadamardResponse, lambda m: kept(m.inside.fraction, 2 * m.blocks - 1)),
-    Entry(LIP, mixed, more=LIPS),
+    Entry(LIP, mixed, most_values=1 << 14, more=LIPS),
     Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False),
     Entry(OUE, lambda m: bits(m.p, m.q)),
     Entry(SubsetSelection, lambda m: kept(m.p, m.domain.size - m.omega, m.omega)),
@@ -116,15 +119,10 @@ NUMERIC = {entry.kind.id: entry.kind for entry in ENTRIES if entry.numeric}
 IDEALISED_PAIRS = frozenset(entry.kind.id for entry in ENTRIES if not entry.exact_pairs)
 
 
-def numeric(mechanism: Mechanism) -> bool:
-    """Whether answers are numbers between bounds; of wrappers, too."""
-    return isinstance(mechanism.domain, Range)
-
-
 def name(mechanism: Mechanism) -> str:
     """For the test's id."""
     domain = mechanism.domain
-    about = domain.labels[0] if numeric(mechanism) else domain.size
+    about = domain.labels[0] if isinstance(domain, Range) else domain.size
     variant = getattr(mechanism, "variant", "optimal").removeprefix("optimal")
     return f"{mechanism.id}-{about}-{mechanism.epsilon:g}" + f"-{variant}" * bool(variant)
 
@@ -134,11 +132,13 @@ def example(kind: type[Mechanism], epsilon: float = 1.0, size: int = 4) -> Mecha
     return kind((0, 1) if kind.id in NUMERIC else size, epsilon=epsilon)
 
 
-def answers(mechanism: Mechanism, n: int) -> np.ndarray:
+def answers(collection: Collection, n: int) -> Any:
     """n answers that go through all values, or from one bound to the other."""
-    if numeric(mechanism):
-        return np.linspace(mechanism.domain.low, mechanism.domain.high, n)
-    return np.arange(n) % mechanism.domain.size
+    if isinstance(collection, Records):
+        return {a.name: [a.values[k % a.size] for k in range(n)] for a in collection.schema}
+    if isinstance(collection.domain, Range):
+        return np.linspace(collection.domain.low, collection.domain.high, n)
+    return np.arange(n) % collection.domain.size
 
 
 MECHANISMS = [mechanism for entry in ENTRIES for mechanism in entry.mechanisms()]

@@ -1,4 +1,4 @@
-"""Every registered mechanism keeps every law."""
+"""Every registered mechanism, every wrapper of it and records keep every law that applies."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from sottovoce import Mechanism
+from sottovoce.contract.collection import Collection
 from sottovoce.errors import ParameterError
 from sottovoce.mechanisms import REGISTRY, by_id
 
-from . import laws
-from .entries import CATEGORICAL, ENTRIES, MECHANISMS, NUMERIC, TINY, example, name
+from . import estimates, laws  # noqa: F401, they enter the laws
+from .entries import CATEGORICAL, ENTRIES, MECHANISMS, NUMERIC, example, name
+from .law import LAWS, Law
+from .subjects import RECORDS, SUBJECTS, WRAPPER_SUBJECTS, Subject
 
 BAD_EPSILONS = [
     0,
@@ -81,10 +84,28 @@ def test_every_registered_mechanism_has_an_entry() -> None:
     assert all(by_id(entry.kind.id) is entry.kind for entry in ENTRIES)
 
 
-@pytest.mark.parametrize("law", laws.LAWS.values(), ids=laws.LAWS.keys())
-@pytest.mark.parametrize("mechanism", TINY, ids=name)
-def test_law(mechanism: Mechanism, law: laws.Law) -> None:
-    law(mechanism)
+CASES = [
+    pytest.param(law, subject, id=f"{law.name}-{subject}")
+    for law in LAWS.values()
+    for subject in SUBJECTS
+    if law.applies(*subject)
+]
+
+
+@pytest.mark.parametrize(("law", "subject"), CASES)
+def test_law(law: Law, subject: Subject) -> None:
+    law(*subject)
+
+
+def test_every_law_applies_to_something_and_every_subject_has_laws() -> None:
+    assert {case.values[0].name for case in CASES} == set(LAWS)
+    assert {id(case.values[1]) for case in CASES} == set(map(id, SUBJECTS))
+
+
+def test_every_registered_kind_is_wrapped_both_ways() -> None:
+    ways = [subject.way for subject in WRAPPER_SUBJECTS]
+    assert {way.mechanism.id for way in ways if way.level is not None} == set(REGISTRY)
+    assert {way.mechanism.id for way in ways if way.rate < 1} == set(REGISTRY)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
@@ -100,14 +121,20 @@ def test_tiny_is_the_same_mechanism_in_small(mechanism: Mechanism) -> None:
         assert tiny.domain == mechanism.domain
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
-def test_decoding_inverts_encoding(mechanism: Mechanism) -> None:
-    laws.decoding_inverts_encoding(mechanism, (0, 1, 2, 7, 1001))
+COLLECTIONS = [
+    *(pytest.param(mechanism, id=name(mechanism)) for mechanism in MECHANISMS),
+    *(pytest.param(records, id=f"records-{records.public}") for records in RECORDS),
+]
 
 
-@pytest.mark.parametrize("mechanism", MECHANISMS, ids=name)
-def test_parquet_inverts_too(mechanism: Mechanism, tmp_path: Path) -> None:
-    laws.parquet_inverts_too(mechanism, (0, 1, 2, 1001), tmp_path)
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_decoding_inverts_encoding(collection: Collection) -> None:
+    laws.decoding_inverts_encoding(collection, (0, 1, 2, 7, 1001))
+
+
+@pytest.mark.parametrize("collection", COLLECTIONS)
+def test_parquet_inverts_too(collection: Collection, tmp_path: Path) -> None:
+    laws.parquet_inverts_too(collection, (0, 1, 2, 1001), tmp_path)
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.id)
@@ -137,9 +164,9 @@ def test_bad_bounds_are_refused(kind: type[Mechanism], bounds: object) -> None:
 
 
 @pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
-def test_an_epsilon_that_says_nothing_is_refused(kind: type[Mechanism]) -> None:
+def test_an_epsilon_that_carries_no_information_is_refused(kind: type[Mechanism]) -> None:
     for epsilon in (1e-40, 5e-324):
-        with pytest.raises(ParameterError, match="would say nothing"):
+        with pytest.raises(ParameterError, match="would carry no information"):
             example(kind, epsilon)
 
 

@@ -11,7 +11,7 @@ from sottovoce.errors import ParameterError
 from sottovoce.randomness import BITS, Probability, exp
 
 from .entries import ENTRIES, Entry
-from .laws import LawBroken, power, require
+from .law import LawBroken, power, require
 
 EPSILONS = (
     1e-9,
@@ -40,7 +40,7 @@ def keeps_the_promise(ratio: Fraction, epsilon: float) -> None:
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.kind.id)
 def test_rounding_keeps_the_promise(entry: Entry) -> None:
-    sizes = [(d, e) for d, e in GRID if d <= entry.kind.most_values]
+    sizes = [(d, e) for d, e in GRID if d <= entry.most_values]
     for d, epsilon in [((0, 1), e) for e in EPSILONS] if entry.numeric else sizes:
         keeps_the_promise(entry.ratio(entry.kind(d, epsilon=epsilon)), epsilon)
 

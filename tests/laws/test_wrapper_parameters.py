@@ -20,8 +20,9 @@ GRID = Sampled(GRR3, rate=[0.1, 0.5])
 NAN, INF = float("nan"), float("inf")
 
 
-def short(given: object) -> str:
-    return repr(given)[:24]
+def short(value: object) -> str:
+    """A name for a test: the same in every process, whatever the order of a set."""
+    return repr(sorted(value, key=repr) if isinstance(value, set) else value)[:24]
 
 
 # --- grids of rates -----------------------------------------------------------------------------
@@ -244,16 +245,32 @@ def test_everyone_has_one_rate(rate: Any) -> None:
 
 
 def test_a_choice_that_nobody_asks_for_is_refused() -> None:
-    with pytest.raises(ParameterError, match="no level samples people"):
+    with pytest.raises(ParameterError, match="everyone reports here"):
         MENU.randomise([0], level="weak", rate=0.5)
-    with pytest.raises(ParameterError, match="has no levels"):
+    with pytest.raises(ParameterError, match="no levels to choose from"):
         GRID.randomise([0], rate=0.5, level="weak")
+    for choice in ({"rate": 0.5}, {"level": "weak"}):
+        with pytest.raises(ParameterError, match="leave it out"):
+            GRR3.randomise([0], **choice)
+
+
+def test_a_way_says_everything() -> None:
+    strong, weak = MENU.ways()
+    assert MENU.aggregate(MENU.randomise([0, 1], way=weak)).tables["asked"].tolist() == [0, 2]
+    with pytest.raises(ParameterError, match="leave these out"):
+        MENU.randomise([0], way=weak, level="weak")
+    for other in (GRID, GRR3):
+        with pytest.raises(ParameterError, match="no way to take part here"):
+            MENU.randomise([0], way=other.ways()[0])
+    assert strong.label == "level 'strong'"
+    assert GRID.ways()[0].label == "rate 0.1"
+    assert GRR3.ways()[0].label == ""
 
 
 def test_a_rate_says_nothing_to_a_level_where_everyone_reports() -> None:
     menu = Levels({"some": GRID, "all": GRR3})
     reports = menu.randomise([0, 1, 2], level=["some", "all", "all"], rate=[0.1, 0.1, 0.1])
-    assert menu.aggregate(reports).tables["people"].tolist() == [1, 2]
+    assert menu.aggregate(reports).tables["asked"].tolist() == [1, 0, 2]
 
 
 # --- what analysts ask --------------------------------------------------------------------------
@@ -276,30 +293,45 @@ def test_support_counts_are_for_pure_mechanisms_only() -> None:
             numbers.estimate(aggregate, method=method)
 
 
-def test_an_inner_method_needs_something_inside() -> None:
+def test_an_estimator_within_levels_needs_rates() -> None:
     one = Sampled(GRR3, rate=1)
-    with pytest.raises(ParameterError, match="no levels to combine"):
-        one.estimate(one.aggregate(one.randomise([0, 1])), inner="mle")
-    with pytest.raises(ParameterError, match="no level samples people"):
-        MENU.estimate(MENU.aggregate(MENU.randomise([0], level="weak")), inner="hajek")
+    aggregate = one.aggregate(one.randomise([0, 1] * 9))
+    with pytest.raises(ParameterError, match="within is 'mle'; the estimators over rates"):
+        one.estimate(aggregate, within="mle")
+    with pytest.raises(ParameterError, match="no levels; give method='hajek' alone"):
+        one.estimate(aggregate, method="horvitz-thompson", within="hajek")
+    with pytest.raises(ParameterError, match="no levels; give method='hajek' alone"):
+        one.estimate(aggregate, within="hajek")
+    with pytest.raises(ParameterError, match="none, since everyone reports"):
+        MENU.estimate(MENU.aggregate(MENU.randomise([0], level="weak")), within="hajek")
+
+
+def test_a_method_of_levels_and_rates_names_either() -> None:
+    both = Sampled(MENU, rate=[0.5, 1])
+    aggregate = both.aggregate(both.randomise([0, 1, 2] * 40, level="weak", rate=1))
+    aggregate += both.aggregate(both.randomise([0, 1, 2] * 40, level="strong", rate=1))
+    levels = both.estimate(aggregate, method="james-stein", within="hajek")
+    assert np.array_equal(both.estimate(aggregate, method="hajek").values, levels.values)
+    assert levels.method == "james-stein"
+    assert both.estimate(aggregate, method="stratified").method == "post-stratified"
 
 
 def test_an_unknown_level_or_rate_has_no_part() -> None:
     aggregate = MENU.aggregate(MENU.randomise([0], level="weak"))
     with pytest.raises(ParameterError, match=r"no level 'loud'.*'strong', 'weak'"):
-        MENU.part(aggregate, "loud")
-    with pytest.raises(ParameterError, match=r"no rate 0.7.*0.1, 0.5"):
-        GRID.part(GRID.aggregate(GRID.randomise([0], rate=0.1)), 0.7)
-    for ask in (MENU.channel, MENU.every_report):
-        with pytest.raises(ParameterError, match="no level 'loud'"):
-            ask(level="loud")
+        MENU.level_part(aggregate, "loud")
+    (loud,) = Levels({"loud": GRR3}).ways()
+    (seldom,) = Sampled(GRR3, rate=0.7).ways()
+    for ask in (MENU.channel, MENU.every_report, lambda way: MENU.part(aggregate, way)):
+        with pytest.raises(ParameterError, match="level 'loud' is no way to take part"):
+            ask(loud)
     for ask in (GRID.channel, GRID.every_report):
-        with pytest.raises(ParameterError, match=r"no rate 0\.7"):
-            ask(rate=0.7)
+        with pytest.raises(ParameterError, match=r"rate 0\.7 is no way to take part"):
+            ask(seldom)
 
 
 @pytest.mark.parametrize("frequencies", [[0.5, 0.5], [[0.5, 0.3, 0.2]], 0.5, [[0.2, 0.3, 0.5]] * 3])
-def test_shares_come_in_rows_of_the_domain(frequencies: Any) -> None:
+def test_fractions_come_in_rows_of_the_domain(frequencies: Any) -> None:
     with pytest.raises(ParameterError, match="2 rates and 3 values"):
         GRID.variance(frequencies, [10, 20])
 
@@ -310,12 +342,12 @@ def test_people_come_per_rate(n: Any) -> None:
         GRID.variance([0.2, 0.3, 0.5], n)
 
 
-def test_the_variance_of_a_menu_for_known_shares_is_asked_of_its_levels() -> None:
-    with pytest.raises(ParameterError, match="wrap each level"):
+def test_the_variance_of_a_menu_for_known_fractions_is_asked_of_its_levels() -> None:
+    with pytest.raises(ParameterError, match="that of each level's mechanism"):
         Sampled(MENU, rate=0.5).variance([0.2, 0.3, 0.5], 10)
 
 
-def test_adaptive_has_no_variance_for_known_shares() -> None:
+def test_adaptive_has_no_variance_for_known_fractions() -> None:
     with pytest.raises(ParameterError, match="'adaptive' is known from reports only"):
         GRID.variance([0.2, 0.3, 0.5], [10, 20], method="adaptive")
 
@@ -327,8 +359,18 @@ def test_silent_people_are_whole_numbers_per_rate(people: Any) -> None:
 
 
 def test_nobody_is_silent_at_rate_1() -> None:
-    with pytest.raises(WireError, match="silent at rate 1"):
+    with pytest.raises(ParameterError, match="everyone reports"):
         Sampled(GRR3, rate=1).absent(3)
+    with pytest.raises(WireError, match="silent at rate 1"):
+        Sampled(GRR3, rate=[0.5, 1]).absent([3, 1])
+
+
+def test_silence_is_counted_for_each_way() -> None:
+    both = Sampled(MENU, rate=[0.5, 1])
+    aggregate = both.aggregate(both.absent([3, 0, 70_000, 0]))
+    assert aggregate.tables["asked"].tolist() == [3, 0, 70_000, 0]
+    assert not aggregate.tables["reported"].any()
+    assert (aggregate.people, aggregate.reports) == (70_003, 0)
 
 
 def test_people_who_never_report_are_not_spoken_of() -> None:

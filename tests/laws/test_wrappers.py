@@ -1,4 +1,4 @@
-"""Levels and Sampled, alone and nested, keep every law at every public level and rate."""
+"""Levels and Sampled as people make them, with everyone choosing for themselves."""
 
 from __future__ import annotations
 
@@ -8,114 +8,121 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sottovoce import GRR, OUE, SUE, Duchi, Levels, Piecewise, Reports, Sampled
+from sottovoce import GRR, OUE, SUE, Duchi, Levels, Mechanism, Piecewise, Sampled
 from sottovoce.errors import EstimateError
 from sottovoce.mechanisms import REGISTRY
 
 from . import laws
 from .entries import answers, example
-from .wrapped import GIVEN, Given, apply, wrappers
-
-
-@pytest.mark.parametrize("law", laws.LAWS.values(), ids=laws.LAWS.keys())
-@pytest.mark.parametrize("given", GIVEN, ids=str)
-def test_law(given: Given, law: laws.Law) -> None:
-    apply(law, given)
-
-
-def test_every_registered_kind_is_wrapped_both_ways() -> None:
-    for outer in ("levels", "sampled"):
-        assert {given.id for given in wrappers() if given.wrapper.id == outer} == set(REGISTRY)
 
 
 def test_at_rate_0_the_law_is_silence() -> None:
-    given = Given(Sampled(GRR(3, epsilon=1.0), rate=[0, 0.5]), rate=0)
-    assert given.channel().exact == ((1,),) * 3
-    aggregate = given.aggregate(given.randomise([0, 1, 2] * 5))
-    assert aggregate.n == 15
+    wrapper = Sampled(GRR(3, epsilon=1.0), rate=[0, 0.5])
+    never, _ = wrapper.ways()
+    assert wrapper.channel(never).exact == ((1,),) * 3
+    aggregate = wrapper.aggregate(wrapper.randomise([0, 1, 2] * 5, way=never))
+    assert (aggregate.people, aggregate.reports) == (15, 0)
     with pytest.raises(EstimateError, match="none of the 15 people"):
-        given.wrapper.estimate(aggregate)
-
-
-# --- wrappers as people make them, with everyone choosing for themselves ------------------------
-
-
-class Varied(Given):
-    """Everyone chooses their own level and rate."""
-
-    def randomise(self, values: Any) -> Reports:
-        rng = np.random.default_rng(len(values))
-        choice = {
-            name: rng.choice(list(options), len(values)) for name, options in self.menus().items()
-        }
-        return self.wrapper.randomise(values, **choice)
-
-    def menus(self) -> dict[str, Any]:
-        wrapper = self.wrapper
-        if isinstance(wrapper, Levels):
-            rates = {m.rates for m in wrapper.menu.values() if isinstance(m, Sampled)}
-            return {"level": wrapper.menu} | ({"rate": rates.pop()} if rates else {})
-        levels = {"level": wrapper.inner.menu} if isinstance(wrapper.inner, Levels) else {}
-        return {"rate": wrapper.rates} | levels
-
-    def __str__(self) -> str:
-        menus = ".".join(str(len(options)) for options in self.menus().values())
-        return f"{self.wrapper.id}-{self.wrapper.layout[-1].name}-{menus}-{self.domain.size}"
+        wrapper.estimate(aggregate)
 
 
 MIXED = {"grr": GRR(300, epsilon=1), "oue": OUE(300, epsilon=2), "sue": SUE(300, epsilon=0.1)}
 NUMBERS = Levels.of(Piecewise, (-5, 10), {"strong": 0.5, "weak": 4})
-VARIED = [
-    *(Varied(Sampled(example(kind), rate=[0.1, 0.5, 1])) for kind in REGISTRY.values()),
-    *(Varied(Levels({"a": example(k, 0.5), "b": example(k, 4)})) for k in REGISTRY.values()),
-    Varied(Levels(MIXED)),
-    Varied(NUMBERS),
-    Varied(Sampled(Levels(MIXED), rate=[0.5, 0.1])),
-    Varied(Sampled(NUMBERS, rate=[0, 0.1, 0.5, 1])),
-    Varied(Levels({name: Sampled(m, rate=[0.5, 0.1]) for name, m in MIXED.items()})),
-    Varied(Levels({"some": Sampled(MIXED["grr"], rate=[0.5, 1]), "all": MIXED["oue"]})),
-    Varied(Levels({f"level {k}": GRR(4, epsilon=1 + k / 300) for k in range(300)})),
-    Varied(Sampled(GRR(4, epsilon=1), rate=np.linspace(0, 1, 1024))),
-]
-varied = pytest.mark.parametrize("given", VARIED, ids=str)
+SEVERAL = [0.1, 0.5, 1]
+VARIED: dict[str, Mechanism] = {
+    **{f"sampled {name}": Sampled(example(k), rate=SEVERAL) for name, k in REGISTRY.items()},
+    **{
+        f"{name}s": Levels({"a": example(k, 0.5), "b": example(k, 4)})
+        for name, k in REGISTRY.items()
+    },
+    "several kinds": Levels(MIXED),
+    "levels of numbers": NUMBERS,
+    "sampled kinds": Sampled(Levels(MIXED), rate=[0.5, 0.1]),
+    "sampled levels of numbers": Sampled(NUMBERS, rate=[0, 0.1, 0.5, 1]),
+    "kinds that are sampled": Levels({n: Sampled(m, rate=[0.5, 0.1]) for n, m in MIXED.items()}),
+    "300 levels": Levels({f"level {k}": GRR(4, epsilon=1 + k / 300) for k in range(300)}),
+    "1024 rates": Sampled(GRR(4, epsilon=1), rate=np.linspace(0, 1, 1024)),
+}
+#: Rates differ from level to level: everyone's rate is one that all levels have.
+OWN_RATES = Levels(
+    {
+        "some": Sampled(MIXED["grr"], rate=[0.5, 1]),
+        "few": Sampled(MIXED["sue"], rate=[0.1, 0.2, 0.5]),
+        "all": MIXED["oue"],
+    }
+)
+varied = pytest.mark.parametrize(
+    "wrapper", [*VARIED.values(), OWN_RATES], ids=[*VARIED, "own rates"]
+)
+
+
+def menus(wrapper: Mechanism) -> dict[str, list[Any]]:
+    """What there is to choose, for everyone alike."""
+    if wrapper is OWN_RATES:
+        return {"level": list(OWN_RATES.menu), "rate": [0.5]}
+    levels = list(dict.fromkeys(way.level for way in wrapper.ways()))
+    rates = list(dict.fromkeys(way.rate for way in wrapper.ways()))
+    choice = {"level": levels, "rate": rates}
+    return {name: menu for name, menu in choice.items() if menu not in ([None], [1.0])}
 
 
 @varied
-def test_decoding_inverts_encoding(given: Varied) -> None:
-    laws.decoding_inverts_encoding(given, (0, 1, 2, 7, 1001))
+def test_decoding_inverts_encoding(wrapper: Mechanism) -> None:
+    laws.decoding_inverts_encoding(wrapper, (0, 1, 2, 7, 1001), **menus(wrapper))
 
 
 @varied
-def test_parquet_inverts_too(given: Varied, tmp_path: Path) -> None:
-    laws.parquet_inverts_too(given, (0, 1, 1001), tmp_path)
+def test_parquet_inverts_too(wrapper: Mechanism, tmp_path: Path) -> None:
+    laws.parquet_inverts_too(wrapper, (0, 1, 1001), tmp_path, **menus(wrapper))
 
 
 @varied
-def test_aggregates_merge_and_are_stored(given: Varied) -> None:
+def test_aggregates_merge_and_are_stored(wrapper: Mechanism) -> None:
     """As the laws of every report, for reports of people at all levels and rates at once."""
-    reports = given.randomise(answers(given, 600))
-    whole, cut = given.aggregate(reports), len(reports) // 3
-    a, b = given.aggregate(reports[:cut]), given.aggregate(reports[cut:])
-    assert whole.n == 600
+    choice = laws.choices(menus(wrapper), 600)
+    reports = wrapper.randomise(answers(wrapper, 600), **choice)
+    whole, cut = wrapper.aggregate(reports), len(reports) // 3
+    a, b = wrapper.aggregate(reports[:cut]), wrapper.aggregate(reports[cut:])
+    assert whole.people == 600
     assert a + b == b + a == whole
-    back = type(whole).from_bytes(whole.to_bytes(), expect=given)
+    back = type(whole).from_bytes(whole.to_bytes(), expect=wrapper)
     assert back == whole
+    asked, reported = wrapper.turnout(whole)
+    chosen = choice.get("level", np.full(600, None))
+    for level in dict.fromkeys(way.level for way in wrapper.ways()):
+        own = [way.index for way in wrapper.ways() if way.level == level]
+        assert asked[own].sum() == (chosen == level).sum()
+    assert (reported <= asked).all()
 
 
 @varied
-def test_tiny_is_the_same_wrapper_in_small(given: Varied) -> None:
-    tiny = given.wrapper.tiny()
-    assert type(tiny) is type(given.wrapper)
+def test_the_parts_of_the_ways_are_the_whole(wrapper: Mechanism) -> None:
+    """Each way's counts are those that its own mechanism has from the same reports."""
+    reports = wrapper.randomise(answers(wrapper, 600), **laws.choices(menus(wrapper), 600))
+    whole = wrapper.aggregate(reports)
+    _, reported = wrapper.turnout(whole)
+    for way in wrapper.ways()[:8]:
+        part = wrapper.part(whole, way)
+        assert part.reports == part.people == reported[way.index]
+        way.mechanism.check_aggregate(part)
+    for level in wrapper.menu:
+        own = [way for way in wrapper.ways() if way.level == level]
+        assert wrapper.level_part(whole, level) == sum(wrapper.part(whole, way) for way in own)
+
+
+@varied
+def test_tiny_is_the_same_wrapper_in_small(wrapper: Mechanism) -> None:
+    tiny = wrapper.tiny()
+    assert type(tiny) is type(wrapper)
     assert len(tiny.channel().inputs) <= 4
     assert len(tiny.every_report()) <= 4097  # and silence
-    assert set(Varied(tiny).menus()) == set(given.menus())
-    wide, narrow = (w.guarantee.promises[0] for w in (given.wrapper, tiny))
+    assert [way.level is None for way in tiny.ways()[:1]] == [wrapper.ways()[0].level is None]
+    wide, narrow = (w.guarantee.promises[0] for w in (wrapper, tiny))
     assert narrow.epsilon == wide.epsilon
 
 
 @varied
-def test_two_that_are_made_alike_are_equal(given: Varied) -> None:
-    wrapper = given.wrapper
+def test_two_that_are_made_alike_are_equal(wrapper: Mechanism) -> None:
     bound = wrapper.bind(bytes(32))
     assert bound != wrapper
     assert bound == wrapper.bind(bytes(32))
@@ -125,7 +132,7 @@ def test_two_that_are_made_alike_are_equal(given: Varied) -> None:
 
 def test_what_decides_the_law_decides_the_digest() -> None:
     grr, oue = GRR(3, epsilon=1.0), OUE(3, epsilon=1.0)
-    made = [
+    wrappers = [
         Levels({"a": grr, "b": oue}),
         Levels({"b": oue, "a": grr}),
         Levels({"a": grr, "c": oue}),
@@ -135,9 +142,11 @@ def test_what_decides_the_law_decides_the_digest() -> None:
         Sampled(grr, rate=[0.5, 0.1]),
         Sampled(grr, rate=[0.1, 0.5]),
         Sampled(oue, rate=0.5),
-        Sampled(Levels({"a": grr}), rate=0.5),
         Levels({"a": Sampled(grr, rate=0.5)}),
+        Levels({"a": Sampled(grr, rate=0.5), "b": oue}),
+        Levels({"a": grr, "b": Sampled(oue, rate=0.5)}),
+        Sampled(Levels({"a": grr, "b": oue}), rate=0.5),
         Sampled(Duchi((0, 1), epsilon=1.0), rate=0.5),
         grr,
     ]
-    assert len({mechanism.digest for mechanism in made}) == len(made)
+    assert len({wrapper.digest for wrapper in wrappers}) == len(wrappers)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,8 +49,8 @@ def collected(menu: Levels, rounds: int, method: str, *, swapped: bool = False) 
         for _ in range(rounds):
             reports = menu.randomise(answers, level=names[level].tolist(), source=source)
             if swapped:
-                columns = {**reports.columns, "level": 1 - reports.columns["level"]}
-                reports = type(reports)(reports.mechanism, reports.digest, columns, True)
+                columns = {**reports.columns, "way": 1 - reports.columns["way"]}
+                reports = replace(reports, columns=columns)
             found.append(menu.estimate(menu.aggregate(reports), method=method).values)
     return np.array(found)
 
@@ -185,12 +186,10 @@ def test_audits_test_the_promise_without_a_prior() -> None:
 
 def test_whatever_level_was_chosen_the_largest_prior_free_epsilon_is_stated() -> None:
     """The level with the larger LIP epsilon may be the one with the smaller prior-free epsilon."""
-    from sottovoce.participation.choices import guarantee_of
-
     skewed = LIP(["yes", "no"], prior=[0.02, 0.98], epsilon=1.2)
     even = LIP(["yes", "no"], prior=[1 / (1 + math.e), math.e / (1 + math.e)], epsilon=1.0)
     assert even.ldp_epsilon > 1.9 > 1.3 > skewed.ldp_epsilon
-    (promise,) = guarantee_of(Levels({"skewed": skewed, "even": even})).promises
+    (promise,) = Levels({"skewed": skewed, "even": even}).guarantee_at().promises
     assert promise.notion == LDP
     assert promise.epsilon == even.ldp_epsilon
 

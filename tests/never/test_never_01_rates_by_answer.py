@@ -21,7 +21,7 @@ from sottovoce.accounting import value_dependent_loss
 from sottovoce.errors import GuaranteeError
 from sottovoce.mechanisms import REGISTRY
 from tests.laws.entries import NUMERIC
-from tests.laws.wrapped import small
+from tests.laws.subjects import small
 
 RATES = {"a": 0.1, "b": 0.9}
 LABELS = np.array(["a", "b"])[np.arange(400) % 2]
@@ -134,6 +134,6 @@ def test_the_coins_are_drawn_before_anyone_looks_at_the_answer(kind: type) -> No
         with testing.seeded(4) as source:
             reports = s.randomise(np.full(200, answer), rate=rates, source=source)
             drawn.append(s.aggregate(reports).tables["reported"].tolist())
-            drawn.append(reports.columns["rate"].tolist())
+            drawn.append(reports.columns["way"].tolist())
     assert drawn[:2] == drawn[2:]
     assert 40 < sum(drawn[0]) < 120

@@ -1,5 +1,5 @@
 """Never show a weighted estimate over self-chosen privacy levels without saying that it assumes
-the levels alike; the default is the hybrid, which does not.
+the levels alike; the default (James–Stein) does not.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sottovoce.estimate.groups import ALIKE
 MENU = Levels.of(GRR, ["yes", "no", "maybe", "other"], {"strong": 0.5, "weak": 4})
 NUMBERS = Levels.of(Duchi, (0, 1), {"strong": 0.5, "weak": 4})
 #: Those that need no word: they are right, or look how alike the levels are.
-SAFE = {"hybrid", "adaptive", "post-stratified"}
+SAFE = {"james-stein", "hybrid", "adaptive", "post-stratified"}
 weighted = pytest.mark.parametrize("method", ["pooled", "yang-variance", "yang-optimised"])
 
 
@@ -42,14 +42,14 @@ def test_there_are_weights_to_be_tested() -> None:
 
 
 @pytest.mark.parametrize("menu", [MENU, NUMBERS], ids=["shares", "numbers"])
-def test_the_default_is_the_hybrid_and_does_not_assume_it(menu: Levels) -> None:
+def test_the_default_does_not_assume_it(menu: Levels) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error", AlikeWarning)
         estimate = menu.estimate(collected(menu))
         by_hand = combine(menu.estimates(collected(menu)))
-    assert estimate.method == by_hand.method == "hybrid"
+    assert estimate.method == by_hand.method == "james-stein"
     assert ALIKE not in estimate.assuming
-    assert "drawn towards each other" in estimate.assuming
+    assert "shrunk towards each other" in estimate.assuming
 
 
 @pytest.mark.parametrize("method", sorted(SAFE))
@@ -94,7 +94,7 @@ def test_it_is_still_written_when_the_estimate_is_part_of_a_larger_one() -> None
         answers, level=np.where(np.arange(4000) % 3, "strong", "weak"), rate=[0.5, 1] * 2000
     )
     with pytest.warns(AlikeWarning):
-        estimate = sampled.estimate(sampled.aggregate(reports), inner="pooled")
+        estimate = sampled.estimate(sampled.aggregate(reports), method="pooled")
     assert ALIKE in estimate.assuming
 
 

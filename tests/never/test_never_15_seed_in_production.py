@@ -155,7 +155,7 @@ def test_randomising_touches_no_other_generator(kind, monkeypatch) -> None:
     for name in ("Random", "random", "getrandbits", "randrange", "randbytes"):
         monkeypatch.setattr(random, name, refuse)
     mechanism = example(kind, 1.0, 300)
-    assert mechanism.aggregate(mechanism.randomise(answers(mechanism, 300))).n == 300
+    assert mechanism.aggregate(mechanism.randomise(answers(mechanism, 300))).reports == 300
 
 
 def imports(path: Path) -> set[str]:

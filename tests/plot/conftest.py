@@ -16,10 +16,6 @@ def promise(epsilon: float, delta: float = 0.0) -> Guarantee:
     return Guarantee((Promise(LDP, epsilon, delta),))
 
 
-def noise(deviation: float):
-    return lambda values, rng: values + deviation * rng.standard_normal(values.size)
-
-
 def shares(values, deviation: float = 0.02, **other) -> Estimate:
     """An unbiased estimate of a distribution."""
     values = np.asarray(values, float)
@@ -28,7 +24,6 @@ def shares(values, deviation: float = 0.02, **other) -> Estimate:
         "n": 12_345,
         "guarantee": promise(1.0),
         "name": "commute",
-        "_replicate": noise(deviation),
     }
     return Estimate(values=values, spread=np.full(values.size, deviation**2), **(given | other))
 

@@ -9,7 +9,10 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import EstimateError
 
-NAMES = {False: ("self-calibrated", "published"), True: ("known-epsilons", "published")}
+NAMES = {
+    False: ("self-calibrated", "published"),
+    True: ("weighted-epsilons", "known-epsilons", "published"),
+}
 
 
 def aggregates(size: int, average: float, public: bool, n: int, runs: int, law=None):

@@ -114,7 +114,7 @@ def test_a_truth_told_too_often_is_noticed(mechanism: Mechanism) -> None:
     for column in columns.values():
         column[wrong] = column[sources]
     with pytest.raises(RejectedError):
-        judge(p_value(mechanism, answers, Reports(reports.mechanism, reports.digest, columns)))
+        judge(p_value(mechanism, answers, Reports(reports.collection, reports.digest, columns)))
 
 
 @mechanisms
@@ -136,7 +136,7 @@ def test_neighbours_with_the_same_randomness_are_noticed(mechanism: Mechanism) -
     for column in columns.values():
         column[where + 1] = column[where]
     with pytest.raises(RejectedError):
-        judge(p_value(mechanism, answers, Reports(reports.mechanism, reports.digest, columns)))
+        judge(p_value(mechanism, answers, Reports(reports.collection, reports.digest, columns)))
 
 
 @pytest.mark.parametrize("d", [2, 3, 9, 13, 64, 100, 1000])

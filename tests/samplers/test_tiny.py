@@ -36,7 +36,10 @@ def as_numbers(reports: Reports, radices: list[int]) -> np.ndarray:
 
 
 def radices(mechanism: Mechanism) -> list[int]:
-    everything = mechanism.every_report()
+    return radices_of(mechanism.every_report())
+
+
+def radices_of(everything: Reports) -> list[int]:
     columns = (c.reshape(len(everything), -1).T for c in everything.columns.values())
     return [int(field.max()) + 1 for column in columns for field in column]
 

@@ -16,12 +16,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sottovoce import GRR, OUE, Duchi, HadamardResponse, Levels, Piecewise, Reports, Sampled
-from tests.laws.wrapped import Given, each_level, each_rate
+from sottovoce import (
+    GRR,
+    OUE,
+    Duchi,
+    HadamardResponse,
+    Levels,
+    Mechanism,
+    Piecewise,
+    Reports,
+    Sampled,
+)
+from sottovoce.contract.way import Way
 
 from .budget import RejectedError, joined, judge, spend
 from .statistics import fit, pair_fit
-from .test_tiny import as_numbers, radices
+from .test_tiny import as_numbers, radices_of
 
 N = 100_000  # people per answer, level and rate
 
@@ -46,84 +56,62 @@ CASES = [*WRAPPERS, *WHO]
 Sample = Callable[..., Reports]
 
 
-def cells(wrapper: Any) -> list[Given]:
-    """The wrapper at every level and rate."""
-    return list(each_level(wrapper) if isinstance(wrapper, Levels) else each_rate(wrapper))
-
-
-def together(given: list[Given], n: int) -> dict[str, Any]:
-    """n people of each level and rate, one after the other in turn."""
+def together(wrapper: Mechanism, n: int) -> dict[str, Any]:
+    """n people of each way, one after the other in turn."""
+    ways = wrapper.ways()
     each: dict[str, Any] = {}
-    if given[0].level is not None:
-        each["level"] = np.tile(np.array([g.level for g in given]), n)
-    if any(g.rate is not None for g in given):
-        each["rate"] = np.tile([0.5 if g.rate is None else g.rate for g in given], n)
+    if ways[0].level is not None:
+        each["level"] = np.tile(np.array([way.level for way in ways]), n)
+    if any(way.rate < 1 for way in ways):
+        each["rate"] = np.tile([way.rate for way in ways], n)
     return each
 
 
-def spoken_of(given: Given, reports: Reports) -> Reports:
-    """The reports of one level and rate, without silence, which does not say its level."""
-    own = given.every_report().columns
-    here = reports.columns.get("silent", np.zeros(len(reports), np.uint16)) == 0
-    for name in {"level", "rate"} & set(own):
-        here &= reports.columns[name] == own[name][0]
-    return replace(reports, columns={name: c[here] for name, c in reports.columns.items()})
+def people_of(way: Way, reports: Reports) -> tuple[Reports, int]:
+    """The reports of one way, and how many of its people are silent."""
+    rows = len(reports)
+    here = reports.columns.get("way", np.zeros(rows, np.uint8)) == way.index
+    silent = reports.columns.get("silent", np.zeros(rows, np.uint16))
+    spoken = here & (silent == 0)
+    some = replace(reports, columns={name: c[spoken] for name, c in reports.columns.items()})
+    return some, int(silent[here].sum())
 
 
-def counted(given: Given, reports: Reports) -> np.ndarray | None:
-    """How often each report was sent, the rest being silent; None if one is impossible."""
-    everything, spoken = given.every_report(), spoken_of(given, reports)
-    quiet = N - len(spoken)
-    if quiet != 0 and given.rate in (None, 1):
+def counted(wrapper: Mechanism, way: Way, reports: Reports) -> np.ndarray | None:
+    """How often each report was sent; None if one is impossible, or someone is missing."""
+    everything, (spoken, quiet) = wrapper.every_report(way), people_of(way, reports)
+    if len(spoken) + quiet != N or (quiet and way.rate == 1):
         return None
     counts = np.zeros(len(everything), np.int64)
     if len(spoken):
-        digits = radices(given)
+        digits = radices_of(everything)
         names, drawn = as_numbers(everything, digits), as_numbers(spoken, digits)
         order = np.argsort(names)
         where = order[np.clip(np.searchsorted(names[order], drawn), 0, names.size - 1)]
         if not np.array_equal(names[where], drawn):
             return None
         counts += np.bincount(where, minlength=names.size)
-    counts[-1] += quiet
+    if way.rate < 1:
+        counts[-1] += quiet
     return counts
 
 
-def everyone_is_there(wrapper: Any, reports: Reports) -> bool:
-    """Whether N people of each level and rate were asked, silent ones included."""
-    own = Reports(wrapper.id, wrapper.digest, reports.columns)
-    tables = wrapper.aggregate(own).tables
-    asked = [table for name, table in tables.items() if name.split("/")[-1] in ("asked", "people")]
-    sampled_menu = isinstance(wrapper, Sampled) and isinstance(wrapper.inner, Levels)
-    if sampled_menu:  # silence says its rate only
-        return bool((tables["asked"] == N * len(wrapper.inner.menu)).all())
-    of_level = np.array([len(g) for g in rates_by_level(wrapper)])
-    return all(np.array_equal(t, N * of_level) or (t == N).all() for t in asked)
-
-
-def rates_by_level(wrapper: Any) -> list[tuple[float, ...]]:
-    menu = wrapper.menu.values() if isinstance(wrapper, Levels) else ()
-    return [m.rates if isinstance(m, Sampled) else (1.0,) for m in menu]
-
-
-def p_value(wrapper: Any, sample: Sample | None = None) -> float:
-    """Reports of everyone, for each answer in turn, against the channel of each level and rate."""
-    given = cells(wrapper)
-    rows = given[0].channel().inputs
+def p_value(wrapper: Mechanism, sample: Sample | None = None) -> float:
+    """Reports of everyone, for each answer in turn, against the channel of each way."""
+    ways = wrapper.ways()
+    rows = wrapper.channel(ways[0]).inputs
     numbers = isinstance(wrapper.domain.labels[0], str)
     values = np.linspace(0, 1, len(rows)) if numbers else np.arange(len(rows))
-    found = []
+    p_values = []
     for x, value in enumerate(values):
-        choice = together(given, N)
-        reports = (sample or wrapper.randomise)(np.full(N * len(given), value), **choice)
-        if not everyone_is_there(wrapper, reports):
-            return 0.0
-        for one in given:
-            counts = counted(one, reports)
-            if counts is None or counts.min() < 0:
-                return 0.0  # a report that the channel does not have
-            found.append(fit(counts, one.channel().matrix[x]))
-    return joined(found)
+        choice = together(wrapper, N)
+        reports = (sample or wrapper.randomise)(np.full(N * len(ways), value), **choice)
+        for way in ways:
+            counts = counted(wrapper, way, reports)
+            if counts is None:
+                return 0.0  # a report that the channel does not have, or a person too few
+            p_values.append(fit(counts, wrapper.channel(way).matrix[x]))
+    return joined(p_values)
 
 
 def who(rates: tuple[float, ...], runs: int = 16) -> Iterator[np.ndarray]:
@@ -169,6 +157,12 @@ def test_people_decide_on_their_own(name: str) -> None:
 # --- the same must fail -------------------------------------------------------------------------
 
 
+def faster(wrapper: Any, factor: float) -> Sampled:
+    """The same people, drawn a little more often."""
+    inner = Levels(wrapper.menu) if wrapper.menu else wrapper.levels[0].mechanism
+    return Sampled(inner, rate=[r if r in (0, 1) else r * factor for r in wrapper.rates])
+
+
 def changed(reports: Reports, **columns: np.ndarray) -> Reports:
     return replace(reports, columns=dict(reports.columns) | columns)
 
@@ -176,7 +170,7 @@ def changed(reports: Reports, **columns: np.ndarray) -> Reports:
 @pytest.mark.parametrize("name", [n for n, w in WRAPPERS.items() if isinstance(w, Sampled)])
 def test_a_slightly_different_rate_is_noticed(name: str) -> None:
     wrapper = WRAPPERS[name]
-    other = Sampled(wrapper.inner, rate=[r if r in (0, 1) else r * 1.06 for r in wrapper.rates])
+    other = faster(wrapper, 1.06)
 
     def sample(answers: Any, *, rate: Any, **choice: Any) -> Reports:
         nearest = np.searchsorted(np.sort(wrapper.rates), rate)
@@ -189,7 +183,7 @@ def test_a_slightly_different_rate_is_noticed(name: str) -> None:
 @pytest.mark.parametrize("name", [n for n, w in WRAPPERS.items() if isinstance(w, Sampled)])
 def test_a_rate_that_goes_by_the_answer_is_noticed(name: str) -> None:
     wrapper = WRAPPERS[name]
-    more = Sampled(wrapper.inner, rate=[r if r in (0, 1) else r * 1.08 for r in wrapper.rates])
+    more = faster(wrapper, 1.08)
 
     def sample(answers: Any, *, rate: Any, **choice: Any) -> Reports:
         if answers[0] == 0:
@@ -217,9 +211,9 @@ def test_one_silent_person_who_is_lost_is_noticed(name: str) -> None:
 def test_silence_under_another_rate_is_noticed(name: str) -> None:
     def sample(answers: Any, **choice: Any) -> Reports:
         reports = WRAPPERS[name].randomise(answers, **choice)
-        rate, quiet = reports.columns["rate"].copy(), reports.columns["silent"] > 0
-        rate[quiet] = 0
-        return changed(reports, rate=rate)
+        way, quiet = reports.columns["way"].copy(), reports.columns["silent"] > 0
+        way[quiet] = 0
+        return changed(reports, way=way)
 
     with pytest.raises(RejectedError):
         judge(p_value(WRAPPERS[name], sample))
@@ -231,11 +225,16 @@ def test_labels_of_another_level_are_noticed(name: str) -> None:
 
     def sample(answers: Any, **choice: Any) -> Reports:
         reports = WRAPPERS[name].randomise(answers, **choice)
-        level = reports.columns["level"].copy()
+        own = WRAPPERS[name].ways()
+        first, second = (
+            next(way.index for way in own if way.level == level)
+            for level in list(WRAPPERS[name].menu)[:2]
+        )
+        way = reports.columns["way"].copy()
         silent = reports.columns.get("silent", np.zeros(len(reports), np.uint16))
-        some = np.flatnonzero((silent == 0) & (level < 2))[::50]
-        level[some] = 1 - level[some]
-        return changed(reports, level=level)
+        some = np.flatnonzero((silent == 0) & np.isin(way, (first, second)))[::50]
+        way[some] = first + second - way[some]
+        return changed(reports, way=way)
 
     with pytest.raises(RejectedError):
         judge(p_value(WRAPPERS[name], sample))

@@ -1,4 +1,4 @@
-"""Vectors as mechanisms, reports, aggregates and studies."""
+"""Vectors as collections, reports, aggregates and studies."""
 
 from __future__ import annotations
 
@@ -6,24 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sottovoce.contract.patterns import Patterns
-
-from sottovoce import (
-    Aggregate,
-    Attribute,
-    Domain,
-    Levels,
-    Mechanism,
-    Range,
-    Records,
-    Reports,
-    Sampled,
-    Study,
-)
+from sottovoce import Aggregate, Attribute, Domain, Range, Records, Reports, Study
+from sottovoce.contract.collection import Collection
 from sottovoce.mechanisms import by_id
+from sottovoce.participation import Participation
+from sottovoce.participation.choices import Level
+from vectors.make import DESCRIPTION
 
-ROOT = Path(__file__).parents[2] / "vectors"
-FOLDER = ROOT / "v1"
+FOLDER = Path(__file__).parents[2] / "vectors" / "v1"
 
 ALL: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8"))
@@ -50,42 +40,46 @@ def domain(about: dict[str, Any]) -> Domain:
     return Domain(values, edges=edges, missing=about["missing"])
 
 
-def mechanism(vector: dict[str, Any]) -> Mechanism | Records:
+_MADE: dict[str, Collection] = {}
+
+
+def collection(vector: dict[str, Any]) -> Collection:
+    """The collection that a vector describes, made once however many bytes are read with it."""
+    about = json.dumps([vector[name] for name in DESCRIPTION])
+    if about not in _MADE:
+        _MADE[about] = _collection(vector)
+    return _MADE[about]
+
+
+def _collection(vector: dict[str, Any]) -> Collection:
     study = vector["study"] and bytes.fromhex(vector["study"])
-    made: Mechanism | Records
-    if vector["mechanism"] == "pmoue":
+    made: Collection
+    if vector["collection"] == "pmoue":
         schema = [domain(about) for about in vector["domain"]]
         made = Records(schema, **vector["parameters"], study=study or None)
-        assert made.digest.hex() == vector["digest"]
-        return made
-    made = described(vector, domain(vector["domain"]), study or None)
+    elif vector["collection"] == "participation":
+        levels = [
+            described(level, domain(vector["domain"])) for level in vector["parameters"]["levels"]
+        ]
+        made = Participation(levels, study=study or None)
+    else:
+        kind = by_id(vector["collection"])
+        made = kind(domain(vector["domain"]), **vector["parameters"], study=study or None)
     assert made.digest.hex() == vector["digest"]
     return made
 
 
-def described(about: dict[str, Any], over: Domain, study: bytes | None = None) -> Mechanism:
-    parameters = about["parameters"]
-    if about["mechanism"] == "levels":
-        menu = {name: described(one, over) for name, one in parameters["levels"]}
-        return Levels(menu, study=study)
-    if about["mechanism"] == "sampled":
-        rates = [float(rate) for rate in parameters["rates"]]
-        return Sampled(described(parameters["of"], over), rate=rates, study=study)
-    return by_id(about["mechanism"])(over, **parameters, study=study)
+def described(level: dict[str, Any], over: Domain) -> Level:
+    mechanism = by_id(level["mechanism"])(over, **level["parameters"])
+    return Level(level["name"], mechanism, tuple(map(float, level["rates"])))
 
 
 def data(vector: dict[str, Any]) -> bytes:
     return bytes.fromhex(vector["bytes"])
 
 
-def read(
-    vector: dict[str, Any], given: bytes | None = None
-) -> Reports | Aggregate | Patterns | Study:
+def read(vector: dict[str, Any], raw: bytes | None = None) -> Reports | Aggregate | Study:
     if vector["kind"] == "study":
         return Study.from_toml(vector["toml"])
-    given = data(vector) if given is None else given
-    if vector["kind"] == "aggregate":
-        return Aggregate.from_bytes(given, expect=mechanism(vector))
-    if vector["kind"] == "patterns":
-        return Patterns.from_bytes(given, expect=mechanism(vector))
-    return Reports.from_bytes(given, expect=mechanism(vector))
+    kind = Aggregate if vector["kind"] == "aggregate" else Reports
+    return kind.from_bytes(data(vector) if raw is None else raw, expect=collection(vector))

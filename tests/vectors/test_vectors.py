@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 from typing import Any
 
 import numpy as np
@@ -12,30 +11,21 @@ import pytest
 from sottovoce import Reports, Study, errors, testing
 from sottovoce.contract.wire import decode, encode
 from sottovoce.errors import WireError
+from vectors import make
+from vectors.describe import plain
 
 from . import read
 
 REPORTS = read.some("good", "hand", "seeded", kind="reports")
 AGGREGATES = read.some("good", kind="aggregate")
-PATTERNS = read.some("good", kind="patterns")
-BYTES = {**REPORTS, **AGGREGATES, **PATTERNS}
+BYTES = {**REPORTS, **AGGREGATES}
 
 
 def each(vectors: dict[str, Any]) -> Any:
     return pytest.mark.parametrize("vector", vectors.values(), ids=vectors.keys())
 
 
-@pytest.fixture(scope="module")
-def make() -> Any:
-    spec = importlib.util.spec_from_file_location("make_vectors", read.ROOT / "make.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_making_them_again_changes_nothing(make: Any) -> None:
+def test_making_them_again_changes_nothing() -> None:
     made = {name: make.text(vector) for name, vector in make.every()}
     stored = {
         path.name: path.read_text(encoding="utf-8")
@@ -47,30 +37,30 @@ def test_making_them_again_changes_nothing(make: Any) -> None:
         assert text == stored[name], f"{name} is made differently now"
 
 
-def test_every_mechanism_has_a_vector() -> None:
+def test_every_collection_has_a_vector() -> None:
     from sottovoce.mechanisms import REGISTRY
 
-    every = {*REGISTRY, "levels", "sampled", "pmoue"}
+    every = {*REGISTRY, "participation", "pmoue"}
     for start in ("good", "seeded"):
-        assert {v["mechanism"] for v in read.some(start, kind="reports").values()} == every
+        assert {v["collection"] for v in read.some(start, kind="reports").values()} == every
 
 
 @each(REPORTS)
 def test_reports_are_read(vector: dict[str, Any]) -> None:
-    mechanism = read.mechanism(vector)
-    reports = Reports.from_bytes(read.data(vector), expect=mechanism)
-    assert reports.mechanism == vector["mechanism"]
+    collection = read.collection(vector)
+    reports = Reports.from_bytes(read.data(vector), expect=collection)
+    assert reports.collection == vector["collection"]
     assert reports.digest.hex() == vector["digest"]
     assert reports.seeded == vector["seeded"]
     assert {k: column.tolist() for k, column in reports.columns.items()} == vector["columns"]
     assert [c.dtype.str for c in reports.columns.values()] == [
-        np.dtype(column.dtype).str for column in mechanism.layout
+        np.dtype(column.dtype).str for column in collection.layout
     ]
 
 
 @each(REPORTS)
 def test_reports_are_written_to_the_same_bytes(vector: dict[str, Any]) -> None:
-    batches = list(decode(read.data(vector), expect=read.mechanism(vector)))
+    batches = list(decode(read.data(vector), expect=read.collection(vector)))
     assert [len(batch) for batch in batches] == vector["envelopes"]
     last = len(batches) - 1
     again = b"".join(encode(batch, more=k < last) for k, batch in enumerate(batches))
@@ -80,52 +70,44 @@ def test_reports_are_written_to_the_same_bytes(vector: dict[str, Any]) -> None:
 @each(AGGREGATES)
 def test_aggregates_are_read_and_written(vector: dict[str, Any]) -> None:
     aggregate = read.read(vector)
-    assert aggregate.n == vector["n"]
+    assert (aggregate.people, aggregate.reports) == (vector["people"], vector["reports"])
     assert aggregate.seeded == vector["seeded"]
-    assert {name: table.tolist() for name, table in aggregate.tables.items()} == vector["tables"]
+    assert {name: plain(table) for name, table in aggregate.tables.items()} == vector["tables"]
+    route = aggregate.route
+    assert (None if route is None else route.as_dict()) == vector["route"]
     assert aggregate.to_bytes() == read.data(vector)
-
-
-@each(PATTERNS)
-def test_patterns_are_read_and_written(vector: dict[str, Any]) -> None:
-    patterns = read.read(vector)
-    assert patterns.n == vector["n"]
-    assert patterns.seeded == vector["seeded"]
-    assert [row.tobytes().hex() for row in patterns.rows] == vector["rows"]
-    assert patterns.counts.tolist() == vector["counts"]
-    assert patterns.to_bytes() == read.data(vector)
 
 
 @each(read.some("good", kind="study"))
 def test_studies_are_read_and_written(vector: dict[str, Any]) -> None:
     study = Study.from_toml(vector["toml"])
     assert study.digest.hex() == vector["digest"]
-    digests = {a.name: study.mechanism(a.name).digest.hex() for a in study.schema}
-    assert digests == vector["questions"]
+    digests = {name: study.collection(name).digest.hex() for name in study.names}
+    assert digests == vector["collections"]
     assert study.to_toml() == vector["toml"]
 
 
 @each(read.some("seeded"))
 def test_a_seed_draws_the_same_everywhere(vector: dict[str, Any]) -> None:
-    mechanism = read.mechanism(vector)
+    collection = read.collection(vector)
     with testing.seeded(vector["seed"]) as source:
         choice = vector.get("choice", {})
-        reports = mechanism.randomise(vector["answers"], source=source, **choice)
+        reports = collection.randomise(vector["answers"], source=source, **choice)
     assert reports.to_bytes() == read.data(vector)
 
 
 def test_the_bit_order_is_the_one_written_by_hand() -> None:
     vector = read.ALL["hand_oue"]
-    mechanism = read.mechanism(vector)
-    reports = Reports.from_bytes(read.data(vector), expect=mechanism)
+    collection = read.collection(vector)
+    reports = Reports.from_bytes(read.data(vector), expect=collection)
     for k, values in enumerate(vector["supports"]):
-        counts = mechanism.aggregate(reports[k : k + 1]).tables["support"]
+        counts = collection.aggregate(reports[k : k + 1]).tables["support"]
         assert np.flatnonzero(counts).tolist() == values
 
 
 def test_the_digest_is_sha256_of_canonical_text() -> None:
     text = (
-        'sottovoce mechanism v1\n{"domain":{"edges":null,"missing":"refuse","values":10},'
+        'sottovoce collection v1\n{"domain":{"edges":null,"missing":"refuse","values":10},'
         '"mechanism":"oue","parameters":{"epsilon":1.0}}'
     )
     assert hashlib.sha256(text.encode()).hexdigest() == read.ALL["hand_oue"]["digest"]
@@ -133,8 +115,8 @@ def test_the_digest_is_sha256_of_canonical_text() -> None:
 
 @each(read.some("bad"))
 def test_bad_vectors_are_refused_by_their_error(vector: dict[str, Any]) -> None:
-    mechanism = read.mechanism(vector)  # not inside: only the bytes are bad
-    assert mechanism is not None
+    collection = read.collection(vector)  # not inside: only the bytes are bad
+    assert collection is not None
     with pytest.raises(WireError) as caught:
         read.read(vector)
     assert type(caught.value) is getattr(errors, vector["error"])
@@ -210,7 +192,7 @@ def read_any(vector: dict[str, Any], given: Any) -> Any:
     from sottovoce import Aggregate
 
     kind = Aggregate if vector["kind"] == "aggregate" else Reports
-    return kind.from_bytes(given, expect=read.mechanism(vector))
+    return kind.from_bytes(given, expect=read.collection(vector))
 
 
 @pytest.mark.parametrize("wrap", [bytes, bytearray, memoryview])

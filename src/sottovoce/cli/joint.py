@@ -42,7 +42,9 @@ from .support.show import (
 @click.option(
     "--attribute", "names", required=True, multiple=True, metavar="NAME", help="Once for each axis."
 )
-@click.option("--method", default="em-ll2", show_default=True, help="How; see the page on records.")
+@click.option(
+    "--method", default="model-average", show_default=True, help="How; see the page on records."
+)
 @click.option("--stop", type=int, metavar="STEPS", help="EM steps; by default cross-validated.")
 @confidence_option
 @plot_option
@@ -88,11 +90,11 @@ def joint(
     if method == "kronecker" and len(names) > 2:
         raise ParameterError(
             f"'kronecker' is for two attributes, {len(names)} were asked for: its error would be "
-            "larger than the table; use --method em-ll2"
+            "larger than the table; use --method model-average"
         )
     counts = counted(files, collection, allow_equal=allow_equal, progress=progress)
     bars: list[Callable[[int], None]] = []
-    if method in ("em-ll2", "em-full", "pgm"):
+    if method in ("model-average", "em-ll2", "em-full", "pgm"):
         options["progress"] = lambda step, of: bars[-1](100 * step // max(of, 1))
     with noted() as warned:
         with progress("fitting", 100) as done:

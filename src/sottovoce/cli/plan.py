@@ -31,12 +31,12 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
 @click.option(
     "--levels",
     metavar="NAME=EPS,…",
-    help="Or a menu, such as strong=0.5,normal=2; with the share of people who choose each, "
+    help="Or a menu, such as strong=0.5,normal=2; with the fraction of people who choose each, "
     "strong=0.5:30%,normal=2:70%, or in proportion, strong=0.5:3,normal=2:7.",
 )
-@click.option("--rate", type=float, help="Share of people who report, drawn at random.")
+@click.option("--rate", type=float, help="Fraction of people who report, drawn at random.")
 @click.option("--traffic", type=float, metavar="BYTES", help="Or what all reports may take.")
-@click.option("--error", type=float, help="Wanted standard error of a share, or of the mean.")
+@click.option("--error", type=float, help="Wanted standard error of a fraction, or of the mean.")
 @click.option(
     "--plot", "picture", type=PATH, metavar="FILE", help="Error against epsilon and people."
 )
@@ -77,14 +77,14 @@ def plan(
     from ..planning.plan import plan as make
 
     check_picture(picture, force=force)
-    menu, shares = (None, None) if levels is None else _menu(levels)
+    menu, fractions = (None, None) if levels is None else _menu(levels)
     found = make(
         d=d,
         bounds=bounds,
         n=n,
         epsilon=epsilon,
         levels=menu,
-        shares=shares,
+        fractions=fractions,
         rate=1.0 if rate is None else rate,
         traffic=traffic,
         error=error,
@@ -122,7 +122,7 @@ def _show(found: Plan, picture: Path | None) -> None:
     show_table(screen, table)
     if found.by_level():
         screen.print(f"\n{found.by_level()}")
-    unit = "the mean" if found.requirement.bounds is not None else "an average share"
+    unit = "the mean" if found.requirement.bounds is not None else "an average fraction"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
     if found.requirement.attributes:
         screen.print(
@@ -150,37 +150,37 @@ def _sizes(text: str) -> list[int]:
 
 
 def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:
-    """Levels with their epsilons, and the share of people of each where they are given."""
+    """Levels with their epsilons, and the fraction of people of each where they are given."""
     menu: dict[str, float] = {}
-    shares: dict[str, float] = {}
+    fractions: dict[str, float] = {}
     percents = 0
     try:
         for item in text.split(","):
             name, _, value = (part.strip() for part in item.partition("="))
-            epsilon, colon, share = value.partition(":")
+            epsilon, colon, fraction = value.partition(":")
             if name in menu:
                 raise ParameterError(f"--levels names {name!r} twice; give each level once")
             menu[name] = float(epsilon)
             if colon:
-                percents += share.strip().endswith("%")
-                shares[name] = float(share.strip().removesuffix("%"))
+                percents += fraction.strip().endswith("%")
+                fractions[name] = float(fraction.strip().removesuffix("%"))
     except ValueError as error:
         if isinstance(error, ParameterError):
             raise
         raise ParameterError(
             f"--levels is {text!r}; levels are names with an epsilon each, such as "
-            "strong=0.5,normal=2, or with shares strong=0.5:30%,normal=2:70%"
+            "strong=0.5,normal=2, or with fractions strong=0.5:30%,normal=2:70%"
         ) from error
-    if shares and len(shares) < len(menu):
+    if fractions and len(fractions) < len(menu):
         raise ParameterError(
-            f"--levels is {text!r}; give the share of people for every level or for none"
+            f"--levels is {text!r}; give the fraction of people for every level or for none"
         )
     if percents not in (0, len(menu)):
-        raise ParameterError(f"--levels is {text!r}; give all shares in % or none")
-    total = sum(shares.values())
+        raise ParameterError(f"--levels is {text!r}; give all fractions in % or none")
+    total = sum(fractions.values())
     if percents and not abs(total - 100) <= _ROUNDING:
         raise ParameterError(
-            f"--levels is {text!r}; the shares sum to {total:.6g} %, and they must sum to 100 %: "
-            "correct them, or leave all of them out"
+            f"--levels is {text!r}; the fractions sum to {total:.6g} %, and they must sum to "
+            "100 %: correct them, or leave all of them out"
         )
-    return menu, shares or None
+    return menu, fractions or None

@@ -50,7 +50,7 @@ def ask(
     Returns
     -------
     Estimate
-        By the mechanism with the least error, as `choose` finds it; over levels the hybrid.
+        By the mechanism with the lowest error, as `choose` finds it; over levels, "james-stein".
 
     Examples
     --------

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import WireError
+from ..errors import ParameterError, WireError
 from .aggregate import Aggregate, Table
 from .route import Route
 from .sparse import MOST_COUNT, Sparse
@@ -71,6 +71,10 @@ def encode_aggregate(aggregate: Aggregate) -> bytes:
 
 def decode_aggregate(data: bytes, *, expect: Any) -> Aggregate:
     """Read the stored form, refusing what does not belong to `expect`."""
+    if not hasattr(expect, "match"):
+        raise ParameterError(
+            f"expect is {expect!r:.80}; give the collection or study that the counts belong to"
+        )
     reader = _Reader(data)
     magic, version, flags, n_tables, people, reports, digest = _HEAD.unpack(reader.take(_HEAD.size))
     if magic != MAGIC:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ..errors import MergeError, ParameterError, WireError
+from ..errors import GuaranteeError, MergeError, ParameterError, WireError
 from ..promise import Guarantee
 
 
@@ -159,7 +159,7 @@ class Route:
         try:
             added = None if noise is None else AddedNoise(**noise)
             return cls(protocol, Guarantee.from_dict(data["guarantee"]), added, kept, threshold)
-        except ParameterError as error:
+        except (ParameterError, GuaranteeError) as error:
             raise WireError(f"the route of an aggregate is malformed: {error}") from error
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,6 @@ class Sparse:
 
     rows: NDArray[np.uint8]
     counts: NDArray[np.int64]
-    fits: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for array in (self.rows, self.counts):
@@ -76,7 +74,7 @@ def count_rows(
     """The different rows in rising order, and how often each is there."""
     if len(rows) == 0:
         return rows, np.zeros(0, np.int64)
-    words = _as_words(rows)
+    words = as_words(rows)
     order = np.lexsort(words.T[::-1]) if words.shape[1] > 1 else np.argsort(words[:, 0])
     words = words[order]
     first = np.ones(len(rows), bool)
@@ -89,7 +87,7 @@ def count_rows(
     return rows[order[starts]], many.astype(np.int64)
 
 
-def _as_words(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
+def as_words(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """Rows of bytes as big-endian numbers, which sort as the bytes do."""
     width = -(-rows.shape[1] // 8) * 8
     padded = np.zeros((len(rows), width), np.uint8)

@@ -53,7 +53,9 @@ class Range(Attribute):
         try:
             edges = (float(low), float(high))
         except OverflowError as error:
-            raise ParameterError("bounds must be finite; a whole number is too large") from error
+            raise ParameterError(
+                "bounds must be finite; a whole number is too large for a float"
+            ) from error
         except (TypeError, ValueError) as error:
             raise ParameterError(f"bounds are numbers; {low!r} and {high!r} were given") from error
         if not (edges[0] < edges[1] and math.isfinite(edges[1] - edges[0])):

@@ -1,16 +1,14 @@
-"""An estimated table over several attributes, and what can be read off it."""
+"""An estimated table over several attributes, and what can be computed from it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import rel_entr
 
 from ..domain.values import Attribute, Label
 from ..errors import EstimateError, ParameterError
@@ -20,10 +18,33 @@ from .projection import PROJECTIONS
 
 #: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]
+Change = Callable[[Floats], Floats]
 
 
 @dataclass(frozen=True, eq=False)
-class JointEstimate(Estimate):
+class Repetitions:
+    """Tables fitted again to repetitions of the reports; computed on first use and kept.
+
+    `make` must pickle, so that estimates do: a partial of a module's function, or a dataclass.
+    """
+
+    make: Again
+
+    @cached_property
+    def tables(self) -> Floats:
+        """One row of cells for each repetition."""
+        return self.make()
+
+    def __call__(self) -> Floats:
+        return self.tables
+
+    def changed(self, change: Change) -> Repetitions:
+        """The same repetitions, with a function applied to the tables."""
+        return Repetitions(partial(_changed, self, change))
+
+
+@dataclass(frozen=True, eq=False)
+class Table(Estimate):
     """An estimated joint distribution, cells in row-major order of the attributes as asked.
 
     Attributes
@@ -33,8 +54,10 @@ class JointEstimate(Estimate):
     steps : int, optional
         How many steps an iteration took; with a cross-validated stop, 0 means that no dependence
         was found and the product of the attributes' own distributions is returned.
-    again : callable, optional
-        Repetitions for errors, made once and shared by all marginals.
+    weights : mapping, optional
+        Where several models are averaged: the weight of each.
+    again : Repetitions, optional
+        Repetitions for errors, computed once and shared by all marginals.
     notes : callable, optional
         From some attributes' names to what an estimate of those alone says of itself: reports,
         assumptions.
@@ -42,7 +65,8 @@ class JointEstimate(Estimate):
 
     attributes: tuple[Attribute, ...] = ()
     steps: int | None = None
-    again: Again | None = field(default=None, repr=False)
+    weights: Mapping[str, float] | None = None
+    again: Repetitions | None = field(default=None, repr=False)
     notes: Callable[[Sequence[str]], dict[str, Any]] | None = field(default=None, repr=False)
 
     @property
@@ -55,20 +79,12 @@ class JointEstimate(Estimate):
         """The values with one axis per attribute."""
         return self.values.reshape([attribute.size for attribute in self.attributes])
 
-    def marginal(self, names: Sequence[str]) -> JointEstimate:
+    def marginal(self, names: Sequence[str]) -> Table:
         """The distribution of some of the attributes, in the order given: an exact sum."""
         axes = self._axes(names)
         kept = tuple(self.attributes[a] for a in axes)
-        shape = self.table.shape
-
-        def summed(cells: Floats) -> Floats:
-            table = cells.reshape(-1, *shape)
-            others = tuple(a + 1 for a in range(len(shape)) if a not in axes)
-            rest = [a for a in range(len(shape)) if a in axes]
-            order = [rest.index(a) + 1 for a in axes]
-            return np.asarray(table.sum(axis=others).transpose(0, *order).reshape(len(table), -1))
-
-        again = None if self.again is None else lambda: summed(self.again())  # type: ignore[misc]
+        summed = partial(_summed, self.table.shape, tuple(axes))
+        again = None if self.again is None else self.again.changed(summed)
         values = summed(self.values)[0]
         about = {} if self.notes is None else self.notes([a.name for a in kept])
         return replace(
@@ -84,19 +100,18 @@ class JointEstimate(Estimate):
             _covariance=None,
         )
 
-    def project(self, method: str = "norm-sub") -> JointEstimate:
+    def project(self, method: str = "norm-sub") -> Table:
         """The nearest table with no negative cell that sums to one; see `Estimate.project`."""
         if method not in PROJECTIONS:
             raise ParameterError(
                 f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
             )
-        raw = self.raw if isinstance(self.raw, JointEstimate) else self
+        raw = self.raw if isinstance(self.raw, Table) else self
         weights = raw.variance if method != "norm-sub" else np.ones(raw.values.size)
         values = PROJECTIONS[method](raw.values, weights)
-        make = raw.again
         again = None
-        if make is not None:
-            again = once(lambda: np.array([PROJECTIONS[method](x, weights) for x in make()]))
+        if raw.again is not None:
+            again = raw.again.changed(partial(_projected, method, weights))
         return replace(
             raw,
             values=values,
@@ -116,13 +131,7 @@ class JointEstimate(Estimate):
         both = self.marginal([*given, *of])
         rows = int(np.prod([self.attributes[a].size for a in self._axes(given)]))
 
-        def divided(tables: Floats) -> Floats:
-            cells = np.maximum(tables, 0).reshape(len(tables), rows, -1)
-            total = cells.sum(axis=2, keepdims=True)
-            with np.errstate(invalid="ignore", divide="ignore"):
-                return np.asarray(np.where(total > 0, cells / total, np.nan).reshape(tables.shape))
-
-        values, about = self._read(both, divided)
+        values, about = self._computed(both, partial(_divided, rows))
         return Conditional(
             values=values,
             labels=both.labels,
@@ -137,27 +146,14 @@ class JointEstimate(Estimate):
         Noise looks like dependence, so that it is rather too large; its error counts this.
         """
         both = self.marginal([one, other])
-        shape = both.table.shape
-
-        def information(tables: Floats) -> Floats:
-            p = np.maximum(tables, 0).reshape(-1, *shape)
-            p = p / p.sum(axis=(1, 2), keepdims=True)
-            apart = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True)
-            found = rel_entr(p, apart).sum(axis=(1, 2))
-            # Independence may come out below zero by rounding.
-            return np.asarray(np.maximum(found, 0)[:, None])
-
-        values, about = self._read(both, information)
+        values, about = self._computed(both, partial(_information, both.table.shape))
         name = f"mutual information of {one} and {other}"
         return Information(values=values, labels=("nats",), name=name, shares=False, **about)
 
-    def _read(
-        self, both: JointEstimate, read: Callable[[Floats], Floats]
-    ) -> tuple[Floats, dict[str, Any]]:
+    def _computed(self, both: Table, change: Change) -> tuple[Floats, dict[str, Any]]:
         """A function of the table, and what its estimate says beside the values."""
-        make = both.again
-        again = None if make is None else lambda: read(make())
-        values = read(both.values[None])[0]
+        again = None if both.again is None else both.again.changed(change)
+        values = change(both.values[None])[0]
         about = {
             "spread": spread_of(values, again),
             "n": self.n,
@@ -242,24 +238,48 @@ def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
 
 
 def spread_of(values: Floats, again: Again | None) -> Any:
-    """Variances from repetitions, worked out when they are asked for."""
-    if again is None:
-        return np.full(values.size, np.nan)
-
-    def spread() -> Floats:
-        away = np.ma.masked_invalid((again() - values) ** 2)  # shares of nobody are no numbers
-        return np.asarray(away.mean(axis=0).filled(np.nan))
-
-    return spread
+    """Variances from repetitions, computed when they are asked for."""
+    return np.full(values.size, np.nan) if again is None else partial(_mean_square, values, again)
 
 
-def once(make: Again) -> Again:
-    """The same repetitions for everyone who asks."""
-    kept: list[NDArray[np.float64]] = []
+def _mean_square(values: Floats, again: Again) -> Floats:
+    """The mean squared distance of the repetitions; NaN where no repetition has a number."""
+    away = np.ma.masked_invalid((again() - values) ** 2)
+    return np.asarray(away.mean(axis=0).filled(np.nan))
 
-    def again() -> Floats:
-        if not kept:
-            kept.append(make())
-        return kept[0]
 
-    return again
+def _changed(source: Again, change: Change) -> Floats:
+    return change(source())
+
+
+def _summed(shape: tuple[int, ...], axes: tuple[int, ...], cells: Floats) -> Floats:
+    """Tables summed over all but some axes, these in the order given."""
+    table = cells.reshape(-1, *shape)
+    others = tuple(a + 1 for a in range(len(shape)) if a not in axes)
+    rest = [a for a in range(len(shape)) if a in axes]
+    order = [rest.index(a) + 1 for a in axes]
+    return np.asarray(table.sum(axis=others).transpose(0, *order).reshape(len(table), -1))
+
+
+def _projected(method: str, weights: Floats, tables: Floats) -> Floats:
+    return np.array([PROJECTIONS[method](table, weights) for table in tables])
+
+
+def _divided(rows: int, tables: Floats) -> Floats:
+    """Every row of a table divided by its sum; NaN for rows of nobody."""
+    cells = np.maximum(tables, 0).reshape(len(tables), rows, -1)
+    total = cells.sum(axis=2, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(total > 0, cells / total, np.nan).reshape(tables.shape))
+
+
+def _information(shape: tuple[int, ...], tables: Floats) -> Floats:
+    """Σ p log(p / (p_a p_b)) of each table."""
+    from scipy.special import rel_entr
+
+    p = np.maximum(tables, 0).reshape(-1, *shape)
+    p = p / p.sum(axis=(1, 2), keepdims=True)
+    apart = p.sum(axis=2, keepdims=True) * p.sum(axis=1, keepdims=True)
+    nats = rel_entr(p, apart).sum(axis=(1, 2))
+    # Independence may come out below zero by rounding.
+    return np.asarray(np.maximum(nats, 0)[:, None])

@@ -161,12 +161,9 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
         return None
     counts = np.stack([s.tables[m.table] for s, m in zip(samples, pure, strict=True)])
     people = asked.sum(axis=1).astype(float)
-    everyone = all((s.rates == 1).all() for s in samples)
-    terms = (
-        (1 / reported, np.zeros(reported.shape))
-        if everyone
-        else own_terms(asked, seen_inverse(reported))
-    )
+    noise, drawn = own_terms(asked, seen_inverse(reported))
+    everyone = np.array([[(s.rates == 1).all()] for s in samples])  # levels that draw nobody
+    terms = np.where(everyone, 1 / reported, noise), np.where(everyone, 0.0, drawn)
     laws = np.array([mechanism.rounded for mechanism in pure])
     values, variance = kernels.count.stratified(
         counts, laws, reported, asked / people[:, None], *terms

@@ -379,14 +379,13 @@ class Participation(Mechanism):
     # --- what audits and laws need --------------------------------------------------------------
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        return self.outcomes_at(self.ways()[0], reports, x, y)
-
-    def outcomes_at(self, way: Way, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        """Reports of the way, silence, and reports that name another way."""
-        columns, main = reports.columns, self._at(way).index
+        """Reports of the way that most of them name, silence, and reports of other ways."""
+        columns = reports.columns
         silent = columns.get("silent", np.zeros(len(reports), np.uint16)).astype(np.int64)
-        named = columns.get("way", np.zeros(len(reports), np.uint8)).astype(np.int64)
-        people, mine = np.maximum(silent, 1), named == main
+        way = columns.get("way", np.zeros(len(reports), np.uint8)).astype(np.int64)
+        people = np.maximum(silent, 1)
+        main = int(np.bincount(way, weights=people, minlength=1).argmax()) if way.size else 0
+        mine = way == main
         mechanism = self.way_mechanisms[main]
         spoken = inner_reports(
             columns, np.flatnonzero(mine & (silent == 0)), mechanism, reports.seeded
@@ -395,7 +394,7 @@ class Participation(Mechanism):
         if len(self.ways()) > 1:  # which way most of them name is seen as well
             seen = np.column_stack([seen, np.full(len(seen), main)])
         quiet = np.full(int(silent[mine].sum()), SILENCE)
-        strange = np.repeat(_ELSEWHERE - named[~mine], people[~mine])
+        strange = np.repeat(_ELSEWHERE - way[~mine], people[~mine])
         marks = np.concatenate([quiet, strange])
         wide = np.repeat(marks[:, None], seen.shape[1], axis=1) if seen.ndim == 2 else marks
         return np.concatenate([seen, wide])

@@ -14,18 +14,18 @@ from . import paint
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from ..records.joint import JointEstimate
+    from ..estimate.table import Table
 
 _MOST_NUMBERS = 100
 _INCHES = 0.42
 
 
-def heatmap(joint: JointEstimate, *, ax: Axes | None = None) -> Axes:
+def heatmap(joint: Table, *, ax: Axes | None = None) -> Axes:
     """Shares of all people, one cell per pair of values; the darker, the more.
 
     Parameters
     ----------
-    joint : JointEstimate
+    joint : Table
         Over two attributes: the first goes down, the second across.
     ax : matplotlib Axes, optional
         Where; a new figure of fitting size by default.

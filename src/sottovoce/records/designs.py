@@ -5,7 +5,8 @@ who report every attribute. S is the number of ones of an attribute; "random" di
 Dirichlet(1), so that one attribute's part of the total is Beta(1, m − 1).
 
 hidden, equal   E[S − S²/l] / l / (½ − q̄)²: one person's influence on a self-calibrated fraction
-public          E[P(1 − P) / (½ − q)²], P = 1/(2l) + (1 − 1/l) q
+public          (1 − 1/l) E[w + w²/l²] / E[w]² with w = (½ − q)² / (P(1 − P)) and
+                P = 1/(2l) + (1 − 1/l) q: scores weighted by information, made to sum to one
 split           GRR or subset selection for each attribute at epsilon_average
 sample one      m times the same at the total, and (m − 1)(1 − 1/l)/l for who is sampled
 tuple           one GRR over all combinations at the total, summed to an attribute
@@ -150,7 +151,8 @@ def _own(size: int, q: Floats) -> float:
 def _known(size: int, q: Floats) -> float:
     """The same where each person's q is known."""
     p = 0.5 / size + (1 - 1 / size) * q
-    return float(np.mean(p * (1 - p) / (0.5 - q) ** 2))
+    weight = (0.5 - q) ** 2 / (p * (1 - p))
+    return float((1 - 1 / size) * np.mean(weight + (weight / size) ** 2) / weight.mean() ** 2)
 
 
 def _split(sizes: Sequence[int], epsilon: float) -> float:

@@ -10,10 +10,22 @@ and f sums to one by itself. Each person's influence on f_j is
 that of f_j (conservative: 1.0 to 1.4 times that for fixed data). Strata of people who report
 equally many attributes are estimated apart, since their budgets have other laws.
 
-Few records may agree by chance, so that their variance says nothing. The noise alone gives f_j at
-least that of independent bits: a coin for the true value, and for the others E q(1 − q) ≥ q̄/2,
-since no q exceeds ½ (with public budgets q(1 − q) is known). The shares in this bound are those
-with two more people for the value and two against it, as in Agresti and Coull 1998.
+Few records may agree by chance, so that their variance is far too small. The noise alone gives f_j
+at least the variance of independent bits: ¼ for the true value, and for the others
+E q(1 − q) ≥ q̄/2, since no q exceeds ½ (with public budgets q(1 − q) is known). The fractions in
+this bound are those with two more people for the value and two against it, as in Agresti and
+Coull 1998.
+
+With public budgets the score s_uj = (y_uj − q_u) / (½ − q_u) of person u is unbiased for the
+person's own answer, with variance [f_j/4 + (1 − f_j) q_u(1 − q_u)] / (½ − q_u)². The method
+`known-epsilons` is its plain mean, which the smallest budgets dominate. `weighted-epsilons` weights
+by
+
+    w_u = 1 / (v_u + (1 − 1/l) / l),   f̂_j = Σ_u w_u s_uj / Σ_u w_u,   f_j = f̂_j − (Σ_i f̂_i − 1) / l
+
+where v_u is the variance for equal fractions, so that weights depend on epsilons alone, and the
+second term is there because unequal weights represent people unequally. Weights need what the
+privacy promise needs as well: that people divide epsilon without regard to their answers.
 
 Eq. 16 of the PLDP paper has q(ε_average) in place of q̄, which is biased upwards for every value.
 """
@@ -37,13 +49,15 @@ from .joint.groups import Group, groups_of, positions
 if TYPE_CHECKING:
     from .records import Records
 
-Part = tuple[Floats, Floats, int]  # shares, their covariance, records
+Part = tuple[Floats, Floats, int]  # fractions, their covariance, records
 
 METHODS = {
     "self-calibrated": "q̄ from the bits themselves",
-    "published": "PLDP, Eq. 16: biased upwards",
+    "weighted-epsilons": "scores weighted by the information of each public epsilon",
     "known-epsilons": "the mean of (y − q_u) / (½ − q_u), with public epsilons",
+    "published": "PLDP, Eq. 16: biased upwards",
 }
+_NEEDS_EPSILONS = ("weighted-epsilons", "known-epsilons")
 _CLEAR = 10.0  # standard errors that ½ − q̄ must be from zero for a stratum to stand alone
 UNRELATED = "how many attributes people report has nothing to do with their answers"
 
@@ -61,11 +75,11 @@ def marginal(
     ----------
     attributes : sequence of str
         One name; for several use `joint`.
-    method : {"self-calibrated", "known-epsilons", "published"}, optional
+    method : {"self-calibrated", "weighted-epsilons", "known-epsilons", "published"}, optional
         By default the first with hidden budgets, the second with public ones.
     """
     if method is None:
-        method = "known-epsilons" if records.public else "self-calibrated"
+        method = "weighted-epsilons" if records.public else "self-calibrated"
     if method not in METHODS:
         raise ParameterError(
             f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
@@ -75,38 +89,41 @@ def marginal(
         raise ParameterError(
             f"{len(asked)} attributes were asked for; marginal is for one, joint for several"
         )
-    if method == "known-epsilons" and not records.public:
+    if method in _NEEDS_EPSILONS and not records.public:
         raise ParameterError(
-            "divisions are hidden, so 'known-epsilons' has nothing to go by; use 'self-calibrated'"
+            f"divisions are hidden, so {method!r} has no epsilons to use; use 'self-calibrated'"
         )
     groups = groups_of(records, aggregate, asked)
     if method == "known-epsilons":
         return _finished(records, aggregate.n, asked[0], method, [_known(groups)], "")
     published = float(flip(records.epsilon_average)) if method == "published" else None
-    parts = [_part([group], published) for group in groups] if published is None else []
-    assuming = ""
-    if not parts or not all(part is not None for part in parts):
-        whole = _part(groups, published)
+    strata = [] if published is not None else [self_calibrated([group]) for group in groups]
+    parts = [part for part in strata if part is not None]
+    clear = bool(parts) and len(parts) == len(groups)
+    assuming = UNRELATED * (not clear and len(groups) > 1)
+    if method == "weighted-epsilons":
+        parts = [_weighted([group]) for group in groups] if clear else [_weighted(groups)]
+        return _finished(records, aggregate.n, asked[0], method, parts, assuming)
+    if not clear:
+        whole = self_calibrated(groups, published)
         if whole is None:
             people = sum(int(group.counts.sum()) for group in groups)
             raise EstimateError(
-                f"the bits of {attributes[0]!r} are all but coins: its epsilons are too small for "
-                f"so few records ({people}); ask more people or for larger epsilons"
+                f"the bits of {attributes[0]!r} are almost pure noise: its epsilons are too small "
+                f"for so few records ({people}); ask more people or for larger epsilons"
             )
-        assuming = UNRELATED * (len(groups) > 1)
         parts = [whole]
-    known = [part for part in parts if part is not None]
-    return _finished(records, aggregate.n, asked[0], method, known, assuming)
+    return _finished(records, aggregate.n, asked[0], method, parts, assuming)
 
 
 def _finished(
     records: Records, n: int, position: int, method: str, parts: Sequence[Part], assuming: str
 ) -> Estimate:
-    """Strata put together in proportion to their people."""
+    """Strata combined in proportion to their people."""
     people = np.array([part[2] for part in parts])
-    share = people / people.sum()
-    values = sum(w * part[0] for w, part in zip(share, parts, strict=True))
-    matrix = np.asarray(sum(w * w * part[1] for w, part in zip(share, parts, strict=True)))
+    fraction = people / people.sum()
+    values = sum(w * part[0] for w, part in zip(fraction, parts, strict=True))
+    matrix = np.asarray(sum(w * w * part[1] for w, part in zip(fraction, parts, strict=True)))
     attribute = records.schema.attributes[position]
     return Estimate(
         values=np.asarray(values),
@@ -119,27 +136,66 @@ def _finished(
         method=method,
         biased=method == "published",
         assuming=assuming,
-        _covariance=partial(np.asarray, matrix),
+        _covariance=partial(_itself, matrix),
     )
+
+
+def _scores(groups: Sequence[Group]) -> tuple[Floats, Floats, Floats]:
+    """The bits of one attribute, how often each row came, and its q."""
+    bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
+    counts = np.concatenate([group.counts for group in groups]).astype(float)
+    q = np.concatenate([group.flips[:, :1] for group in groups if group.flips is not None])
+    return bits, counts, q
+
+
+def _weighted(groups: Sequence[Group]) -> Part:
+    """Each person's bits by their own q, with weights; budgets of zero count nothing."""
+    bits, counts, q = _scores(groups)
+    seen = q[:, 0] < 0.5
+    bits, counts, q = bits[seen], counts[seen], q[seen]
+    if not len(q):
+        raise EstimateError(
+            "nobody gave this attribute any epsilon, so its bits are pure noise; ask more people "
+            "or for larger epsilons"
+        )
+    s, size, gap = int(counts.sum()), bits.shape[1], 0.5 - q
+    scores = (bits - q) / gap
+    alike = 1 / size
+    spread = (alike / 4 + (1 - alike) * q * (1 - q)) / gap**2 + alike * (1 - alike)
+    each = 1 / spread / float(counts @ (1 / spread[:, 0]))
+    alone = counts @ (each * scores)
+    values = alone - (alone.sum() - 1) / size
+    # What one person does to the values: directly, and through the sum.
+    influence = _balanced(each * (scores - alone))
+    matrix = (influence * counts[:, None]).T @ influence * (s / max(s - 1, 1))
+    # Noise, and that people with large weights may not answer like all.
+    people = 1 / float(counts @ each[:, 0] ** 2)
+    likely = np.clip((values * people + 2) / (people + 4), 0, 1)
+    noise = (likely / 4 + (1 - likely) * q * (1 - q)) / gap**2
+    least = np.diag(counts @ (each**2 * noise + (each - 1 / s) ** 2 * likely * (1 - likely)))
+    return values, _raised(matrix, _balanced(_balanced(least).T)), s
+
+
+def _balanced(rows: Floats) -> Floats:
+    """Rows less their means, so that they sum to zero."""
+    return np.asarray(rows - rows.mean(axis=1, keepdims=True))
 
 
 def _known(groups: Sequence[Group]) -> Part:
     """Each person's bits by their own q, without weights: small budgets count in full."""
-    bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
-    counts = np.concatenate([group.counts for group in groups]).astype(float)
-    q = np.concatenate([group.flips[:, :1] for group in groups if group.flips is not None])
+    bits, counts, q = _scores(groups)
     if (q >= 0.5).any():
         raise EstimateError(
-            "some people gave this attribute no epsilon at all, so their bits are coins; use "
-            "'self-calibrated', or collect with a floor"
+            "some people gave this attribute no epsilon at all, so their bits are pure noise; use "
+            "'weighted-epsilons', or collect with a floor"
         )
     values, matrix, s = _moments((bits - q) / (0.5 - q), counts)
     noise = counts @ (_noise(values, s, q * (1 - q)) / (0.5 - q) ** 2) / s
     return values, _raised(matrix, np.diag(noise / s)), s
 
 
-def _part(groups: Sequence[Group], published: float | None) -> Part | None:
-    """(shares, covariance, records) of some groups; None where the bits say nothing."""
+def self_calibrated(groups: Sequence[Group], published: float | None = None) -> Part | None:
+    """(fractions, covariance, records) of some groups; None where the bits are almost noise."""
     bits = np.concatenate([group.bits[0] for group in groups]).astype(float)
     counts = np.concatenate([group.counts for group in groups]).astype(float)
     s, size = int(counts.sum()), bits.shape[1]
@@ -162,7 +218,7 @@ def _part(groups: Sequence[Group], published: float | None) -> Part | None:
 
 
 def _influence(bits: Floats, own: Floats) -> Floats:
-    """What each row of bits does to the shares: directly, and through q̄."""
+    """What each row of bits does to the fractions: directly, and through q̄."""
     return np.asarray(bits - bits.sum(axis=1, keepdims=True) * own)
 
 
@@ -184,3 +240,7 @@ def _moments(each: Floats, counts: Floats) -> Part:
     mean = counts @ each / s
     centred = each - mean
     return mean, (centred * counts[:, None]).T @ centred / s / max(s - 1, 1), int(s)
+
+
+def _itself(matrix: Floats) -> Floats:
+    return matrix

@@ -45,7 +45,7 @@ from .allocation_blocks import shares_of
 from .promises import promises
 
 if TYPE_CHECKING:
-    from .joint import JointEstimate
+    from ..estimate.table import Table
 
 PATTERNS = "patterns"
 _MOST_BITS = 1 << 16
@@ -340,9 +340,9 @@ class Records(Collection):
         aggregate: Aggregate,
         attributes: Sequence[str],
         *,
-        method: str = "em-ll2",
+        method: str = "model-average",
         **options: Any,
-    ) -> JointEstimate:
+    ) -> Table:
         """The joint distribution of some attributes; see `sottovoce.records.joint`."""
         from .joint import joint
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...contract.sparse import Sparse
 from ...errors import ParameterError
-from ...estimate.table import JointEstimate
+from ...estimate.table import Table
 from .groups import MOST_CELLS, positions
 
 if TYPE_CHECKING:
     from ..records import Records
 
-__all__ = ["METHODS", "OPTIONS", "JointEstimate", "checked", "joint"]
+__all__ = ["DEFAULT", "METHODS", "OPTIONS", "checked", "joint"]
+
+DEFAULT = "model-average"
 
 #: Every method: where it comes from.
 METHODS = {
+    "model-average": "product, forest, pairwise model and em-ll2, by held-out likelihood",
     "em-ll2": "EM over a log-linear model of all pairs, stopped by held-out likelihood",
     "em-full": "EM over the whole table",
     "kronecker": "moments of the bits inverted; records that report all that is asked",
@@ -32,11 +35,15 @@ METHODS = {
 
 #: What can be said about how a method works.
 OPTIONS = {
-    "em-ll2": ("stop", "progress"),
-    "em-full": ("stop", "progress"),
-    "pgm": ("progress",),
+    "model-average": ("margins", "progress"),
+    "em-ll2": ("stop", "margins", "progress"),
+    "em-full": ("stop", "margins", "progress"),
+    "product": ("margins",),
+    "pgm": ("margins", "progress"),
     "kronecker": ("force",),
 }
+#: Where the distributions of single attributes come from: the table itself, or `marginal`.
+MARGINS = ("pooled", "stratified")
 
 
 def checked(records: Records, attributes: Sequence[str], method: str, **options: Any) -> list[int]:
@@ -55,8 +62,11 @@ def checked(records: Records, attributes: Sequence[str], method: str, **options:
     allowed = OPTIONS.get(method, ())
     for option in options:
         if option not in allowed:
-            takes = " and ".join(map(repr, allowed)) or "no options"
+            takes = ", ".join(map(repr, allowed)) or "no options"
             raise ParameterError(f"{method!r} has no option {option!r}; it takes {takes}")
+    margins = options.get("margins", MARGINS[0])
+    if not isinstance(margins, str) or margins not in MARGINS:
+        raise ParameterError(f"margins is {margins!r}; it must be 'pooled' or 'stratified'")
     progress = options.get("progress")
     if progress is not None and not callable(progress):
         raise ParameterError(f"progress is {progress!r}; it must be a function (step, steps)")
@@ -68,9 +78,9 @@ def joint(
     aggregate: Sparse,
     attributes: Sequence[str],
     *,
-    method: str = "em-ll2",
+    method: str = DEFAULT,
     **options: Any,
-) -> JointEstimate:
+) -> Table:
     """The joint distribution of some attributes.
 
     Parameters
@@ -80,17 +90,37 @@ def joint(
     method : str
         One of `METHODS`.
     **options
-        ``stop`` ("cv" or a number of steps) and ``progress`` for the EM methods, ``force`` for
-        "kronecker".
+        ``stop`` ("cv" or a number of steps) for em-ll2 and em-full, ``progress`` for what iterates,
+        ``force`` for "kronecker". ``margins``: "pooled" takes all reports together and assumes
+        that people who report fewer attributes answer like the others; "stratified" gives every
+        attribute the distribution that `marginal` estimates by strata.
+
+    Warns
+    -----
+    UnlikeWarning
+        If the reports refute that people who report fewer attributes answer like the others.
     """
     asked = checked(records, attributes, method, **options)
-    if method in ("em-ll2", "em-full"):
+    stratified = options.pop("margins", MARGINS[0]) == "stratified"
+    table = _table(records, aggregate, asked, method, options)
+    from .alike import calibrated, warn_of_unlike
+
+    if stratified:
+        return calibrated(records, aggregate, table)
+    warn_of_unlike(records, aggregate, asked)
+    return table
+
+
+def _table(
+    records: Records, aggregate: Sparse, asked: list[int], method: str, options: dict[str, Any]
+) -> Table:
+    if method in ("model-average", "em-ll2", "em-full"):
         from .fit import fitted
 
         return fitted(records, aggregate, asked, method=method, **options)
     from . import closed, published
 
-    makers = {
+    makers: dict[str, Callable[..., Table]] = {
         "product": closed.product,
         "kronecker": closed.kronecker,
         "lasso": published.lasso,

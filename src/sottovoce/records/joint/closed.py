@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from functools import reduce
+from dataclasses import dataclass
+from functools import partial, reduce
 from itertools import chain, combinations
 from typing import TYPE_CHECKING
 
@@ -14,8 +15,8 @@ from ...contract.sparse import Sparse
 from ...errors import EstimateError, ParameterError
 from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
-from ...estimate.table import JointEstimate, once, product_labels, spread_of
-from .evidence import Told, told
+from ...estimate.table import Repetitions, Table, product_labels, spread_of
+from .evidence import ALIKE, Evidence, evidence_of
 from .groups import Group, groups_of
 
 if TYPE_CHECKING:
@@ -27,40 +28,38 @@ _REPETITIONS = 100
 _MOST_AXES = 2
 
 
-def product(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
+def product(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
     """Every attribute self-calibrated and projected, multiplied: no dependence at all.
 
     q̄ = (Σc/s − ½)/(l − 1), f = (c/s − q̄)/(½ − q̄), simplex(f), outer product.
     """
-    told(records, aggregate).check(asked)
+    evidence_of(records, aggregate).check(asked)
     own = [groups_of(records, aggregate, [a]) for a in asked]
-
-    def multiplied(counts: Sequence[Sequence[Floats]]) -> Floats:
-        shares = [
-            _projected(one_way_shares(groups, some))
-            for groups, some in zip(own, counts, strict=True)
-        ]
-        return reduce(np.multiply.outer, shares).ravel()
-
-    return finished(
-        records, aggregate, asked, "product", multiplied, own, "attributes are independent"
-    )
+    make = partial(_multiplied, own)
+    return finished(records, aggregate, asked, "product", make, own, "attributes are independent")
 
 
-def one_way_shares(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
-    """The self-calibrated shares of one attribute over all records that report it."""
+def _multiplied(own: Sequence[Sequence[Group]], counts: Sequence[Sequence[Floats]]) -> Floats:
+    fractions = [
+        _projected(_one_way(groups, some)) for groups, some in zip(own, counts, strict=True)
+    ]
+    return np.asarray(reduce(np.multiply.outer, fractions).ravel())
+
+
+def _one_way(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
+    """The self-calibrated fractions of one attribute over all records that report it."""
     ones = sum(c @ group.bits[0].astype(float) for group, c in zip(groups, counts, strict=True))
     s = float(sum(c.sum() for c in counts))
     seen = np.asarray(ones) / s
     q = (float(seen.sum()) - 0.5) / (seen.size - 1)
     if q >= 0.5:
-        raise EstimateError("the bits of an attribute are all but coins; ask more people")
+        raise EstimateError("the bits of an attribute are almost pure noise; ask more people")
     return np.asarray((seen - q) / (0.5 - q))
 
 
 def kronecker(
     records: Records, aggregate: Sparse, asked: Sequence[int], *, force: bool = False
-) -> JointEstimate:
+) -> Table:
     """The exact moments of the bits inverted, from records that report all that is asked.
 
     Unbiased whatever the division of budgets is, as long as it is independent of the answers; its
@@ -69,22 +68,25 @@ def kronecker(
     if len(asked) > _MOST_AXES and not force:
         raise ParameterError(
             f"'kronecker' is for {_MOST_AXES} attributes, {len(asked)} were asked for: its error "
-            "would be larger than the table; use 'em-ll2', or force=True"
+            "would be larger than the table; use 'model-average', or force=True"
         )
     groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
     if not groups:
-        raise EstimateError("no record reports all of these attributes together; use 'em-ll2'")
-    known = told(records, aggregate)
-    if not known.enough(asked) and not force:
         raise EstimateError(
-            f"{known.together(asked):,} records with epsilons so small say next to nothing of "
-            "these attributes together; ask more people or for larger epsilons"
+            "no record reports all of these attributes together; use 'model-average'"
         )
+    evidence = evidence_of(records, aggregate)
+    if not evidence.enough(asked) and not force:
+        raise EstimateError(
+            f"{evidence.together(asked):,} records with epsilons so small carry next to no "
+            "information about these attributes together; ask more people or for larger epsilons"
+        )
+    make = partial(_inverted, groups)
+    return finished(records, aggregate, asked, "kronecker", make, [groups], "")
 
-    def inverted(counts: Sequence[Sequence[Floats]]) -> Floats:
-        return from_moments(*_moments(groups, counts[0]))[0].ravel()
 
-    return finished(records, aggregate, asked, "kronecker", inverted, [groups], "")
+def _inverted(groups: Sequence[Group], counts: Sequence[Sequence[Floats]]) -> Floats:
+    return from_moments(*_moments(groups, counts[0]))[0].ravel()
 
 
 def _moments(
@@ -141,7 +143,7 @@ def from_moments(
         scale = weight(s, ())
         if scale <= 0:
             raise EstimateError(
-                "the bits are all but coins, so there is no estimate; ask more people"
+                "the bits are almost pure noise, so there is no estimate; ask more people"
             )
         tables[s] = table / scale
     return tables[tuple(axes)], mom
@@ -156,11 +158,34 @@ def _projected(values: Floats) -> Floats:
     return PROJECTIONS["norm-sub"](values, np.ones_like(values))
 
 
-def _reports(known: Told, asked: Sequence[int], groups: Sequence[Sequence[Group]]) -> int:
+def _reports(evidence: Evidence, asked: Sequence[int], groups: Sequence[Sequence[Group]]) -> int:
     """How many records count: those with all that is asked, or of several parts with any."""
     if len(groups) > 1:
-        return known.some(asked)
+        return evidence.some(asked)
     return sum(int(group.counts.sum()) for group in groups[0])
+
+
+@dataclass(frozen=True, eq=False)
+class Redrawn:
+    """Tables computed again from multinomial repetitions of each group's records."""
+
+    make: Maker
+    groups: Sequence[Sequence[Group]]
+    cells: int
+    seed: int
+
+    def __call__(self) -> Floats:
+        rng = np.random.default_rng(self.seed)
+        # A repetition without an estimate says that anything may be true.
+        tables = np.full((_REPETITIONS, self.cells), 1 / self.cells)
+        for table in tables:
+            drawn = [
+                [rng.multinomial(int(g.counts.sum()), g.counts / g.counts.sum()) for g in some]
+                for some in self.groups
+            ]
+            with contextlib.suppress(EstimateError):
+                table[:] = self.make([[c.astype(float) for c in some] for some in drawn])
+        return tables
 
 
 def finished(
@@ -171,37 +196,27 @@ def finished(
     make: Maker,
     groups: Sequence[Sequence[Group]],
     assuming: str,
-) -> JointEstimate:
+) -> Table:
     """A table with errors from multinomial repetitions of each group's records."""
     values = np.asarray(make([[g.counts.astype(float) for g in some] for some in groups]))
-    rng = np.random.default_rng(int(aggregate.counts.sum()))
-
-    def repeated() -> Floats:
-        # A repetition without an estimate says that anything may be true.
-        tables = np.full((_REPETITIONS, values.size), 1 / values.size)
-        for table in tables:
-            drawn = [
-                [rng.multinomial(int(g.counts.sum()), g.counts / g.counts.sum()) for g in some]
-                for some in groups
-            ]
-            with contextlib.suppress(EstimateError):
-                table[:] = make([[c.astype(float) for c in some] for some in drawn])
-        return tables
-
-    again = once(repeated)
+    again = Repetitions(Redrawn(make, groups, values.size, int(aggregate.counts.sum())))
     attributes = tuple(records.schema.attributes[a] for a in asked)
-    return JointEstimate(
+    evidence = evidence_of(records, aggregate)
+    assumed = [assuming] if assuming else []
+    if evidence.mixed(asked):
+        assumed.append(ALIKE)
+    return Table(
         values=values,
         spread=spread_of(values, again),
         n=aggregate.n,
-        reports=_reports(told(records, aggregate), asked, groups),
+        reports=_reports(evidence, asked, groups),
         labels=product_labels(attributes),
         name=" × ".join(attribute.name for attribute in attributes),
         guarantee=records.guarantee,
         method=method,
         biased=method != "kronecker",
         error_from="bootstrap",
-        assuming=assuming,
+        assuming="; ".join(assumed),
         attributes=attributes,
         again=again,
     )

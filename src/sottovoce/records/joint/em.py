@@ -11,7 +11,7 @@ five-fold held-out likelihood: with little dependence the start, a product, is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
@@ -34,6 +34,8 @@ _MOST_CLIMBS = 300
 _LEAST_CLIMBS = 7
 _GROWTH = 1.1
 _BOLDEST = 20.0
+_BOLD_ENOUGH = 5.0  # a bolder path would jump over what held-out records want
+_GAIN_ON_PATH = 1e-3
 _GAIN = 1e-5  # in nats of all records together, for a plain step
 
 
@@ -159,6 +161,43 @@ def climb(
         good = np.where(worse, -np.inf, ll)
         power = np.where(worse, 1.0, power * _GROWTH)
     return best
+
+
+def path(
+    blocks: Sequence[Block],
+    start: Floats,
+    step: Step,
+    marks: Sequence[int],
+    *,
+    counts: Sequence[Floats],
+    pairs: Sequence[tuple[int, ...]] = (),
+) -> Iterator[Floats]:
+    """Where steps that grow bolder are after each of some numbers of them.
+
+    As `climb`, but every place on the way is an answer; the last one stands for all marks after
+    the likelihood has stopped to rise.
+    """
+    n = np.sum([c.sum(axis=0) for c in counts], axis=0)
+    p = np.repeat(start, len(n), axis=0) if len(start) == 1 else start
+    best, good, power = p, np.full(len(n), -np.inf), np.ones(len(n))
+    left = sum(t > 0 for t in marks)
+    if left < len(marks):
+        yield p
+    for t in range(max(marks)):
+        r, ll, _ = expectation(blocks, p, counts, None)
+        worse = ll < good
+        still = ~worse & (n * (ll - good) < _GAIN_ON_PATH * power)
+        best = np.where(_spread(worse, p), best, p)
+        if t >= _LEAST_CLIMBS and still.all():
+            break
+        p = np.where(_spread(worse, p), best, step(p, r, power, pairs))
+        good = np.where(worse, -np.inf, ll)
+        power = np.where(worse, 1.0, np.minimum(power * _GROWTH, _BOLD_ENOUGH))
+        if t + 1 in marks:
+            left -= 1
+            yield p
+    for _ in range(left):
+        yield best
 
 
 def best_stop(

@@ -1,9 +1,9 @@
-"""How much records tell: of an attribute, and of several together.
+"""How much information records carry about an attribute, and about several together.
 
-A bit that is set with ½ or q says more the further apart the two are; s reports of an attribute
-tell its shares with a standard error of about ½ / √(s (½ − q)²), and of several attributes together
-with ½ / √(s Π (½ − q_a)²). Where this exceeds ¼ a 95 % interval covers everything, and an iteration
-that hardly leaves its start would look as if it knew.
+A bit that is set with ½ or q carries more information the further apart the two are: s reports of
+an attribute give its fractions a standard error of about ½ / √(s (½ − q)²), those of several
+attributes together ½ / √(s Π (½ − q_a)²). Where this exceeds ¼ a 95 % interval covers everything,
+and an iteration that hardly leaves its start would look certain.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -21,23 +22,41 @@ from numpy.typing import NDArray
 from ...contract.sparse import Sparse
 from ...errors import EstimateError
 from ..allocation import STEPS, UNREPORTED, flip
+from .content import Content
 
 if TYPE_CHECKING:
     from ..records import Records
 
 LEAST = 4.0  # s Π (½ − q)²
-_KEY = "told"
 _FEW_TOGETHER = 200
 _SURE = 2.0  # standard errors
 
 
+#: What a table of people who report different attributes takes for granted.
+ALIKE = "people who report fewer of these attributes answer like those who report more"
+#: The same where every attribute's own distribution is estimated by strata.
+ALIKE_TOGETHER = (
+    "the answers of people who report fewer of these attributes are associated like those of "
+    "people who report more"
+)
+INTERVALS = (
+    "95 % intervals are approximate, since their bootstrap takes the estimated noise as known: in "
+    "simulations on real tables they held the truth in 88 to 100 % of cells, and single cells less "
+    "often"
+)
+
+
 class FewTogetherWarning(UserWarning):
-    """The records hardly tell how two attributes go together."""
+    """The records carry hardly any information about two attributes together."""
+
+
+class UnlikeWarning(UserWarning):
+    """People who report fewer attributes answer differently, against what a table assumes."""
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
-    """Which attributes were reported together, and how far their bits are from coins.
+class Evidence:
+    """Which attributes were reported together, and how far their bits are from pure noise.
 
     Attributes
     ----------
@@ -48,12 +67,15 @@ class Told:
         How many people each.
     squares : ndarray
         The mean (½ − q)² of each attribute's reports, rather too small where it is estimated.
+    stratified : bool
+        Whether every attribute's own distribution is estimated by strata of the reported sets.
     """
 
     names: list[str]
     sets: NDArray[np.bool_]
     counts: NDArray[np.int64]
     squares: NDArray[np.float64]
+    stratified: bool = False
 
     def together(self, asked: Sequence[int]) -> int:
         """How many records report all of these attributes."""
@@ -64,7 +86,7 @@ class Told:
         return int(self.counts[self.sets[:, list(asked)].any(axis=1)].sum())
 
     def enough(self, asked: Sequence[int]) -> bool:
-        """Whether the reports of all these attributes tell more than nothing."""
+        """Whether the reports of all these attributes carry enough information."""
         return bool(self.together(asked) * np.prod(self.squares[list(asked)]) >= LEAST)
 
     def check(self, asked: Sequence[int]) -> None:
@@ -74,12 +96,13 @@ class Told:
                 raise EstimateError(f"nobody reported {self.names[a]!r}")
             if not self.enough([a]):
                 raise EstimateError(
-                    f"the bits of {self.names[a]!r} are all but coins: its epsilons are too small "
-                    f"for {self.together([a]):,} records; ask more people or for larger epsilons"
+                    f"the bits of {self.names[a]!r} are almost pure noise: its epsilons are too "
+                    f"small for {self.together([a]):,} records; ask more people or for larger "
+                    "epsilons"
                 )
 
     def warn(self, asked: Sequence[int]) -> None:
-        """Warn of pairs of which the table can say hardly more than a guess."""
+        """Warn of pairs for which the table is hardly more than a guess."""
         faint = [
             pair
             for pair in combinations(asked, 2)
@@ -92,47 +115,52 @@ class Told:
             f"{self.names[a]!r} and {self.names[b]!r} ({self.together((a, b)):,})" for a, b in faint
         )
         warnings.warn(
-            f"few records for their epsilons report both {listed}; what the table says of such a "
-            "pair is hardly more than a guess",
+            f"few records for their epsilons report both {listed}; for such a pair the table is "
+            "hardly more than a guess",
             FewTogetherWarning,
             stacklevel=2,
         )
 
+    def mixed(self, asked: Sequence[int]) -> bool:
+        """Whether people who report any of these attributes report different ones of them."""
+        here = self.sets[:, list(asked)]
+        return len(np.unique(here[here.any(axis=1)], axis=0)) > 1
+
     def about(self, names: Sequence[str]) -> dict[str, Any]:
-        """What an estimate of these attributes says of its reports and of what it takes as true."""
+        """What an estimate of these attributes says of its reports and of what it assumes."""
         asked = [self.names.index(name) for name in names]
         pairs = list(combinations(asked, 2))
         apart = [pair for pair in pairs if not self.together(pair)]
         faint = [pair for pair in pairs if self.together(pair) and not self.enough(pair)]
-        takes = []
+        assumed = []
+        if self.mixed(asked):
+            assumed.append(ALIKE_TOGETHER if self.stratified else ALIKE)
         if apart:
-            listed = self._listed(apart)
-            takes.append(
-                f"attributes that nobody reported together ({listed}) depend only through the "
-                "others"
+            assumed.append(
+                f"attributes that nobody reported together ({self._listed(apart)}) depend only "
+                "through the others"
             )
         if faint:
-            takes.append(
-                f"attributes of which the reports hardly tell how they go together "
+            assumed.append(
+                "attributes whose reports carry hardly any information about how they go together "
                 f"({self._listed(faint)}) do so as the table says"
             )
-        return {"reports": self.some(asked), "assuming": "; ".join(takes)}
+        return {"reports": self.some(asked), "assuming": "; ".join([*assumed, INTERVALS])}
 
     def _listed(self, pairs: Sequence[tuple[int, int]]) -> str:
         return ", ".join(f"{self.names[a]!r} and {self.names[b]!r}" for a, b in pairs)
 
 
-def told(records: Records, aggregate: Sparse) -> Told:
-    """What an aggregate can tell; worked out once."""
+def evidence_of(records: Records, aggregate: Sparse) -> Evidence:
+    """What an aggregate carries information about; kept for the next question."""
     if aggregate.n == 0:
         raise EstimateError("there are no records, so there is nothing to estimate")
-    if _KEY not in aggregate.fits:
-        aggregate.fits[_KEY] = _told(records, aggregate)
-    found: Told = aggregate.fits[_KEY]
-    return found
+    return _evidence(Content(records, aggregate))
 
 
-def _told(records: Records, aggregate: Sparse) -> Told:
+@lru_cache(maxsize=8)
+def _evidence(content: Content) -> Evidence:
+    records, aggregate = content.records, content.aggregate
     columns = records.columns_of(aggregate.rows)
     many = len(records.schema)
     packed, where = np.unique(columns["reported"], axis=0, return_inverse=True)
@@ -153,10 +181,10 @@ def _told(records: Records, aggregate: Sparse) -> Told:
         ones = _ones(columns["bits"], rows, start, size)
         mean = float(np.average(ones, weights=weights))
         error = math.sqrt(np.average((ones - mean) ** 2, weights=weights) / weights.sum())
-        # Estimated, so that chance must not make something of nothing.
+        # Estimated, so that chance must not look like information.
         gap = 0.5 - (mean - 0.5 + _SURE * error) / (size - 1)
         squares[a] = max(gap, 0.0) ** 2
-    return Told(records.names, sets, counts, squares)
+    return Evidence(records.names, sets, counts, squares)
 
 
 def _ones(

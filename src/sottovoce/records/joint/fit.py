@@ -1,10 +1,11 @@
-"""em-ll2 and em-full, from an aggregate to a table with errors."""
+"""model-average, em-ll2 and em-full, from an aggregate to a table with errors."""
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,8 +13,10 @@ import numpy as np
 from ...contract.sparse import Sparse
 from ...errors import ParameterError
 from ...estimate.intervals import Floats
-from ...estimate.table import JointEstimate, once, product_labels, spread_of
+from ...estimate.table import Repetitions, Table, product_labels, spread_of
+from .average import Likelihood, averaged, pairs_among
 from .blocks import Block, block_of
+from .content import Content
 from .em import (
     FULL_STEPS,
     MOST_STEPS,
@@ -26,20 +29,49 @@ from .em import (
     pair_step,
     run,
 )
-from .evidence import told
+from .evidence import evidence_of
 from .groups import MOST_CELLS, groups_of
-from .start import one_way, one_way_blocks, one_way_held, product_of
+from .start import one_way, one_way_held, product_of
+from .views import view
 
 if TYPE_CHECKING:
     from ..records import Records
 
 _MOST_SUMS = 2 * 10**8  # likelihoods of all patterns together
 _MANY_SUMS = 5 * 10**7  # above which only what is asked is fitted, and it takes a while
+_MANY_CELLS = 10**5  # the same for an average of models, which fits many tables
 _MANY = 50_000
 _MOST_EXACT = 10**9
 _PATIENCE = 20
 _REPETITIONS = 20
 _FEW = 2.093 / 1.960  # Student's t with 19 degrees of freedom over the normal quantile
+
+
+@dataclass(frozen=True)
+class Question:
+    """A fit that is asked for; equal ones have the same answer.
+
+    Attributes
+    ----------
+    content : Content
+        The reports.
+    where : tuple of int
+        The attributes that are fitted.
+    method : {"model-average", "em-ll2", "em-full"}
+    stop : "cv" or int
+        For the latter two: how many steps.
+    progress : callable, optional
+        Who wants to know how far it is; not part of the question, and never pickled.
+    """
+
+    content: Content
+    where: tuple[int, ...]
+    method: str
+    stop: Any
+    progress: Progress | None = field(default=None, compare=False, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "progress": None}
 
 
 def fitted(
@@ -50,95 +82,132 @@ def fitted(
     method: str,
     stop: Any = "cv",
     progress: Progress | None = None,
-) -> JointEstimate:
+) -> Table:
     """The table of the asked attributes; fitted over all attributes where that is possible."""
     stop = stop if isinstance(stop, str) and stop == "cv" else _checked(stop)
-    known = told(records, aggregate)
-    known.check(asked)
+    evidence = evidence_of(records, aggregate)
+    evidence.check(asked)
     sums = len(aggregate.counts) << len(asked)
     if sums > _MOST_SUMS:
         raise ParameterError(
             f"{len(aggregate.counts):,} different records of {len(asked)} attributes have {sums:,} "
             f"likelihoods; at most {_MOST_SUMS:,} fit into memory: ask for fewer attributes"
         )
-    every = [a for a in range(len(records.schema)) if a in asked or known.enough([a])]
+    every = [a for a in range(len(records.schema)) if a in asked or evidence.enough([a])]
     cells = math.prod(int(records.sizes[a]) for a in every)
-    whole = cells <= MOST_CELLS and len(aggregate.counts) << len(every) <= _MANY_SUMS
-    where = every if whole else sorted(asked)
-    key = (method, stop, tuple(where))
-    if key not in aggregate.fits:
-        aggregate.fits[key] = _fit(records, aggregate, where, method, stop, progress)
-    known.warn(asked)
-    found: JointEstimate = aggregate.fits[key]
-    return found.marginal([records.names[a] for a in asked])
+    most = _MANY_CELLS if method == "model-average" else MOST_CELLS
+    whole = cells <= most and len(aggregate.counts) << len(every) <= _MANY_SUMS
+    where = tuple(every if whole else sorted(asked))
+    table = _fit(Question(Content(records, aggregate), where, method, stop, progress))
+    evidence.warn(asked)
+    return table.marginal([records.names[a] for a in asked])
 
 
-def _fit(
-    records: Records,
-    aggregate: Sparse,
-    where: Sequence[int],
-    method: str,
-    stop: Any,
-    progress: Progress | None,
-) -> JointEstimate:
-    groups = groups_of(records, aggregate, where)
-    blocks = [block_of(group, records.epsilon_average) for group in groups]
-    single = one_way_blocks(records, aggregate, where)
-    rng = np.random.default_rng(_seed(aggregate))
-    few = _sampled(blocks, rng)
-    alone = [one_way(own) for own in single]
-    likely = start = product_of(alone)
-    if method == "em-ll2" and stop == "cv":
-        held = [
-            one_way_held(own, rng) if _records(own) <= _MANY else p
-            for own, p in zip(single, alone, strict=True)
-        ]
-        start = product_of(held)
-    patience = None if few is blocks else _PATIENCE
+@lru_cache(maxsize=2)
+def likelihood_of(content: Content, where: tuple[int, ...]) -> Likelihood:
+    """What all fits and their errors are computed from; the last two are kept."""
+    records = content.records
+    groups = groups_of(records, content.aggregate, where)
+    average = records.epsilon_average
+    blocks = [block_of(group, average) for group in groups]
+    singles = [view(groups, (a,), average) for a in range(len(where))]
+    few = _sampled(blocks, np.random.default_rng(content.seed))
+    pairs = {pair: view(groups, pair, average) for pair in pairs_among(blocks, len(where))}
+    return Likelihood(blocks, few, singles, pairs)
 
-    def best() -> int:
-        folds = dealt([block.counts for block in few], rng)
-        return best_stop(few, start, folds, patience=patience, progress=progress)[0]
 
-    step, steps = _steps(len(where), method, stop, best)
-    p = run(blocks, start, step, steps, progress=progress)[0][0] if steps else start[0]
-
-    def repeated() -> Floats:
-        # Early stops move the table too, so repetitions go without, around where it would go.
-        top = climb(blocks, likely, step, progress=progress)
-        share = _records(few) / _records(blocks)
-        own = [one_way(x, [_drawn(b.counts, rng, share) for b in x]) for x in single]
-        counts = [_drawn(b.counts, rng) for b in few]
-        tables = climb(few, product_of(own), step, counts=counts, progress=progress)
-        scale = math.sqrt(share * _REPETITIONS / (_REPETITIONS - 1)) * _FEW
-        around = top + scale * (tables - tables.mean(axis=0))
-        return np.asarray(around.reshape(_REPETITIONS, -1))
-
-    again = once(repeated)
+@lru_cache(maxsize=8)
+def _fit(question: Question) -> Table:
+    content, where = question.content, question.where
+    records, aggregate = content.records, content.aggregate
+    likelihood = likelihood_of(content, where)
+    rng = np.random.default_rng([content.seed, 1])
+    weights, steps = None, None
+    if question.method == "model-average" and len(where) > 1:
+        p, weights = averaged(likelihood, rng, smoothed=_MANY, progress=question.progress)
+    else:
+        p, steps = _iterated(question, likelihood, rng)
+    again = Repetitions(Refit(question))
     attributes = tuple(records.schema.attributes[a] for a in where)
     values = p.ravel()
-    return JointEstimate(
+    return Table(
         values=values,
         spread=spread_of(values, again),
         n=aggregate.n,
         labels=product_labels(attributes),
         name=" × ".join(attribute.name for attribute in attributes),
         guarantee=records.guarantee,
-        method=method,
+        method=question.method,
         biased=True,
         error_from="bootstrap",
-        notes=told(records, aggregate).about,
+        notes=evidence_of(records, aggregate).about,
         attributes=attributes,
         steps=steps,
+        weights=weights,
         again=again,
     )
 
 
+def _iterated(
+    question: Question, likelihood: Likelihood, rng: np.random.Generator
+) -> tuple[Floats, int]:
+    """The table after the steps that are asked for, or that held-out records want."""
+    progress, stop = question.progress, question.stop
+    blocks, few = likelihood.blocks, likelihood.sample
+    alone = [one_way(one.blocks) for one in likelihood.singles]
+    if question.method != "em-full" and stop == "cv":
+        alone = [
+            one_way_held(one.blocks, rng) if one.records <= _MANY else p
+            for one, p in zip(likelihood.singles, alone, strict=True)
+        ]
+    start = product_of(alone)
+
+    def best() -> int:
+        folds = dealt([block.counts for block in few], rng)
+        patience = None if few is blocks else _PATIENCE
+        return best_stop(few, start, folds, patience=patience, progress=progress)[0]
+
+    step, steps = _steps(len(question.where), question.method, stop, best)
+    if not steps:
+        return start[0], steps
+    return run(blocks, start, step, steps, progress=progress)[0][0], steps
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """Tables fitted again to records drawn with replacement, for errors.
+
+    Smoothing moves the table too, so repetitions go without it, around the most likely table:
+    the mean squared distance of the estimate from them counts how far smoothing moved it.
+    """
+
+    question: Question
+
+    def __call__(self) -> Floats:
+        question = self.question
+        likelihood = likelihood_of(question.content, question.where)
+        rng = np.random.default_rng([question.content.seed, 2])
+        blocks, few = likelihood.blocks, likelihood.sample
+        step = _steps(len(question.where), question.method, 0, int)[0]
+        start = product_of([one_way(one.blocks) for one in likelihood.singles])
+        top = climb(blocks, start, step, progress=question.progress)
+        part = _records(few) / _records(blocks)
+        own = [
+            one_way(one.blocks, [_drawn(b.counts, rng, part) for b in one.blocks])
+            for one in likelihood.singles
+        ]
+        counts = [_drawn(block.counts, rng) for block in few]
+        tables = climb(few, product_of(own), step, counts=counts, progress=question.progress)
+        scale = math.sqrt(part * _REPETITIONS / (_REPETITIONS - 1)) * _FEW
+        around = top + scale * (tables - tables.mean(axis=0))
+        return np.asarray(around.reshape(_REPETITIONS, -1))
+
+
 def _steps(axes: int, method: str, stop: Any, best: Callable[[], int]) -> tuple[Step, int]:
-    if axes == 1 and method == "em-ll2":
-        return full_step, 0  # the start is the answer for one attribute
     if method == "em-full":
         return full_step, FULL_STEPS if stop == "cv" else stop
+    if axes == 1:
+        return full_step, 0  # the start is the answer for one attribute
     if stop != "cv":
         return pair_step, int(stop)
     return pair_step, best()
@@ -148,21 +217,16 @@ def _records(blocks: Sequence[Block]) -> int:
     return int(sum(block.counts.sum() for block in blocks))
 
 
-def _sampled(blocks: list[Block], rng: np.random.Generator) -> list[Block]:
-    """The patterns of _MANY records drawn without replacement, or all where there are fewer."""
+def _sampled(blocks: list[Block], rng: np.random.Generator) -> list[Floats]:
+    """The counts of _MANY records drawn without replacement, or of all where there are fewer."""
     if _records(blocks) <= _MANY:
-        return blocks
+        return [block.counts for block in blocks]
     every = np.concatenate([block.counts for block in blocks]).astype(np.int64)
     if every.sum() < _MOST_EXACT:
-        drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals")
+        drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals").astype(float)
     else:  # numpy draws no more without replacement, and with it is as good among so many
-        drawn = np.minimum(rng.multinomial(_MANY, every / every.sum()), every)
-    edges = np.cumsum([0, *(len(block.counts) for block in blocks)])
-    return [
-        block.only(np.flatnonzero(drawn[a:b]), drawn[a:b].astype(float))
-        for block, a, b in zip(blocks, edges[:-1], edges[1:], strict=True)
-        if drawn[a:b].any()
-    ]
+        drawn = np.minimum(rng.multinomial(_MANY, every / every.sum()), every).astype(float)
+    return np.split(drawn, np.cumsum([len(block.counts) for block in blocks])[:-1])
 
 
 def _checked(stop: Any) -> int:
@@ -173,14 +237,8 @@ def _checked(stop: Any) -> int:
     return stop
 
 
-def _drawn(counts: Floats, rng: np.random.Generator, share: float = 1.0) -> Floats:
-    """Counts of as many records, or a share of them, drawn again; a column for each repetition."""
+def _drawn(counts: Floats, rng: np.random.Generator, fraction: float = 1.0) -> Floats:
+    """Counts of as many records, or a fraction of them, drawn again; a column a repetition."""
     n = counts.sum()
-    drawn = rng.multinomial(max(1, round(share * n)), counts / n, size=_REPETITIONS)
+    drawn = rng.multinomial(max(1, round(fraction * n)), counts / n, size=_REPETITIONS)
     return np.ascontiguousarray(drawn.T, float)
-
-
-def _seed(aggregate: Sparse) -> int:
-    """Folds and repetitions repeat with the same reports; they need no secrecy."""
-    digest = hashlib.sha256(aggregate.rows.tobytes() + aggregate.counts.tobytes()).digest()
-    return int.from_bytes(digest[:16], "little")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -12,56 +13,80 @@ import numpy as np
 from ...contract.sparse import Sparse
 from ...errors import MissingExtraError
 from ...estimate.intervals import Floats
-from ...estimate.table import JointEstimate, once, product_labels, spread_of
-from .evidence import told
+from ...estimate.table import Repetitions, Table, product_labels, spread_of
+from .evidence import evidence_of
 from .fit import fitted
 
 if TYPE_CHECKING:
     from ..records import Records
 
-_TOTAL = 1000.0  # mbi counts in single precision; shares of a thousand keep it from stalling
+_TOTAL = 1000.0  # mbi counts in single precision; counts of a thousand people keep it from stalling
 
 
-def pgm(
-    records: Records, aggregate: Sparse, asked: Sequence[int], *, progress: Any = None
-) -> JointEstimate:
-    """The graphical model with pair tables nearest to those of em-full (McKenna et al. 2019)."""
+@dataclass(frozen=True, eq=False)
+class Model:
+    """From pair tables to the table of the graphical model that is nearest to them."""
+
+    names: tuple[str, ...]
+    sizes: tuple[int, ...]
+    cliques: tuple[tuple[str, ...], ...]
+
+    def __call__(self, tables: Sequence[Floats]) -> Floats:
+        mbi = _mbi()
+        domain = mbi.Domain(list(self.names), list(self.sizes))
+        measured = [
+            mbi.LinearMeasurement(table * _TOTAL, clique, stddev=1.0)
+            for table, clique in zip(tables, self.cliques, strict=True)
+        ]
+        fit = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=_TOTAL)
+        cells = np.asarray(fit.project(self.names).datavector(), float)
+        return np.asarray(cells / cells.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Remodelled:
+    """The model of every repetition of the pair tables.
+
+    Where one fit serves all pairs, those of a repetition come from the same reports.
+    """
+
+    model: Model
+    pairs: tuple[Table, ...]
+
+    def __call__(self) -> Floats:
+        every = [np.maximum(pair.again(), 0) for pair in self.pairs if pair.again is not None]
+        return np.array([self.model(tables) for tables in zip(*every, strict=True)])
+
+
+def _mbi() -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of its own settings
             import mbi
     except ImportError as error:
         raise MissingExtraError.of("mbi", "pgm", "the graphical model") from error
-    known = told(records, aggregate)
-    known.check(asked)
+    return mbi
+
+
+def pgm(
+    records: Records, aggregate: Sparse, asked: Sequence[int], *, progress: Any = None
+) -> Table:
+    """The graphical model with pair tables nearest to those of em-full (McKenna et al. 2019)."""
+    _mbi()
+    evidence = evidence_of(records, aggregate)
+    evidence.check(asked)
     attributes = tuple(records.schema.attributes[a] for a in asked)
-    names = [attribute.name for attribute in attributes]
-    domain = mbi.Domain(names, [attribute.size for attribute in attributes])
+    names = tuple(attribute.name for attribute in attributes)
     sets: list[tuple[int, ...]] = list(combinations(range(len(asked)), 2)) or [(0,)]
-    cliques = [tuple(names[a] for a in axes) for axes in sets]
-    pairs = [
+    cliques = tuple(tuple(names[a] for a in axes) for axes in sets)
+    model = Model(names, tuple(attribute.size for attribute in attributes), cliques)
+    pairs = tuple(
         fitted(records, aggregate, [asked[a] for a in axes], method="em-full", progress=progress)
         for axes in sets
-    ]
-
-    def model(tables: Sequence[Floats]) -> Floats:
-        measured = [
-            mbi.LinearMeasurement(table * _TOTAL, clique, stddev=1.0)
-            for table, clique in zip(tables, cliques, strict=True)
-        ]
-        fit = mbi.estimation.MirrorDescent().estimate(domain, measured, known_total=_TOTAL)
-        found = np.asarray(fit.project(tuple(names)).datavector(), float)
-        return np.asarray(found / found.sum())
-
+    )
     values = model([pair.values for pair in pairs])
-
-    def repeated() -> Floats:
-        # Where one fit serves all pairs, those of a repetition come from the same reports.
-        every = [np.maximum(pair.again(), 0) for pair in pairs if pair.again is not None]
-        return np.array([model(tables) for tables in zip(*every, strict=True)])
-
-    again = once(repeated)
-    return JointEstimate(
+    again = Repetitions(Remodelled(model, pairs))
+    return Table(
         values=values,
         spread=spread_of(values, again),
         n=aggregate.n,
@@ -73,6 +98,6 @@ def pgm(
         error_from="bootstrap",
         attributes=attributes,
         again=again,
-        notes=known.about,
-        **known.about(names),
+        notes=evidence.about,
+        **evidence.about(names),
     )

@@ -20,7 +20,7 @@ import numpy as np
 from ...contract.sparse import Sparse
 from ...errors import EstimateError, MissingExtraError
 from ...estimate.intervals import Floats
-from ...estimate.table import JointEstimate
+from ...estimate.table import Table
 from ..allocation import flip
 from .blocks import Block, block_of
 from .closed import finished
@@ -34,23 +34,27 @@ _PENALTY = 1e-4
 _MOST_ROUNDS = 10_000
 
 
-def lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
+def lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
     """Section 4.4: LASSO on the counts of records that report all that is asked; sums to 1."""
     return _lasso(records, aggregate, asked, "lasso")
 
 
-def lopub_lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
+def lopub_lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
     """LoPub-2: the same regression for reports that all have the budget epsilon_average."""
     return _lasso(records, aggregate, asked, "lopub-2")
 
 
-def _lasso(records: Records, aggregate: Sparse, asked: Sequence[int], method: str) -> JointEstimate:
+def _lasso(records: Records, aggregate: Sparse, asked: Sequence[int], method: str) -> Table:
     groups = _complete(records, aggregate, asked)
-    make = partial(_lasso_of, groups, float(flip(records.epsilon_average)))
-    return finished(records, aggregate, asked, method, lambda c: make(c[0]), [groups], "")
+    make = partial(_regressed, groups, float(flip(records.epsilon_average)))
+    return finished(records, aggregate, asked, method, make, [groups], "")
 
 
-def entropy_split(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
+def _regressed(groups: Sequence[Group], q: float, counts: Sequence[Sequence[Floats]]) -> Floats:
+    return _lasso_of(groups, q, counts[0])
+
+
+def entropy_split(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
     """Algorithm 2: the best of the divisions into all but one attribute and that one, multiplied.
 
     Its line 6 lacks a minus sign, so that "largest Σ p log p" chooses the least entropy, which is
@@ -69,43 +73,53 @@ def entropy_split(records: Records, aggregate: Sparse, asked: Sequence[int]) -> 
         tables = [_lasso_of(g, q, [x.counts.astype(float) for x in g]) for g in (one, other)]
         splits.append((sum(_information(t) for t in tables), k, one, other))
     if not splits:
-        raise EstimateError("no division has records that report either part; use 'em-ll2'")
+        raise EstimateError("no division has records that report either part; use 'model-average'")
     _, k, one, other = max(splits, key=lambda split: split[:2])
-    sizes = [int(records.sizes[a]) for a in asked]
-    rest_sizes = [size for j, size in enumerate(sizes) if j != k]
-
-    def make(counts: Sequence[Sequence[Floats]]) -> Floats:
-        first, second = (_lasso_of(g, q, c) for g, c in zip((one, other), counts, strict=True))
-        table = np.multiply.outer(first.reshape(rest_sizes), second)
-        return np.moveaxis(table, -1, k).ravel()
-
+    make = partial(_multiplied, (one, other), q, k)
     name = "entropy-split"
     return finished(
         records, aggregate, asked, name, make, [one, other], "the two parts are independent"
     )
 
 
-def lopub_em(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
+def _multiplied(
+    parts: Sequence[Sequence[Group]], q: float, k: int, counts: Sequence[Sequence[Floats]]
+) -> Floats:
+    """The table of the first part times that of the second, whose axis goes to place k."""
+    first, second = (_lasso_of(g, q, c) for g, c in zip(parts, counts, strict=True))
+    table = np.multiply.outer(first.reshape(parts[0][0].sizes), second)
+    return np.asarray(np.moveaxis(table, -1, k).ravel())
+
+
+def lopub_em(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
     """LoPub-1: EM with q(epsilon_average) on records that report all that is asked."""
     groups = _complete(records, aggregate, asked)
     blocks = _blocks(groups, float(flip(records.epsilon_average)))
     start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))
-    return finished(
-        records, aggregate, asked, "lopub-1", lambda c: _em(blocks, start, c[0]), [groups], ""
-    )
+    make = partial(_iterated, blocks, start)
+    return finished(records, aggregate, asked, "lopub-1", make, [groups], "")
 
 
-def lopub_hybrid(records: Records, aggregate: Sparse, asked: Sequence[int]) -> JointEstimate:
+def _iterated(blocks: Sequence[Block], start: Floats, counts: Sequence[Sequence[Floats]]) -> Floats:
+    return _em(blocks, start, counts[0])
+
+
+def lopub_hybrid(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
     """LoPub-3: the EM of LoPub-1 from the LASSO's table, whose zeros stay zeros."""
     groups = _complete(records, aggregate, asked)
     q = float(flip(records.epsilon_average))
-    blocks = _blocks(groups, q)
-
-    def make(counts: Sequence[Sequence[Floats]]) -> Floats:
-        start = _lasso_of(groups, q, counts[0]).reshape(groups[0].sizes)
-        return _em(blocks, start, counts[0])
-
+    make = partial(_regressed_then_iterated, groups, q, _blocks(groups, q))
     return finished(records, aggregate, asked, "lopub-3", make, [groups], "")
+
+
+def _regressed_then_iterated(
+    groups: Sequence[Group],
+    q: float,
+    blocks: Sequence[Block],
+    counts: Sequence[Sequence[Floats]],
+) -> Floats:
+    start = _lasso_of(groups, q, counts[0]).reshape(groups[0].sizes)
+    return _em(blocks, start, counts[0])
 
 
 def published_counts(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Floats:
@@ -157,7 +171,9 @@ def _blocks(groups: Sequence[Group], q: float) -> list[Block]:
 def _complete(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:
     groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
     if not groups:
-        raise EstimateError("no record reports all of these attributes together; use 'em-ll2'")
+        raise EstimateError(
+            "no record reports all of these attributes together; use 'model-average'"
+        )
     return groups
 
 

@@ -9,46 +9,51 @@ nearly uniform attributes it is twice as close or more, on skewed ones about as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...contract.sparse import Sparse
 from ...estimate.intervals import Floats
-from .blocks import Block, block_of
-from .em import best_stop, climb, dealt, full_step, run
-from .groups import groups_of
-
-if TYPE_CHECKING:
-    from ..records import Records
+from .blocks import Block
+from .em import MOST_STEPS, climb, dealt, full_step, run
 
 _FLOOR = 1e-6
-
-
-def one_way_blocks(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[list[Block]]:
-    """For each asked attribute, the likelihood of its bits, by how many are reported."""
-    return [
-        [
-            block_of(group, records.epsilon_average, grid=True)
-            for group in groups_of(records, aggregate, [position])
-        ]
-        for position in asked
-    ]
+_DEALT = 20_000  # records that are dealt into folds, all deals together
+_MOST_DEALS = 4
 
 
 def one_way(blocks: Sequence[Block], counts: Sequence[Floats] | None = None) -> Floats:
     """The most likely distributions of one attribute, one for each column of counts."""
-    return climb(blocks, _uniform(blocks), full_step, counts=counts)
+    return climb(blocks, uniform(blocks), full_step, counts=counts)
 
 
 def one_way_held(blocks: Sequence[Block], rng: np.random.Generator) -> Floats:
     """The distribution of one attribute after as many rounds as held-out records want."""
-    folds = dealt([block.counts for block in blocks], rng)
-    steps, _ = best_stop(blocks, _uniform(blocks), folds, step=full_step)
-    return run(blocks, _uniform(blocks), full_step, steps)[0]
+    return run(blocks, uniform(blocks), full_step, one_way_stop(blocks, rng))[0]
 
 
-def _uniform(blocks: Sequence[Block]) -> Floats:
+def one_way_stop(blocks: Sequence[Block], rng: np.random.Generator) -> int:
+    """How many steps from the uniform distribution held-out records want."""
+    counts = [block.counts for block in blocks]
+    held = several(counts, rng)[0]
+    if sum(c.sum() for c in counts) < held[0].shape[1]:
+        return 0  # too few to hold any out
+    rest = [c[:, None] - fold for c, fold in zip(counts, held, strict=True)]
+    way = run(blocks, uniform(blocks), full_step, MOST_STEPS, counts=rest, held=held)[2]
+    return int(np.argmax(np.asarray(way).mean(axis=1)))
+
+
+def several(counts: Sequence[Floats], rng: np.random.Generator) -> tuple[list[Floats], int]:
+    """Records dealt into folds, as often as time allows, and how often: chance decides less."""
+    people = float(sum(c.sum() for c in counts))
+    deals = int(np.clip(_DEALT // max(people, 1), 1, _MOST_DEALS))
+    every = [dealt(counts, rng) for _ in range(deals)]
+    return [
+        np.concatenate(folds, axis=1).astype(float) for folds in zip(*every, strict=True)
+    ], deals
+
+
+def uniform(blocks: Sequence[Block]) -> Floats:
+    """Equal fractions of one attribute's values."""
     return np.full((1, *blocks[0].sizes), 1 / blocks[0].cells)
 
 

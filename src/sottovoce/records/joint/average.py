@@ -1,0 +1,314 @@
+"""`model-average`: several models of the table, weighted by how well they predict held-out records.
+
+product     every attribute on its own, smoothed as far as held-out records want
+forest      the edges whose pair tables gain most held-out likelihood, none that gains nothing; a
+            product of conditional distributions (Chow and Liu 1968)
+pairwise    iterative proportional fitting of all pair tables, each as likely as can be, or each
+            stopped where held-out records want
+em-ll2      the log-linear model of all pairs, at several places on the way from the product to the
+            most likely table
+
+Every model is fitted to four fifths of the records at a time, its own start included, and judged by
+the likelihood of the other fifth. A model with L nats in all gets a weight proportional to e^L (the
+product as much as all others together before that), and the answer is the weighted mean of the
+tables fitted to all records: differences of a nat decide little, as they should, since chance makes
+as much, and ten nats decide everything. (Pseudo-Bayesian model averaging: Yao, Vehtari, Simpson and
+Gelman 2018.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from ...estimate.intervals import Floats
+from .blocks import Block, expectation
+from .em import FOLDS, Progress, full_step, pair_step, pairs_of, path, run
+from .start import one_way, one_way_stop, product_of, several, uniform
+from .views import View
+
+Pair = tuple[int, int]
+_MARKS = (0, 16, 24, 32, 48, 80, 200)
+_PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+_SWEEPS = 30
+_BALANCE = 10  # rounds that make a pair table agree with its attributes
+_STOPPED = "pairwise, stopped"
+_LITTLE = 1e-4  # weights below it are left out
+
+
+@dataclass(frozen=True, eq=False)
+class Stops:
+    """What held-out records decided before the models are compared.
+
+    Attributes
+    ----------
+    single : list of int or None
+        Steps for each attribute; None goes to the most likely distribution.
+    pairs : mapping from pairs to list of int
+        For each fold, the place in _PAIR_MARKS where the pair table stops; of pairs with enough
+        records. The last entry is for all records.
+    edges : list of list of pairs
+        For each fold, and then for all records, those of the forest.
+
+    What is decided for a fold is decided by the others of its deal: edges that were chosen by the
+    records they are judged by would always look good.
+    """
+
+    single: list[int | None]
+    pairs: Mapping[Pair, list[int]]
+    edges: list[list[Pair]]
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """The likelihood of the reports under every table of some attributes.
+
+    Attributes
+    ----------
+    blocks : list of Block
+        That of whole patterns.
+    few : list of ndarray
+        How many records of each pattern stops, weights and errors are worked out with.
+    singles : list of View
+        Each attribute on its own.
+    pairs : dict from pairs to View
+        Every pair that some records report together.
+    """
+
+    blocks: list[Block]
+    few: list[Floats]
+    singles: list[View]
+    pairs: dict[Pair, View]
+
+    @property
+    def sample(self) -> list[Block]:
+        """The blocks of those few."""
+        if all(counts is block.counts for counts, block in zip(self.few, self.blocks, strict=True)):
+            return self.blocks
+        return [
+            block.only(np.flatnonzero(counts), counts)
+            for block, counts in zip(self.blocks, self.few, strict=True)
+            if counts.any()
+        ]
+
+
+def averaged(
+    likelihood: Likelihood,
+    rng: np.random.Generator,
+    *,
+    smoothed: int,
+    progress: Progress | None = None,
+) -> tuple[Floats, dict[str, float]]:
+    """The average table, and the weight of each kind of model.
+
+    Attributes with more than `smoothed` records are not smoothed.
+    """
+    few = likelihood.few
+    held, deals = several(few, rng)
+    rest = [counts[:, None] - fold for counts, fold in zip(few, held, strict=True)]
+    stops = stops_of(likelihood, held, rest, smoothed, rng)
+    blocks = likelihood.sample
+    some = [[c[k > 0] for c, k in zip(part, few, strict=True) if k.any()] for part in (rest, held)]
+    n = np.sum([fold.sum(axis=0) for fold in held], axis=0)
+    nats = {}
+    for name, tables in models(likelihood, stops, blocks, rest, some[0], progress):
+        judged = expectation(blocks, tables, some[0], some[1])[2]
+        nats[name] = float(np.asarray(judged) @ n) / deals
+    weights = weights_of(nats)
+    least = _LITTLE * sum(weights.values())
+    weights = {name: w for name, w in weights.items() if w >= least}
+    total = sum(weights.values())
+    every = [block.counts[:, None] for block in likelihood.blocks]
+    average, kinds = (
+        np.zeros([one.blocks[0].cells for one in likelihood.singles]),
+        dict[str, float](),
+    )
+    for name, tables in models(
+        likelihood, stops, likelihood.blocks, every, every, progress, weights
+    ):
+        average += weights[name] / total * tables[0]
+        kind = name.split(",")[0]
+        kinds[kind] = kinds.get(kind, 0.0) + weights[name] / total
+    return average / average.sum(), kinds
+
+
+def weights_of(nats: Mapping[str, float]) -> dict[str, float]:
+    """Weights proportional to e^nats; the product counts as much as all others before that.
+
+    Without dependence the others are many and nearly as likely, and together they would decide.
+    """
+    best = max(nats.values())
+    likely = {name: float(np.exp(value - best)) for name, value in nats.items()}
+    if "product" in likely:
+        likely["product"] *= max(len(nats) - 1, 1)
+    total = sum(likely.values())
+    return {name: value / total for name, value in likely.items()}
+
+
+def stops_of(
+    likelihood: Likelihood,
+    held: Sequence[Floats],
+    rest: Sequence[Floats],
+    smoothed: int,
+    rng: np.random.Generator,
+) -> Stops:
+    """What held-out records decide about single attributes and pairs.
+
+    Parameters
+    ----------
+    held, rest : sequences of ndarray, patterns × folds for each block
+        The records of each fold, and all others.
+    smoothed : int
+        Attributes with more records than this are not smoothed.
+    """
+    single: list[int | None] = []
+    own = []
+    for one in likelihood.singles:
+        steps = None
+        if one.records <= smoothed:
+            steps = one_way_stop(one.blocks, rng)
+        single.append(steps)
+        own.append(_single(one, rest, steps))
+    folds = held[0].shape[1]
+    deal = np.arange(folds) // FOLDS
+    # The judges of each fold are the others of its deal; of all records, every fold.
+    judges = np.concatenate([(deal[:, None] == deal) & ~np.eye(folds, dtype=bool), [deal >= 0]])
+    pairs: dict[Pair, list[int]] = {}
+    gains: list[dict[Pair, float]] = [{} for _ in judges]
+    for pair, both in likelihood.pairs.items():
+        fold, left = both.counts(held), both.counts(rest)
+        n = np.sum([c.sum(axis=0) for c in fold], axis=0)
+        if not np.all(n > 0):
+            continue  # too few report both to hold any out
+        start = product_of([own[a] for a in pair])
+        nats = np.array(
+            [
+                np.asarray(expectation(both.blocks, tables, left, fold)[2]) * n
+                for tables in path(both.blocks, start, full_step, _PAIR_MARKS, counts=left)
+            ]
+        )
+        judged = nats @ judges.T
+        pairs[pair] = [int(k) for k in judged.argmax(axis=0)]
+        for k, gain in enumerate(judged.max(axis=0) - judged[0]):
+            gains[k][pair] = float(gain)
+    return Stops(single, pairs, [forest(own_gains, len(single)) for own_gains in gains])
+
+
+def models(
+    likelihood: Likelihood,
+    stops: Stops,
+    blocks: Sequence[Block],
+    whole: Sequence[Floats],
+    counts: Sequence[Floats],
+    progress: Progress | None,
+    wanted: Collection[str] | None = None,
+) -> Iterator[tuple[str, Floats]]:
+    """The names and tables of the models, a table for each column of counts.
+
+    The forest and the pairwise models have the attributes' own smoothed distributions.
+
+    Parameters
+    ----------
+    whole, counts : sequences of ndarray
+        The same records, among all patterns and among those of `blocks`.
+    wanted : collection of str, optional
+        The models to fit; by default all.
+    """
+    own = [_single(one, whole, t) for one, t in zip(likelihood.singles, stops.single, strict=True)]
+    start = product_of(own)
+    marks = {_name(t): t for t in _MARKS if wanted is None or _name(t) in wanted}
+    if marks:
+        pairs = pairs_of(blocks, start.ndim - 1)
+        steps = list(marks.values())
+        places = path(blocks, start, pair_step, steps, counts=counts, pairs=pairs)
+        for k, (name, tables) in enumerate(zip(marks, places, strict=True)):
+            yield name, tables
+            if progress is not None:
+                progress(k, len(marks))
+    if wanted is not None and not {"forest", "pairwise", _STOPPED} & set(wanted):
+        return
+    likely: dict[tuple[int, ...], Floats] = {}
+    stopped: dict[tuple[int, ...], Floats] = {}
+    for pair in stops.pairs:
+        both = likelihood.pairs[pair]
+        begin = product_of([own[a] for a in pair])
+        way = list(path(both.blocks, begin, full_step, _PAIR_MARKS, counts=both.counts(whole)))
+        likely[pair] = way[-1]
+        marked = stops.pairs[pair] if len(start) > 1 else stops.pairs[pair][-1:]
+        stopped[pair] = np.array([way[k][fold] for fold, k in enumerate(marked[: len(start)])])
+    edges = stops.edges if len(start) > 1 else stops.edges[-1:]
+    for name, targets in {"pairwise": likely, _STOPPED: stopped}.items():
+        if wanted is None or name in wanted:
+            yield name, fitted_to(fitted_to(start, targets), _own(start), _BALANCE)
+    if wanted is None or "forest" in wanted:
+        trees = []
+        for fold, chosen in enumerate(edges[: len(start)]):
+            one = [p[[fold]] for p in own]
+            targets = {(a, b): balanced(stopped[a, b][[fold]], one[a], one[b]) for a, b in chosen}
+            trees.append(fitted_to(start[[fold]], targets))
+        yield "forest", fitted_to(np.concatenate(trees), _own(start), _BALANCE)
+
+
+def _own(p: Floats) -> dict[tuple[int, ...], Floats]:
+    """The distribution of each attribute."""
+    axes = range(1, p.ndim)
+    return {(a - 1,): p.sum(axis=tuple(b for b in axes if b != a)) for a in axes}
+
+
+def _name(steps: int) -> str:
+    return f"em-ll2, {steps} steps" if steps else "product"
+
+
+def _single(one: View, columns: Sequence[Floats], steps: int | None) -> Floats:
+    """One attribute's distributions, one for each column of counts."""
+    counts = one.counts(columns)
+    # Where an attribute is so rare that these records lack it, all records stand in.
+    absent = np.sum([c.sum(axis=0) for c in counts], axis=0) == 0
+    counts = [
+        np.where(absent, b.counts[:, None], c) for b, c in zip(one.blocks, counts, strict=True)
+    ]
+    if steps is None:
+        return one_way(one.blocks, counts)
+    return run(one.blocks, uniform(one.blocks), full_step, steps, counts=counts)[0]
+
+
+def forest(gains: Mapping[Pair, float], axes: int) -> list[Pair]:
+    """The edges with the greatest gains that close no circle (Kruskal); none without a gain."""
+    part = list(range(axes))
+    edges = []
+    for a, b in sorted(gains, key=lambda pair: -gains[pair]):
+        if gains[a, b] > 0 and part[a] != part[b]:
+            edges.append((a, b))
+            part = [part[a] if k == part[b] else k for k in part]
+    return edges
+
+
+def balanced(tables: Floats, one: Floats, other: Floats) -> Floats:
+    """Pair tables scaled until their attributes are distributed as given."""
+    for _ in range(_BALANCE):
+        tables = tables * (one / tables.sum(axis=2))[:, :, None]
+        tables = tables * (other / tables.sum(axis=1))[:, None, :]
+    return tables
+
+
+def fitted_to(p: Floats, wanted: Mapping[tuple[int, ...], Floats], sweeps: int = _SWEEPS) -> Floats:
+    """Iterative proportional fitting of tables to those of some attributes.
+
+    With pairs of a forest that agree, this is the product of their conditional distributions.
+    """
+    axes = range(p.ndim - 1)
+    for _ in range(sweeps):
+        for some, tables in wanted.items():
+            have = p.sum(axis=tuple(a + 1 for a in axes if a not in some), keepdims=True)
+            want = tables.reshape(have.shape)
+            p = p * np.divide(want, have, out=np.zeros_like(want), where=have > 0)
+    return np.asarray(p / p.sum(axis=tuple(a + 1 for a in axes), keepdims=True))
+
+
+def pairs_among(blocks: Sequence[Block], axes: int) -> list[Pair]:
+    """Pairs of axes that some records report together."""
+    seen = {pair for pair in pairs_of(blocks, axes) if len(pair) == 2}
+    return [pair for pair in combinations(range(axes), 2) if pair in seen]

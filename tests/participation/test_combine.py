@@ -1,0 +1,526 @@
+"""Groups put together: 000's weights, the corrected ones, and predictions that lean.
+
+Simulations are seeded. Where a mean is compared, 6 standard errors are allowed: with another seed
+a false alarm would have probability 2e-9 per comparison, and no test makes 40 of them.
+"""
+
+from __future__ import annotations
+
+import warnings
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sottovoce import GRR, OUE, Estimate, Guarantee, Piecewise, Promise, combine
+from sottovoce.errors import AlikeWarning, EstimateError, ParameterError
+from sottovoce.estimate.combine import METHODS, person_weights
+from sottovoce.estimate.groups import PREDICTIONS, Groups
+from sottovoce.promise import LDP
+
+from .groups import DATA, EPSILONS, VALUES, by_sampling, by_support, cut, estimate_of, shares
+
+SIGMAS = 6
+WEIGHTED = ("pooled", "yang-variance", "yang-optimised", "unweighted")
+
+
+def quietly(estimates: Any, method: str) -> Estimate:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AlikeWarning)
+        return combine(estimates, method=method)
+
+
+def noise(epsilons: Any) -> np.ndarray:
+    """V of 000's mechanism, (1 − p) / p = 1 / (e^ε − 1)."""
+    return 1 / np.expm1(np.array(epsilons))
+
+
+# --- weights ------------------------------------------------------------------------------------
+
+TABLE_2 = {
+    "s1": [0.0316, 0.1477, 0.3045, 0.5162],
+    "s2": [0.0333, 0.0333, 0.3885, 0.5448],
+    "s3": [0.0517, 0.0517, 0.0517, 0.8449],
+    "s4": [0.0259, 0.3017, 0.2495, 0.4229],
+}
+
+
+@pytest.mark.parametrize("method", ["yang-variance", "yang-optimised"])
+@pytest.mark.parametrize("name", TABLE_2)
+def test_table_2_has_these_weights(name: str, method: str) -> None:
+    found = person_weights(noise(EPSILONS[name]), [250] * 4, method=method)
+    assert found.round(4).tolist() == TABLE_2[name]
+
+
+@pytest.mark.parametrize("method", ["yang-variance", "yang-optimised"])
+def test_the_weights_are_those_of_the_combined_estimate(method: str) -> None:
+    """Groups of 250 whose estimates are unit vectors: the combined values are the weights."""
+    groups = [
+        estimate_of(np.eye(4)[j], np.full(4, v / 250 / 4), 250)
+        for j, v in enumerate(noise(EPSILONS["s1"]))
+    ]
+    assert quietly(groups, method).values.round(4).tolist() == TABLE_2["s1"]
+
+
+def test_optimising_finds_the_closed_form_for_any_sizes_too() -> None:
+    """Eq. 4 does not depend on the sizes, and it is where the numerical minimum lies."""
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        v, n = rng.uniform(0.01, 10, 5), rng.integers(1, 1000, 5)
+        one = person_weights(v, n, method="yang-variance")
+        assert person_weights(v, n, method="yang-optimised") == pytest.approx(one, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("v", "n"), [([1.0], [1, 2]), ([0.0, 1.0], [1, 1]), ([1.0, -1.0], [1, 1]), ([[1.0]], [[1]])]
+)
+def test_weights_need_positive_numbers(v: Any, n: Any) -> None:
+    with pytest.raises(ParameterError, match="one positive number each per level"):
+        person_weights(v, n, method="yang-variance")
+
+
+def test_only_000_has_weights_per_person() -> None:
+    with pytest.raises(ParameterError, match="'yang-variance' and 'yang-optimised'"):
+        person_weights([1.0], [1], method="pooled")
+
+
+# --- known errors --------------------------------------------------------------------------------
+
+
+def weighted_error(per_person: Any, epsilons: Any, scatter: float) -> float:
+    """Σ ω² V / n_j + D (Σ ω² / n_j − 1 / n) for equal random groups out of 1,000."""
+    n = 1000 / len(epsilons)
+    omega = np.array(per_person) / np.sum(per_person)
+    return float(omega**2 @ noise(epsilons) / n + scatter * (omega @ omega / n - 1 / 1000))
+
+
+@pytest.mark.parametrize(
+    ("epsilons", "published", "unweighted", "corrected"),
+    [
+        ((0.5, 2.0), 9.27e-4, 8.49e-4, 5.85e-4),
+        ((1.0, 4.0), 8.86e-4, 3.00e-4, 2.38e-4),
+        ((5.0, 10.0), 9.41e-4, 3.41e-6, 3.40e-6),
+    ],
+)
+def test_leaving_the_data_out_of_the_weights_costs_as_much_as_the_page_says(
+    epsilons: Any, published: float, unweighted: float, corrected: float
+) -> None:
+    v, scatter = noise(epsilons), 1 - 1 / VALUES
+    assert weighted_error(1 / v, epsilons, scatter) == pytest.approx(published, rel=0.002)
+    assert weighted_error([1, 1], epsilons, scatter) == pytest.approx(unweighted, rel=0.003)
+    assert weighted_error(1 / (v + scatter), epsilons, scatter) == pytest.approx(
+        corrected, rel=0.003
+    )
+
+
+def squared_errors(name: str, data: str, runs: int, *, alike: bool) -> dict[str, np.ndarray]:
+    """Of every run, ‖estimate − truth‖² by each method."""
+    values, epsilons = DATA[data], EPSILONS[name]
+    rng = np.random.default_rng([*name.encode(), *data.encode(), alike])
+    truth = shares(values)
+    methods = ("hybrid", "post-stratified", "pooled", "yang-variance")
+    found: dict[str, list[float]] = {method: [] for method in methods}
+    for _ in range(runs):
+        groups = by_sampling(cut(values, len(epsilons), rng if alike else None), epsilons, rng)
+        for method in methods:
+            gap = quietly(groups, method).values - truth
+            found[method].append(float(gap @ gap))
+    return {method: np.array(errors) for method, errors in found.items()}
+
+
+def agrees(errors: np.ndarray, expected: float, slack: float = 0.0) -> bool:
+    error = SIGMAS * errors.std() / np.sqrt(errors.size)
+    return bool(abs(errors.mean() - expected) <= error + slack * expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "stratified", "hybrid"),
+    [("s1", 1.72e-3, 3.32e-3, 1.57e-3), ("(.5, 2)", 0.927e-3, 0.850e-3, 0.592e-3)],
+)
+def test_random_groups_have_the_errors_of_the_page(
+    name: str, published: float, stratified: float, hybrid: float
+) -> None:
+    """§e.4, in the two settings that it states fully; its numbers have an error of 1 %."""
+    found = squared_errors(name, "uniform", 800, alike=True)
+    for method, expected in (
+        ("yang-variance", published),
+        ("post-stratified", stratified),
+        ("hybrid", hybrid),
+    ):
+        assert agrees(found[method], expected, slack=0.01), method
+    # Twin: the methods' own errors are not within the tolerance of each other's.
+    assert not agrees(found["hybrid"], stratified, slack=0.01)
+    assert not agrees(found["yang-variance"], hybrid, slack=0.01)
+
+
+# --- hybrid -------------------------------------------------------------------------------------
+
+SETTINGS = list(product(EPSILONS, DATA, ("random", "sorted")))
+
+
+@pytest.mark.parametrize(("name", "data", "groups"), SETTINGS, ids=str)
+def test_hybrid_is_never_worse_than_post_stratified(name: str, data: str, groups: str) -> None:
+    """36 settings. Differences of pairs of runs, allowed 5 standard errors above zero."""
+    found = squared_errors(name, data, 200, alike=groups == "random")
+    gap = found["hybrid"] - found["post-stratified"]
+    assert gap.mean() <= 5 * gap.std() / np.sqrt(gap.size)
+    if groups == "random":
+        assert found["hybrid"].mean() < 0.85 * found["post-stratified"].mean()
+    else:  # Twin: what takes sorted groups to be alike fails the very same comparison.
+        gap = found["pooled"] - found["post-stratified"]
+        assert gap.mean() > 5 * gap.std() / np.sqrt(gap.size)
+
+
+@pytest.mark.parametrize("data", DATA)
+def test_with_random_groups_hybrid_is_nearly_as_good_as_pooled(data: str) -> None:
+    found = squared_errors("(.5, 2)", data, 900, alike=True)
+    ratio = found["hybrid"].mean() / found["pooled"].mean()
+    gap = found["hybrid"] - found["pooled"]
+    error = gap.std() / np.sqrt(gap.size) / found["pooled"].mean()
+    assert ratio < 1.05 + 3 * error
+    assert ratio > 0.99  # nothing beats the best weights
+
+
+def coverage(kind: type, epsilons: Any, data: str, *, alike: bool, widen: float = 1.0) -> float:
+    """How often 95 % intervals of 10,000 people's shares hold the truth, over all values."""
+    values = np.sort(np.tile(DATA[data], 10))
+    rng = np.random.default_rng([*data.encode(), alike, len(epsilons), int(10 * epsilons[-1])])
+    mechanisms = [kind(VALUES, epsilon=e) for e in epsilons]
+    truth, covered = shares(values), []
+    for _ in range(100):
+        groups = by_support(cut(values, len(epsilons), rng if alike else None), mechanisms, rng)
+        estimate = combine(groups)
+        low, high = estimate.interval()
+        middle, half = (low + high) / 2, widen * (high - low) / 2
+        covered.append(np.abs(middle - truth) <= half)
+    return float(np.mean(covered))
+
+
+@pytest.mark.parametrize("groups", ["random", "sorted"])
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("name", ["s1", "(.5, 2)", "(1, 4)"])
+@pytest.mark.parametrize("kind", [GRR, OUE])
+def test_intervals_of_the_default_hold_the_truth(
+    kind: type, name: str, data: str, groups: str
+) -> None:
+    """3,000 intervals each, which are those of the post-stratified estimate.
+
+    At a coverage of 95 % fewer than 90 % of 3,000 independent intervals have probability 1e-30;
+    those of one run hang together somewhat.
+    """
+    assert coverage(kind, EPSILONS[name], data, alike=groups == "random") > 0.9
+
+
+@pytest.mark.parametrize("kind", [GRR, OUE])
+def test_intervals_half_as_wide_would_be_noticed(kind: type) -> None:
+    for name, alike in product(("(.5, 2)", "(1, 4)"), (False,)):
+        assert coverage(kind, EPSILONS[name], "uniform", alike=alike, widen=0.5) < 0.9
+
+
+def test_intervals_of_000s_own_mechanism_are_as_good_as_its_noise_is_known() -> None:
+    """A value that nobody reported has no noise to show, so its group alone covers less."""
+    rng = np.random.default_rng(3)
+    truth, covered = shares(DATA["uniform"]), {"hybrid": [], "post-stratified": []}
+    for _ in range(150):
+        groups = by_sampling(cut(DATA["uniform"], 4, rng), EPSILONS["s1"], rng)
+        for method, found in covered.items():
+            estimate = combine(groups, method=method)
+            found.append(np.abs(estimate.values - truth) <= 1.96 * estimate.std_error)
+    assert np.mean(covered["hybrid"]) > 0.92
+    assert np.mean(covered["hybrid"]) > np.mean(covered["post-stratified"])
+
+
+def test_hybrid_is_the_formula_of_the_page() -> None:
+    """Written down once more, group by group."""
+    groups = by_sampling(cut(DATA["skewed"], 4, None), EPSILONS["s1"], np.random.default_rng(4))
+    n = np.array([e.n for e in groups])
+    values = np.array([e.values for e in groups])
+    v_over_n = np.array([e.variance.sum() for e in groups])
+    stratified = n @ values / n.sum()
+    d = 1 - (stratified @ stratified - float((n / n.sum()) ** 2 @ v_over_n))
+    d = min(max(d, 0), 1 - 1 / VALUES)
+    a = 1 / (v_over_n + d / n)
+    bar = a @ values / a.sum()
+    q = sum(a[j] * np.sum((values[j] - bar) ** 2) for j in range(4))
+    tau = max(0, (q - 3) / (a.sum() - np.sum(a**2) / a.sum()))
+    assert tau > 0  # or the comparison would be one of the pooled mean
+    t = d / n + tau
+    b, g = t / (t + v_over_n), 1 / (t + v_over_n)
+    common = g @ values / g.sum()
+    expected = sum(n[j] / n.sum() * (b[j] * values[j] + (1 - b[j]) * common) for j in range(4))
+    assert combine(groups, method="hybrid").values == pytest.approx(expected, abs=1e-14)
+
+
+def test_hybrid_goes_from_pooled_to_post_stratified() -> None:
+    """As groups move apart, by what is seen of it."""
+    base = np.full(10, 0.1)
+    tilt = np.array([1.0, -1.0] * 5)
+    places = []
+    for apart in (0.0, 0.03, 0.3):
+        groups = [
+            estimate_of(base + apart * sign * tilt, np.full(10, v), 100)
+            for sign, v in ((1, 4e-3), (-1, 1e-4))
+        ]
+        ends = [quietly(groups, m).values for m in ("post-stratified", "pooled", "hybrid")]
+        stratified, pooled, hybrid = ends
+        if apart:
+            places.append(float((hybrid - pooled) @ tilt / ((stratified - pooled) @ tilt)))
+    assert 0 <= places[0] < 0.1 < 0.9 < places[1] <= 1
+
+
+def test_the_error_of_a_prediction_is_that_of_the_unbiased_estimate() -> None:
+    """Whatever the groups are: error and interval do not rest on how alike they seem."""
+    for alike in (True, False):
+        rng = np.random.default_rng(5)
+        groups = by_sampling(cut(DATA["normal"], 4, rng if alike else None), EPSILONS["s1"], rng)
+        plain = combine(groups, method="post-stratified")
+        for method in PREDICTIONS:
+            estimate = combine(groups, method=method)
+            assert not np.array_equal(estimate.values, plain.values)
+            assert np.array_equal(estimate.raw.values, plain.values)
+            assert np.array_equal(estimate.variance, plain.variance)
+            # Cut off at 0 and 1, and widened to the value itself.
+            low, high = plain.interval()
+            inside = (low >= 0) & (low <= estimate.values) & (estimate.values <= high)
+            assert inside.any()
+            for end, own in zip(estimate.interval(), (low, high), strict=True):
+                assert np.array_equal(end[inside], own[inside])
+
+
+# --- adaptive -----------------------------------------------------------------------------------
+
+
+def test_adaptive_is_the_formula_of_the_page() -> None:
+    groups = by_sampling(cut(DATA["normal"], 4, None), EPSILONS["s2"], np.random.default_rng(6))
+    pooled, raw = (quietly(groups, m) for m in ("pooled", "post-stratified"))
+    z = raw.values - pooled.values
+    # pooled.variance has the mix of people cell by cell, its sum that of D
+    d = float(Groups.of_estimates(groups).scatter)
+    weights = np.array([250 / (250 * e.variance.sum() + d) for e in groups])
+    weights /= weights.sum()
+    mix = d * float(weights @ weights / 250 - 1 / 1000)
+    noise_of = np.array([e.variance.sum() for e in groups])
+    pooled_total = float(weights**2 @ noise_of) + mix
+    omega = max(0.0, 1 - 27 / 29 * (raw.variance.sum() - pooled_total) / float(z @ z))
+    assert 0 < omega < 1
+    expected = pooled.values + omega * z
+    assert combine(groups, method="adaptive").values == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_adaptive_is_post_stratified_where_values_are_few(d: int) -> None:
+    groups = [
+        estimate_of(np.full(d, 0.3), np.full(d, 0.01), 100),
+        estimate_of(np.full(d, 0.35), np.full(d, 0.001), 300),
+    ]
+    adaptive, raw = (combine(groups, method=m) for m in ("adaptive", "post-stratified"))
+    assert adaptive.values == pytest.approx(raw.values)
+
+
+def test_adaptive_is_safe_either_way() -> None:
+    """ε from .5 to 4 and 8 values: near the better of pooled and post-stratified."""
+    mechanisms = [OUE(8, epsilon=e) for e in (0.5, 1.0, 2.0, 4.0)]
+    rng = np.random.default_rng(7)
+    for alike in (True, False):
+        errors: dict[str, list[float]] = {m: [] for m in ("pooled", "post-stratified", "adaptive")}
+        for _ in range(200):
+            values = np.sort(rng.integers(0, 8, 4000))
+            order = rng.permutation(values) if alike else values
+            holders = np.array([np.bincount(g, minlength=8) for g in np.split(order, 4)])
+            groups = by_support(holders, mechanisms, rng)
+            truth = np.bincount(values, minlength=8) / 4000
+            for method, found in errors.items():
+                found.append(float(np.abs(quietly(groups, method).values - truth).sum() / 2))
+        pooled, stratified, adaptive = (np.mean(e) for e in errors.values())
+        if alike:
+            assert pooled < adaptive < 0.75 * stratified
+        else:
+            assert adaptive < 1.1 * stratified < 0.5 * pooled
+
+
+# --- what every combined estimate says ----------------------------------------------------------
+
+
+def two(**more: Any) -> list[Estimate]:
+    return [
+        estimate_of([0.2, 0.3, 0.5], [0.01, 0.01, 0.02], 100, **more),
+        estimate_of([0.3, 0.3, 0.4], [0.001, 0.001, 0.001], 300, **more),
+    ]
+
+
+@pytest.mark.parametrize("method", WEIGHTED)
+def test_weights_that_take_groups_to_be_alike_say_so(method: str) -> None:
+    groups = [*two()]
+    groups[0] = estimate_of(groups[0].values, groups[0].variance, 100, reports=50)
+    with pytest.warns(AlikeWarning, match=f"'{method}' weighs the groups as if people of all"):
+        estimate = combine(groups, method=method)
+    assert "answer alike" in estimate.assuming
+    assert "Assuming: people of all groups answer alike" in str(estimate)
+    assert "answer alike" in estimate._repr_html_()
+    assert estimate.biased
+    assert estimate.method == method
+
+
+@pytest.mark.parametrize("method", ["james-stein", "hybrid", "adaptive", "post-stratified"])
+def test_the_others_do_not_warn(method: str) -> None:
+    estimate = combine(two(), method=method)  # warnings are errors in this suite
+    leans = method != "post-stratified"
+    assert ("shrunk towards each other" in estimate.assuming) == leans
+    assert estimate.biased == leans
+    assert (estimate.raw is not None) == leans
+    assert estimate.method == method
+
+
+def test_weights_that_happen_to_be_the_sizes_need_no_warning() -> None:
+    alike = [estimate_of([0.2, 0.8], [0.01, 0.01], 100) for _ in range(2)]
+    for method in WEIGHTED:
+        estimate = combine(alike, method=method)
+        assert estimate.method == method
+        assert not estimate.assuming
+        assert not estimate.biased
+
+
+def test_every_method_is_known_and_tested() -> None:
+    assert set(METHODS) == {*WEIGHTED, *PREDICTIONS, "post-stratified"}
+    assert next(iter(METHODS)) == "james-stein"
+    assert combine(two()).method == "james-stein"
+    assert {name for name, (_, biased) in METHODS.items() if not biased} == {"post-stratified"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_people_and_reports_add_up(method: str) -> None:
+    estimate = quietly([*two(), estimate_of([0.1, 0.2, 0.7], [0.1] * 3, 10, reports=4)], method)
+    assert (estimate.n, estimate.reports) == (410, 404)
+    assert estimate.values.sum() == pytest.approx(1)
+    assert (estimate.std_error > 0).all()
+    low, high = estimate.interval()
+    assert (low <= estimate.values).all()
+    assert (estimate.values <= high).all()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_one_group_is_itself(method: str) -> None:
+    one = two()[0]
+    estimate = combine([one], method=method)
+    assert estimate.values is one.values
+    assert estimate.variance == pytest.approx(one.variance)
+    assert estimate.method == method
+
+
+def test_post_stratified_has_the_variance_of_independent_groups() -> None:
+    m = [GRR(3, epsilon=e) for e in (0.5, 2.0)]
+    n = (300, 900)
+    groups = [
+        x.estimate(x.aggregate(x.randomise(np.arange(k) % 3))) for x, k in zip(m, n, strict=True)
+    ]
+    estimate = combine(groups, method="post-stratified")
+    parts = [w * w * g.covariance for w, g in zip((0.25, 0.75), groups, strict=True)]
+    assert estimate.covariance == pytest.approx(sum(parts))
+    assert estimate.variance == pytest.approx(np.diag(sum(parts)))
+    assert estimate.error_from == "plug-in"
+
+
+def test_a_weighted_estimate_counts_who_is_in_which_group() -> None:
+    """Beside the noise, D (Σ ω²/n_j − 1/n): another draw of the groups would have another mix."""
+    groups = two()
+    estimate = quietly(groups, "yang-variance")
+    v = np.array([g.variance.sum() for g in groups])
+    omega = (1 / v) / (1 / v).sum()
+    mix = float(omega**2 @ [1 / 100, 1 / 300]) - 1 / 400
+    f = estimate.values
+    spread = omega**2 @ [g.variance for g in groups] + mix * f * (1 - f)
+    assert estimate.variance == pytest.approx(spread)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_combined_estimate_is_projected_like_any_other(method: str) -> None:
+    groups = [estimate_of([-0.1, 0.4, 0.7], [0.02] * 3, 100), two()[1]]
+    projected = quietly(groups, method).project()
+    assert projected.values.sum() == pytest.approx(1)
+    assert projected.values.min() >= 0
+    assert (projected.std_error > 0).all()
+
+
+def test_promises_stand_side_by_side() -> None:
+    promises = [Guarantee((Promise(LDP, e),)) for e in (0.5, 2.0)]
+    groups = [estimate_of([0.5, 0.5], [0.1, 0.1], 10, guarantee=g) for g in promises]
+    assert [p.epsilon for p in combine(groups).guarantee.promises] == [0.5, 2.0]
+    none = estimate_of([0.5, 0.5], [0.1, 0.1], 10, guarantee=Guarantee.none("drawn from a seed"))
+    assert combine([*groups, none]).guarantee == none.guarantee
+
+
+def test_what_the_groups_assume_is_still_assumed() -> None:
+    for method in METHODS:
+        estimate = quietly(two(assuming="that it rains", biased=True), method)
+        assert estimate.assuming.startswith("that it rains")
+        assert estimate.biased
+
+
+def test_means_are_combined_too() -> None:
+    m = [Piecewise((-5, 10), epsilon=e) for e in (0.5, 4.0)]
+    answers = np.linspace(-5, 10, 3000)
+    groups = [x.estimate(x.aggregate(x.randomise(answers))) for x in m]
+    for method in METHODS:
+        estimate = quietly(groups, method)
+        assert estimate.n == 6000
+        assert not estimate.shares
+        assert list(estimate.labels) == ["mean"]
+        low, high = sorted(float(g.values[0]) for g in groups)
+        assert low <= estimate.values[0] <= high
+        assert 0 < estimate.std_error[0] < 2
+    pooled = quietly(groups, "pooled")
+    assert abs(pooled.values[0] - groups[1].values[0]) < abs(pooled.values[0] - groups[0].values[0])
+    assert pooled.covariance == pytest.approx(np.diag(pooled.variance))
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+
+def test_nothing_cannot_be_combined() -> None:
+    for nothing in ([], {}, ()):
+        with pytest.raises(EstimateError, match="no estimates to combine"):
+            combine(nothing)
+
+
+@pytest.mark.parametrize("method", ["mean", "", None, "stratified "])
+def test_an_unknown_method_is_refused_with_the_known_ones(method: Any) -> None:
+    with pytest.raises(ParameterError, match=r"no method.*'hybrid'.*'unweighted'"):
+        combine(two(), method=method)
+
+
+def test_groups_answer_one_question() -> None:
+    other = estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 10, labels=["a", "b", "c"])
+    with pytest.raises(EstimateError, match="number 3 estimates other values than the first"):
+        combine([*two(), other])
+    numbers = estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 10, shares=False)
+    with pytest.raises(EstimateError, match="'far' estimates other values"):
+        combine({"near": two()[0], "far": numbers})
+
+
+def test_biased_estimates_are_refused() -> None:
+    m = GRR(3, epsilon=1.0)
+    aggregate = m.aggregate(m.randomise([0, 1, 2] * 100))
+    plain = m.estimate(aggregate)
+    hybrid = combine(two(), method="hybrid")
+    for biased in (plain.project(), m.estimate(aggregate, method="mle")):
+        with pytest.raises(EstimateError, match=r"number 2 is a biased estimate.*unbiased ones"):
+            combine([plain, biased])
+    with pytest.raises(EstimateError, match=r"number 2 is a biased estimate \(hybrid\)"):
+        combine([*two()[:1], hybrid])
+
+
+def test_only_estimates_are_combined() -> None:
+    with pytest.raises(ParameterError, match="'b' is ndarray"):
+        combine({"a": two()[0], "b": np.zeros(3)})
+
+
+@pytest.mark.parametrize("variance", [float("inf"), float("nan")])
+def test_a_group_without_an_error_is_refused(variance: float) -> None:
+    with pytest.raises(EstimateError, match="number 3 rests on no reports"):
+        combine([*two(), estimate_of([0.2, 0.3, 0.5], [variance] * 3, 10)])
+
+
+def test_a_group_of_nobody_is_refused() -> None:
+    with pytest.raises(EstimateError, match="number 3 rests on no reports"):
+        combine([*two(), estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 0)])

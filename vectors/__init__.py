@@ -1,0 +1,1 @@
+"""Wire vectors: good ones, and bad ones that a reader must refuse."""
