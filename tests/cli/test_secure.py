@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from sottovoce.cli.support.secure import NAMES
+from sottovoce.cli.secure.shared import NAMES
 from sottovoce.errors import StudyError
 from sottovoce.study.secure import PROTOCOLS, SecureStudy
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from .sampled_counts import sampled_counts
 from .support.accounts import (
     central_promise,
     delta_option,
@@ -19,6 +18,7 @@ from .support.accounts import (
 from .support.options import PATH, force_option, json_option
 from .support.parse import numbers_from
 from .support.pictures import check_picture, save_figure
+from .support.sampled_counts import sampled_counts
 from .support.show import print_json
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from .estimates import estimate_json, show_estimate
-from .options import PATH
-from .show import (
+from ..support.estimates import estimate_json, show_estimate
+from ..support.options import PATH
+from ..support.show import (
     console,
     facts,
     heading,

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import json_option
-from .support.show import console, heading, print_json, show_guarantee
+from .options import json_option
+from .show import console, heading, print_json, show_guarantee
 
 if TYPE_CHECKING:
-    from ..promise import Promise
+    from ...promise import Promise
 
 
 @click.command("sampled-counts")
@@ -91,8 +91,8 @@ def sampled_counts(as_json: bool, **given: Any) -> None:
 
 def _answer(asked: str, given: dict[str, Any]) -> tuple[float, Promise]:
     """What was asked for, and the promise of all four numbers."""
-    from .. import accounting
-    from ..errors import GuaranteeError, ParameterError
+    from ... import accounting
+    from ...errors import GuaranteeError, ParameterError
 
     epsilon, delta, count, rate = (given[name] for name in ("epsilon", "delta", "count", "rate"))
     common = {"neighbours": given["neighbours"], "insiders": given["insiders"]}
@@ -120,7 +120,7 @@ def _answer(asked: str, given: dict[str, Any]) -> tuple[float, Promise]:
 
 def _safely(asked: str, answer: float) -> str:
     """Rounded so that what is shown holds, too."""
-    from ..checks import rounded_up
+    from ...checks import rounded_up
 
     if asked == "count":
         return f"{answer:,}"
@@ -128,6 +128,6 @@ def _safely(asked: str, answer: float) -> str:
 
 
 def _guarantee(promise: Promise) -> Any:
-    from ..promise import Guarantee
+    from ...promise import Guarantee
 
     return Guarantee((promise,))

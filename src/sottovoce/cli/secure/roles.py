@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from .support.options import PATH, confidence_option, guarantee_option, json_option
-from .support.secure import (
+from ..support.options import PATH, confidence_option, guarantee_option, json_option
+from .shared import (
     party_options,
     play_rounds,
     read_answers,
@@ -58,9 +58,9 @@ def aggregator(
 
     Next: sottovoce secure helper and sottovoce secure send, by the others.
     """  # noqa: D301
-    from ..secure.parts import server_part
-    from ..transport.network import Address, serve
-    from ..transport.relay import Patience
+    from ...secure.parts import server_part
+    from ...transport.network import Address, serve
+    from ...transport.relay import Patience
 
     study, seat, sessions = seat_of(study_path, key_path)
     part = server_part(study.protocol, study.roster, seat.party.id)
@@ -103,8 +103,8 @@ def helper(
 
     Next: the aggregator, or S2, shows the result.
     """  # noqa: D301
-    from ..secure.parts import server_part
-    from ..transport.network import take_part
+    from ...secure.parts import server_part
+    from ...transport.network import take_part
 
     study, seat, sessions = seat_of(study_path, key_path)
     part = server_part(study.protocol, study.roster, seat.party.id)
@@ -146,9 +146,9 @@ def send(
 
     Next: the aggregator, or S2, shows the result.
     """  # noqa: D301
-    from ..errors import ParameterError
-    from ..secure.parts import host_part
-    from ..transport.network import take_part
+    from ...errors import ParameterError
+    from ...secure.parts import host_part
+    from ...transport.network import take_part
 
     study, seat, sessions = seat_of(study_path, key_path)
     if sessions.count() and not again:
