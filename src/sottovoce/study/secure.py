@@ -76,7 +76,7 @@ def protocol_of(
 
     Examples
     --------
-    >>> from sottovoce.domain import Domain
+    >>> from sottovoce.domain.values import Domain
     >>> protocol_of("binomial", Domain(3), {"epsilon": 1.0}, users=500).name
     'binomial-noise'
     """
