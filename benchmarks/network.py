@@ -71,8 +71,7 @@ def whole_run(roster: Roster, keys: dict[str, KeyPair], parts: dict[str, Part]) 
         async def one(name: str) -> Played:
             part, seat = parts[name], Seat(roster, study, keys[name])
             if seat.party.relay:
-                told = address.set_result
-                return await serve(part.machine, part.rounds, seat, listening=told)
+                return await serve(part.machine, part.rounds, seat, listening=address.set_result)
             return await take_part(part.machine, part.rounds, seat, await address)
 
         return (await asyncio.gather(*map(one, parts)))[0]

@@ -1,8 +1,8 @@
 """Never relay shares in clear: a share is sealed to its receiver.
 
 What a relay sees is recorded: every parcel that passes. Who sends how many bytes to whom is the
-same whatever people answer; nothing else in the transcript can be told from random bytes, and no
-share is in it. The twin relays the same parcels unsealed, which both comparisons must catch.
+same whatever people answer; the rest of the transcript looks like random bytes, and no share is in
+it. The twin relays the same parcels unsealed, which both comparisons must catch.
 
 False alarm: the byte counts of ciphertext are compared with uniform ones at 1e-9.
 """
@@ -48,11 +48,11 @@ class Recording(Relay):
 
 
 def machines(values: Any) -> dict[str, Machine[Any]]:
-    made = {}
+    parts = {}
     for k, party in enumerate(ROSTER):
         with seeded(k) as source:
-            made[party.id] = machine(ROSTER, party.id, values, source)
-    return made
+            parts[party.id] = machine(ROSTER, party.id, values, source)
+    return parts
 
 
 def transcript(values: Any) -> list[bytes]:

@@ -31,8 +31,9 @@ def over_http(
         async def one(name: str) -> Played:
             seat = Seat(roster, study, keys[name])
             if name == roster.relay.id:
-                told = address.set_result
-                return await serve(machines[name], rounds, seat, listening=told, **options)
+                return await serve(
+                    machines[name], rounds, seat, listening=address.set_result, **options
+                )
             return await take_part(machines[name], rounds, seat, await address, timeout=5.0)
 
         async with asyncio.timeout(30):

@@ -38,11 +38,11 @@ Wrap = Callable[[str, Machine[Any]], Machine[Any]]
 
 
 def machines(roster: Roster, seed: int) -> dict[str, Machine[Any]]:
-    made = {}
+    parts = {}
     for k, party in enumerate(roster):
         with seeded(seed + k) as source:
-            made[party.id] = machine(roster, party.id, VALUES, source)
-    return made
+            parts[party.id] = machine(roster, party.id, VALUES, source)
+    return parts
 
 
 def test_a_run_over_http_is_the_run_in_one_process() -> None:
@@ -297,6 +297,16 @@ def test_a_session_is_played_once_and_sessions_about_one_subject_are_counted(
         one.count()
 
 
+def test_runs_about_the_same_subject_are_counted(tmp_path: Path) -> None:
+    roster, keys = cast([4, 7], 2)
+    sessions = Sessions(tmp_path / "key.sessions", bytes(32))
+    for times in (1, 2):
+        ends = over_http(roster, keys, machines(roster, times), ROUNDS, sessions=sessions)
+        curator = ends["curator"]
+        assert isinstance(curator, Played)
+        assert (curator.state.result, curator.times) == (TOTAL, times)
+
+
 def test_nothing_is_sent_in_a_session_that_comes_back(tmp_path: Path) -> None:
     """A relay that runs a session again would get a second sum, or a second set of coins."""
     roster, keys = cast([4, 7], 2)
@@ -349,7 +359,7 @@ def certificate(folder: Path, name: str) -> tuple[Path, Path]:
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)
     address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
-    made = (
+    signed = (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(subject)
@@ -361,7 +371,7 @@ def certificate(folder: Path, name: str) -> tuple[Path, Path]:
         .sign(key, SHA256())
     )
     paths = folder / f"{name}.pem", folder / f"{name}.key"
-    paths[0].write_bytes(made.public_bytes(Encoding.PEM))
+    paths[0].write_bytes(signed.public_bytes(Encoding.PEM))
     paths[1].write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
     return paths
 
@@ -379,8 +389,9 @@ def test_a_run_over_tls_with_the_pinned_certificate_alone(tmp_path: Path) -> Non
         async def one(name: str) -> Played:
             seat = Seat(roster, study, keys[name])
             if seat.party.relay:
-                told = address.set_result
-                return await serve(parts[name], ROUNDS, seat, address=at, listening=told)
+                return await serve(
+                    parts[name], ROUNDS, seat, address=at, listening=address.set_result
+                )
             where = await address
             assert where.startswith("https://")
             if name == "host-0":  # first with a certificate that is not the relay's

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import stat
 import tomllib
 from pathlib import Path
@@ -9,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
 from sottovoce.errors import DigestError, FileError, ShareError, StudyError, WireError
 from sottovoce.transport import EVERYONE, Batch, Envelope, Role, encode_batch
@@ -19,6 +22,7 @@ from sottovoce.transport.sealing import Head, read_head, seal, unseal
 from .summing import cast
 
 SESSION = bytes(16)
+PARCEL = "6f390d929aa2042e63552dcd14868806f064f7fae0fa855bcab4bd2a090e9635"
 ROSTER, KEYS = cast([4, 7], 2)
 STUDY = ROSTER.bind(bytes(32))
 ENVELOPE = Envelope(STUDY, SESSION)
@@ -168,6 +172,26 @@ def test_the_same_text_is_never_sealed_alike() -> None:
     first, second = sealed(shares()), sealed(shares())
     assert first != second
     assert len(first) == len(second)
+
+
+def test_the_form_of_a_parcel_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fixed keys; head, key derivation and cipher are written out here once more, and pinned."""
+    sender, receiver, ephemeral = (KeyPair(bytes([k]) * 32) for k in (1, 2, 3))
+    about = {"study": "00" * 32, "session": "11" * 16, "round": 1, "kind": "share"}
+    fixed = Head(**about, sender="a", receiver="b", sequence=0)  # type: ignore[arg-type]
+    with monkeypatch.context() as patch:
+        patch.setattr(KeyPair, "generate", lambda: ephemeral)
+        parcel = seal(b"text", fixed, sender, receiver.public)
+    assert hashlib.sha256(parcel).hexdigest() == PARCEL
+    head_bytes = fixed.to_bytes()
+    e, r, s = (keys.public for keys in (ephemeral, receiver, sender))
+    secrets = ephemeral.exchange(r) + sender.exchange(r)
+    extracted = hmac.digest(bytes(32), secrets, "sha256")
+    info = b"sottovoce parcel v1" + e + r + s + head_bytes
+    key = hmac.digest(extracted, info + b"\1", "sha256")
+    sealed_text = ChaCha20Poly1305(key).encrypt(bytes(12), b"text", head_bytes)
+    assert parcel == len(head_bytes).to_bytes(4, "little") + head_bytes + e + sealed_text
+    assert unseal(parcel, receiver, sender.public) == b"text"
 
 
 # --- keys and rosters -------------------------------------------------------------------------

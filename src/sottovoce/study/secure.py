@@ -84,13 +84,13 @@ def protocol_of(
         raise StudyError(f"the protocol is {name!r}; it must be one of {', '.join(PROTOCOLS)}")
     kind, known = PROTOCOLS[name]
     refuse_unknown(parameters, known, f"the protocol {name!r}")
-    given: dict[str, Any] = dict(parameters)
+    arguments: dict[str, Any] = dict(parameters)
     if issubclass(kind, SecureSum):
-        given["helpers"] = helpers
+        arguments["helpers"] = helpers
     elif helpers:
         raise StudyError(f"the protocol {name!r} has no helpers, but {helpers} are given")
     try:
-        return kind(domain, users=users, **given)  # type: ignore[call-arg]
+        return kind(domain, users=users, **arguments)  # type: ignore[call-arg]
     except TypeError as error:
         missing = str(error).partition("argument: ")[2] or str(error)
         raise StudyError(f"the protocol {name!r} needs the parameter {missing}") from error

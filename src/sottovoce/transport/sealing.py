@@ -9,9 +9,11 @@
     key     = HKDF-SHA256(x25519(e, R) | x25519(S, R); salt: none, info: label | E | R | S | head)
     ciphertext = ChaCha20-Poly1305(key, nonce 0, associated data: head, plain text)
 
-S and R are the pinned keys of sender and receiver. This is the authenticated mode of HPKE (RFC 9180
-§4.1, AuthEncap) with one key per message: the ephemeral secret keeps the text from everyone but R,
-the static one proves S to R, and hashing both public keys and the head into the key binds them.
+S and R are the pinned keys of sender and receiver. The exchange is that of HPKE's authenticated
+mode (RFC 9180 §4.1, AuthEncap), with one key per message: the ephemeral secret keeps the text from
+everyone but R, the static one proves S to R, and hashing both public keys and the head into the key
+binds them.
+
 One key pair per party and one pass over the text are enough; a signature would need a second pair
 and would prove to third parties who sent what, which nobody should be able to prove. What it does
 not give: whoever steals R's private key can read what was sent to R, and can write to R (alone) as

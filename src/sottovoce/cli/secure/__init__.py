@@ -100,9 +100,9 @@ def run(
         if values is not None
         else Attribute(column, edges=edges_from(edges or ""), missing=missing)
     )
-    given = {name: value for name, value in parameters.items() if value is not None}
+    set_parameters = {name: value for name, value in parameters.items() if value is not None}
     coded = read_answers(answers, column, question)
-    chosen = protocol_of(protocol, question, given, users=len(coded), helpers=helpers)
+    chosen = protocol_of(protocol, question, set_parameters, users=len(coded), helpers=helpers)
     with working("Running every role"):
         done = chosen.simulate(coded)
     show_result(

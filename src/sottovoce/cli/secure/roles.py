@@ -74,7 +74,7 @@ def aggregator(
         sessions=sessions,
         listening=lambda where: click.echo(f"listening on {where}", err=True),
     )
-    played = play_rounds(lambda told: start(progress=told), part)
+    played = play_rounds(lambda report: start(progress=report), part)
     show_end(study, seat, part, played, confidence=confidence, full=full, as_json=as_json)
 
 
@@ -110,7 +110,7 @@ def helper(
     part = server_part(study.protocol, study.roster, seat.party.id)
     options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
     start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)
-    played = play_rounds(lambda told: start(progress=told), part)
+    played = play_rounds(lambda report: start(progress=report), part)
     show_end(study, seat, part, played, confidence=confidence, full=full, as_json=as_json)
 
 
@@ -160,5 +160,5 @@ def send(
     part = host_part(study.protocol, study.roster, seat.party.id, coded.codes)
     options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
     start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)
-    played = play_rounds(lambda told: start(progress=told), part)
+    played = play_rounds(lambda report: start(progress=report), part)
     show_end(study, seat, part, played, confidence=0.95, full=False, as_json=as_json)

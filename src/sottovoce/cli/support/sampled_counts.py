@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     help="How often the same people are sampled afresh.",
 )
 @json_option
-def sampled_counts(as_json: bool, **given: Any) -> None:
+def sampled_counts(as_json: bool, **numbers: Any) -> None:
     """The exact counts of a secret sample: what hides a holder are the coins of the others.
 
     Give three of --epsilon, --delta, --count and --rate; the fourth is computed, exactly and on
@@ -65,13 +65,13 @@ def sampled_counts(as_json: bool, **given: Any) -> None:
     Next: sottovoce secure run --protocol dpds counts a secret sample without a trusted server.
     """  # noqa: D301
     four = ("epsilon", "delta", "count", "rate")
-    unknown = [name for name in four if given[name] is None]
+    unknown = [name for name in four if numbers[name] is None]
     if len(unknown) != 1:
         raise click.UsageError("give three of --epsilon, --delta, --count and --rate")
     (asked,) = unknown
-    answer, promise = _answer(asked, given)
+    answer, promise = _answer(asked, numbers)
     if as_json:
-        shown = {name: value for name, value in given.items() if name != asked}
+        shown = {name: value for name, value in numbers.items() if name != asked}
         print_json(
             {
                 "account": "sampled-counts",
@@ -89,14 +89,14 @@ def sampled_counts(as_json: bool, **given: Any) -> None:
     show_guarantee(screen, _guarantee(promise))
 
 
-def _answer(asked: str, given: dict[str, Any]) -> tuple[float, Promise]:
+def _answer(asked: str, numbers: dict[str, Any]) -> tuple[float, Promise]:
     """What was asked for, and the promise of all four numbers."""
     from ... import accounting
     from ...errors import GuaranteeError, ParameterError
 
-    epsilon, delta, count, rate = (given[name] for name in ("epsilon", "delta", "count", "rate"))
-    common = {"neighbours": given["neighbours"], "insiders": given["insiders"]}
-    again = {**common, "rounds": given["rounds"]}
+    epsilon, delta, count, rate = (numbers[name] for name in ("epsilon", "delta", "count", "rate"))
+    common = {"neighbours": numbers["neighbours"], "insiders": numbers["insiders"]}
+    again = {**common, "rounds": numbers["rounds"]}
     if asked == "delta":
         delta = accounting.sampled_counts_delta(epsilon, count, rate, **again)
         if delta >= 1:
@@ -105,7 +105,7 @@ def _answer(asked: str, given: dict[str, Any]) -> tuple[float, Promise]:
                 "everyone's answer; choose a smaller rate"
             )
     elif asked == "count":
-        if given["rounds"] != 1:
+        if numbers["rounds"] != 1:
             raise ParameterError("the smallest count is known for one round; leave --rounds out")
         count = accounting.smallest_count(epsilon, delta, rate, **common)
     elif asked == "rate":
