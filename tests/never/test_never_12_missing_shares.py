@@ -22,7 +22,7 @@ VALUES = ["a", "b", "b", "a", "b"]
 CASES = {
     "dpds": (lambda: S.DPDS(["a", "b"], rate=1.0), False),
     "helpers": (lambda: S.DPDS(["a", "b"], rate=1.0, helpers=2), True),
-    "noise": (lambda: S.BinomialNoise(["a", "b"], epsilon=1.0, collusion=1, helpers=2), True),
+    "noise": (lambda: S.BinomialNoise(["a", "b"], epsilon=1.0, collusion=2, helpers=2), True),
     "dpdg": (lambda: S.DPDG(["a", "b"], epsilon=1.0), False),
     "tss": (lambda: S.TSS(["a", "b"], rate=1.0, report=0.5, collusion=1), True),
     "committee": (

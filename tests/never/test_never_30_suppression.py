@@ -16,7 +16,7 @@ PARAMETERS = {"rate": 0.3, "epsilon": 1.0, "delta": 1e-5, "neighbours": "add-rem
 
 def test_colluding_holders_raise_the_threshold() -> None:
     protocol = sv.secure.Suppressed(3, collusion=20, **PARAMETERS)
-    assert protocol.threshold == sv.secure.Suppressed(3, **PARAMETERS).threshold + 20
+    assert protocol.threshold == sv.secure.Suppressed(3, collusion=0, **PARAMETERS).threshold + 20
     about = {"neighbours": "add-remove", "insiders": 20}
     assert thresholded_delta(1.0, 0.3, protocol.threshold, **about) <= 1e-5
     assert thresholded_delta(1.0, 0.3, protocol.threshold - 20, **about) > 1e-4  # the fault

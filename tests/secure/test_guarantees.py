@@ -38,7 +38,7 @@ def test_dpds_states_its_assumption() -> None:
 
 
 def test_a_rate_is_planned_from_targets() -> None:
-    protocol = S.DPDS(ITEMS, epsilon=0.5, delta=1e-5, count=100)
+    protocol = S.DPDS(ITEMS, epsilon=0.5, delta=1e-5, count=100, collusion=0)
     assert round(protocol.rate, 3) == 0.479
     assert protocol.guarantee.promises[0].epsilon <= 0.5 + 1e-6
 
@@ -69,8 +69,9 @@ def test_coins_and_dummies_of_the_maths_page() -> None:
     zero = {"neighbours": "add-remove", "epsilon": 1.0, "delta": 1e-5}
     assert S.BinomialNoise(2, **zero).needed == 62
     assert S.BinomialNoise(2, epsilon=1.0, delta=1e-5).needed == 115
-    assert S.Suppressed(2, rate=0.3, **zero).threshold == 14
+    assert S.Suppressed(2, rate=0.3, collusion=0, **zero).threshold == 14
     assert S.Suppressed(2, rate=0.3, collusion=10, **zero).threshold == 24
+    assert S.Suppressed(2, rate=0.3, **zero).threshold == 15  # somebody sees the result
     assert S.Suppressed(2, rate=0.3, **zero).guarantee.promises[0].against is Against.RESULT
 
 

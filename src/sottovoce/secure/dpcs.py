@@ -60,7 +60,8 @@ class Sampling(Protocol):
     delta : float
         Of the promise.
     collusion : int
-        How many holders of one answer may work together with a recipient of the result.
+        How many holders of one answer may work together with a recipient of the result, or be one:
+        they know their own coins.
     neighbours : {"substitute", "add-remove"}
         What is protected.
     """
@@ -82,7 +83,7 @@ class Sampling(Protocol):
         count: int | None = None,
         epsilon: float | None = None,
         delta: float = 1e-6,
-        collusion: int = 0,
+        collusion: int = 1,
         neighbours: Neighbours = "substitute",
     ) -> None:
         check_neighbours(neighbours)
@@ -233,7 +234,7 @@ class DPCS(Sampling):
     --------
     >>> protocol = DPCS(["car", "bike"], rate=0.4, count=100, delta=1e-6)
     >>> round(protocol.guarantee.epsilon, 3)
-    0.49
+    0.493
     """
 
     name = "dpcs"

@@ -88,7 +88,8 @@ class TSS(Sampling):
         published: bool = True,
         **parameters: Any,
     ) -> None:
-        super().__init__(domain, collusion=collusion or 0, **parameters)
+        insiders = 1 if collusion is None else collusion
+        super().__init__(domain, collusion=insiders, **parameters)
         if selection not in ("uniform", "adaptive"):
             raise ParameterError(f"selection is {selection!r}; it is 'uniform' or 'adaptive'")
         if (gamma is not None) != (selection == "adaptive"):

@@ -9,7 +9,7 @@ Suppression      sampled counts below k are not published; see `Suppressed`
 
 A coin that a recipient knows, or that never arrives, protects nobody: φ of those who toss may
 collude or drop out, so more toss. Where r is larger than the number of users each tosses several,
-b, and ⌈r/b⌉ + φ users toss; if more than φ of them are missing no sum is opened. All counts,
+b, and ⌈r/b⌉ + φ users toss; if φ or more of them are missing no sum is opened. All counts,
 guarantees and variances speak of the coins that arrived.
 """
 
@@ -85,6 +85,7 @@ class Tossing(SecureSum):
         How many people take part.
     collusion : int
         How many of those who toss may drop out, or work together with a recipient of the result.
+        At least 1, since whoever tosses and sees the result knows their own coins.
     neighbours : {"substitute", "add-remove"}
         What is protected.
     helpers : int, optional
@@ -111,7 +112,7 @@ class Tossing(SecureSum):
         epsilon: float,
         delta: float = 1e-6,
         users: int | None = None,
-        collusion: int = 0,
+        collusion: int = 1,
         neighbours: Neighbours = "substitute",
         helpers: int | None = None,
         rate: float = 1.0,
@@ -122,7 +123,7 @@ class Tossing(SecureSum):
             ("epsilon", checked_epsilon(epsilon)),
             ("delta", checked_positive(checked_delta(delta), "delta")),
             ("users", None if users is None else checked_count(users, "users", 1)),
-            ("collusion", checked_count(collusion, "collusion", 0)),
+            ("collusion", checked_count(collusion, "collusion", 1)),
             ("neighbours", neighbours),
             ("helpers", checked_helpers(helpers)),
             ("rate", checked_rate(rate)),
@@ -151,7 +152,8 @@ class Tossing(SecureSum):
 
     def least_senders(self, people: int) -> tuple[int, int]:
         who = self.tossers(people)
-        return who.users, who.users - self.collusion
+        # One of those who may collude is left, since somebody sees the result.
+        return who.users, who.users - self.collusion + 1
 
     def limits(self, people: int) -> tuple[int, int]:
         who = self.tossers(people)
@@ -183,7 +185,7 @@ class Tossing(SecureSum):
         if people:
             who = self.tossers(people)
             absent = who.users - self.arrived(people, senders) // who.each
-            colluding = max(0, self.collusion - absent)
+            colluding = max(1, self.collusion - absent)
             if senders is not None:
                 gone = f", beside {absent:,} who dropped out"
             hidden = self.arrived(people, senders) - colluding * who.each
@@ -285,7 +287,7 @@ class Suppressed(SecureSum):
     --------
     >>> protocol = Suppressed(3, rate=0.3, epsilon=1.0, delta=1e-5, neighbours="add-remove")
     >>> protocol.threshold
-    14
+    15
     """
 
     domain: Domain
@@ -308,7 +310,7 @@ class Suppressed(SecureSum):
         epsilon: float,
         delta: float = 1e-6,
         users: int | None = None,
-        collusion: int = 0,
+        collusion: int = 1,
         neighbours: Neighbours = "substitute",
         helpers: int | None = None,
     ) -> None:
