@@ -14,6 +14,7 @@
     ├── GuaranteeError (ValueError)    a promise that cannot be kept, so it is not made
     │   └── SeededError                reproducible randomness outside `sottovoce.testing`
     ├── FileError (OSError)            a file that cannot be read or written whole
+    ├── TransportError (OSError)       another party cannot be reached, or refuses or is too late
     └── MissingExtraError (ImportError)  an optional package is needed
 
 A message says what was given, what is allowed and what to do. Two warnings stand beside the tree:
@@ -70,6 +71,10 @@ class SeededError(GuaranteeError):
 
 class FileError(SottovoceError, OSError):
     """A file cannot be read or written."""
+
+
+class TransportError(SottovoceError, OSError):
+    """Another party cannot be reached, refuses, or did not answer in time."""
 
 
 class UselessEstimateWarning(UserWarning):

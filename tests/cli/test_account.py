@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from sottovoce.accounting import compare, dummies, fixed_size, poisson, rounds, shuffle
+from sottovoce.accounting import (
+    compare,
+    dummies,
+    fixed_size,
+    largest_rate,
+    poisson,
+    rounds,
+    sampled_counts,
+    sampled_counts_delta,
+    shuffle,
+    smallest_count,
+)
 from sottovoce.cli import main
 from sottovoce.promise import DP, LDP, Promise
 
@@ -109,3 +120,36 @@ def test_the_comparison_with_a_picture() -> None:
     about = json.loads(run(f"{line} --force --json").stdout)
     assert about["rows"] == [row.as_dict() for row in compare(4, 1000, 1e-6, [1, 2])]
     assert about["plot"] == "p.png"
+
+
+# --- counts of a secret sample -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "asked", "answer"),
+    [
+        ("--epsilon .5 --count 100 --rate .39", "delta", sampled_counts_delta(0.5, 100, 0.39)),
+        ("--delta 1e-6 --count 100 --rate .39", "epsilon", sampled_counts(100, 0.39, 1e-6).epsilon),
+        ("--epsilon .5 --delta 1e-6 --rate .39", "count", smallest_count(0.5, 1e-6, 0.39)),
+        ("--epsilon .5 --delta 1e-6 --count 100", "rate", largest_rate(0.5, 1e-6, 100)),
+        (
+            "--epsilon .5 --count 100 --rate .39 --neighbours add-remove --insiders 20 --rounds 2",
+            "delta",
+            sampled_counts_delta(0.5, 100, 0.39, neighbours="add-remove", insiders=20, rounds=2),
+        ),
+    ],
+)
+def test_the_fourth_number_of_sampled_counts(line: str, asked: str, answer: float) -> None:
+    about = json.loads(run(f"sampled-counts {line} --json").stdout)
+    assert (about["asked"], about[asked]) == (asked, answer)
+    (promise,) = about["guarantee"]["promises"]
+    assert {name: promise[name] for name in ("epsilon", "delta")} == {
+        name: about[name] if name == asked else about["given"][name]
+        for name in ("epsilon", "delta")
+    }
+    assert f"{asked}: " in run(f"sampled-counts {line}").stdout
+
+
+def test_sampled_counts_that_promise_nothing_are_refused() -> None:
+    assert "delta is 1" in run("sampled-counts --epsilon 1 --count 10 --rate 1").stderr
+    assert run("sampled-counts --epsilon 1 --count 10").exit_code == 2

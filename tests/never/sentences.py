@@ -20,6 +20,7 @@ TESTED = {
     17: "Never infer labels, bins, ranges or minimum counts from private data without "
     "public_data=True.",
     18: "Never randomise the same answer twice by accident: fresh noise is a second release.",
+    19: "Never relay shares in clear: a share is sealed to its receiver.",
     21: 'Never say of (ε, δ) that a belief is bounded "except with probability δ": it is not '
     "implied.",
     22: "Never lose or merge promises that speak of different people when adding guarantees.",
@@ -34,12 +35,12 @@ TESTED = {
     "threshold without adding the colluding holders.",
     25: "Never let two processes draw from copied generator state: fresh system entropy for every "
     "release.",
+    27: "Never store or log who sent a report, when to the second, or in which order.",
 }
 
 WAITING = {
     8: ("parties", "MM starts from true local marginals"),
     9: ("parties", "the budget per released marginal is forgotten"),
     10: ("parties", "realised sample sizes are published"),
-    19: ("transport/sealing", "shares are relayed in clear"),
     20: ("parties", "the dealer of correlated randomness is the curator"),
 }

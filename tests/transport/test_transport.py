@@ -68,6 +68,8 @@ def test_every_truncation_and_extension_is_refused() -> None:
         (b'"sent_by":"user"', b'"sent_by":"tree"'),
         (b'"<u8"', b'"<f8"'),
         (b'"<u8"', b'"|O8"'),
+        (b'"<u8",[2]', b'"<u8",[' + b"1," * 99 + b"2]"),
+        (b'"<u8",[2]', b'"<u8",[4294967295,4294967295,0]'),
         (b"SVMB\x01", b"SVMB\x02"),
     ],
 )

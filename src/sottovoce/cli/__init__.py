@@ -29,6 +29,7 @@ from .joint import joint
 from .lip import lip
 from .plan import plan
 from .randomise import randomise
+from .secure import secure
 from .study import study
 
 __all__ = ["main"]
@@ -162,6 +163,7 @@ for command in (
     aggregate,
     estimate,
     joint,
+    secure,
     guarantee,
     account,
     audit,

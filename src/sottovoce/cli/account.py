@@ -18,6 +18,7 @@ from .support.accounts import (
 from .support.options import PATH, force_option, json_option
 from .support.parse import numbers_from
 from .support.pictures import check_picture, save_figure
+from .support.sampled_counts import sampled_counts
 from .support.show import print_json
 
 
@@ -255,3 +256,6 @@ def compare(
         print_json({**about, "plot": None if picture is None else str(picture)})
         return
     show_comparison(rows, picture)
+
+
+account.add_command(sampled_counts)

@@ -4,6 +4,11 @@ batch        Batch: many messages of one kind, column by column; Role
 wire         the bytes of a batch, strict
 machine      Machine: a role as a state machine, `step(state, inbox) → (state, outbox)`
 in_process   every role in this process, with what each of them saw and what it cost
+network      one party of a run between machines: `serve` is the relay, `take_part` any other
+keys         KeyPair, and the roster that pins everyone's key
+sealing      parcels: messages sealed to the receiver's key; post: batches as parcels, and back
+relay        parcels from everyone to everyone, round by round; server, client: over HTTP
+sessions     which sessions a key has taken part in
 
 A protocol is a list of machines. A driver moves batches between them and closes one round after
 the other; machines do not know which driver it is.

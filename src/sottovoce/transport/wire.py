@@ -34,6 +34,8 @@ _HEAD = struct.Struct("<4sII")
 _FIELDS = {"study", "session", "kind", "round", "sent_by", "sent_to", "rows", "payload"}
 _TYPES = {"|b1", "|u1", "<i4", "<i8", "<u4", "<u8"}
 _MOST_HEAD = 1 << 16
+_MOST_AXES = 8
+_MOST_CELLS = 1 << 40  # in one row of a column
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,10 @@ def _is_column(entry: Any) -> bool:
         and isinstance(entry[0], str)
         and entry[1] in _TYPES
         and isinstance(entry[2], list)
+        and len(entry[2]) <= _MOST_AXES
         and all(type(size) is int and 0 <= size < 1 << 32 for size in entry[2])
+        # Also where there are no rows: numpy cannot even shape an empty array of more.
+        and math.prod(size or 1 for size in entry[2]) < _MOST_CELLS
     )
 
 

@@ -1,0 +1,255 @@
+"""What the commands of `secure` share: options, answers from files, and the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..support.estimates import estimate_json, show_estimate
+from ..support.options import PATH
+from ..support.show import (
+    console,
+    facts,
+    heading,
+    plural,
+    print_json,
+    progress,
+    show_guarantee,
+    show_table,
+)
+
+if TYPE_CHECKING:
+    from ...contract.aggregate import Aggregate
+    from ...domain.columns import Coded
+    from ...domain.values import Domain
+    from ...secure import Protocol
+    from ...secure.parts import Part
+    from ...study.secure import SecureStudy
+    from ...transport import Cost, Role
+    from ...transport.network import Played
+    from ...transport.post import Seat
+    from ...transport.sessions import Sessions
+
+F = TypeVar("F", bound=Callable[..., Any])
+_ROWS = 1 << 18
+
+#: Names of the protocols; a test compares them with the study's.
+NAMES = ("binomial", "dpdg", "dummies", "suppressed", "dpds", "tss", "dpcs")
+
+
+def protocol_options(command: F) -> F:
+    """The parameters of protocols."""
+    options = (
+        click.option("--epsilon", type=float, help="Of the promise; for sampling: plans the rate."),
+        click.option("--delta", type=float, help="Of the promise; 1e-6 by default."),
+        click.option("--rate", type=float, metavar="P", help="Probability of being sampled."),
+        click.option(
+            "--count",
+            type=int,
+            metavar="C",
+            help="For sampling: a public lower bound on the holders of every answer; never read "
+            "from the data.",
+        ),
+        click.option(
+            "--collusion", type=int, metavar="N", help="How many people may work together."
+        ),
+        click.option(
+            "--neighbours",
+            type=click.Choice(["substitute", "add-remove"]),
+            help="What is protected: a changed answer (the default), or a record more or less.",
+        ),
+        click.option(
+            "--report", type=float, metavar="A", help="tss: fraction of the items to report."
+        ),
+        click.option(
+            "--selection", type=click.Choice(["uniform", "adaptive"]), help="tss: of these items."
+        ),
+        click.option("--gamma", type=float, metavar="G", help="tss: of adaptive selection."),
+        click.option("--committee", type=int, metavar="K", help="tss: size of a committee."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def party_options(command: F) -> F:
+    """--study, --key and how long to wait."""
+    options = (
+        click.option(
+            "--study",
+            "study_path",
+            type=PATH,
+            required=True,
+            metavar="FILE",
+            help="Question, protocol and roster; everyone has the same file.",
+        ),
+        click.option(
+            "--key", "key_path", type=PATH, required=True, metavar="FILE", help="Your private key."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def relay_options(command: F) -> F:
+    """--relay, --certificate and --timeout."""
+    options = (
+        click.option(
+            "--relay",
+            required=True,
+            metavar="URL",
+            help="Where the relay listens: https, or http on this machine.",
+        ),
+        click.option(
+            "--certificate",
+            type=PATH,
+            metavar="FILE",
+            help="The only certificate to trust; by default those of the system.",
+        ),
+        click.option(
+            "--timeout",
+            type=float,
+            default=60.0,
+            show_default=True,
+            metavar="S",
+            help="Seconds without an answer after which the relay counts as lost.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def read_answers(path: Path, column: str, domain: Domain) -> Coded:
+    """A column of answers, checked; an error names the row."""
+    import numpy as np
+
+    from ...collect.answers import Answers
+    from ...collect.columns import Columns
+    from ...collect.release import check_plain
+    from ...domain.columns import Coded
+
+    check_plain(path)
+    answers = Answers(path, column, domain)
+    columns = Columns(path, {column: answers.wanted})
+    with progress("Reading answers", path.stat().st_size) as done:
+        parts = [
+            answers.coded(chunk[column], first).codes
+            for first, chunk in columns.chunks(_ROWS, done)
+        ]
+    return Coded(np.concatenate(parts))
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Say on stderr that something is being done, where that is a terminal."""
+    import sys
+
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(what):
+        yield
+
+
+def seat_of(study_path: Path, key_path: Path) -> tuple[SecureStudy, Seat, Sessions]:
+    """The study, the party's place in it, and what its key has taken part in."""
+    from ...study.secure import SecureStudy
+    from ...transport.keys import KeyPair
+    from ...transport.post import Seat
+    from ...transport.sessions import Sessions
+
+    study = SecureStudy.load(study_path)
+    seat = Seat(study.roster, study.digest, KeyPair.load(key_path))
+    return study, seat, Sessions(f"{key_path}.sessions", study.subject)
+
+
+def play_rounds(
+    start: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, Played]], part: Part
+) -> Played:
+    """Run a party to the end, with a bar over the rounds."""
+    with progress("Rounds", part.rounds) as done:
+        return asyncio.run(start(lambda closed, _: done(closed)))
+
+
+def show_end(
+    study: SecureStudy,
+    seat: Seat,
+    part: Part,
+    played: Played,
+    *,
+    confidence: float,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """The result at the last server; elsewhere, that the run has ended."""
+    from ...errors import ShareError
+    from ...secure.parts import result_of
+
+    about = {
+        "party": seat.party.id,
+        "study": study.digest.hex(),
+        "refused": list(played.refused),
+        "too_late": list(played.missing),
+    }
+    if part.last:
+        try:
+            aggregate = result_of(
+                study.protocol,
+                study.roster,
+                played.state,
+                rounds=played.times,
+                refused=played.refused,
+            )
+        except ShareError as error:
+            late = f". Too late: {', '.join(played.missing)}" if played.missing else ""
+            raise ShareError(f"{error}{late}") from error
+        show_result(
+            study.protocol, aggregate, about, confidence=confidence, full=full, as_json=as_json
+        )
+        return
+    if as_json:
+        print_json(about)
+        return
+    screen = console()
+    screen.print(heading(f"{seat.party.id}: the run has ended"))
+    rows = [("refused", reason) for reason in played.refused]
+    show_table(screen, facts([*rows, *(("too late", who) for who in played.missing)]))
+
+
+def show_result(
+    protocol: Protocol,
+    aggregate: Aggregate,
+    about: dict[str, Any],
+    *,
+    confidence: float,
+    full: bool,
+    as_json: bool,
+    costs: Mapping[Role, Cost] | None = None,
+) -> None:
+    """Estimate, promise and costs."""
+    estimate = protocol.counts.estimate(aggregate)
+    estimate.interval(confidence)  # refuses a wrong confidence before anything is shown
+    spent: dict[str, Any] = {}
+    if costs is not None:
+        spent["costs"] = {role.value: vars(cost) for role, cost in costs.items()}
+    if as_json:
+        shown = estimate_json(estimate, confidence, aggregate.reports, None)
+        print_json({"protocol": protocol.name, **about, **shown, **spent})
+        return
+    screen = console()
+    screen.print(heading(f"{estimate.name}: {plural(estimate.n, 'person', 'people')}"))
+    screen.print(f"{protocol.name}; {estimate.method}\n")
+    show_estimate(screen, estimate, confidence)
+    for reason in (*about["refused"], *about.get("too_late", ())):
+        screen.print(f"\nNot counted: {reason}", style="yellow")
+    screen.print()
+    show_guarantee(screen, estimate.guarantee, full=full)

@@ -1,0 +1,144 @@
+"""A party's side of HTTP; the requests are in `http`."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ..errors import DigestError, ParameterError, SottovoceError, TransportError, WireError
+from .http import MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
+from .relay import MOST_BYTES
+
+
+@dataclass
+class HttpOffice:
+    """A party's way to the relay over HTTP.
+
+    Attributes
+    ----------
+    address : str
+        Such as https://aggregator.example:8443, or http://127.0.0.1:8000.
+    token : str
+        Of this party.
+    study : bytes
+        What it means to take part in.
+    certificate : path, optional
+        The only certificate (or authority) to be trusted; by default those of the system.
+    timeout : float
+        Seconds without an answer after which the relay counts as lost.
+    """
+
+    address: str
+    token: str = field(repr=False)
+    study: bytes
+    certificate: Path | None = None
+    timeout: float = 60.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
+            raise ParameterError(f"{self.address!r} is no address such as https://example.org:8443")
+        if parts.scheme == "http" and not is_loopback(parts.hostname):
+            raise ParameterError(
+                f"{self.address} is not this machine: use https, plain http is refused"
+            )
+        self._host = parts.hostname
+        self._port = parts.port or (443 if parts.scheme == "https" else 80)
+        self._tls = _client_context(self.certificate) if parts.scheme == "https" else None
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def join(self) -> bytes:
+        _, session = await self._ask("POST", "join")
+        return session
+
+    async def post(self, parcel: bytes) -> None:
+        if len(parcel) > MOST_BYTES:
+            raise WireError(f"a parcel has {len(parcel):,} bytes; {MOST_BYTES:,} are allowed")
+        await self._ask("POST", "parcel", parcel)
+
+    async def done(self, round_number: int) -> None:
+        await self._ask("POST", f"done/{round_number}")
+
+    async def collect(self, round_number: int) -> AsyncIterator[bytes]:
+        k = 0
+        while True:
+            status, parcel = await self._ask("GET", f"parcel/{round_number}/{k}")
+            if status == 204:
+                return
+            if status == 200:
+                yield parcel
+                k += 1
+
+    async def close(self) -> None:
+        """Hang up."""
+        if self._streams is not None:
+            self._streams[1].close()
+            with suppress(OSError):
+                await self._streams[1].wait_closed()
+            self._streams = None
+
+    async def _ask(self, method: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
+        """Send the same bytes until there is an answer, or the time is up."""
+        loop = asyncio.get_running_loop()
+        end, pause = loop.time() + self.timeout, 0.05
+        while True:
+            try:
+                status, answer = await asyncio.wait_for(
+                    self._ask_once(method, path, body), self.timeout + POLL_SECONDS
+                )
+                break
+            except (OSError, TimeoutError, asyncio.IncompleteReadError, WireError) as error:
+                await self.close()
+                if loop.time() + pause > end:
+                    raise TransportError(
+                        f"{self.address} did not answer within {self.timeout:g} s: {error}"
+                    ) from error
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, 2.0)
+        if status not in (200, 202, 204):
+            await self.close()
+            raise _error(status, answer.decode("utf-8", "replace"))
+        return status, answer
+
+    async def _ask_once(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection(
+                self._host, self._port, limit=MOST_HEAD, ssl=self._tls
+            )
+        reader, writer = self._streams
+        head = (
+            f"{method} /v1/{path} HTTP/1.1\r\nHost: {self._host}\r\n"
+            f"Authorization: Bearer {self.token}\r\nSottovoce-Study: {self.study.hex()}\r\n"
+            f"Content-Length: {len(body)}\r\n\r\n"
+        )
+        writer.write(head.encode() + body)
+        await writer.drain()
+        answer = await read_head(reader)
+        if answer is None:
+            raise ConnectionResetError("the relay hung up")
+        status = re.fullmatch(rb"HTTP/1\.1 ([0-9]{3}) [A-Za-z ]+", answer[0])
+        length = body_length(answer[1])
+        if not status or length > MOST_BYTES:
+            raise WireError("the relay's answer is malformed")
+        return int(status[1]), await reader.readexactly(length)
+
+
+def _error(status: int, reason: str) -> SottovoceError:
+    if status == 409:
+        return DigestError(reason)
+    return WireError(reason) if status in (400, 413) else TransportError(reason)
+
+
+def _client_context(certificate: Path | None) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cafile=certificate)
+    except OSError as error:
+        raise ParameterError(f"cannot use the certificate {str(certificate)!r}: {error}") from error
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    return context

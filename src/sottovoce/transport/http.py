@@ -1,0 +1,69 @@
+"""The relay over HTTP/1.1, and a party's way to it: as little of HTTP as that takes.
+
+::
+
+    POST /v1/join             Sottovoce-Study: HEX   → 200, 16 bytes: the session
+    POST /v1/parcel           a parcel               → 200
+    POST /v1/done/ROUND                              → 200
+    GET  /v1/parcel/ROUND/K                          → 200, a parcel; 202: the round is still open,
+                                                       ask again; 204: there are no more
+
+Every request carries `Authorization: Bearer TOKEN`; the token also says who it is. A refusal is
+400 (malformed), 401 (unknown token), 404, 409 (another study or roster), 410 (too late) or 413 (too
+long), with the reason as text. Bodies need a Content-Length; chunked ones are refused. Nothing is
+read of a body before its token was found good, and nothing is logged.
+
+Plain HTTP is allowed to and from this machine only; elsewhere TLS 1.3 with a certificate.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import re
+
+from ..errors import WireError
+
+MOST_HEAD = 1 << 14
+#: How long the relay keeps a question open before it answers 202.
+POLL_SECONDS = 20.0
+_FIELD = re.compile(rb"([A-Za-z0-9-]{1,64}):[ \t]*([\x20-\x7e]{0,512}?)[ \t]*")
+_LENGTH = re.compile(r"[0-9]{1,12}")
+
+
+async def read_head(reader: asyncio.StreamReader) -> tuple[bytes, dict[str, str]] | None:
+    """The first line and the fields of a request or an answer; None at the end."""
+    try:
+        raw = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError as error:
+        if not error.partial:
+            return None
+        raise WireError("a message was cut off") from error
+    except asyncio.LimitOverrunError as error:
+        raise WireError(f"the head of a message has more than {MOST_HEAD:,} bytes") from error
+    first, *lines = raw[:-4].split(b"\r\n")
+    fields: dict[str, str] = {}
+    for line in lines:
+        match = _FIELD.fullmatch(line)
+        if not match or (name := match[1].decode().lower()) in fields:
+            raise WireError("the head of a message is malformed")
+        fields[name] = match[2].decode()
+    return first, fields
+
+
+def body_length(fields: dict[str, str]) -> int:
+    """How many bytes follow the head."""
+    text = fields.get("content-length", "0")
+    if "transfer-encoding" in fields or not _LENGTH.fullmatch(text):
+        raise WireError("a message needs a Content-Length; other codings are refused")
+    return int(text)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a name or address means this machine and can mean no other."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

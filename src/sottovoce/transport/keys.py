@@ -1,0 +1,277 @@
+"""Who takes part: key pairs, and the roster that pins them.
+
+Every party (a server, or a host of one or many users) has one X25519 key pair. The roster lists
+all of them with their roles and public keys; it is public, and everyone has the same: its digest
+goes into the digest of the study, which is bound into every message. Members of a role are numbered
+in the order of the roster.
+
+One party carries the messages of all others: the relay. It sees ciphertext, and in addition who
+sends how many bytes to whom. With S1 in the roster the relay must be S1: that pattern shows which
+items a user reports, which S1 knows anyway and S2 must not learn (`secure-sampling.md` §c, d).
+
+A roster is trusted as it is: whoever distributes it could name keys of their own instead of
+somebody's. Compare its digest over another channel before the run.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from ..contract.collection import canonical_digest
+from ..errors import StudyError
+from ..files import read_file, whole_file
+from .batch import Role
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+KEY_BYTES = 32
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_FIELDS = {"id", "role", "key", "users", "relay"}
+_MOST_USERS = 1 << 40
+
+
+class KeyPair:
+    """A private key and the public key that goes with it.
+
+    Keys come straight from the operating system; there is no seeded key.
+    """
+
+    def __init__(self, private: bytes) -> None:
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+        if len(private) != KEY_BYTES:
+            raise StudyError(f"a private key has {len(private)} bytes; it must have {KEY_BYTES}")
+        self._private: X25519PrivateKey = X25519PrivateKey.from_private_bytes(private)
+        self.public: bytes = self._private.public_key().public_bytes_raw()
+
+    @classmethod
+    def generate(cls) -> KeyPair:
+        """A new key pair."""
+        return cls(os.urandom(KEY_BYTES))
+
+    def exchange(self, public: bytes) -> bytes:
+        """The secret that this key and another party's public key have in common.
+
+        Raises
+        ------
+        StudyError
+            For public keys that are no point of large order.
+        """
+        from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
+
+        try:
+            return self._private.exchange(X25519PublicKey.from_public_bytes(public))
+        except ValueError as error:
+            raise StudyError("a public key is not a usable X25519 key; refused") from error
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Write the private key to a file that only its owner can read."""
+        text = base64.b64encode(self._private.private_bytes_raw()).decode()
+        with whole_file(path, replace=replace, private=True) as stream:
+            stream.write(f"sottovoce private key v1\n{text}\n".encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> KeyPair:
+        """The key pair whose private key is in a file."""
+        lines = read_file(path, most=1024).split(b"\n")
+        if len(lines) != 3 or lines[0] != b"sottovoce private key v1" or lines[2]:
+            raise StudyError(f"{os.fspath(path)!r} is not a private key of `secure keygen`")
+        return cls(_decoded(lines[1], f"the key in {os.fspath(path)!r}"))
+
+    def __repr__(self) -> str:
+        return f"KeyPair({base64.b64encode(self.public).decode()})"
+
+
+@dataclass(frozen=True)
+class Party:
+    """One process: its name, role and public key, and the members of the role that it plays.
+
+    Attributes
+    ----------
+    id : str
+        Lower-case letters, digits, dots, hyphens and underscores.
+    role : Role
+        What it does.
+    key : bytes
+        Its public key.
+    users : int
+        How many members it plays; 1 for servers.
+    relay : bool
+        Whether it carries the messages of all.
+    """
+
+    id: str
+    role: Role
+    key: bytes = field(repr=False)
+    users: int = 1
+    relay: bool = False
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.id, str) and _ID.fullmatch(self.id)):
+            raise StudyError(
+                f"a party is named {self.id!r}; names have up to 64 lower-case letters, digits, "
+                "dots, hyphens and underscores"
+            )
+        if type(self.users) is not int or not 1 <= self.users < _MOST_USERS:
+            raise StudyError(f"{self.id} plays {self.users!r} users; it must be at least one")
+        if self.role is not Role.USER and self.users != 1:
+            raise StudyError(f"{self.id} is a server ({self.role.value}); only hosts have users")
+        if type(self.relay) is not bool or (self.relay and self.role is Role.USER):
+            raise StudyError(f"{self.id} cannot be the relay; a server must be")
+        if len(self.key) != KEY_BYTES:
+            raise StudyError(f"the key of {self.id} has {len(self.key)} bytes, not {KEY_BYTES}")
+
+    def to_toml(self) -> str:
+        """The party's entry; rosters are such entries one after the other."""
+        lines = ["[[party]]", f'id = "{self.id}"', f'role = "{self.role.value}"']
+        lines += [f"users = {self.users}"] * (self.role is Role.USER)
+        lines += ["relay = true"] * self.relay
+        return "\n".join([*lines, f'key = "{base64.b64encode(self.key).decode()}"', ""])
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        key = base64.b64encode(self.key).decode()
+        about = {"id": self.id, "role": self.role.value, "key": key}
+        return {**about, "users": self.users, "relay": self.relay}
+
+    @classmethod
+    def from_dict(cls, about: Any) -> Party:
+        """The party of an entry, which must have nothing else in it."""
+        if not isinstance(about, Mapping) or not {"id", "role", "key"} <= about.keys() <= _FIELDS:
+            raise StudyError("an entry [[party]] needs id, role and key, and may have users, relay")
+        roles = {role.value: role for role in Role}
+        if not isinstance(about["role"], str) or about["role"] not in roles:
+            raise StudyError(
+                f"a party has the role {about['role']!r}; roles are {', '.join(roles)}"
+            )
+        key = about["key"].encode() if isinstance(about["key"], str) else b""
+        return cls(
+            about["id"],
+            roles[about["role"]],
+            _decoded(key, f"the key of {about['id']!r}"),
+            about.get("users", 1),
+            about.get("relay", False),
+        )
+
+
+@dataclass(frozen=True)
+class Roster:
+    """All parties, with one relay among them.
+
+    Examples
+    --------
+    >>> keys = [KeyPair.generate() for _ in range(3)]
+    >>> roster = Roster((
+    ...     Party("curator", Role.AGGREGATOR, keys[0].public, relay=True),
+    ...     Party("north", Role.USER, keys[1].public, users=50),
+    ...     Party("south", Role.USER, keys[2].public, users=30),
+    ... ))
+    >>> roster.members("south"), roster.count(Role.USER), roster.relay.id
+    (range(50, 80), 80, 'curator')
+    """
+
+    parties: tuple[Party, ...]
+
+    def __post_init__(self) -> None:
+        for what, values in (
+            ("name", [party.id for party in self.parties]),
+            ("key", [party.key for party in self.parties]),
+        ):
+            if len(set(values)) < len(values):
+                raise StudyError(f"two parties of the roster have the same {what}")
+        relays = [party for party in self.parties if party.relay]
+        if len(relays) != 1:
+            raise StudyError(
+                f"{len(relays)} parties of the roster are the relay; exactly one must have "
+                "relay = true"
+            )
+        if self.count(Role.S1) and relays[0].role is not Role.S1:
+            raise StudyError(
+                f"the relay is {relays[0].id}, but it must be S1: who sends to whom shows which "
+                "items people report, and nobody but S1 may know that"
+            )
+
+    @classmethod
+    def from_entries(cls, entries: Any) -> Roster:
+        """The roster of the entries [[party]] of a file."""
+        if not isinstance(entries, list):
+            raise StudyError("a roster is a list of entries [[party]]")
+        return cls(tuple(Party.from_dict(entry) for entry in entries))
+
+    def to_toml(self) -> str:
+        """The text of a roster."""
+        return "\n".join(party.to_toml() for party in self.parties)
+
+    def __iter__(self) -> Iterator[Party]:
+        return iter(self.parties)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._places
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[Party, range]]:
+        reached: dict[Role, int] = {}
+        places = {}
+        for party in self.parties:
+            start = reached.get(party.role, 0)
+            reached[party.role] = start + party.users
+            places[party.id] = (party, range(start, start + party.users))
+        return places
+
+    def party(self, name: str) -> Party:
+        """The party of a name."""
+        return self._place(name)[0]
+
+    def members(self, name: str) -> range:
+        """The members of its role that a party plays."""
+        return self._place(name)[1]
+
+    def _place(self, name: str) -> tuple[Party, range]:
+        if name not in self._places:
+            raise StudyError(f"{name!r} is not in the roster")
+        return self._places[name]
+
+    def holder(self, keys: KeyPair) -> Party:
+        """The party that a private key belongs to."""
+        for party in self.parties:
+            if party.key == keys.public:
+                return party
+        raise StudyError(
+            "the roster has no party with this key; was the right key file given, and is this the "
+            "roster that was agreed on?"
+        )
+
+    def count(self, role: Role) -> int:
+        """How many members a role has."""
+        return sum(party.users for party in self.parties if party.role is role)
+
+    @property
+    def relay(self) -> Party:
+        """The party that carries the messages."""
+        return next(party for party in self.parties if party.relay)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Of everything in the roster, its order included."""
+        return canonical_digest("roster", [party.as_dict() for party in self.parties])
+
+    def bind(self, protocol: bytes) -> bytes:
+        """The digest of the study: of a protocol and of who takes part in it."""
+        return canonical_digest("study of a roster", [protocol.hex(), self.digest.hex()])
+
+
+def _decoded(text: bytes, what: str) -> bytes:
+    try:
+        key = base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise StudyError(f"{what} is not written in base64") from error
+    if len(key) != KEY_BYTES or base64.b64encode(key) != text:
+        raise StudyError(f"{what} must have {KEY_BYTES} bytes in base64")
+    return key

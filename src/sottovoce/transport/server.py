@@ -1,0 +1,211 @@
+"""The relay's side of HTTP; the requests are in `http`. It writes no log."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..errors import DigestError, ParameterError, SottovoceError, TransportError
+from .http import MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
+from .relay import MOST_BYTES, Relay
+
+_MOST_CONNECTIONS = 4096
+_HEAD_SECONDS = 30.0
+_REQUEST = re.compile(rb"(GET|POST) (/v1/[a-z0-9/]{1,64}) HTTP/1\.1")
+_NUMBER = re.compile(r"[0-9]{1,12}")
+_REASONS = {
+    200: "OK",
+    202: "Accepted",
+    204: "No Content",
+    400: "Bad Request",
+    401: "Unauthorized",
+    404: "Not Found",
+    409: "Conflict",
+    410: "Gone",
+    413: "Content Too Large",
+    503: "Service Unavailable",
+}
+
+
+@dataclass
+class _Request:
+    method: str
+    path: str
+    fields: dict[str, str]
+
+
+class _Refusal(Exception):  # noqa: N818, an answer rather than an error
+    def __init__(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+
+
+class RelayServer:
+    """Serves one relay.
+
+    Parameters
+    ----------
+    relay : Relay
+        Where parcels go.
+    tokens : dict of str to str
+        The token of every party, by its name.
+    host, port : str, int
+        Where to listen; port 0 lets the system choose.
+    certificate, key : path, optional
+        For TLS; needed unless `host` is this machine alone.
+    """
+
+    def __init__(
+        self,
+        relay: Relay,
+        tokens: dict[str, str],
+        *,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        certificate: Path | None = None,
+        key: Path | None = None,
+    ) -> None:
+        if certificate is None and not is_loopback(host):
+            raise ParameterError(
+                f"listening on {host} needs TLS: give a certificate and its key, or listen on "
+                "127.0.0.1"
+            )
+        self._relay, self._host, self._port = relay, host, port
+        # Looked up by digest: how long that takes says nothing about a token.
+        self._names = {_hashed(token): name for name, token in tokens.items()}
+        self._tls = _server_context(certificate, key) if certificate is not None else None
+        self._connections: set[asyncio.Task[Any]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self) -> str:
+        """Listen; the address that parties can use."""
+        self._server = await asyncio.start_server(
+            self._serve, self._host, self._port, limit=MOST_HEAD, ssl=self._tls
+        )
+        host, port = self._server.sockets[0].getsockname()[:2]
+        name = f"[{host}]" if ":" in host else host
+        return f"http{'s' if self._tls else ''}://{name}:{port}"
+
+    async def stop(self) -> None:
+        """Stop listening, and hang up on everyone."""
+        if self._server is not None:
+            self._server.close()
+        for connection in self._connections:
+            connection.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        if task is not None:
+            self._connections.add(task)
+        try:
+            if len(self._connections) > _MOST_CONNECTIONS:
+                await _answer(writer, 503, b"too many connections; try again", last=True)
+                return
+            while await self._serve_one(reader, writer):
+                pass
+        except (ConnectionError, TimeoutError, asyncio.IncompleteReadError, ssl.SSLError):
+            return  # they will try again, or not; either way there is nobody to tell
+        finally:
+            writer.close()
+            with suppress(OSError):
+                await writer.wait_closed()
+            if task is not None:
+                self._connections.discard(task)
+
+    async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        try:
+            head = await asyncio.wait_for(read_head(reader), _HEAD_SECONDS)
+            if head is None:
+                return False
+            match = _REQUEST.fullmatch(head[0])
+            if not match:
+                raise _Refusal(400, "this is no request that the relay knows")
+            request = _Request(match[1].decode(), match[2].decode(), head[1])
+            status, body = await self._handle(request, reader)
+        except _Refusal as refusal:
+            await _answer(writer, refusal.status, refusal.reason.encode(), last=True)
+            return False
+        except SottovoceError as error:
+            await _answer(writer, _status(error), str(error).encode(), last=True)
+            return False
+        await _answer(writer, status, body)
+        return True
+
+    async def _handle(self, request: _Request, reader: asyncio.StreamReader) -> tuple[int, bytes]:
+        study = request.fields.get("sottovoce-study")
+        if study is not None and study != self._relay.study.hex():
+            raise DigestError(
+                "the relay runs another study: protocol, parameters or roster differ; compare "
+                "the files"
+            )
+        name = self._name(request.fields.get("authorization", ""))
+        length = body_length(request.fields)
+        if length > MOST_BYTES:
+            raise _Refusal(413, f"a parcel may have {MOST_BYTES:,} bytes; this one has {length:,}")
+        body = b""
+        if length:
+            body = await asyncio.wait_for(reader.readexactly(length), self._relay.patience.round)
+        match request.method, request.path.removeprefix("/v1/").split("/"):
+            case "POST", ["join"]:
+                return 200, await self._relay.join(name)
+            case "POST", ["parcel"]:
+                self._relay.accept(name, body)
+                return 200, b""
+            case "POST", ["done", number]:
+                await self._relay.done(name, _number(number))
+                return 200, b""
+            case "GET", ["parcel", number, k]:
+                wanted = _number(number), _number(k)
+                parcel = await self._relay.parcel(name, *wanted, POLL_SECONDS)
+                return (202, b"") if parcel is None else (200 if parcel else 204, parcel)
+        raise _Refusal(404, "the relay has no such path")
+
+    def _name(self, authorization: str) -> str:
+        kind, _, token = authorization.partition(" ")
+        name = self._names.get(_hashed(token)) if kind == "Bearer" else None
+        if name is None:
+            raise _Refusal(
+                401, "the token is unknown: the key is not in the relay's roster, or rosters differ"
+            )
+        return name
+
+
+async def _answer(
+    writer: asyncio.StreamWriter, status: int, body: bytes, *, last: bool = False
+) -> None:
+    head = f"HTTP/1.1 {status} {_REASONS[status]}\r\nContent-Length: {len(body)}\r\n"
+    writer.write(f"{head}Connection: close\r\n\r\n".encode() if last else f"{head}\r\n".encode())
+    writer.write(body)
+    await writer.drain()
+
+
+def _status(error: SottovoceError) -> int:
+    if isinstance(error, DigestError):
+        return 409
+    return 410 if isinstance(error, TransportError) else 400
+
+
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise _Refusal(404, "the relay has no such path")
+    return int(text)
+
+
+def _hashed(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
+
+
+def _server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    try:
+        context.load_cert_chain(certificate, key)
+    except OSError as error:
+        raise ParameterError(f"cannot use the certificate {str(certificate)!r}: {error}") from error
+    return context

@@ -1,0 +1,80 @@
+"""The sessions that a key has taken part in.
+
+A party takes part in a session once. Playing it again after a crash would draw new coins under the
+same name, or open a second sum with the coins of others; so a session is noted in a file before
+anything is sent, and refused when it comes back. How many sessions there were about the same
+subject is how often coins were drawn, which a guarantee has to state.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+from ..errors import FileError, TransportError
+
+
+class Sessions:
+    """The sessions of one key, in a file beside it.
+
+    Parameters
+    ----------
+    path : path
+        One session and its subject per line; created where it is not there.
+    subject : bytes
+        What is asked and how; runs about the same subject are counted together.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], subject: bytes) -> None:
+        self._path, self._subject = Path(path), subject.hex().encode()
+
+    def count(self) -> int:
+        """How many sessions about this subject were noted."""
+        try:
+            with self._path.open("rb") as stream:
+                return self._about(_lines(stream))
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise FileError(f"cannot read {str(self._path)!r}: {error}") from error
+
+    def note(self, session: bytes) -> int:
+        """Note a session, on disk before this returns; how many there are about the subject.
+
+        Raises
+        ------
+        TransportError
+            Where it is noted already.
+        """
+        try:
+            with self._path.open("a+b") as stream:
+                fcntl.flock(stream, fcntl.LOCK_EX)
+                stream.seek(0)
+                lines = _lines(stream)
+                name = session.hex().encode()
+                if any(line[0] == name for line in lines):
+                    raise TransportError(
+                        "this key has taken part in this session already; a second run needs a "
+                        "new session, in which everyone draws new coins, and counts as a round "
+                        "of its own"
+                    )
+                stream.write(name + b" " + self._subject + b"\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+                return self._about(lines) + 1
+        except TransportError:
+            raise
+        except OSError as error:
+            raise FileError(f"cannot note the session in {str(self._path)!r}: {error}") from error
+
+    def _about(self, lines: list[list[bytes]]) -> int:
+        return sum(subject == self._subject for _, subject in lines)
+
+
+def _lines(stream: BinaryIO) -> list[list[bytes]]:
+    lines = [line.split(b" ") for line in stream.read().split(b"\n")[:-1]]
+    if any(len(line) != 2 for line in lines):
+        raise FileError(f"{stream.name!r} is not a list of sessions; it was altered")
+    return lines
