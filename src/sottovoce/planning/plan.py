@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..checks import checked_epsilon
+from ..checks import checked_count, checked_epsilon
 from ..contract.design import Design, Requirement
 from ..domain.ranges import Range
 from ..domain.text import printable
@@ -19,6 +19,7 @@ from ..errors import ParameterError
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
 from ..records import designs as record_designs
+from ..secure import designs as secure_designs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,7 @@ ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
     local_designs.designs,
     personal_designs.designs,
     record_designs.offered,
+    secure_designs.designs,
 )
 _LEAST_SPAN, _MOST_SPAN = 1e-100, 1e100  # its square is a variance
 
@@ -80,23 +82,42 @@ class Plan:
         )
         return f"{best.name}, people of each level: " + ", ".join(each)
 
+    def verdict(self) -> str:
+        """Which design is best here and by how much; empty without secure protocols.
+
+        It speaks of this requirement only: which kind of noise is best depends on it.
+        """
+        best, others = self.best, self.designs[1:]
+        if not others or not any(design.costs for design in self.designs):
+            return ""
+        fixed = self.requirement.n is not None
+        shown = [x for k, x in enumerate(others) if k == 0 or x.costs]
+        local = [x for x in others if not x.costs]
+        shown += [x for x in local[:1] if x not in shown]
+        ratios = ", ".join(
+            f"{x.name} {x.std_error / best.std_error if fixed else x.n / best.n:.3g} times"
+            for x in shown
+        )
+        what = "has the least error" if fixed else "needs the fewest people"
+        provided = [x for x in (best, *shown) if x.provided]
+        holds = f"; {' and '.join(x.name for x in provided)}: only if {provided[0].provided}"
+        return f"{best.name} {what} here; {ratios} as much" + (holds if provided else "")
+
+    def by_role(self) -> list[list[str]]:
+        """What one member of each role of the secure protocols sends and adds, title first."""
+        rows = [
+            [x.name, role, *(f"{v:,.0f}" for v in (cost.elements, cost.sent, cost.additions))]
+            for x in self.designs
+            for role, cost in x.costs.items()
+        ]
+        return [["design", "role", "elements sent", "bytes sent", "additions"], *rows] * bool(rows)
+
     def __str__(self) -> str:
         columns = self.columns()
         rows = [[title for title, _ in columns]]
         rows += [[cell(design) for _, cell in columns] for design in self.designs]
-        least = {"design": 10, "people": 12, "epsilon": 8, "std error": 10, "bytes": 8}
-        widths = [
-            max(least.get(title, 0), *(len(row[k]) for row in rows))
-            for k, title in enumerate(rows[0])
-        ]
-        lines = [
-            " ".join(
-                f"{cell:{'>' if k else '<'}{width}}"
-                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
-        return "\n".join(filter(None, [self.requirement.words(), *lines, self.by_level()]))
+        parts = [self.requirement.words(), *_aligned(rows), self.by_level(), self.verdict()]
+        return "\n".join(filter(None, [*parts, *_aligned(self.by_role())]))
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         """Error against epsilon and against n; see `sottovoce.plot.plan`."""
@@ -107,6 +128,22 @@ class Plan:
 
         drawn: Sequence[Axes] = plot.plan(self, axes=axes)
         return drawn
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: names to the left, numbers to the right."""
+    least = {"design": 10, "people": 12, "epsilon": 8, "std error": 10, "bytes": 8}
+    widths = [
+        max(least.get(title, 0), *(len(row[k]) for row in rows))
+        for k, title in enumerate(rows[0] if rows else ())
+    ]
+    return [
+        " ".join(
+            f"{cell:{'<' if k == 0 or rows[0][k] == 'role' else '>'}{width}}"
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
 
 
 def plan(
@@ -122,6 +159,8 @@ def plan(
     error: float | None = None,
     delta: float = 0.0,
     attributes: Sequence[int] | None = None,
+    count: int | None = None,
+    collusion: int = 0,
 ) -> Plan:
     """Rank designs, or answer how many people or which epsilon is needed.
 
@@ -153,10 +192,16 @@ def plan(
     error : float, optional
         Wanted standard error: of an average fraction, or of the mean in its own units.
     delta : float
-        Of the promises, 0 or more; the local designs promise with 0 in any case.
+        Of the promises, 0 or more; the local designs promise with 0 in any case. Above 0, and with
+        one epsilon for everyone, secure protocols are ranked beside them.
     attributes : sequence of int, optional
         Instead of `d`: how many values each attribute of a record has; `epsilon` is then that of
         an attribute on average, and the designs promise different things (see their guarantees).
+    count : int, optional
+        A public lower bound on how many people hold each value, not read from the data. Without it
+        no protocol that samples is offered: its promise would rest on nothing.
+    collusion : int
+        How many people may work together with a recipient of a secure protocol's result.
 
     Returns
     -------
@@ -176,6 +221,11 @@ def plan(
     >>> menu, fractions = {"strong": 0.5, "normal": 2}, {"strong": 30, "normal": 70}
     >>> dict(plan(d=4, levels=menu, fractions=fractions, error=0.01).best.people)
     {'strong': 8919, 'normal': 20810}
+
+    With a delta, secure protocols as well:
+
+    >>> plan(d=30, n=1000, epsilon=1.0, delta=1e-5, count=33).best.name
+    'dpdg'
     """
     menu = _menu(epsilon, levels)
     requirement = Requirement(
@@ -189,6 +239,8 @@ def plan(
         rate=rate,
         traffic=traffic,
         attributes=_attributes(attributes),
+        count=count,
+        collusion=collusion,
     )
     _check(requirement)
     designs = [design for room in ROOMS for design in room(requirement)]
@@ -244,6 +296,30 @@ def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
     return sizes
 
 
+def _check_secure(asked: Requirement) -> None:
+    checked_count(asked.collusion, "collusion", 0)
+    if asked.count is None and not asked.collusion:
+        return
+    if asked.d is None or asked.personal or not asked.levels or not asked.delta:
+        raise ParameterError(
+            "count and collusion are for secure protocols: give d, one epsilon for everyone and a "
+            "delta above 0 with them, and neither rate nor traffic"
+        )
+    if asked.count is None:
+        return
+    holders = checked_count(asked.count, "count", 1)
+    if asked.n is not None and holders * asked.d > asked.n:
+        raise ParameterError(
+            f"{asked.n:,} people cannot be at least {holders:,} holders of each of {asked.d:,} "
+            "values; give a smaller count, or none"
+        )
+    if asked.collusion >= holders:
+        raise ParameterError(
+            f"collusion is {asked.collusion:,} and count {holders:,}; at least one holder of each "
+            "value must be left who does not collude"
+        )
+
+
 def _check(asked: Requirement) -> None:
     if (asked.d is not None) + (asked.bounds is not None) + bool(asked.attributes) != 1:
         raise ParameterError(
@@ -279,6 +355,7 @@ def _check(asked: Requirement) -> None:
         raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
     if not 0 <= asked.delta < 1:
         raise ParameterError(f"delta is {asked.delta!r}; it must be at least 0 and below 1")
+    _check_secure(asked)
     if not _positive(asked.rate) or asked.rate > 1:
         raise ParameterError(f"rate is {asked.rate!r}; it must be above 0 and at most 1")
     if asked.traffic is not None:
