@@ -94,14 +94,15 @@ class Plan:
         shown = [x for k, x in enumerate(others) if k == 0 or x.costs]
         local = [x for x in others if not x.costs]
         shown += [x for x in local[:1] if x not in shown]
-        ratios = ", ".join(
-            f"{x.name} {x.std_error / best.std_error if fixed else x.n / best.n:.3g} times"
-            for x in shown
-        )
+        times = [x.std_error / best.std_error if fixed else x.n / best.n for x in shown]
+        ratios = [f"{x.name} {ratio:.3g}" for x, ratio in zip(shown, times, strict=True)]
         what = "has the least error" if fixed else "needs the fewest people"
-        provided = [x for x in (best, *shown) if x.provided]
-        holds = f"; {' and '.join(x.name for x in provided)}: only if {provided[0].provided}"
-        return f"{best.name} {what} here; {ratios} as much" + (holds if provided else "")
+        words = f"Here {best.name} {what}; in multiples of it: {', '.join(ratios)}."
+        sampled = [x for x in (best, *shown) if x.provided]
+        if sampled:
+            names = " and ".join(x.name for x in sampled)
+            words += f" What {names} promise holds only if {sampled[0].provided}."
+        return words
 
     def by_role(self) -> list[list[str]]:
         """What one member of each role of the secure protocols sends and adds, title first."""

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.sampled_counts import Neighbours
+from ..accounting.sampled_counts import Neighbours, largest_rate
 from ..accounting.two_stage import TwoStage
 from ..contract.design import Design, Requirement, RoleCost
 from .dpcs import Sampling
@@ -36,18 +36,19 @@ _MOST_PEOPLE = 10**8
 _SEED_BYTES = 32
 _ID_BYTES = 8
 _DIGEST_BYTES = 32
-#: A sample of hardly more than δ of the people publishes these answers in clear, with no one hidden.
+#: A sample of hardly more than δ of the people shows their answers in clear and hides nobody.
 _IN_CLEAR = 10
 #: An account of two-stage sampling takes seconds for more holders; fewer hide less, so it holds.
-_MOST_HOLDERS = 1_000
-_CLOSE = 5e-4
+_MOST_HOLDERS = 500
+_MOST_ODDS = 12.0
+_CLOSE = 2e-3
+_RESERVE = 1e-5  # of delta: a promise states an epsilon that is rounded up
+_ROUND_OFF = 1e-9
 
 Costs = dict[str, RoleCost]
 
 
-def designs(
-    requirement: Requirement, *, neighbours: Neighbours = "substitute"
-) -> Iterator[Design]:
+def designs(requirement: Requirement, *, neighbours: Neighbours = "substitute") -> Iterator[Design]:
     """One design per protocol that keeps the requirement's epsilon and delta.
 
     Parameters
@@ -66,9 +67,7 @@ def designs(
     yield from _offered(asked, BinomialNoise(asked.d, collusion=asked.collusion, **same))
     if asked.count is None:
         return
-    yield from _offered(
-        asked, DPDS(asked.d, count=asked.count, collusion=asked.collusion, **same)
-    )
+    yield from _offered(asked, _sampled(asked, epsilon, neighbours))
     yield from _offered(asked, _two_stage(asked, epsilon, neighbours))
 
 
@@ -158,6 +157,21 @@ def role_costs(protocol: Protocol, people: int) -> Costs:
     }
 
 
+def _sampled(asked: Requirement, epsilon: float, neighbours: Neighbours) -> DPDS:
+    """DPDS at the largest rate whose stated promise is not above epsilon."""
+    count, known = asked.count or 1, asked.collusion
+    within = asked.delta * (1 - _RESERVE)
+    rate = largest_rate(epsilon, within, count, neighbours=neighbours, insiders=known)
+    return DPDS(
+        asked.d,
+        rate=rate,
+        count=count,
+        delta=asked.delta,
+        collusion=known,
+        neighbours=neighbours,
+    )
+
+
 def _two_stage(asked: Requirement, epsilon: float, neighbours: Neighbours) -> TSS:
     """Two-stage sampling at the largest rate that keeps the promise, with uniform selection."""
     items, count = asked.d or 1, min(asked.count or 1, _MOST_HOLDERS + asked.collusion)
@@ -187,32 +201,43 @@ def largest_first_rate(
 ) -> float:
     """The largest rate of the first stage against those who see senders and result; rounded down.
 
-    The secant through the logarithms of delta and of p/(1 − p) is followed (with Illinois' remedy),
-    because each delta may take a second; every third step halves the bracket.
+    The search starts at the rate for as many holders as report the value on average. The secant
+    through the logarithms of delta and of p/(1 − p) is followed, because each delta may take a
+    second; every third step halves the bracket.
     """
+    wanted = math.log(delta) - _ROUND_OFF
 
     def excess(odds: float) -> float:
-        rate = 1 / (1 + math.exp(-odds))
-        achieved = TwoStage(rate, items, reported).delta_with_output(
+        achieved = TwoStage(_rate(odds), items, reported).delta_with_output(
             epsilon, count, neighbours=neighbours, insiders=insiders
         )
-        return math.log(max(achieved, math.ulp(0.0))) - math.log(delta)
+        return math.log(max(achieved, math.ulp(0.0))) - wanted
 
-    # Whoever is not in the sample is not seen, so that no rate below delta / 2 breaks the promise.
-    low, high = math.log(delta / 2), 12.0
-    below, above = excess(low), excess(high)
-    if above <= 0:
-        return 1 / (1 + math.exp(-high))
-    step, moved = 0, 0
-    while high - low > _CLOSE:
+    holders = max(1, (count - insiders) * reported // items)
+    start = largest_rate(epsilon, delta, holders, neighbours=neighbours)
+    low = high = math.log(start / (1 - start))
+    below = above = excess(low)
+    width = 0.25
+    while below > 0:  # ends: whoever is not in the sample is not seen, so that delta is at most 2p
+        high, above, low, width = low, below, low - width, 2 * width
+        below = excess(low)
+    while above <= 0:
+        if high > _MOST_ODDS:
+            return _rate(high)
+        low, below, high, width = high, above, high + width, 2 * width
+        above = excess(high)
+    step = 0
+    while high - low > _CLOSE and below < -_CLOSE:
         step += 1
-        secant = low - below * (high - low) / (above - below)
+        secant = low - below * (high - low) / (above - below) - _CLOSE / 4
         guess = secant if step % 3 and low < secant < high else (low + high) / 2
         found = excess(guess)
         if found <= 0:
             low, below = guess, found
-            above, moved = (above / 2 if moved < 0 else above), -1
         else:
             high, above = guess, found
-            below, moved = (below / 2 if moved > 0 else below), 1
-    return 1 / (1 + math.exp(-low))
+    return _rate(low)
+
+
+def _rate(odds: float) -> float:
+    return 1 / (1 + math.exp(-odds))
