@@ -5,21 +5,19 @@ Every room that knows designs offers ``designs(requirement)``; this one collects
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..checks import checked_count, checked_epsilon
+from ..checks import checked_epsilon
 from ..contract.design import Design, Requirement
-from ..domain.ranges import Range
 from ..domain.text import printable
-from ..domain.values import Domain
 from ..errors import ParameterError
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
 from ..records import designs as record_designs
 from ..secure import designs as secure_designs
+from .checking import check, positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +29,6 @@ ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
     record_designs.offered,
     secure_designs.designs,
 )
-_LEAST_SPAN, _MOST_SPAN = 1e-100, 1e100  # its square is a variance
 
 
 @dataclass(frozen=True)
@@ -243,7 +240,7 @@ def plan(
         count=count,
         collusion=collusion,
     )
-    _check(requirement)
+    check(requirement)
     designs = [design for room in ROOMS for design in room(requirement)]
     good = [x for x in designs if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
@@ -272,17 +269,12 @@ def _fractions(chosen: Mapping[str, float] | None, menu: Mapping[str, float]) ->
     if chosen is None:
         return {name: 1 / len(menu) for name in menu}
     good = isinstance(chosen, Mapping) and set(chosen) == set(menu)
-    if not good or not all(_positive(fraction) for fraction in chosen.values()):
+    if not good or not all(positive(fraction) for fraction in chosen.values()):
         raise ParameterError(
             f"fractions is {chosen!r}; give a positive fraction for each of the levels {list(menu)}"
         )
     total = sum(chosen.values())
     return {name: chosen[name] / total for name in menu}
-
-
-def _positive(number: object) -> bool:
-    real = isinstance(number, (int, float)) and not isinstance(number, bool)
-    return real and 0 < number < math.inf  # type: ignore[operator]
 
 
 def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
@@ -295,74 +287,3 @@ def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
             f"attributes is {asked!r}; give how many values each has, two or more, such as [4, 2]"
         )
     return sizes
-
-
-def _check_secure(asked: Requirement) -> None:
-    checked_count(asked.collusion, "collusion", 0)
-    if asked.count is None and not asked.collusion:
-        return
-    if asked.d is None or asked.personal or not asked.levels or not asked.delta:
-        raise ParameterError(
-            "count and collusion are for secure protocols: give d, one epsilon for everyone and a "
-            "delta above 0 with them, and neither rate nor traffic"
-        )
-    if asked.count is None:
-        return
-    holders = checked_count(asked.count, "count", 1)
-    if asked.n is not None and holders * asked.d > asked.n:
-        raise ParameterError(
-            f"{asked.n:,} people cannot be at least {holders:,} holders of each of {asked.d:,} "
-            "values; give a smaller count, or none"
-        )
-    if asked.collusion >= holders:
-        raise ParameterError(
-            f"collusion is {asked.collusion:,} and count {holders:,}; at least one holder of each "
-            "value must be left who does not collude"
-        )
-
-
-def _check(asked: Requirement) -> None:
-    if (asked.d is not None) + (asked.bounds is not None) + bool(asked.attributes) != 1:
-        raise ParameterError(
-            "give d, the number of values, or bounds, those of a number, or attributes, those of a "
-            "record; one of them"
-        )
-    if asked.attributes and (
-        len(asked.levels) != 1 or asked.rate != 1 or asked.traffic is not None
-    ):
-        raise ParameterError(
-            "a plan for records takes one epsilon, that of an attribute on average, and neither "
-            "levels nor rates"
-        )
-    if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
-        raise ParameterError(
-            "give two of n, epsilon (or levels) and error; the third is worked out"
-        )
-    d, n = asked.d, asked.n
-    if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
-        raise ParameterError(f"d is {d!r}; a question has two values or more")
-    if d is not None:
-        Domain(d)  # refuses more values than can be encoded
-    if asked.bounds is not None:
-        number = Range.of(asked.bounds)  # refuses what is not finite or does not increase
-        if not _LEAST_SPAN <= number.high - number.low <= _MOST_SPAN:
-            raise ParameterError(
-                f"bounds {asked.bounds} were given; for an error they must be from {_LEAST_SPAN:g} "
-                f"to {_MOST_SPAN:g} apart: measure in another unit"
-            )
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
-    if asked.error is not None and not _positive(asked.error):
-        raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
-    if not 0 <= asked.delta < 1:
-        raise ParameterError(f"delta is {asked.delta!r}; it must be at least 0 and below 1")
-    _check_secure(asked)
-    if not _positive(asked.rate) or asked.rate > 1:
-        raise ParameterError(f"rate is {asked.rate!r}; it must be above 0 and at most 1")
-    if asked.traffic is not None:
-        if not _positive(asked.traffic):
-            raise ParameterError(f"traffic is {asked.traffic!r}; it must be a number of bytes")
-        if n is None or not asked.levels or asked.rate != 1:
-            raise ParameterError(
-                "traffic works out the rates: give n and epsilon (or levels) with it, and no rate"
-            )
