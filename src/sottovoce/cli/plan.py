@@ -36,6 +36,20 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
 )
 @click.option("--rate", type=float, help="Fraction of people who report, drawn at random.")
 @click.option("--traffic", type=float, metavar="BYTES", help="Or what all reports may take.")
+@click.option(
+    "--delta", type=float, default=0.0, help="Above 0 secure protocols are compared as well."
+)
+@click.option(
+    "--count",
+    type=int,
+    help="At least so many people hold each value, as is publicly known; for those that sample.",
+)
+@click.option(
+    "--collusion",
+    type=int,
+    default=0,
+    help="How many people may work together with a recipient of a secure protocol's result.",
+)
 @click.option("--error", type=float, help="Wanted standard error of a fraction, or of the mean.")
 @click.option(
     "--plot", "picture", type=PATH, metavar="FILE", help="Error against epsilon and people."
@@ -52,6 +66,9 @@ def plan(
     rate: float | None,
     traffic: float | None,
     error: float | None,
+    delta: float,
+    count: int | None,
+    collusion: int,
     picture: Path | None,
     force: bool,
     as_json: bool,
@@ -71,6 +88,8 @@ def plan(
       sottovoce plan --values 6 --people 10000 --levels strong=0.5,normal=2 --traffic 8000
                                                                how often should each report?
       sottovoce plan --attributes 4,4,2 --people 10000 --epsilon 2     how to ask for records?
+      sottovoce plan --values 30 --people 1000 --epsilon 1 --delta 1e-5 --count 33
+                                                               local, or a secure protocol?
 
     Next: sottovoce study new study.toml … --mechanism NAME
     """  # noqa: D301
@@ -88,6 +107,9 @@ def plan(
         rate=1.0 if rate is None else rate,
         traffic=traffic,
         error=error,
+        delta=delta,
+        count=count,
+        collusion=collusion,
         attributes=None if attributes is None else _sizes(attributes),
     )
     if picture is not None:
@@ -97,6 +119,7 @@ def plan(
             {
                 "requirement": found.requirement.words(),
                 "designs": found.rows(),
+                "verdict": found.verdict(),
                 "plot": None if picture is None else str(picture),
             }
         )
@@ -120,6 +143,13 @@ def _show(found: Plan, picture: Path | None) -> None:
     for design in found:
         table.add_row(*(cell(design) for _, cell in columns))
     show_table(screen, table)
+    if found.by_role():
+        titles, *rows = found.by_role()
+        table = table_of(screen, [(x, "right" if k > 1 else "left") for k, x in enumerate(titles)])
+        for row in rows:
+            table.add_row(*row)
+        screen.print(f"\n{found.verdict()}\n\nOne member of each role:")
+        show_table(screen, table)
     if found.by_level():
         screen.print(f"\n{found.by_level()}")
     unit = "the mean" if found.requirement.bounds is not None else "an average fraction"

@@ -6,7 +6,7 @@ A room offers ``designs(requirement)``; `sottovoce.plan` collects them, and no r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import ParameterError
@@ -21,7 +21,10 @@ class Requirement:
     the numbers of values of a record's attributes, epsilon then being that of each; `levels` maps
     names to epsilons and is empty where epsilon is what is asked for; `fractions` are
     those of the people who choose each level. Each person reports with probability `rate`, or as
-    often as `traffic`, the bytes that may be sent in all, allows.
+    often as `traffic`, the bytes that may be sent in all, allows. `delta` above 0 admits secure
+    protocols, whose promises allow for `collusion` people who work together with a recipient of
+    the result; those that sample also need `count`, a public lower bound on the holders of every
+    value.
     """
 
     d: int | None
@@ -34,6 +37,8 @@ class Requirement:
     rate: float = 1.0
     traffic: float | None = None
     attributes: tuple[int, ...] = ()
+    count: int | None = None
+    collusion: int = 0
 
     @property
     def personal(self) -> bool:
@@ -51,10 +56,32 @@ class Requirement:
             f", {name} ε = {e:g}" + ("" if alike else f" for {100 * self.fractions[name]:.3g} %")
             for name, e in self.levels.items()
         )
+        menu += f", δ = {self.delta:g}" if self.delta else ""
+        menu += "" if self.count is None else f", at least {self.count:,} holders of each value"
+        menu += f", {self.collusion:,} may collude" if self.collusion else ""
         sent = "" if self.rate == 1 else f", rate {self.rate:g}"
         sent += "" if self.traffic is None else f", {self.traffic:,.0f} bytes"
         wanted = "" if self.error is None else f", standard error at most {self.error:g}"
         return question + people + menu + sent + wanted
+
+
+@dataclass(frozen=True)
+class RoleCost:
+    """What one member of a role of a secure protocol sends and computes.
+
+    Attributes
+    ----------
+    elements : float
+        Field elements sent, as expected.
+    sent : float
+        Bytes of everything sent, these elements included.
+    additions : float
+        Additions of field elements.
+    """
+
+    elements: float
+    sent: float
+    additions: float
 
 
 @dataclass(frozen=True)
@@ -85,6 +112,12 @@ class Design:
     std_error_alike : float, optional
         Predicted standard error of the default estimate, `james-stein`, if the people of all
         levels answer alike.
+    costs : mapping of str to RoleCost
+        What one member of each role of a secure protocol sends and computes; empty for reports
+        of local mechanisms.
+    provided : str
+        What must be known about people's answers for the guarantee to hold; empty where it holds
+        whatever they answer.
     """
 
     name: str
@@ -97,6 +130,8 @@ class Design:
     people: Mapping[str, int] = field(default_factory=dict)
     rates: Mapping[str, float] = field(default_factory=dict)
     std_error_alike: float | None = None
+    costs: Mapping[str, RoleCost] = field(default_factory=dict)
+    provided: str = ""
 
     @property
     def reports(self) -> int:
@@ -140,6 +175,10 @@ class Design:
             personal["std_error_alike"] = self.std_error_alike
         if self.rates:
             personal |= {"rates": dict(self.rates), "reports": self.reports}
+        if self.costs:
+            personal["costs"] = {role: asdict(cost) for role, cost in self.costs.items()}
+        if self.provided:
+            personal["provided"] = self.provided
         return {
             "name": self.name,
             "people": self.n,

@@ -5,20 +5,19 @@ Every room that knows designs offers ``designs(requirement)``; this one collects
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..checks import checked_epsilon
 from ..contract.design import Design, Requirement
-from ..domain.ranges import Range
 from ..domain.text import printable
-from ..domain.values import Domain
 from ..errors import ParameterError
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
 from ..records import designs as record_designs
+from ..secure import designs as secure_designs
+from .checking import check, positive
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,8 +27,8 @@ ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
     local_designs.designs,
     personal_designs.designs,
     record_designs.offered,
+    secure_designs.designs,
 )
-_LEAST_SPAN, _MOST_SPAN = 1e-100, 1e100  # its square is a variance
 
 
 @dataclass(frozen=True)
@@ -80,23 +79,43 @@ class Plan:
         )
         return f"{best.name}, people of each level: " + ", ".join(each)
 
+    def verdict(self) -> str:
+        """Which design is best here and by how much; empty without secure protocols.
+
+        It speaks of this requirement only: which kind of noise is best depends on it.
+        """
+        best, others = self.best, self.designs[1:]
+        if not others or not any(design.costs for design in self.designs):
+            return ""
+        fixed = self.requirement.n is not None
+        shown = [x for k, x in enumerate(others) if k == 0 or x.costs]
+        local = [x for x in others if not x.costs]
+        shown += [x for x in local[:1] if x not in shown]
+        times = [x.std_error / best.std_error if fixed else x.n / best.n for x in shown]
+        ratios = [f"{x.name} {ratio:.3g}" for x, ratio in zip(shown, times, strict=True)]
+        what = "has the least error" if fixed else "needs the fewest people"
+        words = f"Here {best.name} {what}; in multiples of it: {', '.join(ratios)}."
+        sampled = [x for x in (best, *shown) if x.provided]
+        if sampled:
+            names = " and ".join(x.name for x in sampled)
+            words += f" What {names} promise holds only if {sampled[0].provided}."
+        return words
+
+    def by_role(self) -> list[list[str]]:
+        """What one member of each role of the secure protocols sends and adds, title first."""
+        rows = [
+            [x.name, role, *(f"{v:,.0f}" for v in (cost.elements, cost.sent, cost.additions))]
+            for x in self.designs
+            for role, cost in x.costs.items()
+        ]
+        return [["design", "role", "elements sent", "bytes sent", "additions"], *rows] * bool(rows)
+
     def __str__(self) -> str:
         columns = self.columns()
         rows = [[title for title, _ in columns]]
         rows += [[cell(design) for _, cell in columns] for design in self.designs]
-        least = {"design": 10, "people": 12, "epsilon": 8, "std error": 10, "bytes": 8}
-        widths = [
-            max(least.get(title, 0), *(len(row[k]) for row in rows))
-            for k, title in enumerate(rows[0])
-        ]
-        lines = [
-            " ".join(
-                f"{cell:{'>' if k else '<'}{width}}"
-                for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in rows
-        ]
-        return "\n".join(filter(None, [self.requirement.words(), *lines, self.by_level()]))
+        parts = [self.requirement.words(), *_aligned(rows), self.by_level(), self.verdict()]
+        return "\n".join(filter(None, [*parts, *_aligned(self.by_role())]))
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         """Error against epsilon and against n; see `sottovoce.plot.plan`."""
@@ -107,6 +126,22 @@ class Plan:
 
         drawn: Sequence[Axes] = plot.plan(self, axes=axes)
         return drawn
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table: names to the left, numbers to the right."""
+    least = {"design": 10, "people": 12, "epsilon": 8, "std error": 10, "bytes": 8}
+    widths = [
+        max(least.get(title, 0), *(len(row[k]) for row in rows))
+        for k, title in enumerate(rows[0] if rows else ())
+    ]
+    return [
+        " ".join(
+            f"{cell:{'<' if k == 0 or rows[0][k] == 'role' else '>'}{width}}"
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in rows
+    ]
 
 
 def plan(
@@ -122,6 +157,8 @@ def plan(
     error: float | None = None,
     delta: float = 0.0,
     attributes: Sequence[int] | None = None,
+    count: int | None = None,
+    collusion: int = 0,
 ) -> Plan:
     """Rank designs, or answer how many people or which epsilon is needed.
 
@@ -153,10 +190,16 @@ def plan(
     error : float, optional
         Wanted standard error: of an average fraction, or of the mean in its own units.
     delta : float
-        Of the promises, 0 or more; the local designs promise with 0 in any case.
+        Of the promises, 0 or more; the local designs promise with 0 in any case. Above 0, and with
+        one epsilon for everyone, secure protocols are ranked beside them.
     attributes : sequence of int, optional
         Instead of `d`: how many values each attribute of a record has; `epsilon` is then that of
         an attribute on average, and the designs promise different things (see their guarantees).
+    count : int, optional
+        A public lower bound on how many people hold each value, not read from the data. Without it
+        no protocol that samples is offered: its promise would rest on nothing.
+    collusion : int
+        How many people may work together with a recipient of a secure protocol's result.
 
     Returns
     -------
@@ -176,6 +219,11 @@ def plan(
     >>> menu, fractions = {"strong": 0.5, "normal": 2}, {"strong": 30, "normal": 70}
     >>> dict(plan(d=4, levels=menu, fractions=fractions, error=0.01).best.people)
     {'strong': 8919, 'normal': 20810}
+
+    With a delta, secure protocols as well:
+
+    >>> plan(d=30, n=1000, epsilon=1.0, delta=1e-5, count=33).best.name
+    'dpdg'
     """
     menu = _menu(epsilon, levels)
     requirement = Requirement(
@@ -189,8 +237,10 @@ def plan(
         rate=rate,
         traffic=traffic,
         attributes=_attributes(attributes),
+        count=count,
+        collusion=collusion,
     )
-    _check(requirement)
+    check(requirement)
     designs = [design for room in ROOMS for design in room(requirement)]
     good = [x for x in designs if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
@@ -219,17 +269,12 @@ def _fractions(chosen: Mapping[str, float] | None, menu: Mapping[str, float]) ->
     if chosen is None:
         return {name: 1 / len(menu) for name in menu}
     good = isinstance(chosen, Mapping) and set(chosen) == set(menu)
-    if not good or not all(_positive(fraction) for fraction in chosen.values()):
+    if not good or not all(positive(fraction) for fraction in chosen.values()):
         raise ParameterError(
             f"fractions is {chosen!r}; give a positive fraction for each of the levels {list(menu)}"
         )
     total = sum(chosen.values())
     return {name: chosen[name] / total for name in menu}
-
-
-def _positive(number: object) -> bool:
-    real = isinstance(number, (int, float)) and not isinstance(number, bool)
-    return real and 0 < number < math.inf  # type: ignore[operator]
 
 
 def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
@@ -242,49 +287,3 @@ def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
             f"attributes is {asked!r}; give how many values each has, two or more, such as [4, 2]"
         )
     return sizes
-
-
-def _check(asked: Requirement) -> None:
-    if (asked.d is not None) + (asked.bounds is not None) + bool(asked.attributes) != 1:
-        raise ParameterError(
-            "give d, the number of values, or bounds, those of a number, or attributes, those of a "
-            "record; one of them"
-        )
-    if asked.attributes and (
-        len(asked.levels) != 1 or asked.rate != 1 or asked.traffic is not None
-    ):
-        raise ParameterError(
-            "a plan for records takes one epsilon, that of an attribute on average, and neither "
-            "levels nor rates"
-        )
-    if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
-        raise ParameterError(
-            "give two of n, epsilon (or levels) and error; the third is worked out"
-        )
-    d, n = asked.d, asked.n
-    if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
-        raise ParameterError(f"d is {d!r}; a question has two values or more")
-    if d is not None:
-        Domain(d)  # refuses more values than can be encoded
-    if asked.bounds is not None:
-        number = Range.of(asked.bounds)  # refuses what is not finite or does not increase
-        if not _LEAST_SPAN <= number.high - number.low <= _MOST_SPAN:
-            raise ParameterError(
-                f"bounds {asked.bounds} were given; for an error they must be from {_LEAST_SPAN:g} "
-                f"to {_MOST_SPAN:g} apart: measure in another unit"
-            )
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
-    if asked.error is not None and not _positive(asked.error):
-        raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
-    if not 0 <= asked.delta < 1:
-        raise ParameterError(f"delta is {asked.delta!r}; it must be at least 0 and below 1")
-    if not _positive(asked.rate) or asked.rate > 1:
-        raise ParameterError(f"rate is {asked.rate!r}; it must be above 0 and at most 1")
-    if asked.traffic is not None:
-        if not _positive(asked.traffic):
-            raise ParameterError(f"traffic is {asked.traffic!r}; it must be a number of bytes")
-        if n is None or not asked.levels or asked.rate != 1:
-            raise ParameterError(
-                "traffic works out the rates: give n and epsilon (or levels) with it, and no rate"
-            )

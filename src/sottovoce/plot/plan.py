@@ -32,7 +32,8 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
     -------
     sequence of two matplotlib Axes
         Error against epsilon (the same for everyone) and against people; at the plan's rate, or
-        with the best rates for its traffic.
+        with the best rates for its traffic. Protocols that sample are left out: their least count
+        does not stay the same when the number of people changes.
     """
     need_matplotlib()
     if axes is None:
@@ -48,6 +49,8 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         "bounds": asked.bounds,
         "rate": asked.rate,
         "traffic": asked.traffic,
+        "delta": asked.delta,
+        "collusion": asked.collusion,
     }
     along_epsilon = [make(n=best.n, epsilon=float(e), **same) for e in epsilons]
     fractions = dict(asked.fractions) or None
@@ -63,7 +66,8 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         ):
             found = [{x.name: x.std_error for x in each}.get(design.name) for each in plans]
             pairs = [(x, y) for x, y in zip(xs, found, strict=True) if y is not None]
-            ax.plot(*zip(*pairs, strict=True), label=design.name, markersize=4, **style)
+            if pairs:
+                ax.plot(*zip(*pairs, strict=True), label=design.name, markersize=4, **style)
     for ax, label in ((by_epsilon, "epsilon"), (by_people, "people")):
         ax.set(xscale="log", yscale="log", xlabel=label)
         ax.grid(which="major", color="#E6E6E6", linewidth=0.7)

@@ -79,11 +79,13 @@ def two_stage_promise(
     published: bool,
     hidden_reporters: bool,
     *assuming: str,
+    epsilon: float | None = None,
 ) -> Promise:
     """The counts of two-stage sampling.
 
     Where the result is published, certified against those who see senders and result (what S2
-    alone sees is not enough then); otherwise against S2 alone.
+    alone sees is not enough then); otherwise against S2 alone. The smallest epsilon is searched
+    for, unless one is given, which must hold.
     """
     others = count - 1 - (insiders if published else 0)
     if published:
@@ -103,7 +105,10 @@ def two_stage_promise(
 
         against = Against.S2
         seen = "S2 works together with nobody who sees senders, and the result goes to no user"
-    epsilon = least_epsilon(delta_at, delta)
+    if epsilon is None:
+        epsilon = least_epsilon(delta_at, delta)
+    elif delta_at(epsilon) > delta:
+        raise GuaranteeError(f"epsilon = {epsilon:g} does not hold with delta = {delta:g}")
     if math.isinf(epsilon):
         raise GuaranteeError(
             f"no epsilon holds with delta = {delta:g} for {count:,} holders, of whom {insiders:,} "

@@ -180,6 +180,10 @@ class TSS(Sampling):
         return {pack(state.heard & ~state.repeated).tobytes() for state in told}
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+        return self.promise_at(None, rounds)
+
+    def promise_at(self, epsilon: float | None, rounds: int = 1) -> Guarantee:
+        """The promise with a given epsilon, which must hold; with None the smallest one."""
         if self.count is None:
             return Guarantee.none(NO_COUNT)
         honest = f"at most {self.collusion} users work together" + (
@@ -198,6 +202,7 @@ class TSS(Sampling):
             honest,
             ROSTER,
             FOLLOWED,
+            epsilon=epsilon,
         )
         star = self.design.epsilon_star
         promises = [result]
