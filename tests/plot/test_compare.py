@@ -96,7 +96,7 @@ class TestManyValues:
         assert ax.get_xlabel() == "difference from first, in percentage points (pp)"
 
     def test_many_means_have_no_percentage_points(self) -> None:
-        est = shares(np.arange(50.0), 1.0, shares=False)
+        est = shares(np.arange(50.0), 1.0, fractions=False)
         ax = compare([est, est], truth=np.arange(50.0))
         assert "pp" not in ax.get_xlabel() + look.rows(ax)[0]
 

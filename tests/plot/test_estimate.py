@@ -187,7 +187,7 @@ class TestMeans:
         assert look.rows(ax) == ["mean"]
 
     def test_many_means(self) -> None:
-        est = shares(np.arange(50.0), 1.0, shares=False, name="")
+        est = shares(np.arange(50.0), 1.0, fractions=False, name="")
         ax = est.plot(truth=np.arange(50.0))
         assert look.legend(ax)[0] == "estimate, 95% interval"
         assert ax.get_xlabel() == "value"

@@ -2,7 +2,7 @@
 
 With ψ̂_j the unbiased estimate of group j, n_j its people, V_j its noise per person (total over
 the values, so that E‖ψ̂_j − ψ_j‖² = V_j / n_j), D the variance of one person's answer (1 − ‖ψ‖²
-for shares) and n = Σ n_j:
+for fractions) and n = Σ n_j:
 
 post-stratified   Σ (n_j / n) ψ̂_j                         unbiased whatever the groups are
 pooled            Σ ω_j ψ̂_j,  ω_j ∝ n_j / (V_j + D)        best if all groups are alike
@@ -89,7 +89,7 @@ def combine(
         biased=any(e.biased for e in given),
         labels=given[0].labels,
         name=given[0].name,
-        shares=given[0].shares,
+        fractions=given[0].fractions,
         guarantee=_together(given, names),
     )
 
@@ -125,7 +125,10 @@ def _check(given: Sequence[Estimate], method: str, names: list[str] | None) -> N
         where = repr(names[k]) if names else f"number {k + 1}"
         if not isinstance(estimate, Estimate):
             raise ParameterError(f"{where} is {type(estimate).__name__}; estimates are combined")
-        if tuple(estimate.labels) != tuple(given[0].labels) or estimate.shares != given[0].shares:
+        if (
+            tuple(estimate.labels) != tuple(given[0].labels)
+            or estimate.fractions != given[0].fractions
+        ):
             raise EstimateError(
                 f"{where} estimates other values than the first; groups must answer one question"
             )

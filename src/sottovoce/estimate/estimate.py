@@ -81,15 +81,16 @@ class Estimate:
         estimated again.
     converged : bool
         False when an iteration stopped early.
-    shares : bool
-        Whether the values are shares of people, which sum to one; False for means and variances,
+    fractions : bool
+        Whether the values are fractions of people, which sum to one; False for means and variances,
         which are in the units of the question.
     raw : Estimate, optional
         The unbiased estimate behind a biased one, whose errors and intervals are shown.
     assuming : str
         What must be true of people for the estimate to be right, beside what is promised to them.
     answer_variance : float, optional
-        For a mean: how much people's answers vary, as estimated; shares tell it themselves.
+        For a mean: how much people's answers vary, as estimated. For fractions it follows
+        from the values.
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
@@ -104,7 +105,7 @@ class Estimate:
     biased: bool = False
     error_from: ErrorFrom = "plug-in"
     converged: bool = True
-    shares: bool = True
+    fractions: bool = True
     raw: Estimate | None = None
     assuming: str = ""
     reports: int | None = None
@@ -155,7 +156,7 @@ class Estimate:
         if not self.biased:
             return Interval(low, high)
         low, high = np.minimum(low, self.values), np.maximum(high, self.values)
-        if self.shares:
+        if self.fractions:
             # A weighted estimate may lie outside; its interval still holds it.
             low = np.maximum(low, np.minimum(self.values, 0))
             high = np.minimum(high, np.maximum(self.values, 1))
@@ -187,7 +188,7 @@ class Estimate:
             raise ParameterError(
                 f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
             )
-        if not self.shares:
+        if not self.fractions:
             raise EstimateError(
                 "this estimate is no distribution, so it cannot be projected to one"
             )
@@ -355,7 +356,7 @@ def warn_if_useless(estimate: Estimate, span: float) -> None:
     Parameters
     ----------
     span : float
-        The width of the range of possible values: 1 for shares.
+        The width of the range of possible values: 1 for fractions.
     """
     half = 1.96 * float(estimate.std_error.max())
     if 2 * half > span:

@@ -61,7 +61,7 @@ class Groups:
     def of_estimates(cls, estimates: Sequence[Estimate]) -> Self:
         """The groups of several estimates."""
         vary = None
-        if not estimates[0].shares:
+        if not estimates[0].fractions:
             vary = np.array([e.answer_variance or 0.0 for e in estimates])
         own = tuple(e._interval for e in estimates if isinstance(e._interval, ScoreInterval))
         counted = tuple(e._interval for e in estimates if isinstance(e._interval, CountInterval))
@@ -140,12 +140,12 @@ def combine_groups(
     assuming, biased
         What holds of the groups' own estimates.
     **about
-        Labels, name, shares and guarantee of the estimate.
+        Labels, name, fractions and guarantee of the estimate.
     """
     about |= {
         "n": round(float(groups.people.sum())),
         "reports": round(float(groups.reports.sum())),
-        "answer_variance": None if about["shares"] else groups.scatter,
+        "answer_variance": None if about["fractions"] else groups.scatter,
         "biased": biased,
     }
     raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
@@ -165,7 +165,7 @@ def combine_groups(
     )
     about |= {"method": method, "biased": True}
     values, noise = groups.sum(weights)
-    single = np.maximum(values * (1 - values), 0.0) if about["shares"] else groups.scatter
+    single = np.maximum(values * (1 - values), 0.0) if about["fractions"] else groups.scatter
     found = values, noise + groups.mix(weights) * single
     return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
 
@@ -181,7 +181,9 @@ def _weighted(
     values, spread = found
     whole = None
     if covariance is not None:
-        whole = partial(_weighted_covariance, groups, weights, values, covariance, about["shares"])
+        whole = partial(
+            _weighted_covariance, groups, weights, values, covariance, about["fractions"]
+        )
     return Estimate(
         values=values,
         spread=spread,

@@ -123,7 +123,7 @@ class Table(Estimate):
         )
 
     def conditional(self, of: Sequence[str], given: Sequence[str]) -> Conditional:
-        """P(of | given), the shares among people with the same given answers.
+        """P(of | given), the fractions among people with the same given answers.
 
         A row of its `table` for each combination of the given attributes; NaN where nobody has it.
         """
@@ -148,7 +148,7 @@ class Table(Estimate):
         both = self.marginal([one, other])
         values, about = self._computed(both, partial(_information, both.table.shape))
         name = f"mutual information of {one} and {other}"
-        return Information(values=values, labels=("nats",), name=name, shares=False, **about)
+        return Information(values=values, labels=("nats",), name=name, fractions=False, **about)
 
     def _computed(self, both: Table, change: Change) -> tuple[Floats, dict[str, Any]]:
         """A function of the table, and what its estimate says beside the values."""
@@ -201,7 +201,7 @@ class Conditional(Estimate):
     Attributes
     ----------
     shape : tuple of int
-        Combinations of the given attributes, and of those that the shares are of.
+        Combinations of the given attributes, and of those that the fractions refer to.
     """
 
     shape: tuple[int, int] = (1, 1)
@@ -213,9 +213,9 @@ class Conditional(Estimate):
 
     @property
     def counts(self) -> Floats:
-        """Refused: the shares are of people with the given answers, whose number is another."""
+        """Refused: these fractions are of the people with the given answers, not of everyone."""
         raise EstimateError(
-            "conditional shares are not of all people; the counts of the joint table are those"
+            "conditional fractions are not of all people; take the counts of the joint table"
         )
 
 

@@ -174,7 +174,7 @@ class NumericMechanism(Mechanism):
             guarantee=self.guarantee,
             method=method,
             biased=self.methods[method].biased,
-            shares=False,
+            fractions=False,
             _covariance=partial(np.diag, [variance]),
         )
 

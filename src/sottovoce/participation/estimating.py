@@ -70,7 +70,7 @@ def estimate(
             covariance=partial(_sample_covariance, samples),
             labels=table.domain.labels,
             name=table.domain.name,
-            shares=True,
+            fractions=True,
             guarantee=guarantee,
         )
     warn_if_useless(whole, span_of(table))

@@ -131,7 +131,7 @@ class Sample:
         about: dict[str, Any] = {
             "labels": template.labels,
             "name": template.name,
-            "shares": template.shares,
+            "fractions": template.fractions,
             "guarantee": self.guarantee,
         }
         estimate = self._estimate(method, strata, about)
@@ -142,7 +142,7 @@ class Sample:
     def _estimate(self, method: str, strata: Strata, about: dict[str, Any]) -> Estimate:
         reported = self.reported
         heard = reported > 0
-        low = lowest(self.mechanism.domain, strata.shares)
+        low = lowest(self.mechanism.domain, strata.fractions)
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
             return _by_rate(strata.only(heard), reported[heard], low, method, self.pure, about)
@@ -246,7 +246,7 @@ def _by_rate(
         each_variance(strata),
         strata.people,
         reported.astype(float),
-        None if strata.shares else strata.own[:, 0],
+        None if strata.fractions else strata.own[:, 0],
         _rate_intervals(strata, reported, pure),
     )
     estimate = combine_groups(
@@ -279,6 +279,6 @@ def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:
 
 def _answer_variance(strata: Strata) -> float | None:
     """How much people's numbers vary, as far as it was estimated."""
-    if strata.shares:
+    if strata.fractions:
         return None
     return float(strata.people @ strata.own[:, 0] / strata.people.sum())

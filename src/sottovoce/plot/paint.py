@@ -64,7 +64,7 @@ def need_matplotlib() -> None:
 
 def is_shares(what: Estimate) -> bool:
     """Whether the values are shares of people, rather than means in units of their own."""
-    return what.shares
+    return what.fractions
 
 
 def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
