@@ -20,7 +20,7 @@ def test_a_design_shows_channel_levels_and_errors(run):
         "yes 0.7311 0.2689",
         "no 0.2176 0.7824",
         "under the prior ε = 1: no answer becomes more than 2.72 times as likely",
-        "without one ε = 1.212: no report tells two answers apart by more than 3.36",
+        "without one ε = 1.212: no report distinguishes two answers by more than 3.36",
         "optimal, ε = 1 0.07914 0.008098",
         "randomised response, ε = 1 0.08199 0.009595",
         "localised information privacy",

@@ -66,7 +66,7 @@ def test_fewer_reports_larger_errors(folder, run, json_of):
     assert errors[0] == pytest.approx(errors[1])
     assert errors[1] < errors[2] / 1.9 < errors[3] / 9
     assert errors[4] is None
-    assert "who has rate 0 never reports" in " ".join(
+    assert "people with rate 0 never report" in " ".join(
         run("study", "show", "new.toml", "--people", "10000").stdout.split()
     )
 

@@ -301,7 +301,7 @@ WRONG = {
     "records twice": (one(NAMED, PLAIN) + "\n" + HEAD.split("\n", 2)[2], "lacks attribute"),
     "the same name": (
         one(NAMED, PLAIN) + "\n" + one(NAMED, PLAIN).split("\n", 2)[2],
-        "'r' is there twice",
+        "two questions named 'r'",
     ),
     **{
         f"epsilon {given}": (RECORDS.replace("3.0", given), "epsilon is")

@@ -1,4 +1,4 @@
-"""Groups of people, each with an unbiased estimate of its own, and one estimate for all of them.
+"""Groups of people, each with its own unbiased estimate, and one estimate for all of them.
 
 The methods are those of `estimate.combine`.
 """
@@ -21,12 +21,12 @@ from .intervals import Floats, ScoreInterval, combine_intervals
 from .weights import WEIGHTS, pooled
 
 ALIKE = (
-    "people of all groups answer alike: where those who chose another level differ, the estimate "
-    "is off by as much as they weigh too little"
+    "people of all groups answer alike: where they do not, the estimate is biased towards the "
+    "groups with more weight"
 )
 LEANS = (
-    "estimates of the groups are shrunk towards each other as far as the data support it, so a "
-    "small difference between them may be lost; the intervals do not assume it"
+    "estimates of the groups are shrunk towards each other as far as the data support it, so small "
+    "differences between them may be lost; the intervals do not assume this"
 )
 _TINY = 1e-300
 _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at most
@@ -34,7 +34,7 @@ _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at
 
 @dataclass(frozen=True)
 class Groups:
-    """What the weights need to know of the groups.
+    """What the weights need to know about the groups.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Groups:
     people, reports : ndarray of shape (groups,)
         How many people each group has, and how many of them reported.
     answers_vary : ndarray of shape (groups,), optional
-        How much the numbers that people answer vary in each group; fractions show it themselves.
+        How much people's numbers vary in each group; for fractions this follows from the values.
     intervals : tuple of ScoreInterval or of CountInterval, optional
         Each group's own, where the noise of its reports is known as a function of the truth.
     """
@@ -138,7 +138,7 @@ def combine_groups(
     covariance : callable, optional
         From weights ω_j to Σ ω_j² Cov(ψ̂_j).
     assuming, biased
-        What holds of the groups' own estimates.
+        Properties of the groups' own estimates.
     **about
         Labels, name, fractions and guarantee of the estimate.
     """
@@ -208,7 +208,7 @@ def _weighted_covariance(
 
 
 def _assumed(claims: Sequence[str]) -> str:
-    """What the groups' own estimates assume is assumed of the whole, too."""
+    """What the groups' own estimates assume is assumed of the whole as well."""
     return "; ".join(dict.fromkeys(filter(None, claims)))
 
 
@@ -222,7 +222,7 @@ def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
     return np.asarray(sum(w * w * part for w, part in zip(weights, parts, strict=True)))
 
 
-# --- estimates that look at how alike the groups are --------------------------------------------
+# --- estimates that use how alike the groups are --------------------------------------------
 
 
 def _james_stein(groups: Groups) -> Floats:

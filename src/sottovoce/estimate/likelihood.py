@@ -103,8 +103,8 @@ def em(
                 break
             f, at, best = bold, at_bold, value
     warnings.warn(
-        f"no maximum of the likelihood within {most_steps:,} steps; the estimate is what was "
-        "reached, marked converged=False",
+        f"no maximum of the likelihood within {most_steps:,} steps; the estimate is the last "
+        "iterate, marked converged=False",
         ConvergenceWarning,
         stacklevel=4,
     )
