@@ -34,7 +34,7 @@ REFUSED = {
     "poisson --epsilon 1 --rate 1,0.9": "the loss is inf",
     "poisson --epsilon 1 --rate 0.1 --sample seen": "the server sees who reported",
     "fixed --epsilon 1 --sampled 1 --people 10 --sample picked": "the server picks the sample",
-    "fixed --epsilon 1 --sampled 11 --people 10": "no more can be drawn",
+    "fixed --epsilon 1 --sampled 11 --people 10": "cannot be larger than the population",
     "dummies --epsilon 1 --values 1 --rate 0.1": "whole number of at least 2",
     "poisson --epsilon nan --rate 0.1": "epsilon is nan",
     "poisson --epsilon 1 --rate often": "give a number",

@@ -81,7 +81,7 @@ def test_many_values_are_not_listed(run, json_of):
         (["--prior", "1.2"], "from 0 to 1"),
         (["--prior", "nan"], "finite"),
         (["--low", "x", "--high", "0.2"], "--low is 'x'"),
-        (["--low", "0.3", "--high", "0.2"], "from 0 to its high"),
+        (["--low", "0.3", "--high", "0.2"], "between 0 and its high"),
         (["--prior", "0.1", "--low", "0", "--high", "1"], "not both"),
         (["--prior", "0.1", "--variant", "unary"], "one bit per value"),
         (["--prior", "0.1", "--variant", "best"], "no variant 'best'"),

@@ -308,7 +308,7 @@ class TestReports:
         assert M.aggregate(back) == M.aggregate(half)
 
     def test_ragged_columns_are_refused(self) -> None:
-        with pytest.raises(WireError, match="one length"):
+        with pytest.raises(WireError, match="equal length"):
             Reports("x", bytes(32), {"a": np.zeros(2), "b": np.zeros(3)})
         with pytest.raises(WireError, match="32 bytes"):
             Reports("x", bytes(31), {"a": np.zeros(2)})

@@ -70,7 +70,7 @@ def test_levels_and_records_do_not_come_by_a_protocol() -> None:
     menu = Levels({"a": GRR3})
     whole = menu.aggregate(menu.randomise([0, 1]))
     routed = Aggregate(**{**vars(whole), "route": NOISY})
-    with pytest.raises(WireError, match="do not come by way of a protocol"):
+    with pytest.raises(WireError, match="cannot come from a protocol"):
         Aggregate.from_bytes(routed.to_bytes(), expect=menu)
 
 

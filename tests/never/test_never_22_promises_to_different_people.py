@@ -1,4 +1,4 @@
-"""Never lose or merge promises made to different people when adding guarantees."""
+"""Never lose or merge promises that speak of different people when adding guarantees."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class TestFewValues:
     def test_shares_are_in_percent(self) -> None:
         ax = shares(FOUR).plot()
         assert {"0%", "20%"} <= set(look.ticks(ax))
-        assert ax.get_xlabel() == "share of people"
+        assert ax.get_xlabel() == "fraction of people"
 
     def test_small_and_negative_shares_keep_their_digits(self) -> None:
         ticks = look.ticks(shares((1e-4, -1e-4), 1e-5).plot())

@@ -41,7 +41,7 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
         nothing = np.zeros(mechanism.domain.size)
         template = Estimate(
             values=nothing,
-            spread=nothing,  # only its labels, name and kind are asked for
+            spread=nothing,  # only its labels, name and kind are used
             n=int(reported.sum()),
             labels=mechanism.domain.labels,
             name=mechanism.domain.name,
@@ -175,5 +175,5 @@ def _inverses(people: Floats, rates: Sequence[float]) -> Floats:
 
 
 def lowest(domain: Domain, fractions: bool) -> float:
-    """Means are sampled as distances from the lower bound, so that its place does not matter."""
+    """Means are sampled as distances from the lower bound, so that its value does not matter."""
     return domain.low if isinstance(domain, Range) and not fractions else 0.0

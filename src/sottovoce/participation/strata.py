@@ -33,7 +33,7 @@ from .moments import KnownMeans, Means, Noise
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """What is known, or estimated, of the people at each rate.
+    """What is known, or estimated, about the people at each rate.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class Strata:
         """Some of the strata."""
         every = np.arange(self.rates.size)
         rows = every[which]
-        if np.array_equal(rows, every):  # as a rule, and the tables may be long
+        if np.array_equal(rows, every):  # the usual case, and the tables may be long
             return self
         answers = self.answers.only(rows)
         return replace(
@@ -123,7 +123,7 @@ def variance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
 def variance_parts(
     strata: Strata, method: str, pure: PureMechanism | None
 ) -> tuple[Floats, Floats]:
-    """Variance of each value: what the noise of the reports adds, and what the draw of people."""
+    """Variance of each value in two parts: from the noise of the reports, and from the draw."""
     if method in SUPPORT:
         nobody = KnownMeans(np.zeros_like(strata.means))
         found, least = (

@@ -1,6 +1,6 @@
-"""From a requirement to ranked designs: how wrong, how large, how slow; and how many people.
+"""From a requirement to ranked designs: error, size, speed, and number of people.
 
-Every room that knows designs offers ``designs(requirement)``; this one collects and ranks them.
+Modules that know designs offer ``designs(requirement)``; this one collects and ranks them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..records import designs as record_designs
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What each room offers; a new room adds its function here.
+#: The designs of each module; a new one adds its function here.
 ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
     local_designs.designs,
     personal_designs.designs,
@@ -41,7 +41,7 @@ class Plan:
 
     @property
     def best(self) -> Design:
-        """The design with the least predicted error; of those that need people, the fewest."""
+        """The design with the lowest predicted error, or the one that needs the fewest people."""
         return self.designs[0]
 
     def __iter__(self) -> Iterator[Design]:
@@ -52,7 +52,7 @@ class Plan:
         return [design.as_dict() for design in self.designs]
 
     def columns(self) -> list[tuple[str, Callable[[Design], str]]]:
-        """Titles of a table of the designs, and how each cell is written; only what is asked."""
+        """Titles of a table of the designs, and the format of each cell; only relevant columns."""
         asked = self.requirement
         columns: list[tuple[str, Callable[[Design], str]]] = [
             ("design", lambda x: x.name),
@@ -125,8 +125,8 @@ def plan(
 ) -> Plan:
     """Rank designs, or answer how many people or which epsilon is needed.
 
-    Two of people, privacy and error must be given; the third is worked out. All three ask which
-    designs are good enough.
+    Two of people, privacy and error must be given; the third is computed. With all three, the plan
+    says which designs are good enough.
 
     Parameters
     ----------
@@ -140,16 +140,16 @@ def plan(
         Everyone's privacy parameter; or
     levels : mapping of str to float, optional
         A menu of them. Designs are ranked by the error of the post-stratified estimate, which
-        holds whatever the people of each level answer; beside it stands that of the default,
+        holds whatever the people of each level answer; next to it is that of the default,
         `james-stein`, if they all answer alike.
     fractions : mapping of str to float, optional
-        What fraction of the people chooses each level; by default all levels the same. Only their
+        The fraction of people who choose each level; by default equal. Only their
         proportions matter.
     rate : float
         Probability with which each person reports.
     traffic : float, optional
-        Or the bytes that all reports may take together: the best rate of each level is worked
-        out, see `sottovoce.participation.best_rates`.
+        Or the bytes that all reports may take together: the best rate of each level is computed,
+        see `sottovoce.participation.best_rates`.
     error : float, optional
         Wanted standard error: of an average fraction, or of the mean in its own units.
     delta : float
@@ -196,7 +196,9 @@ def plan(
     if not good:
         wanted = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
         least = f"; the least is {min(x.std_error for x in designs):.3g}" if designs else ""
-        raise ParameterError(f"no design {wanted}{least}: ask more people, or a larger epsilon")
+        raise ParameterError(
+            f"no design {wanted}{least}: ask more people, or choose a larger epsilon"
+        )
     return Plan(requirement, tuple(sorted(good, key=_rank)))
 
 
@@ -205,7 +207,7 @@ def _rank(design: Design) -> tuple[float, ...]:
 
 
 def _menu(epsilon: float | None, levels: Mapping[str, float] | None) -> dict[str, float]:
-    """Levels and their epsilons; empty where epsilon is what is asked for."""
+    """Levels and their epsilons; empty where epsilon is the unknown."""
     if epsilon is not None and levels is not None:
         raise ParameterError("give epsilon for everyone, or levels to choose from; not both")
     if levels is not None and not levels:
@@ -247,8 +249,8 @@ def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
 def _check(asked: Requirement) -> None:
     if (asked.d is not None) + (asked.bounds is not None) + bool(asked.attributes) != 1:
         raise ParameterError(
-            "give d, the number of values, or bounds, those of a number, or attributes, those of a "
-            "record; one of them"
+            "give one of d (the number of values), bounds (of a number) and attributes (of a "
+            "record)"
         )
     if asked.attributes and (
         len(asked.levels) != 1 or asked.rate != 1 or asked.traffic is not None
@@ -258,9 +260,7 @@ def _check(asked: Requirement) -> None:
             "levels nor rates"
         )
     if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
-        raise ParameterError(
-            "give two of n, epsilon (or levels) and error; the third is worked out"
-        )
+        raise ParameterError("give two of n, epsilon (or levels) and error; the third is computed")
     d, n = asked.d, asked.n
     if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
         raise ParameterError(f"d is {d!r}; a question has two values or more")
@@ -274,7 +274,7 @@ def _check(asked: Requirement) -> None:
                 f"to {_MOST_SPAN:g} apart: measure in another unit"
             )
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
     if asked.error is not None and not _positive(asked.error):
         raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
     if not 0 <= asked.delta < 1:
@@ -286,5 +286,5 @@ def _check(asked: Requirement) -> None:
             raise ParameterError(f"traffic is {asked.traffic!r}; it must be a number of bytes")
         if n is None or not asked.levels or asked.rate != 1:
             raise ParameterError(
-                "traffic works out the rates: give n and epsilon (or levels) with it, and no rate"
+                "traffic determines the rates: give n and epsilon (or levels) with it, and no rate"
             )
