@@ -14,7 +14,7 @@ MOST_EPSILON = 20.0
 
 
 def number(value: Any, name: str, allowed: str) -> float:
-    """A finite number as a float; booleans, text and NaN are none."""
+    """A finite number as a float; booleans, text and NaN are refused."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
     try:
@@ -28,7 +28,7 @@ def number(value: Any, name: str, allowed: str) -> float:
 
 def checked_rate(rate: Any, name: str = "rate") -> float:
     """A probability of taking part, above 0 and at most 1."""
-    allowed = "a probability above 0 (else nobody reports) and at most 1, such as 0.1"
+    allowed = "a probability above 0 (otherwise nobody reports) and at most 1, such as 0.1"
     made = number(rate, name, allowed)
     if not 0 < made <= 1:
         raise ParameterError(f"{name} is {made!r}; it must be {allowed}")
@@ -36,8 +36,8 @@ def checked_rate(rate: Any, name: str = "rate") -> float:
 
 
 def checked_delta(delta: Any, name: str = "delta") -> float:
-    """A probability from 0 on, below 1."""
-    allowed = "a probability from 0 on and below 1, such as 1e-6"
+    """A probability of at least 0 and below 1."""
+    allowed = "a probability of at least 0 and below 1, such as 1e-6"
     made = number(delta, name, allowed)
     if not 0 <= made < 1:
         raise ParameterError(f"{name} is {made!r}; it must be {allowed}")
@@ -45,8 +45,8 @@ def checked_delta(delta: Any, name: str = "delta") -> float:
 
 
 def checked_loss(epsilon: Any) -> float:
-    """A central epsilon at which a delta is asked for: 0 is allowed, and there is no most."""
-    allowed = "a number from 0 on"
+    """A central epsilon at which a delta is computed: 0 is allowed, and there is no upper limit."""
+    allowed = "a number of at least 0"
     made = number(epsilon, "epsilon", allowed)
     if made < 0:
         raise ParameterError(f"epsilon is {made!r}; it must be {allowed}")
@@ -62,9 +62,9 @@ def checked_positive(value: Any, name: str) -> float:
 
 
 def checked_count(count: Any, name: str, least: int) -> int:
-    """A whole number from `least` on."""
+    """A whole number of at least `least`."""
     if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
-        raise ParameterError(f"{name} is {count!r}; it must be a whole number from {least} on")
+        raise ParameterError(f"{name} is {count!r}; it must be a whole number of at least {least}")
     return int(count)
 
 
@@ -80,14 +80,14 @@ def checked_epsilon(epsilon: Any) -> float:
         value = math.inf
     if not 0 < value <= MOST_EPSILON:  # also false for NaN
         raise ParameterError(
-            f"epsilon is {value!r}; it must be above 0 (0 would say nothing) and at most "
+            f"epsilon is {value!r}; it must be above 0 (0 would carry no information) and at most "
             f"{MOST_EPSILON:g} (more would hide nothing); 1 is a common choice"
         )
     return value
 
 
 def rounded_up(value: float, digits: int) -> str:
-    """The number in that many digits, rounded up: words never promise more than the number."""
+    """The number in that many digits, rounded up: words never promise more than is true."""
     short = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(repr(value))
     return f"{float(short):.{digits}g}"
 

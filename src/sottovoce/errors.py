@@ -3,7 +3,7 @@
 ::
 
     SottovoceError
-    ├── ParameterError (ValueError)    something given to a mechanism or call is not allowed
+    ├── ParameterError (ValueError)    an argument of a mechanism or call is not allowed
     ├── AnswerError (ValueError)       an answer outside the public domain, or missing
     ├── WireError (ValueError)         bytes or a file that are not what they claim to be
     │   └── DigestError                well formed, but made under another study or mechanism
@@ -17,9 +17,9 @@
     ├── TransportError (OSError)       another party cannot be reached, or refuses or is too late
     └── MissingExtraError (ImportError)  an optional package is needed
 
-A message says what was given, what is allowed and what to do. Two warnings stand beside the tree:
-`UselessEstimateWarning`, for estimates that say nothing because too few people reported, and
-`AlikeWarning`, for weighted estimates that take groups of people to be alike.
+A message says what was given, what is allowed and what to do. There are also two warnings:
+`UselessEstimateWarning`, for estimates that carry no information because too few people reported,
+and `AlikeWarning`, for weighted estimates that assume that groups of people are alike.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class TransportError(SottovoceError, OSError):
 
 
 class UselessEstimateWarning(UserWarning):
-    """Intervals are wider than all that could be estimated; the message says what helps."""
+    """Intervals are wider than the whole range of possible values; the message says what helps."""
 
 
 class AlikeWarning(UserWarning):

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _remove_leftovers(folder: Path) -> None:
     try:
         names = [entry for entry in os.scandir(folder) if _LEFTOVER.fullmatch(entry.name)]
     except OSError:
-        return  # writing will say what is wrong with the folder
+        return  # writing will report what is wrong with the folder
     for entry in names:
         with suppress(OSError):  # in use, someone else's, or gone by now
             handle = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -96,7 +96,7 @@ def _remove_leftovers(folder: Path) -> None:
 
 
 def _publish_new(name: Path, target: Path) -> None:
-    """Give a file its name, or raise FileExistsError: of several at once one succeeds."""
+    """Give a file its name, or raise FileExistsError: of several concurrent calls one succeeds."""
     try:
         os.link(name, target)
     except FileExistsError:
@@ -115,8 +115,8 @@ def _exists(path: str | os.PathLike[str]) -> FileError:
 def target_of(path: str | os.PathLike[str]) -> Path:
     """Where what is written to `path` goes: a link's target, never the link itself.
 
-    What exists and is no plain file is refused: a new file under the name of a device, a pipe or a
-    socket would take its place.
+    Anything that exists and is not a plain file is refused: a new file under the name of a device,
+    a pipe or a socket would take its place.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -132,12 +132,12 @@ def target_of(path: str | os.PathLike[str]) -> Path:
 def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] = ()) -> None:
     """Refuse an output that cannot be written, is an input, or exists, before any work.
 
-    With `ends`, also a name that does not say one of these forms.
+    With `ends`, also a name with none of these endings.
     """
     target_of(path)
     if not path.parent.is_dir():
         raise FileError(
-            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; make it first"
+            f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; create it first"
         )
     for given in inputs:
         if _same(path, given):
@@ -146,8 +146,7 @@ def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] =
             )
     if ends and path.suffix.lower() not in ends:
         raise FileError(
-            f"{str(path)!r} does not say what it is to hold; its name must end in "
-            f"{' or '.join(ends)}"
+            f"{str(path)!r} does not show its format; its name must end in {' or '.join(ends)}"
         )
     if path.exists() and not force:
         raise _exists(path)
@@ -158,7 +157,7 @@ def _same(a: Path, b: Path) -> bool:
 
 
 def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes:
-    """The bytes of a file, or a FileError that says why not; with `most`, no longer one."""
+    """The bytes of a file of at most `most` bytes, or a FileError that says why not."""
     with opened(path) as stream:
         try:
             size = os.fstat(stream.fileno()).st_size
@@ -177,7 +176,7 @@ def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes
 def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A plain file opened for reading, or a FileError that says why not.
 
-    A pipe is refused before anyone waits for its other end, a device before it is read for ever.
+    A pipe is refused before it can block, a device before it is read forever.
     """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Work on several cores, in threads: the kernels release the interpreter."""
+"""Work on several cores, in threads: the kernels release the interpreter lock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def cores() -> int:
 
 
 def over_ranges(action: Callable[[slice], None], size: int, *, work: int) -> None:
-    """Call `action` on slices that cover 0..size, side by side where `work` steps are many."""
+    """Call `action` on slices that cover 0..size, in parallel where `work` is large."""
     threads = min(cores(), max(1, work // _WORTH_A_THREAD), max(1, size))
     if threads == 1:
         action(slice(0, size))

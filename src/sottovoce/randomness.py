@@ -1,4 +1,4 @@
-"""Entropy is an argument. This is the one module that makes it.
+"""Entropy is an argument. This is the one module that creates it.
 
 `SYSTEM` is a bulk keystream (AES-128 in counter mode) under a key from the operating system, and
 every release takes a new key. It keeps no state between calls, so that nothing is left to repeat
@@ -58,12 +58,12 @@ class Probability:
 
     @classmethod
     def at_most(cls, value: Fraction) -> Probability:
-        """A drawable probability surely not above the number that `value` was computed for."""
+        """A drawable probability certainly not above the number that `value` was computed for."""
         return cls(math.floor(value * (1 - _SLACK) * (1 << BITS)))
 
     @classmethod
     def at_least(cls, value: Fraction) -> Probability:
-        """A drawable probability surely not below the number that `value` was computed for."""
+        """A drawable probability certainly not below the number that `value` was computed for."""
         return cls(math.ceil(value * (1 + _SLACK) * (1 << BITS)))
 
     @property
@@ -183,7 +183,7 @@ class Draws:
                 )
 
     def coins(self, probability: Probability, n: int) -> NDArray[np.uint8]:
-        """At least n such bits in bytes, least significant first; the rest is random, too."""
+        """At least n such bits in bytes, least significant first; the rest is random as well."""
         lanes = np.empty((n + 63) // 64, np.uint64)
         self.bernoulli(probability, lanes)
         return lanes.view(np.uint8)
@@ -313,7 +313,7 @@ def refuse_seeded(what: str) -> None:
     """Raise unless `sottovoce.testing` has opened the door to reproducible randomness."""
     if not _seeded_allowed.get():
         raise SeededError(
-            f"{what} drawn from a seed: whoever knows the seed can undo the randomisation, so "
+            f"{what} drawn from a seed: anyone who knows the seed can undo the randomisation, so "
             "there is no privacy. Seeded reports are for tests, inside "
             "`with sottovoce.testing.seeded(...)`; for real people leave `source` out"
         )

@@ -20,7 +20,7 @@ class SeededSource(Source):
 
     def __init__(self, seed: int) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ParameterError(f"seed is {seed!r}; it must be a whole number from 0 on")
+            raise ParameterError(f"seed is {seed!r}; it must be a whole number of at least 0")
         self.seed = seed
         self._stream = Keystream(hashlib.sha256(f"sottovoce seed {seed}".encode()).digest()[:16])
 

@@ -265,7 +265,7 @@ def test_wrong_counts(count) -> None:
 
 
 def test_no_more_are_drawn_than_there_are() -> None:
-    with pytest.raises(ParameterError, match="no more can be drawn"):
+    with pytest.raises(ParameterError, match="cannot be larger than the population"):
         fixed_size(1.0, 11, 10)
 
 

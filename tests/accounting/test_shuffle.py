@@ -273,7 +273,7 @@ def test_wrong_deltas(delta) -> None:
         ({"bound": "stronger"}, "'numerical', 'grr' or 'closed-form'"),
         ({"bound": None}, "'numerical', 'grr' or 'closed-form'"),
         ({"bound": "grr"}, "needs d"),
-        ({"bound": "grr", "d": 1}, "from 2 on"),
+        ({"bound": "grr", "d": 1}, "at least 2"),
         ({"bound": "grr", "d": 2.0}, "whole number"),
         ({"bound": "grr", "d": True}, "whole number"),
         ({"d": 4}, "only bound='grr'"),

@@ -138,7 +138,7 @@ def test_a_foreign_object_that_sends_the_answer_is_caught():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"trials": 10}, "from 1,000 on"),
+        ({"trials": 10}, "at least 1,000"),
         ({"trials": True}, "whole number"),
         ({"confidence": 1.0}, "between 0.5 and 1"),
         ({"inputs": [0]}, "at least two"),

@@ -9,7 +9,7 @@ from .conftest import STUDY
 MENU = STUDY.replace("epsilon = 1.0", "levels = {strong = 0.5, normal = 2}")
 USUAL = ("--study", "study.toml")
 GIVEN = ("randomise", "answers.csv", *USUAL, "--levels", "privacy", "--out", "r.svr")
-SAME = "the very same reports were given again"
+SAME = "the same reports were returned"
 
 
 def rows(people: int = 1200) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce.cli.demo import CHOSEN, MENU, PEOPLE, SHARES, _blocks, _counts
+from sottovoce.cli.demo import CHOSEN, MENU, PEOPLE, PERCENTAGES, _blocks, _counts
 
 
 def test_the_demo_tells_the_whole_story(folder, run):
@@ -41,7 +41,7 @@ def test_json(folder, json_of):
     about = json_of("demo", "--people", "50000", "--plot", "d.svg")
     assert about["people"] == 50000
     assert about["plot"] == "d.svg"
-    assert [row["truth"] for row in about["values"]] == [n / 100 for n in SHARES.values()]
+    assert [row["truth"] for row in about["values"]] == [n / 100 for n in PERCENTAGES.values()]
     for row in about["values"]:
         # 8 standard errors, which are estimates themselves: fails less than once in 10^9 runs
         assert abs(row["estimate"] - row["truth"]) < 8 * row["std_error"]

@@ -52,7 +52,7 @@ def test_what_was_given_twice_is_refused(reports, run, fails):
     assert "given twice" in fails("aggregate", a, "link.svr", *end)
     shutil.copy(a, "copy.svr")
     said = fails("aggregate", a, "copy.svr", *end)
-    assert "'a.svr' and 'copy.svr' hold the same" in said
+    assert "'a.svr' and 'copy.svr' have the same content" in said
     assert not Path("x.sva").exists()
     run("aggregate", a, "copy.svr", "--allow-equal", *end)
 
@@ -60,10 +60,10 @@ def test_what_was_given_twice_is_refused(reports, run, fails):
 def test_the_same_reports_in_another_form_are_recognised(reports, run, fails):
     run("randomise", "answers.csv", *USUAL, "--out", "a.parquet")
     end = ("--out", "x.sva", *USUAL)
-    assert "hold the same" in fails("aggregate", "a.svr", "a.parquet", *end)
+    assert "have the same content" in fails("aggregate", "a.svr", "a.parquet", *end)
     run("aggregate", "a.svr", "--out", "a.sva", *USUAL)
     shutil.copy("a.sva", "copy.sva")
-    assert "hold the same" in fails("aggregate", "a.sva", "copy.sva", *end)
+    assert "have the same content" in fails("aggregate", "a.sva", "copy.sva", *end)
 
 
 def test_reports_and_their_counts_are_not_counted_together(reports, run, fails, json_of):

@@ -185,7 +185,7 @@ def test_a_lost_or_broken_key_is_not_replaced(folder, randomised) -> None:
     randomised()
     key = Path("receipts/key").read_bytes()
     Path("receipts/key").write_bytes(key[:31])
-    assert "is no key: it has 31 bytes" in randomised(code=1).stderr
+    assert "is not a key: it has 31 bytes" in randomised(code=1).stderr
     Path("receipts/key").unlink()
     assert "the key of the receipts in" in randomised(code=1).stderr
     assert not Path("receipts/key").exists()

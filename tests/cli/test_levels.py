@@ -193,7 +193,7 @@ def test_numbers_have_levels_too(menu, run, json_of):
 
 def test_what_is_said_where_levels_are_missing(menu, fails, run):
     usual = ("randomise", "answers.csv", *USUAL, "--out", "r.svr")
-    assert "say --levels with the column" in fails(*usual)
+    assert "give --levels with the column" in fails(*usual)
     said = fails(*usual, "--levels", "private")
     assert "no such column in 'answers.csv', which has 'commute', 'privacy'" in said
     assert "which has 'strong', 'normal'" in said

@@ -66,7 +66,7 @@ def test_fewer_reports_larger_errors(folder, run, json_of):
     assert errors[0] == pytest.approx(errors[1])
     assert errors[1] < errors[2] / 1.9 < errors[3] / 9
     assert errors[4] is None
-    assert "who has rate 0 never reports" in " ".join(
+    assert "people with rate 0 never report" in " ".join(
         run("study", "show", "new.toml", "--people", "10000").stdout.split()
     )
 
@@ -125,12 +125,12 @@ def test_one_of_several_rates_for_everyone(rates, json_of):
 
 def test_what_is_said_where_rates_are_missing(rates, fails):
     usual = ("randomise", "answers.csv", *USUAL, "--out", "r.svr")
-    assert "say --rate with the column" in fails(*usual)
+    assert "give --rate with the column" in fails(*usual)
     for text in ("chances", "0.2", "nan", "inf"):
         said = fails(*usual, "--rate", text)
         assert f"--rate {text}: there is no such column" in said
         assert "which has 0.05, 0.1, 0.5" in said
-    assert "would give them away" in fails(*usual, "--rate", "commute")
+    assert "would reveal them" in fails(*usual, "--rate", "commute")
     Path("study.toml").write_text(STUDY)
     said = fails(*usual, "--rate", "chance")
     assert "has no rates: everyone reports, so --rate chance means nothing" in said

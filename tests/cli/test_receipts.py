@@ -17,7 +17,7 @@ from sottovoce.contract.report_files import read_batches
 
 from .conftest import STUDY
 
-SAME = "the very same reports were given again"
+SAME = "the same reports were returned"
 
 
 def receipts() -> list[Path]:

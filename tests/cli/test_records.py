@@ -99,7 +99,9 @@ def test_the_same_answers_are_not_released_twice_by_accident(run, fails, table) 
     assert said["guarantee"]["promises"][0]["epsilon"] == 18.0
     table.iloc[1:].to_csv("people.csv", index=False)
     assert "has changed since" in fails(*words, "e.svr")
-    assert "hold the same" in fails("estimate", "a.svr", "b.svr", *ASK, "--attribute", "age")
+    assert "have the same content" in fails(
+        "estimate", "a.svr", "b.svr", *ASK, "--attribute", "age"
+    )
 
 
 def test_budgets_from_columns(run, fails, table) -> None:
@@ -212,7 +214,7 @@ def test_questions_and_records_in_one_study(run, fails, json_of, table) -> None:
     assert json_of("estimate", "h.sva", *health, "--attribute", "age")["people"] == 2000
     assert json_of("estimate", "c.svr", *commute)["people"] == 1000
     assert "are records; say which attribute" in fails("estimate", "h.sva", *health)
-    assert "is no attribute of" in fails("estimate", "c.svr", *commute, "--attribute", "age")
+    assert "is not an attribute of" in fails("estimate", "c.svr", *commute, "--attribute", "age")
     assert "is one question" in fails("joint", "c.svr", *commute, "--attribute", "commute")
     assert "leave --column out" in fails(
         "randomise", "people.csv", *health, "--column", "age", "--out", "x.svr"
@@ -301,7 +303,7 @@ WRONG = {
     "records twice": (one(NAMED, PLAIN) + "\n" + HEAD.split("\n", 2)[2], "lacks attribute"),
     "the same name": (
         one(NAMED, PLAIN) + "\n" + one(NAMED, PLAIN).split("\n", 2)[2],
-        "'r' is there twice",
+        "two questions named 'r'",
     ),
     **{
         f"epsilon {given}": (RECORDS.replace("3.0", given), "epsilon is")

@@ -88,7 +88,7 @@ def test_wrong_usage(folder, run):
 
 
 def test_check_says_what_is_wrong(folder, run, fails):
-    assert "is a good study: 'How we get to work', 1 question" in run(
+    assert "is a valid study: 'How we get to work', 1 question" in run(
         "study", "check", "study.toml"
     ).stdout.replace("\n", " ")
     for text, reason in [

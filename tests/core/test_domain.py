@@ -133,7 +133,7 @@ def test_digests_differ_exactly_when_domains_do(a: list, b: list) -> None:
 
 
 def test_half_a_character_is_refused_before_it_reaches_a_file() -> None:
-    with pytest.raises(ParameterError, match="half a character"):
+    with pytest.raises(ParameterError, match="an incomplete character"):
         _ = GRR(["\ud800", "b"], epsilon=1.0).digest
 
 

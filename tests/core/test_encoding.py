@@ -190,7 +190,7 @@ def test_an_unknown_answer_is_named_with_what_is_allowed(answers) -> None:
     message = str(caught.value)
     assert "'z' (row 1)" in message
     assert "'a', 'b', 'c'" in message
-    assert "2 different unknown answers" in message
+    assert "2 distinct unknown answers" in message
 
 
 @pytest.mark.parametrize("answers", [[0, 9, 5], np.array([0, 9, 5]), pd.Series([0, 9, 5])])

@@ -292,11 +292,11 @@ class TestReports:
         again = Reports.concatenate([whole[:4], whole[4:]])
         assert again.to_bytes() == whole.to_bytes()
         assert whole.nbytes == 20
-        with pytest.raises(TypeError, match="slices"):
+        with pytest.raises(TypeError, match="by a slice"):
             whole[3]
         with pytest.raises(MergeError, match="at least one"):
             Reports.concatenate([])
-        with pytest.raises(MergeError, match="cannot be put together"):
+        with pytest.raises(MergeError, match="cannot be concatenated"):
             Reports.concatenate([whole, OUE(10, epsilon=2.0).randomise([1])])
 
     def test_every_other_report_can_be_counted_and_written(self) -> None:
@@ -308,7 +308,7 @@ class TestReports:
         assert M.aggregate(back) == M.aggregate(half)
 
     def test_ragged_columns_are_refused(self) -> None:
-        with pytest.raises(WireError, match="one length"):
+        with pytest.raises(WireError, match="equal length"):
             Reports("x", bytes(32), {"a": np.zeros(2), "b": np.zeros(3)})
         with pytest.raises(WireError, match="32 bytes"):
             Reports("x", bytes(31), {"a": np.zeros(2)})

@@ -13,7 +13,7 @@ def test_an_interval_of_a_variance_is_not_cut_at_one():
     estimate = m.estimate(m.aggregate(m.randomise(answers)), method="variance")
     low, high = estimate.interval()
     assert estimate.biased
-    assert not estimate.shares
+    assert not estimate.fractions
     assert low[0] < estimate.values[0] < high[0]
     assert high[0] > 1
 

@@ -43,7 +43,7 @@ def test_missing_answers() -> None:
         with pytest.raises(AnswerError, match="1 of 2 answers are missing"):
             AGE.positions(gaps)
         assert Range("age", 0, 120, missing="public").positions(gaps).size == 1
-    with pytest.raises(ParameterError, match="question of its own"):
+    with pytest.raises(ParameterError, match="separate question"):
         Range("age", 0, 120, missing="value")
 
 

@@ -168,7 +168,7 @@ BAD = {
     "edges falling": (HEAD + QUESTION.replace("values = 2", "edges = [3, 2, 1]"), "increase"),
     "range of one": (HEAD + QUESTION.replace("values = 2", "range = [1]"), "range"),
     "range as text": (HEAD + QUESTION.replace("values = 2", 'range = "ab"'), "range"),
-    "range falling": (HEAD + QUESTION.replace("values = 2", "range = [2, 1]"), "increase"),
+    "range falling": (HEAD + QUESTION.replace("values = 2", "range = [2, 1]"), "increasing"),
     "range of text": (HEAD + QUESTION.replace("values = 2", 'range = ["a", "b"]'), "bounds"),
     "range for values": (HEAD + QUESTION.replace("values = 2", "range = [0, 1]"), r"question 1"),
     "values for numbers": (HEAD + QUESTION.replace("grr", "duchi"), "bounds"),

@@ -177,7 +177,7 @@ BAD = {
     "a level of nan": (LEVELS.replace("0.5", "nan"), "level 'strong': epsilon is nan"),
     "a level of true": (LEVELS.replace("0.5", "true"), "level 'strong': epsilon is True"),
     "an empty level": (LEVELS.replace("0.5", "{}"), "level 'strong' lacks epsilon"),
-    "a nameless level": (LEVELS.replace("strong", '" "'), "no level's name"),
+    "a nameless level": (LEVELS.replace("strong", '" "'), "cannot name a level"),
     "a level with values": (LEVELS.replace("0.5", "{epsilon = 1, values = 2}"), "'values'"),
     "levels within levels": (LEVELS.replace("0.5", "{epsilon = 1, levels = {a = 1}}"), "'levels'"),
     "unknown mechanism": (
@@ -201,7 +201,7 @@ BAD = {
     "rates by level": (LEVELS + "rate = {strong = 0.9}", "written into the level"),
     "sampled twice": (
         LEVELS.replace("0.5", "{epsilon = 1, rate = 0.5}") + "rate = 0.5",
-        "sampled within already",
+        "sampled already",
     ),
 }
 

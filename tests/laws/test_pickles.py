@@ -28,7 +28,7 @@ def estimates(collection: Any, aggregate: Any, name: str) -> dict[str, Any]:
     for method in collection.methods:
         estimate = collection.estimate(aggregate, method=method)
         by_method[f"{name}/{method}"] = estimate
-        if estimate.shares:
+        if estimate.fractions:
             by_method[f"{name}/{method}/projected"] = estimate.project()
     return by_method
 

@@ -182,7 +182,7 @@ def test_theorem_2_at_one_in_a_hundred_multiplies_belief_by_64() -> None:
 
 def test_theorem_2_with_an_impossible_answer_is_refused() -> None:
     for p in (0, 1):
-        with pytest.raises(ParameterError, match="apart for sure"):
+        with pytest.raises(ParameterError, match="with certainty"):
             LIP(prior=p, epsilon=1.0, variant="jiang-theorem2")
 
 

@@ -85,7 +85,7 @@ def test_what_are_no_epsilons_is_refused() -> None:
         prior_curve(0.5, [])
     with pytest.raises(ParameterError, match="at most 20"):
         prior_curve(0.5, [21.0])
-    with pytest.raises(ParameterError, match="no such channel"):
+    with pytest.raises(ParameterError, match="there is no channel"):
         flips(0.5, 1.0, "a-optimal")
 
 

@@ -80,12 +80,15 @@ BAD = {
     "unknown label": ({"domain": ["a", "b"], "prior": {"a": 0.5, "c": 0.5}}, r"\['b', 'c'\]"),
     "one value": ({"prior": [1.0]}, "1 value"),
     "nothing": ({}, "give the values"),
-    "half a box": ({"prior_low": [0.1, 0.1]}, "go together"),
-    "the other half": ({"prior_high": [0.1, 0.1]}, "go together"),
+    "half a box": ({"prior_low": [0.1, 0.1]}, "are needed together"),
+    "the other half": ({"prior_high": [0.1, 0.1]}, "are needed together"),
     "prior and box": ({"prior": 0.5, "prior_low": [0, 0], "prior_high": [1, 1]}, "not both"),
     "empty box": ({"prior_low": [0.6, 0.6], "prior_high": [0.9, 0.9]}, "no distribution"),
     "box too low": ({"prior_low": [0, 0], "prior_high": [0.4, 0.4]}, "no distribution"),
-    "box upside down": ({"prior_low": [0.5, 0.1], "prior_high": [0.4, 0.9]}, "from 0 to its high"),
+    "box upside down": (
+        {"prior_low": [0.5, 0.1], "prior_high": [0.4, 0.9]},
+        "between 0 and its high",
+    ),
     "box with nan": ({"prior_low": [math.nan, 0.2], "prior_high": [0.5, 0.9]}, "prior_low is"),
     "box of text": ({"prior_low": "ab", "prior_high": "cd"}, "prior_low is 'ab'"),
     "box of other labels": (
@@ -129,7 +132,7 @@ def test_the_words_of_the_promise() -> None:
         "epsilon = 1: localised information privacy",
         "any answer stays between 1/2.72 and 2.72 times as likely as before",
         "'infected' with probability 0.1, 'not' with 0.9",
-        "only the promise without a prior counts",
+        "only the promise without a prior holds",
         "not learned from these answers",
         "epsilon = 1.21186: local differential privacy",
     ):

@@ -48,7 +48,7 @@ def test_that_much_is_really_lost(kind: type) -> None:
 def test_words_say_that_sampling_protects_no_further() -> None:
     words = " ".join(str(Sampled(GRR(4, epsilon=1.0), rate=0.1).guarantee).split())
     assert "epsilon = 1: local differential privacy" in words
-    assert "who reports is seen, so sampling adds no protection" in words
+    assert "the collector sees who reports, so sampling adds no protection" in words
 
 
 def test_estimates_promise_no_more() -> None:

@@ -66,10 +66,10 @@ def test_levels_inside_groups_stay_apart() -> None:
 def test_two_promises_about_the_same_people_cannot_stand_side_by_side() -> None:
     # The fault of old: addition kept only the last of them.
     for epsilons in ((2.0, 0.5), (1.0, 1.0)):
-        with pytest.raises(GuaranteeError, match="speak of the same"):
+        with pytest.raises(GuaranteeError, match="are about the same thing"):
             Guarantee(tuple(Promise(LDP, epsilon) for epsilon in epsilons))
     menu = Guarantee((Promise(LDP, 1.0), Promise(LDP, 2.0, unit=Unit(level="weak"))))
-    with pytest.raises(GuaranteeError, match="speak of the same"):
+    with pytest.raises(GuaranteeError, match="are about the same thing"):
         menu.about(Unit())  # a larger unit never merges them
 
 

@@ -464,7 +464,7 @@ def test_means_are_combined_too() -> None:
     for method in METHODS:
         estimate = quietly(groups, method)
         assert estimate.n == 6000
-        assert not estimate.shares
+        assert not estimate.fractions
         assert list(estimate.labels) == ["mean"]
         low, high = sorted(float(g.values[0]) for g in groups)
         assert low <= estimate.values[0] <= high
@@ -493,7 +493,7 @@ def test_groups_answer_one_question() -> None:
     other = estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 10, labels=["a", "b", "c"])
     with pytest.raises(EstimateError, match="number 3 estimates other values than the first"):
         combine([*two(), other])
-    numbers = estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 10, shares=False)
+    numbers = estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 10, fractions=False)
     with pytest.raises(EstimateError, match="'far' estimates other values"):
         combine({"near": two()[0], "far": numbers})
 

@@ -294,7 +294,7 @@ def test_a_menu_of_numbers() -> None:
         single = menu.estimates(aggregate)
     for estimate in (*found.values(), *single.values()):
         assert estimate.values[0] == pytest.approx(1.0, abs=6 * estimate.std_error[0])
-        assert not estimate.shares
+        assert not estimate.fractions
     assert found["hybrid"].std_error[0] < single["strong"].std_error[0]
     # Duchi's bit cannot tell how much answers vary and takes the most that they might.
     fine = [single[name].answer_variance for name in ("normal", "weak")]

@@ -72,12 +72,12 @@ def test_levels_are_equal_groups_weighted_by_size():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"n": 10, "epsilon": 1.0}, "d, the number of values, or bounds"),
-        ({"d": 4, "bounds": (0, 1), "n": 10, "epsilon": 1.0}, "one of them"),
+        ({"n": 10, "epsilon": 1.0}, r"give one of d \(the number of values\), bounds"),
+        ({"d": 4, "bounds": (0, 1), "n": 10, "epsilon": 1.0}, "give one of d"),
         ({"d": 4, "epsilon": 1.0}, "two of"),
         ({"d": 4, "n": 10, "epsilon": 1.0, "levels": {"a": 1.0}}, "not both"),
         ({"d": 1, "n": 10, "epsilon": 1.0}, "two values"),
-        ({"d": 4, "n": 0, "epsilon": 1.0}, "from 1 on"),
+        ({"d": 4, "n": 0, "epsilon": 1.0}, "at least 1"),
         ({"d": 4, "n": 10, "epsilon": -1.0}, "above 0"),
         ({"d": 4, "n": 10, "error": math.nan}, "positive"),
         ({"d": 4, "n": 10, "epsilon": 1.0, "delta": 1.0}, "below 1"),
@@ -134,7 +134,7 @@ def test_nothing_beats_subset_selection(d, epsilon):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"prefer": "speed"}, "'decode'"), ({"n": 0}, "from 1 on"), ({"epsilon": 0.0}, "above 0")],
+    [({"prefer": "speed"}, "'decode'"), ({"n": 0}, "at least 1"), ({"epsilon": 0.0}, "above 0")],
 )
 def test_bad_choices_are_refused(options, message):
     with pytest.raises(ParameterError, match=message):

@@ -29,7 +29,9 @@ def shares(values, deviation: float = 0.02, **other) -> Estimate:
 
 
 def mean(value: float = 41.3, **other) -> Estimate:
-    return shares([value], 0.6, **({"labels": ("mean",), "name": "age", "shares": False} | other))
+    return shares(
+        [value], 0.6, **({"labels": ("mean",), "name": "age", "fractions": False} | other)
+    )
 
 
 def zipf(size: int) -> np.ndarray:

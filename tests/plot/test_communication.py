@@ -102,7 +102,7 @@ def test_the_legend_covers_nothing_and_nothing_is_cut(own, answers):
         ({}, "or their answers"),
         ({"n": 10, "answers": [0, 1]}, "one of them"),
         ({"answers": []}, "at least one person"),
-        ({"n": 0}, "from 1 on"),
+        ({"n": 0}, "at least 1"),
         ({"n": 10, "frequencies": [1.0]}, "sum to one"),
         ({"n": 10, "frequencies": [0.5, 0.4, 0.0]}, "sum to one"),
         ({"n": 10, "rates": [0.5]}, "at least two"),
@@ -112,7 +112,7 @@ def test_the_legend_covers_nothing_and_nothing_is_cut(own, answers):
         ({"n": 10, "methods": "hajek"}, "give a list"),
         ({"n": 10, "methods": ["wang-c"]}, "unbiased ones"),
         ({"n": 10, "methods": []}, "give a list"),
-        ({"n": 10, "repeats": 0}, "from 1 on"),
+        ({"n": 10, "repeats": 0}, "at least 1"),
     ],
 )
 def test_bad_input_is_refused_and_leaves_no_figure(wrong, message):

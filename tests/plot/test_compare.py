@@ -31,7 +31,7 @@ class TestFewValues:
             assert drawn == pytest.approx(np.stack(est.interval(), axis=1))
         assert look.legend(ax) == ["A", "B"]
         assert look.rows(ax) == list(A.labels)
-        assert ax.get_xlabel() == "share of people, 95% intervals"
+        assert ax.get_xlabel() == "fraction of people, 95% intervals"
         assert {"0%", "20%"} <= set(look.ticks(ax))
 
     def test_dots_of_one_value_do_not_hide_each_other(self) -> None:
@@ -96,7 +96,7 @@ class TestManyValues:
         assert ax.get_xlabel() == "difference from first, in percentage points (pp)"
 
     def test_many_means_have_no_percentage_points(self) -> None:
-        est = shares(np.arange(50.0), 1.0, shares=False)
+        est = shares(np.arange(50.0), 1.0, fractions=False)
         ax = compare([est, est], truth=np.arange(50.0))
         assert "pp" not in ax.get_xlabel() + look.rows(ax)[0]
 
@@ -150,7 +150,7 @@ class TestRefusals:
             ([A, shares(A.values, labels=tuple("abcd"))], "only one has 'a'"),
             ([A, shares(A.values, labels=A.labels[::-1])], "in another order"),
             ([A, shares((0.5, 0.5))], "only one has 'value 2'"),
-            ([shares([1.0], labels=("mean",)), mean()], "shares and the other means"),
+            ([shares([1.0], labels=("mean",)), mean()], "fractions and the other means"),
         ],
     )
     def test_what_cannot_be_compared(self, given, says: str) -> None:

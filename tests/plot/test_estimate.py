@@ -55,7 +55,7 @@ class TestFewValues:
     def test_shares_are_in_percent(self) -> None:
         ax = shares(FOUR).plot()
         assert {"0%", "20%"} <= set(look.ticks(ax))
-        assert ax.get_xlabel() == "share of people"
+        assert ax.get_xlabel() == "fraction of people"
 
     def test_small_and_negative_shares_keep_their_digits(self) -> None:
         ticks = look.ticks(shares((1e-4, -1e-4), 1e-5).plot())
@@ -187,7 +187,7 @@ class TestMeans:
         assert look.rows(ax) == ["mean"]
 
     def test_many_means(self) -> None:
-        est = shares(np.arange(50.0), 1.0, shares=False, name="")
+        est = shares(np.arange(50.0), 1.0, fractions=False, name="")
         ax = est.plot(truth=np.arange(50.0))
         assert look.legend(ax)[0] == "estimate, 95% interval"
         assert ax.get_xlabel() == "value"

@@ -78,7 +78,7 @@ def test_the_printed_promises() -> None:
     assert (total.epsilon, one.epsilon) == (4.0, 2.0)
     words = str(r.guarantee)
     assert "without regard to the answers" in " ".join(words.split())
-    assert "how many bits are set tells much of it" in " ".join(words.split())
+    assert "how many bits are set reveals much of it" in " ".join(words.split())
     own = r.guarantee_for([3.9, 0.1])
     assert [p.epsilon for p in own.promises] == [4.0, 3.9, 0.1]
     fewer = r.guarantee_for([2.0, math.nan])

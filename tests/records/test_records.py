@@ -96,7 +96,10 @@ REFUSED = {
     "a set": ({"allocation": {2.0}}, "no rows for 4 people"),
     "a number for an array": ({"allocation": np.array(2.0)}, "no rows for 4 people"),
     "source": ({"source": 5}, "source is 5; leave it out"),
-    "both": ({"allocation": [[2.0] * 3] * 4, "reported": np.ones((4, 3), bool)}, "NaN says it"),
+    "both": (
+        {"allocation": [[2.0] * 3] * 4, "reported": np.ones((4, 3), bool)},
+        "NaN marks what is not reported",
+    ),
     "reported shape": ({"reported": np.ones((4, 2), bool)}, r"\(4, 2\)"),
     "reported type": ({"reported": np.ones((4, 3))}, "true or false"),
 }
@@ -117,8 +120,8 @@ BAD_TABLES = {
     "an array": (np.zeros((3, 3)), "a name for each column"),
     "a number": (3, "a table is"),
     "a text": ("abc", "a table is"),
-    "a text column": ({"a": "x", "b": [1], "c": [0]}, "an answer per person"),
-    "a set as a column": ({"a": {"x"}, "b": [1], "c": [0]}, "'a' is set; .* in their order"),
+    "a text column": ({"a": "x", "b": [1], "c": [0]}, "one answer per person"),
+    "a set as a column": ({"a": {"x"}, "b": [1], "c": [0]}, "'a' is set; .* in order"),
     "a dict as a column": ({"a": {0: "x"}, "b": [1], "c": [0]}, "'a' is dict"),
     "a view as a column": ({"a": {0: "x"}.values(), "b": [1], "c": [0]}, "'a' is dict_values"),
     "no dimension": ({"a": np.array("x"), "b": [1], "c": [0]}, "'a' is ndarray"),

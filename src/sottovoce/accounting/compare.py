@@ -1,9 +1,9 @@
 """Shuffled GRR against a trusted server with Gaussian noise, at the same (ε, δ).
 
-Both release the shares of d values among n people, neighbours being one changed answer. Shuffled
-GRR has the standard error of an average share of GRR at the local ε. The server adds noise with
-σ = `sigma_analytic` (ε, δ, √2/n) to each share, since one changed answer moves two shares by 1/n,
-and makes the shares sum to one again, as those of GRR do: σ √(1 − 1/d). Beside them stands GRR that
+Both release the fractions of d values among n people, neighbours being one changed answer. Shuffled
+GRR has the standard error of an average fraction of GRR at the local ε. The server adds noise with
+σ = `sigma_analytic` (ε, δ, √2/n) to each of them, since one changed answer moves two by 1/n, and
+makes them sum to one again, as those of GRR do: σ √(1 − 1/d). For comparison there is GRR that
 keeps the central ε locally: what the same promise costs when nobody is trusted.
 """
 
@@ -34,7 +34,7 @@ class Comparison:
     epsilon, delta : float
         What shuffling makes of it; the Gaussian noise keeps the same.
     shuffled_error, gaussian_error, local_error : float
-        Standard error of an average share: of shuffled GRR, of the trusted server, and of GRR that
+        Standard error of an average fraction: of shuffled GRR, the trusted server, and GRR that
         keeps `epsilon` with nobody's help.
     """
 
@@ -60,7 +60,7 @@ class Comparison:
 def compare(
     d: int, people: int, delta: float, epsilons: Iterable[float] = EPSILONS
 ) -> list[Comparison]:
-    """What hiding in a crowd costs beside a server that may see everything.
+    """What hiding in a crowd costs compared with a server that may see everything.
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ def _row(d: int, people: int, delta: float, epsilon: float) -> Comparison:
     promise = shuffle(epsilon, people, delta, bound="grr", d=d)
     if promise.epsilon == 0:
         raise ParameterError(
-            f"delta is {delta:g}; with so large a delta nothing is left to compare, choose one far "
-            f"below 1/people, such as {0.01 / people:.0e}"
+            f"delta is {delta:g}; with a delta this large there is nothing to compare; choose one "
+            f"far below 1/people, such as {0.01 / people:.0e}"
         )
     return Comparison(
         d,
@@ -113,6 +113,6 @@ def _row(d: int, people: int, delta: float, epsilon: float) -> Comparison:
 
 
 def _grr_error(epsilon: float, d: int, people: int) -> float:
-    """Standard error of an average share; p − q and 1 − p − q without their common denominator."""
+    """Standard error of an average fraction, from p − q and 1 − p − q without the denominator."""
     gap, total = math.expm1(epsilon), math.exp(epsilon) + d - 1
     return math.sqrt(((total - 1) / gap**2 + (d - 2) / gap / d) / people)

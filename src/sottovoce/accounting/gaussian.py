@@ -4,7 +4,7 @@ Delta     δ(ε) = Φ(μ/2 − ε/μ) − e^ε Φ(−μ/2 − ε/μ), μ = Δ/σ
 Sigma     the smallest σ with δ(ε) ≤ δ
 
 Balle, Wang 2018 (arXiv:1805.06530), theorem 8. The classical σ = Δ √(2 ln(1.25/δ))/ε is proven for
-ε < 1 only; it fails for large ε, and wastes accuracy for small.
+ε < 1 only; it fails for large ε, and wastes accuracy for small ε.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much a report says about an answer whose prior is known: localised information privacy.
+"""How much a report reveals about an answer with a known prior: localised information privacy.
 
 A channel Q(y|x) is ε-LIP under a prior P when, for every answer x and every report y,
 
@@ -76,7 +76,7 @@ def lip_level_repeated(channel: ArrayLike, prior: ArrayLike, times: int) -> floa
     k = _times(times)
     if math.comb(q.shape[1] + k - 1, k) * k * q.shape[0] > _MOST_STEPS:
         raise ParameterError(
-            f"{k} reports of {q.shape[1]} outputs have too many patterns to go through; "
+            f"{k} reports of {q.shape[1]} outputs have too many patterns to enumerate; "
             "lip_repeated_bound gives a safe bound"
         )
     q = q[:, q.max(axis=0) > 0]
@@ -91,7 +91,7 @@ def lip_level_repeated(channel: ArrayLike, prior: ArrayLike, times: int) -> floa
 
 
 def lip_repeated_bound(epsilon: float, ldp: float, times: int) -> float:
-    """A level that surely covers k reports: min((2k − 1) ε, k ε_LDP)."""
+    """A level that is certain to cover k reports: min((2k − 1) ε, k ε_LDP)."""
     k = _times(times)
     return min((2 * k - 1) * epsilon, k * ldp)
 
@@ -123,7 +123,7 @@ def unary_level(levels: ArrayLike) -> float:
     """
     each = np.sort(np.asarray(levels, float))
     if each.ndim != 1 or each.size < 2 or not (each >= 0).all():
-        raise ParameterError(f"levels are {levels!r}; give one from 0 on for each of the bits")
+        raise ParameterError(f"levels are {levels!r}; give one of at least 0 for each of the bits")
     return float(each[-1] + each[-2])
 
 
@@ -156,7 +156,8 @@ def _prior(given: ArrayLike, size: int) -> Floats:
     p = np.asarray(given, float)
     if p.shape != (size,) or not (p >= 0).all() or not abs(p.sum() - 1) < 1e-9:
         raise ParameterError(
-            f"the prior must be {size} probabilities from 0 on that sum to 1; {given!r:.80} given"
+            f"the prior must be {size} probabilities of at least 0 that sum to 1; {given!r:.80} "
+            "was given"
         )
     return p
 
@@ -174,5 +175,5 @@ def _box(low: ArrayLike, high: ArrayLike, size: int) -> tuple[Floats, Floats]:
 
 def _times(given: int) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ParameterError(f"times is {given!r}; it must be a whole number from 1 on")
+        raise ParameterError(f"times is {given!r}; it must be a whole number of at least 1")
     return given

@@ -73,7 +73,7 @@ def smallest_coins(
 ) -> int:
     """How many fair coins per count keep (epsilon, delta), whatever the data.
 
-    `insiders` is how many of the coins may be known or missing; so many come on top.
+    `insiders` is how many of the coins may be known or missing; that many are added.
 
     Examples
     --------
@@ -218,7 +218,8 @@ def gaussian_share_variance(
     check_neighbours(neighbours)
     if tolerated >= people:
         raise ParameterError(
-            f"tolerated is {tolerated:,} of {people:,} people; somebody must add noise that stays"
+            f"tolerated is {tolerated:,} of {people:,} people; at least one person must add noise "
+            "that remains"
         )
     square = Fraction(sigma) ** 2 * (2 if neighbours == "substitute" else 1)
     return float_above(square / (people - tolerated))

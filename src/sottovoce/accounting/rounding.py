@@ -23,9 +23,9 @@ def log_mixture_up(epsilon: float, rate: Fraction, mass: Fraction | None = None)
     r is the rate, or, where `mass` is given, rate / (1 + mass (e^ε − 1)).
     """
     with localcontext() as context:
-        power, share = Decimal(epsilon), _size(rate)
+        power, fraction = Decimal(epsilon), _size(rate)
         # 1 + x has as many zeros after the point as x is small; they must not cost digits.
-        context.prec = _DIGITS - min(0, power.adjusted()) - min(0, share.adjusted())
+        context.prec = _DIGITS - min(0, power.adjusted()) - min(0, fraction.adjusted())
         excess = power.exp() - 1
         part = _ratio(rate) * excess
         if mass is not None:

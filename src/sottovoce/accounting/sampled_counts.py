@@ -1,6 +1,6 @@
-"""Counts of a secret sample: what hides a holder is that the others' coins are unknown.
+"""Counts of a secret sample: a holder is hidden because the others' coins are unknown.
 
-Everyone enters the sample by a coin of their own (probability p), and the number of sampled holders
+Everyone enters the sample by their own coin flip (probability p), and the number of sampled holders
 of every item is released, exactly. `count` is c: the holders of an item, the protected person
 included, whose coins are unknown to whoever sees the counts. With P = Bin(c, p), Q = Bin(c−1, p):
 
@@ -217,7 +217,7 @@ def smallest_dummies(
 
     Each dummy is sampled like a person, and the estimate subtracts dummies · rate. Then no item has
     fewer holders than dummies + 1. A dummy whose coin a recipient knows hides nobody: `insiders` of
-    them come on top.
+    them are added.
 
     Examples
     --------
@@ -249,7 +249,8 @@ def sampled_counts(
     Returns
     -------
     Promise
-        It holds provided that every item has so many holders, which the data cannot be asked.
+        It holds provided that every item has this many holders, which must not be checked on the
+        data.
 
     Examples
     --------
@@ -294,8 +295,8 @@ def hidden_holders(count: Any, insiders: Any) -> int:
         raise ParameterError(f"count is {holders:,}; allowed are 1 to {_MOST_COUNT:,}")
     if known >= holders:
         raise ParameterError(
-            f"insiders is {known:,} of {holders:,} holders; the protected person is none of them, "
-            "so there is at least one holder more"
+            f"insiders is {known:,} of {holders:,} holders; the protected person is not one of "
+            "them, so there must be at least one more holder"
         )
     return holders - known
 
@@ -315,7 +316,7 @@ def _promise(
     rate: float,
     neighbours: Neighbours,
 ) -> Promise:
-    """The one place that words this account."""
+    """The one place that puts this account into words."""
     others = count - 1 - insiders
     again = f" in each of {rounds:,} rounds, with fresh coins" if rounds > 1 else ""
     return Promise(
@@ -328,8 +329,8 @@ def _promise(
         assuming=(
             f"every answer has at least {others:,} holders other than the person, who do not work "
             "together with anyone who sees the counts",
-            f"everyone enters the sample by a coin of their own, with probability {rate:g}{again}, "
-            "and tells nobody how it fell",
+            f"everyone enters the sample by their own coin flip, with probability {rate:g}{again}, "
+            "and keeps the outcome secret",
             "nothing but the counts of the sample is seen",
         ),
     )

@@ -1,7 +1,7 @@
-"""When only some people report: what their being chosen at random is worth.
+"""When only some people report: how much privacy random selection adds.
 
-Poisson   ε' = ln(1 + π(e^ε − 1)), δ' = πδ: everyone by a coin of their own, neighbours by one
-          person more or less (Balle, Barthe, Gaboardi 2018, arXiv:1807.01647, theorem 8)
+Poisson   ε' = ln(1 + π(e^ε − 1)), δ' = πδ: everyone by their own coin flip; neighbours differ by
+one person more or less (Balle, Barthe, Gaboardi 2018, arXiv:1807.01647, theorem 8)
 Fixed     ε' = ln(1 + (s/n)(e^ε − 1)), δ' = (s/n)δ: s of n people, neighbours by one answer
           (the same paper, theorem 9)
 Dummies   ε' = ln(p'/q') with p' = πp + (1 − π)/d, q' = πq + (1 − π)/d: GRR in which those who are
@@ -44,7 +44,7 @@ _REFUSED = {
 def poisson(
     epsilon: float, rate: float, *, delta: float = 0.0, sample: Sample = "secret"
 ) -> Promise:
-    """A result computed from a secret sample that everyone enters by a coin of their own.
+    """A result computed from a secret sample that everyone enters by their own coin flip.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def poisson(
         assuming=(
             f"for the people in the sample the result keeps {named(epsilon, delta)}, one person "
             "more or less being neighbours",
-            f"everyone enters the sample by a coin of their own, with probability {rate:g}; "
+            f"everyone enters the sample by their own coin flip, with probability {rate:g}; "
             f"{NOT_BY_DATA}",
             KEPT_SAMPLE,
         ),
@@ -94,7 +94,7 @@ def fixed_size(
     ----------
     epsilon, delta : float
         Of the result for the `sampled` people, neighbours being one changed contribution. For
-        shuffled reports: what `shuffle` says of so many people.
+        shuffled reports: what `shuffle` gives for that many people.
     sampled, people : int
         How many are drawn, uniformly and without replacement, out of how many.
     sample : {"secret", "seen", "picked"}
@@ -114,7 +114,8 @@ def fixed_size(
     people, sampled = checked_count(people, "people", 1), checked_count(sampled, "sampled", 1)
     if sampled > people:
         raise ParameterError(
-            f"sampled is {sampled:,} and people {people:,}; no more can be drawn than there are"
+            f"sampled is {sampled:,} and people {people:,}; the sample cannot be larger than the "
+            "population"
         )
     _refuse_known(sample, epsilon)
     rate = Fraction(sampled, people)
@@ -127,7 +128,8 @@ def fixed_size(
         assuming=(
             f"for the people in the sample the result keeps {named(epsilon, delta)}, one changed "
             "contribution being neighbours",
-            f"{sampled:,} of {people:,} people are drawn, all sets of them alike; {NOT_BY_DATA}",
+            f"{sampled:,} of {people:,} people are drawn, all sets of them equally likely; "
+            f"{NOT_BY_DATA}",
             KEPT_SAMPLE,
         ),
     )
@@ -136,8 +138,8 @@ def fixed_size(
 def dummies(epsilon: float, d: int, rate: float) -> Promise:
     """GRR in which those who are not chosen report a uniformly random value.
 
-    This holds against a server that sees every report, because nobody can tell a dummy from a
-    report. It saves no traffic: everyone sends.
+    This holds against a server that sees every report, because nobody can distinguish a dummy from
+    a report. It saves no traffic: everyone sends.
 
     Parameters
     ----------
@@ -165,8 +167,8 @@ def dummies(epsilon: float, d: int, rate: float) -> Promise:
         log_mixture_up(epsilon, Fraction(rate), (1 - Fraction(rate)) / d),
         assuming=(
             OWN_DEVICE,
-            f"those not chosen report one of the {d:,} values, all equally likely; chosen is who a "
-            f"coin of their own picks, with probability {rate:g}; {NOT_BY_DATA}",
+            f"those not chosen report one of the {d:,} values, all equally likely; everyone is "
+            f"chosen by their own coin flip, with probability {rate:g}; {NOT_BY_DATA}",
             EVERYONE_SENDS,
         ),
     )
@@ -189,7 +191,7 @@ def visible(epsilon: float) -> Promise:
 def value_dependent_loss(epsilon: float, rates: Iterable[float]) -> float:
     """What is really lost when the probability of reporting depends on the person's own answer.
 
-    Not an account but a warning: both a report and silence then speak of the answer.
+    Not an account but a warning: both a report and silence then reveal something about the answer.
 
     Parameters
     ----------
@@ -202,7 +204,7 @@ def value_dependent_loss(epsilon: float, rates: Iterable[float]) -> float:
     -------
     float
         max( ε + ln(π_max/π_min), ln((1 − π_min)/(1 − π_max)) ), rounded up; infinite where a rate
-        of 0 or 1 stands beside another.
+        of 0 or 1 occurs with another rate.
 
     Examples
     --------
@@ -226,7 +228,8 @@ def refuse_value_dependent(epsilon: float, rates: Iterable[float]) -> float:
     if least != most:
         raise GuaranteeError(
             f"the rates go from {float(least):g} to {float(most):g} by the person's own answer, so "
-            f"taking part tells it: the loss is {rounded_up(loss, 3)}, not {epsilon:g}; choose one "
+            f"taking part reveals it: the loss is {rounded_up(loss, 3)}, not {epsilon:g}; choose "
+            "one "
             "rate for everyone, or let it depend on public facts only"
         )
     return float(least)

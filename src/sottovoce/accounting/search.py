@@ -8,7 +8,7 @@ from collections.abc import Callable
 MARGIN = 1 + 1e-6  # far above the round-off of any delta here
 _CLOSE = 1e-8
 _STEP = 4.0
-_FAR = 40.0  # a delta of 0 has no logarithm; this far below the wanted one is far enough
+_FAR = 40.0  # a delta of 0 has no logarithm; this far below the wanted one suffices
 
 
 def upper_end(delta_at: Callable[[float], float], delta: float, most: float) -> float:

@@ -1,4 +1,4 @@
-"""What a trusted shuffler is worth: each report hides among the others.
+"""How much privacy a trusted shuffler adds: each report hides among the others.
 
 Others who report by chance alone form the crowd: B of them, B ~ Bin(n − 1, γ), each a uniformly
 random one of d values. The person hides among them with a report of randomised response:
@@ -11,8 +11,8 @@ Closed     theorem 3.1 of the clones, in the larger form of its authors' code:
            ε' = ln(1 + (1 − e^−ε)/(1 + e^{−ε−s}) (a + c)), s = ln(1 + a + c),
            a = 8 √(e^ε ln(4/δ)/n), c = 8 e^ε/n, only where ε ≤ ln(n/(16 ln(4/δ)))
 
-Of the m = B + 1 messages let T be among the two answers x, x' to be told apart, and A of these x.
-Given (m, T) the law of A is that of fair coins, bent by h = (e^ε − 1)T / ((e^ε − 1)T + 2m):
+Of the m = B + 1 messages let T be among the two answers x, x' to be distinguished, and A of these
+x. Given (m, T) the law of A is that of fair coins, bent by h = (e^ε − 1)T / ((e^ε − 1)T + 2m):
 
     P(A = a) = Bin(a; T, ½)(1 − h + 2ha/T)  under x,   Bin(a; T, ½)(1 + h − 2ha/T)  under x'
 
@@ -76,7 +76,7 @@ def shuffle(
     d : int, optional
         Number of values, for GRR.
     labelled : bool
-        Whether reports carry something that tells people apart, such as a level of privacy, a
+        Whether reports carry something that distinguishes people, such as a level of privacy, a
         mechanism or a rate. Then `crowd` must be given.
     crowd : int, optional
         How many people carry the same label, in the smallest such group.
@@ -203,8 +203,8 @@ class _Law:
         first = _starts(counts.size, max(_LEAST_GROUPS, _MOST_CELLS // per_m))
         mass = np.add.reduceat(pmf(counts, others, rate), first)
         parts = [
-            _pairs(int(m), values, local, log_miss, share)
-            for m, share in zip(counts[first] + 1, mass, strict=True)
+            _pairs(int(m), values, local, log_miss, probability)
+            for m, probability in zip(counts[first] + 1, mass, strict=True)
         ]
         pair, bend, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
         return cls(pair, bend, weight, 4 * math.exp(-log_miss))
@@ -220,20 +220,20 @@ class _Law:
 
 
 def _pairs(
-    m: int, values: int, local: float, log_miss: float, share: float
+    m: int, values: int, local: float, log_miss: float, probability: float
 ) -> tuple[Floats, Floats, Floats]:
     """For m messages the groups of T: least T, largest bend, probability."""
     excess = math.expm1(local)
     if values == 2:
-        return np.array([float(m)]), np.array([excess / (excess + 2)]), np.array([share])
+        return np.array([float(m)]), np.array([excess / (excess + 2)]), np.array([probability])
     low, high = window(m - 1, 2 / values, log_miss)
-    t = np.arange(max(low, 1), high + 2)  # without any in the pair nothing is told apart
+    t = np.arange(max(low, 1), high + 2)  # without any in the pair nothing is distinguished
     hit = (excess + 2) / (excess + values)  # that the person's own report is in the pair
     mass = hit * pmf(t - 1, m - 1, 2 / values) + (1 - hit) * pmf(t, m - 1, 2 / values)
     first = _starts(t.size, _MOST_PAIRS)
     last = np.append(first[1:], t.size) - 1
     bend = excess * t[last] / (excess * t[last] + 2 * m)
-    return t[first].astype(float), bend, share * np.add.reduceat(mass, first)
+    return t[first].astype(float), bend, probability * np.add.reduceat(mass, first)
 
 
 def _starts(size: int, most: int) -> NDArray[np.intp]:
@@ -259,11 +259,11 @@ def _crowd(people: Any, labelled: Any, crowd: Any) -> int:
     if labelled and crowd is None:
         raise GuaranteeError(
             "labelled reports hide only among those with the same label (level, mechanism, rate); "
-            "give the size of the smallest such group as crowd, or take the labels off"
+            "give the size of the smallest such group as crowd, or remove the labels"
         )
     if crowd is not None:
         if not labelled:
-            raise ParameterError("crowd goes with labelled=True; without labels everyone counts")
+            raise ParameterError("crowd needs labelled=True; without labels everyone counts")
         n = checked_count(crowd, "crowd", 1)
         if n > people:
             raise ParameterError(f"crowd is {n:,}, but there are only {people:,} people")

@@ -1,6 +1,6 @@
 """Sampled counts of which those below a threshold are suppressed: no assumption on the data.
 
-Only counts of at least k sampled holders are released; all others look alike. Then δ(ε) is the
+Only counts of at least k sampled holders are released; all others look the same. Then δ(ε) is the
 largest over all true counts c. It ends: with more holders δ falls below that of unsuppressed
 counts, which falls with c.
 
@@ -50,8 +50,8 @@ def thresholded_delta(
     neighbours : {"substitute", "add-remove"}
         One person's item changes, or one person's record becomes the empty one.
     insiders : int
-        Holders of one item who see the result. For substitutions their coins are taken at the
-        worst: as if the threshold were lower by their number.
+        Holders of one item who see the result. For substitutions the worst case of their coins is
+        assumed: as if the threshold were lower by their number.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def thresholded_delta(
     largest = _largest_count(rate, threshold)
     if (largest - threshold + 2) ** 2 <= _MOST_PAIRS:
         return _two_counts(epsilon, rate, threshold, largest)
-    parts = [epsilon * share / _SPLITS for share in range(_SPLITS + 1)]
+    parts = [epsilon * part / _SPLITS for part in range(_SPLITS + 1)]
     one = [_one_count(part, rate, threshold, 0) for part in parts]
     return min(1.0, min(a + b for a, b in zip(one, reversed(one), strict=True)))
 

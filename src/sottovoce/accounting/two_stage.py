@@ -70,8 +70,8 @@ class TwoStage:
         checked_count(self.reported, "reported", 1)
         if self.reported > self.items:
             raise ParameterError(f"reported is {self.reported}, but there are {self.items} items")
-        if number(self.gamma, "gamma", "a number from 1 on") < 1:
-            raise ParameterError(f"gamma is {self.gamma!r}; it must be a number from 1 on")
+        if number(self.gamma, "gamma", "a number of at least 1") < 1:
+            raise ParameterError(f"gamma is {self.gamma!r}; it must be a number of at least 1")
 
     @property
     def fraction(self) -> float:
@@ -239,7 +239,7 @@ def _others(trials: int, chance: float, rate: float) -> tuple[Any, Floats, float
 
 
 def _mixed(pairs: list[Pair], log_weight: Floats, missed: float) -> Pair:
-    """The pair in which it is seen as well which of several pairs applies."""
+    """The pair of laws when it is also visible which of several pairs applies."""
     joint = Pair.mixture(
         Pair(pair.log_mass + weight, pair.ratio, pair.missed)
         for pair, weight in zip(pairs, log_weight, strict=True)

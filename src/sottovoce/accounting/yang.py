@@ -1,4 +1,4 @@
-"""The published bounds for sampled counts, beside the truth. They are not guarantees.
+"""The published bounds for sampled counts, compared with the truth. They are not guarantees.
 
 Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", claim for N items
 of which each has at least c = βn holders:

@@ -11,10 +11,10 @@ below it proves nothing: an audit can refute privacy, it cannot show it.
 
 False alarms    α = 1 − confidence for the whole audit: of k findings, each is tested at α / k, so
                 that a mechanism which keeps all its promises is accused with at most α. Choosing
-                costs nothing, because the reports that test are others than those that chose.
+                costs nothing, because the event is tested on other reports than it was chosen on.
 
-Every level of a menu is audited at its own promise, under sampling silence is looked at as well as
-reports, and of records all answers together and single ones. It runs on any object with
+Every level of a menu is audited at its own promise, under sampling, silence is examined as well as
+reports; for records, both all answers together and single ones. It runs on any object with
 `randomise(values)`, so other libraries can be audited too.
 """
 
@@ -52,7 +52,7 @@ def audit(
     Parameters
     ----------
     subject : Collection, Study, or any object with ``randomise(values)``
-        What to audit; several collections, such as those of a study, share one confidence. A
+        What to audit; for several collections, such as those of a study, the confidence is joint. A
         foreign object must also be given `inputs` and `promise`.
     trials : int
         People to draw reports of, for each finding: 30 % choose what to look at, 70 % test it. With
@@ -64,7 +64,7 @@ def audit(
         Answers to distinguish; by default up to four that are spread over the domain, and for
         records some that differ in all attributes, or in one.
     promise : Promise, optional
-        The promise to test; by default each of the subject's own, but those under a prior.
+        The promise to test; by default each of the subject's own, except those under a prior.
     outcomes : callable, optional
         ``outcomes(reports, x, y)`` turns reports into one number, text or row per person; by
         default what distinguishes the two answers for our mechanisms, and the report itself
@@ -80,7 +80,7 @@ def audit(
     Raises
     ------
     AuditError
-        When a lower bound exceeds what is promised; it has all findings.
+        When a lower bound exceeds what is promised; it carries all findings.
 
     Examples
     --------
@@ -156,6 +156,6 @@ def _reports(one: Comparison, answer: Any, n: int) -> Iterator[Any]:
 
 def _check(trials: int, confidence: float) -> None:
     if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1000:
-        raise ParameterError(f"trials is {trials!r}; it must be a whole number from 1,000 on")
+        raise ParameterError(f"trials is {trials!r}; it must be a whole number of at least 1,000")
     if not isinstance(confidence, float) or not 0.5 < confidence < 1:
         raise ParameterError(f"confidence is {confidence!r}; it must lie between 0.5 and 1")

@@ -1,7 +1,7 @@
 """What an audit compares: every way to take part, every promise, and which answers.
 
 Someone who takes part has a public level and a public rate, so each way is examined at its own
-promise. Two answers are compared under a promise only if it speaks of both: where all answers of a
+promise. Two answers are compared under a promise only if it covers both: where all answers of a
 record are protected together, records may differ in everything; where one answer is, they differ
 in that one. A promise under a prior cannot be judged by two answers and is left out.
 """
@@ -45,7 +45,7 @@ class Comparison:
     answers : list
         Answers to draw reports of.
     pairs : list of (int, int)
-        Positions of the answers that the promise speaks of, in both orders.
+        Positions of the pairs of answers that the promise covers, in both orders.
     choice, question : str
         The way to take part and the question, in words.
     """
@@ -199,7 +199,7 @@ def _question(collection: Any) -> Domain | Schema | None:
 def _answers(
     question: Domain | Schema | None, promise: Promise, inputs: Sequence[Any] | None
 ) -> Sequence[Any]:
-    """Those that were asked for, or some that are spread over the values."""
+    """The requested ones, or some that are spread over the values."""
     answers: Sequence[Any] | None = inputs
     if inputs is None and isinstance(question, Schema):
         answers = _records(question, promise)
@@ -238,7 +238,7 @@ def _records(schema: Schema, promise: Promise) -> list[dict[str, Any]]:
 
 
 def _comparable(promise: Promise, x: Any, y: Any) -> bool:
-    """Whether the promise speaks of this pair."""
+    """Whether the promise covers this pair."""
     if not (isinstance(x, Mapping) and isinstance(y, Mapping)):
         return True
     differing = [name for name in x if x[name] != y.get(name)]

@@ -1,9 +1,9 @@
 """Events: sets of outcomes that distinguish two answers, and what their frequencies imply.
 
-An event is chosen in two steps on separate reports, since among many rare outcomes chance alone
-would otherwise choose it: the first reports order all outcomes by how much likelier they are under
-x than under x', the second ones say how many of the likeliest make the best event. Outcomes whose
-log ratios differ by less than a quarter of ε are not separated, for the same reason.
+An event is chosen in two steps on separate reports, since otherwise, among many rare outcomes, it
+would be chosen by chance alone: the first reports order all outcomes by how much likelier they are
+under x than under x', the second ones say how many of the likeliest make the best event. Outcomes
+whose log ratios differ by less than a quarter of ε are not separated, for the same reason.
 
 Bound       hits a of n under x, b of n under x'. With Clopper–Pearson limits at tail α / 2 each,
 
@@ -30,7 +30,7 @@ Score = Callable[[Any], float]
 
 _MOST_THRESHOLDS = 256
 _MOST_CODES = 2**62
-_CAUTION = 1e-3  # α of the bounds by which events are chosen; more daring, chance chooses them
+_CAUTION = 1e-3  # α of the bounds by which events are chosen; with larger α, chance chooses them
 
 
 @dataclass(frozen=True)

@@ -101,19 +101,19 @@ class Finding:
         (a, n), (b, m) = self.seen
         alarms = f"a correct mechanism would be accused in at most {self._rarely} audits"
         verdict = (
-            f"The promise is BROKEN, as far as chance allows to say: {alarms}."
+            f"The promise is BROKEN, up to the chance of a false alarm: {alarms}."
             if self.broken
             else f"No violation was found, which proves nothing; {alarms}."
         )
         where = f"At {self.choice}: " if self.choice else ""
         return (
             f"{where}epsilon is at least {self.epsilon:.4f} with confidence {self.confidence:.10g};"
-            f" promised is {self.promise.epsilon:g} for {self.promise.unit}. {verdict}\n"
+            f" the promise is {self.promise.epsilon:g} for {self.promise.unit}. {verdict}\n"
             f"Distinguished best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
             f"{a:,} of {n:,} times against {b:,} of {m:,} times."
         )
 
     @property
     def _rarely(self) -> str:
-        """The probability of a false alarm as 1 of so many, rounded against us."""
+        """The probability of a false alarm as "1 of N", rounded up."""
         return f"1 of {int(1 / self.false_alarms * (1 + 1e-9)):,}"

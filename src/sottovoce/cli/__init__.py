@@ -1,4 +1,4 @@
-"""The command line: one file per command, what they share in `support`.
+"""The command line: one file per command, with common parts in `support`.
 
 Nothing but click is imported until a command runs, so that ``--help`` answers at once. What
 commands raise becomes one line and an exit code.
@@ -39,7 +39,7 @@ INTERRUPTED = 130
 
 
 class Failure(click.ClickException):
-    """Something that the user can put right: one line on stderr, exit code 1."""
+    """An error that the user can fix: one line on stderr, exit code 1."""
 
     exit_code = 1
 
@@ -54,11 +54,11 @@ class Commands(click.Group):
     """Lists commands in the order of a collection, and handles what they raise."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """As they were added, not by alphabet."""
+        """As they were added, not alphabetically."""
         return list(self.commands)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the command line; --help and --version print here, which may fail, too."""
+        """Read the command line; --help and --version print here, which may also fail."""
         with _in_one_line():
             return super().make_context(*arguments, **options)
 
@@ -76,7 +76,7 @@ def _in_one_line() -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # whoever read our output has gone: click ends quietly
+        raise  # the reader of our output has gone: click ends quietly
     except SottovoceError as error:
         raise Failure(str(error)) from error
     except OSError as error:
@@ -91,7 +91,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 def _forget_output() -> None:
-    """Let what could not be printed go nowhere, or the interpreter fails over it at the end."""
+    """Discard what could not be printed; otherwise the interpreter fails on it at exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -101,9 +101,9 @@ def _forget_output() -> None:
 
 
 class _Once:
-    """One line on stderr, without the place in the code that only developers want, and only once.
+    """One line on stderr, only once, without the location in the code.
 
-    Estimates of many parts all warn of the same.
+    Estimates of many parts all give the same warning.
     """
 
     def __init__(self) -> None:
@@ -129,16 +129,17 @@ def _never_fail_to_print() -> None:
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done; 1 something that you can put right (the message says how); "
+    epilog="Exit codes: 0 done; 1 an error you can fix (the message says how); "
     "2 wrong usage; 130 interrupted.",
 )
 @click.version_option(
     __version__, "--version", prog_name="sottovoce", message="%(prog)s %(version)s"
 )
 def main() -> None:
-    """Learn statistics of many people although nobody hands over raw data.
+    """Learn statistics about many people without anyone handing over raw data.
 
-    Everyone's answer is randomised on their own side; only the crowd can be heard.
+    Each answer is randomised on the participant's own side; only statistics of the whole population
+    can be estimated.
 
     \b
     See it work:

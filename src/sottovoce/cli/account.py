@@ -33,7 +33,8 @@ def account() -> None:
     Example:
       sottovoce account shuffle --epsilon 2 --people 5000 --delta 1e-6
 
-    Next: sottovoce plan --values 6 --people 10000 --epsilon 2 says how exact the shares will be.
+    Next: sottovoce plan --values 6 --people 10000 --epsilon 2 says how precise the fractions will
+    be.
     """  # noqa: D301
 
 
@@ -49,7 +50,7 @@ def account() -> None:
 @sample_option
 @json_option
 def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool) -> None:
-    """Everyone enters a secret sample by a coin of their own.
+    """Everyone enters a secret sample by their own coin flip.
 
     Holds for a result computed from the sample by someone trusted. It does not hold for reports
     that are seen one by one: there the loss stays epsilon.
@@ -81,7 +82,7 @@ def fixed(
     """A secret sample of a fixed size, drawn without replacement.
 
     Give the epsilon (and delta) that the result keeps for the people in the sample; for shuffled
-    reports that is what the account of shuffling says of so many people.
+    reports that is what `account shuffle` gives for this many people.
 
     \b
     Example:
@@ -110,7 +111,7 @@ def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
     Example:
       sottovoce account dummies --epsilon 1 --values 4 --rate 0.1
 
-    Next: sottovoce account poisson --epsilon 1 --rate 0.1 is what trust would gain.
+    Next: sottovoce account poisson --epsilon 1 --rate 0.1 shows what trust would gain.
     """  # noqa: D301
     from .. import accounting
 

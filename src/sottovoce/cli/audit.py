@@ -29,15 +29,16 @@ def audit(
 ) -> None:
     """Try to refute what a study promises.
 
-    Draws many reports of known answers, looks for what tells the answers apart, and bounds epsilon
-    from below. A bound above the promise is proof that it is broken; one below it proves nothing.
+    Draws many reports of known answers, looks for what distinguishes the answers, and bounds
+    epsilon from below. A bound above the promise is proof that it is broken; one below it proves
+    nothing.
 
     \b
     Example:
       sottovoce audit --study study.toml --trials 1000000
 
     The exit code is 1 when a promise is broken. Every question is audited unless one is named, and
-    every level at its own promise; where only some people report, silence is looked at, too.
+    every level at its own promise; where only some people report, silence is examined as well.
 
     Next: sottovoce guarantee --study study.toml says what was promised.
     """  # noqa: D301

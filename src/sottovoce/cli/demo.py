@@ -1,4 +1,4 @@
-"""``sottovoce demo``: a whole collection in one command, with people who are made up."""
+"""``sottovoce demo``: a whole collection in one command, with made-up people."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 TITLE = "How we get to work"
 QUESTION = "commute"
 #: How many of a hundred made-up people give each answer; None is no answer.
-SHARES: dict[str | None, int] = {
+PERCENTAGES: dict[str | None, int] = {
     "car": 44,
     "public transport": 23,
     "bicycle": 14,
@@ -62,9 +62,9 @@ _BLOCK = 1 << 17
 @force_option
 @json_option
 def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
-    """Run a whole collection on made-up people.
+    """Run a whole collection with made-up people.
 
-    Everyone chooses how much privacy they want; the way goes from their answers to a table and a
+    Everyone chooses how much privacy they want; the demo goes from their answers to a table and a
     picture. The noise is real, so every run comes out a little different.
 
     \b
@@ -127,15 +127,15 @@ def _study_mechanism() -> Mechanism:
     from ..participation import Levels
     from ..study import Study
 
-    values = [value for value in SHARES if value is not None]
-    # With 6 values GRR's reports are single values, and at these epsilons as exact as any.
+    values = [value for value in PERCENTAGES if value is not None]
+    # With 6 values GRR's reports are single values, and at these epsilons as precise as any.
     asked = Levels.of(GRR, Attribute(QUESTION, values, missing="value"), MENU)
     return Study(TITLE, (asked,)).mechanism()
 
 
 def _counts(people: int) -> dict[str | None, int]:
-    """Whole people: shares rounded down, and who is left goes by car."""
-    counts = {value: people * share // 100 for value, share in SHARES.items()}
+    """Whole people: fractions rounded down; the rest go by car."""
+    counts = {value: people * percent // 100 for value, percent in PERCENTAGES.items()}
     counts["car"] += people - sum(counts.values())
     return counts
 
@@ -161,11 +161,11 @@ def _blocks(answers: Mapping[str | None, int]) -> Iterator[tuple[list[str | None
     import numpy as np
 
     choice = np.random.default_rng()
-    shares = np.array(list(CHOSEN.values())) / sum(CHOSEN.values())
+    fractions = np.array(list(CHOSEN.values())) / sum(CHOSEN.values())
     for value, n in answers.items():
         for start in range(0, n, _BLOCK):
             size = min(_BLOCK, n - start)
-            yield [value] * size, choice.choice(list(CHOSEN), size, p=shares)
+            yield [value] * size, choice.choice(list(CHOSEN), size, p=fractions)
 
 
 def _examples(menu: Mechanism) -> list[dict[str, Any]]:
@@ -185,7 +185,7 @@ def _examples(menu: Mechanism) -> list[dict[str, Any]]:
 def _picture(
     estimate: Estimate, truth: dict[Any, float], picture: Path | None
 ) -> tuple[Path | None, str]:
-    """Save the picture; the demo goes on without one unless it was asked for."""
+    """Save the picture; without --plot, the demo goes on if that fails."""
     target = picture or _PICTURE
     try:
         save_figure(lambda: estimate.plot(truth=truth), target)

@@ -69,7 +69,7 @@ def joint(
     """Estimate attributes of records together.
 
     Gives a fraction with an interval for every combination of values. For two attributes it also
-    says how much one tells about the other, and --plot draws a heat map.
+    gives their mutual information, and --plot draws a heat map.
 
     \b
     Example:

@@ -35,7 +35,7 @@ def lip() -> None:
     """Design randomised response that knows a prior.
 
     Where it is public how likely each answer is, less noise keeps a promise that is relative to
-    that knowledge. The promise that holds without it is always said as well.
+    that knowledge. The promise that holds without it is always stated as well.
 
     \b
     Example:
@@ -81,7 +81,7 @@ def design(
     """Show the channel for a prior, its levels and its error.
 
     The level under the prior is relative to what is believed beforehand; the level without it
-    holds whatever anyone believes. Errors stand beside those of randomised response.
+    holds whatever anyone believes. Errors are shown beside those of randomised response.
 
     \b
     Examples:
@@ -149,7 +149,7 @@ def _per_person(mechanism: LIP) -> float:
 
 
 def _std_error(mechanism: LIP, people: int) -> float | None:
-    """Of an average share, where shares are as the prior says."""
+    """Of an average fraction, where the fractions are those of the prior."""
     if not mechanism.invertible:
         return None
     return math.sqrt(float(mechanism.variance(mechanism.centre, people).mean()))
@@ -173,7 +173,7 @@ def _show_design(made: LIP, compared: list[dict[str, Any]], people: int) -> None
     show_table(screen, facts(_levels(made)))
     screen.print()
     per = "yes or no" if made.domain.size == 2 else "all values"
-    columns = [("design", "left"), (f"one person, {per}", "right"), ("a share", "right")]
+    columns = [("design", "left"), (f"one person, {per}", "right"), ("a fraction", "right")]
     table = table_of(screen, columns)
     for row in compared:
         numbers = (row["per_person"], row["std_error"])
@@ -183,7 +183,7 @@ def _show_design(made: LIP, compared: list[dict[str, Any]], people: int) -> None
     last = " The last line makes the promise that holds here without a prior."
     screen.print(
         "Squared error of one person's answer by its posterior mean, and standard error of an "
-        f"average share of {plural(people, 'person', 'people')} without bias, {where}."
+        f"average fraction of {plural(people, 'person', 'people')} without bias, {where}."
         + last
         * (len(compared) > 2),
         style="dim",
@@ -204,7 +204,7 @@ def _levels(made: LIP) -> list[tuple[str, str]]:
         rows.append(
             ("under the prior", f"{level}no answer becomes more than {times} times as likely")
             if promise.notion == UNDER
-            else ("without one", f"{level}no report tells two answers apart by more than {times}")
+            else ("without one", f"{level}no report distinguishes two answers by more than {times}")
         )
     return rows
 
@@ -215,7 +215,7 @@ def _levels(made: LIP) -> list[tuple[str, str]]:
     "priors",
     multiple=True,
     metavar="P",
-    help='Probability of yes, or "random" for everyone with one of their own; may be repeated.',
+    help='Probability of yes, or "random" for a different one for each person; may be repeated.',
 )
 @click.option("--epsilon", "epsilons", metavar="E,E,…", help="Which; by default 0.5 to 10.")
 @click.option(

@@ -80,7 +80,7 @@ def plan(
 
     \b
     Examples:
-      sottovoce plan --values 6 --people 10000 --epsilon 1     which mechanism, how exact?
+      sottovoce plan --values 6 --people 10000 --epsilon 1     which mechanism, how precise?
       sottovoce plan --values 6 --epsilon 1 --error 0.01       how many people?
       sottovoce plan --values 6 --people 10000 --error 0.01    which epsilon?
       sottovoce plan --values 6 --levels strong=0.5:30%,normal=2:70% --error 0.01
@@ -162,8 +162,8 @@ def _show(found: Plan, picture: Path | None) -> None:
         )
     if len(found.requirement.levels) > 1:
         screen.print(
-            "They hold whatever people of each level answer; 'if alike' is the default estimate's "
-            "where all levels answer alike.",
+            "They hold whatever people of each level answer; 'if alike' is the error of the "
+            "default estimate if all levels answer alike.",
             style="dim",
         )
     if picture is not None:

@@ -64,9 +64,7 @@ _MOST_RATES = 8
     metavar="FILE",
     help="Where the reports go: .svr or .parquet.",
 )
-@click.option(
-    "--again", is_flag=True, help="Draw fresh noise: one more release, and it counts as one."
-)
+@click.option("--again", is_flag=True, help="Draw fresh noise: this counts as one more release.")
 @click.option(
     "--receipts",
     type=PATH,

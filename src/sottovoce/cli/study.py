@@ -169,7 +169,7 @@ def check(path: Path, as_json: bool) -> None:
     Example:
       sottovoce study check study.toml
 
-    The exit code is 0 for a good study and 1 for a bad one. Next: sottovoce study show study.toml
+    The exit code is 0 for a valid study and 1 otherwise. Next: sottovoce study show study.toml
     """  # noqa: D301
     from ..study import Study
 
@@ -183,7 +183,7 @@ def check(path: Path, as_json: bool) -> None:
     asked = [plural(len(found) - records, "question")] * (len(found) > records)
     asked += [plural(records, "set of records", "sets of records")] * (records > 0)
     screen.print(
-        f"{path} is a good study: {found.title!r}, {' and '.join(asked)}, "
+        f"{path} is a valid study: {found.title!r}, {' and '.join(asked)}, "
         f"digest {found.digest.hex()[:12]}…",
         soft_wrap=True,
     )
@@ -255,7 +255,7 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
 
 
 def _advice(collection: Collection) -> str:
-    """Which other mechanism would give a clearly smaller error, if any."""
+    """Another mechanism with a clearly smaller error, if there is one."""
     from ..planning.predict import better_kind
 
     better = better_kind(collection)
@@ -324,7 +324,7 @@ def _error(collection: Collection, people: int) -> str:
     if error is None and collection.allocations:
         return "depends on how people divide epsilon: see sottovoce plan --attributes"
     if error is None:
-        return "not predictable: who has rate 0 never reports"
+        return "not predictable: people with rate 0 never report"
     (domain,) = collection.attributes
     numeric = domain.edges is not None and len(domain.edges) == 2
     words = f"at most {error:.3g} of the mean" if numeric else f"{percent(error, 2)} of each value"

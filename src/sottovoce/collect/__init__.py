@@ -1,1 +1,1 @@
-"""What the command line, a service and engines share: files of answers, reports and counts."""
+"""Files of answers, reports and counts, for the command line, services and engines."""

@@ -1,4 +1,4 @@
-"""The first minute: from a column to an estimate in one line."""
+"""From a column to an estimate in one line."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Choice:
     ) -> NDArray[Any]:
         """Each person's choice as a position in `allowed`; an error names the row.
 
-        Of those who are publicly known not to have answered nothing is needed.
+        People who are publicly known not to have answered need none.
         """
         import numpy as np
 
@@ -125,20 +125,20 @@ def choices_of(
     grids = Counter(way.level for way in collection.ways())
     if levels is None and len(names) > 1:
         raise ParameterError(
-            f"the question {question!r} lets everyone choose a level; say --levels with the column "
-            f"that holds each person's, or with one of {', '.join(map(repr, names[:_FEW]))} for "
+            f"the question {question!r} lets everyone choose a level; give --levels with the "
+            f"column of people's levels, or with one of {', '.join(map(repr, names[:_FEW]))} for "
             "everyone"
         )
     if rate is None and max(grids.values()) > 1:
         raise ParameterError(
-            f"the question {question!r} has several rates; say --rate with the column that holds "
-            "each person's, or with one number for everyone"
+            f"the question {question!r} has several rates; give --rate with the column of people's "
+            "rates, or with one number for everyone"
         )
     for option, given, has in (("--levels", levels, names), ("--rate", rate, rates)):
         if given is not None and not has:
             what = "levels" if option == "--levels" else "rates: everyone reports"
             raise ParameterError(
-                f"the question {question!r} has no {what}, so {option} {given} means nothing; "
+                f"the question {question!r} has no {what}, so {option} {given} has no meaning; "
                 f"leave it out, or begin a study with {option} (sottovoce study new --help)"
             )
     found = []
@@ -188,7 +188,7 @@ def _refuse_same(found: list[Choice], column: str) -> None:
         if used.count(choice.column) > 1 and choice.column == column:
             raise ParameterError(
                 f"the column {column!r} holds the answers; a {choice.what} taken from it would "
-                "give them away, because it is public"
+                "reveal them, because it is public"
             )
         if choice.column and used.count(choice.column) > 1:
             raise ParameterError(

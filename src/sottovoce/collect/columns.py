@@ -36,7 +36,7 @@ _NOT_ANSWERS = {
 
 @dataclass(frozen=True)
 class Wanted:
-    """What a column must hold, why, and what to do where it is not there.
+    """What a column must hold, why, and what to do where it is missing.
 
     `empty_is_text` where an empty cell is an entry like others; `absent` are words that, in a
     column of numbers, say that there is none.
@@ -59,7 +59,7 @@ class Columns:
     def chunks(self, rows: int, done: Done) -> Iterator[tuple[int, Any]]:
         """Tables of `rows` rows, each with the number of its first row, from 0.
 
-        `done` is told how many bytes of the file have been read.
+        `done` is called with the number of bytes read from the file.
         """
         pa = _pyarrow()
         first = 0
@@ -273,7 +273,7 @@ def names_in(path: Path) -> list[str]:
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Say in our words what the readers found wrong."""
+    """Describe in our words what is wrong with a file."""
     pa = _pyarrow()
     try:
         yield

@@ -1,4 +1,4 @@
-"""Files of reports and of counts, merged into one aggregate; nobody is counted twice unnoticed."""
+"""Files of reports and of counts, merged into one aggregate; nobody is silently counted twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _COUNTS = b"SVAG"
 
 @dataclass(frozen=True)
 class _Print:
-    """What a file is known by: a digest of what it holds, and one of what it comes to."""
+    """What identifies a file: a digest of its content, and one of its counts."""
 
     path: Path
     counts: bool
@@ -33,17 +33,18 @@ class _Print:
         """Raise where both files seem to have the same people."""
         if self.content == other.content:
             raise MergeError(
-                f"{str(self.path)!r} and {str(other.path)!r} hold the same, and counting it twice "
-                "would be wrong; leave one out (small files may be equal by chance: then add "
+                f"{str(self.path)!r} and {str(other.path)!r} have the same content, and counting "
+                "it twice would be wrong; leave one out (small files may be equal by chance: then "
+                "add "
                 "--allow-equal)"
             )
-        # Two files of different reports may well come to the same counts.
+        # Two files of different reports may well have the same counts.
         if self.sum == other.sum and self.counts != other.counts:
             reports, counts = (other, self) if self.counts else (self, other)
             raise MergeError(
-                f"the reports in {str(reports.path)!r} come to the counts in "
-                f"{str(counts.path)!r}, and counting the same people twice would be wrong; leave "
-                "one out (few reports may come to equal counts by chance: then add --allow-equal)"
+                f"the reports in {str(reports.path)!r} give the counts in {str(counts.path)!r}, "
+                "and counting the same people twice would be wrong; leave "
+                "one out (few reports may give equal counts by chance: then add --allow-equal)"
             )
 
 
@@ -54,7 +55,7 @@ def counted(
     allow_equal: bool,
     progress: Progress = silent,
 ) -> Aggregate:
-    """What all files come to; a file given twice is refused, also as reports and as counts."""
+    """The total of all files; a file given twice, or as reports and as counts, is refused."""
     _refuse_twice(paths)
     total: Aggregate | None = None
     prints: list[_Print] = []

@@ -1,4 +1,4 @@
-"""Rows of a CSV file one by one: its header, and where the first one is that cannot be read.
+"""Rows of a CSV file one by one: its header, and the first row that cannot be read.
 
 Columns are read by pyarrow; this is for what it does not say.
 """

@@ -1,14 +1,15 @@
-"""What a column of answers is known by: keyed digests of the answers, not of a file's bytes.
+"""What identifies a column of answers: keyed digests of the answers, not of a file's bytes.
 
-The same answers are known again in another file, gzipped, as Parquet, with other columns beside
+The same answers are recognised in another file, gzipped, as Parquet, with other columns beside
 them or under another name of their column. Everything here is keyed with 32 bytes that stay in the
-ledger's folder: without them a digest says nothing about the answers, however few there are.
+ledger's folder: without them a digest reveals nothing about the answers, however few there are.
 
-**Equal by chance.** Other people's answers may be equal, too. Under any distribution of independent
-answers a sequence x of n answers with c_v answers v has probability at most Π (c_v/n)^{c_v}, so
-that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. From `CERTAIN` bits on, equal
-answers are taken to be the same people's. Below, giving the first person's report for the second
-would show that they answer alike, so that only the same file counts as the same people.
+**Equal by chance.** Other people's answers may be equal as well. Under any distribution of
+independent answers a sequence x of n answers with c_v answers v has probability at most Π
+(c_v/n)^{c_v}, so that −Σ c_v log₂(c_v/n) bits are what a coincidence costs at least. From `CERTAIN`
+bits on, equal answers are taken to be the same people's. Below, giving the first person's report
+for the second would show that they answer alike, so that only the same file counts as the same
+people.
 
 **Rows added or changed.** The digest is taken at every power of two of rows as well, and at the
 lengths of all earlier releases, so that two versions of a file are known by the people that they
@@ -159,7 +160,7 @@ class Fingerprint:
             self._prefixes[self.rows] = self._all.hexdigest()
 
     def content(self) -> Content:
-        """What all of it is known by."""
+        """The fingerprint of everything added."""
         self._note()
         return Content(
             self.rows,

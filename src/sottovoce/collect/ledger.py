@@ -1,6 +1,6 @@
 """The release ledger: nobody's answer is randomised twice by accident.
 
-Fresh noise on the same answer is a second release, and two releases say more than one. So every
+Fresh noise on the same answer is a second release, and two releases reveal more than one. So every
 run leaves a folder with a receipt and the reports themselves (they are randomised, so keeping
 them harms nobody), and the same answers again give the same reports::
 
@@ -10,8 +10,8 @@ them harms nobody), and the same answers again give the same reports::
             receipt.json                 what was randomised, from where, and every release
             reports-1.svr                the reports of the latest release
 
-Answers are known again by keyed digests (`sottovoce.collect.fingerprint`). No name in the folder
-depends on an answer, and the folder, the key and the receipts are for their owner's eyes only.
+Answers are recognised by keyed digests (`sottovoce.collect.fingerprint`). No name in the folder
+depends on an answer, and the folder, the key and the receipts can be read by their owner only.
 
 The order of writing makes every crash harmless. An entry begins with a receipt without releases.
 Reports are drawn into its folder, then the receipt names them, and only then do they appear as the
@@ -134,7 +134,7 @@ class Ledger:
         if names and _KEY not in names:
             raise FileError(
                 f"others can look into the folder {str(self.root)!r} (its mode is {mode:o}), and "
-                "it holds other things than receipts; choose a folder of its own with --receipts, "
+                "it holds other things than receipts; choose a separate folder with --receipts, "
                 "or make it private with chmod 700"
             )
         self.root.chmod(0o700)
@@ -149,7 +149,7 @@ class Ledger:
             if self._folders():
                 raise FileError(
                     f"the key of the receipts in {str(self.root)!r} is not there (earlier releases "
-                    "kept none), so that answers cannot be known again; put it back, or choose "
+                    "kept none), so that answers cannot be recognised; restore it, or choose "
                     "another folder with --receipts if none of those answers is randomised again"
                 )
             with whole_file(path, private=True) as stream:
@@ -160,7 +160,7 @@ class Ledger:
             self.notes.append("Others could read the key of the receipts: it is private now.")
         key = read_file(path, most=32)
         if len(key) != 32:
-            raise FileError(f"{str(path)!r} is no key: it has {len(key)} bytes, not 32")
+            raise FileError(f"{str(path)!r} is not a key: it has {len(key)} bytes, not 32")
         return key
 
     @contextmanager
@@ -315,7 +315,7 @@ class Entry:
         receipt = Receipt.read(self.path)
         if receipt is None or not self.subject.is_of(receipt):
             raise FileError(
-                f"the receipt {str(self.path)!r} speaks of other answers than it did a moment ago; "
+                f"the receipt {str(self.path)!r} describes other answers than it did a moment ago; "
                 "it was altered"
             )
         return receipt
@@ -350,7 +350,7 @@ class Entry:
             state = "were altered" if there else "are gone"
             raise FileError(
                 f"these answers were randomised on {receipt.latest.day}, but the reports kept in "
-                f"{str(path)!r} {state}, so they cannot be given again; use the reports of that "
+                f"{str(path)!r} {state}, so they cannot be returned again; use the reports of that "
                 "day, or draw fresh noise with --again, which is one more release"
             )
         return path
@@ -382,7 +382,7 @@ def sha256(path: Path, done: Done = lambda n: None) -> str:
 
 
 def place(kept: Path, out: Path, *, replace: bool) -> None:
-    """Let kept reports appear as the output, whole: a copy, which may be changed freely."""
+    """Write kept reports to the output: a complete copy, which may be changed freely."""
     with whole_file(out, replace=replace) as copy, opened(kept) as source:
         shutil.copyfileobj(source, copy, _BLOCK_BYTES)
 

@@ -1,4 +1,4 @@
-"""What is said of earlier releases of the same answers, and when it is refused to add one."""
+"""Messages about earlier releases of the same answers, and refusals to add one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .receipts import Receipt
 
 
 def total_of(receipt: Receipt, others: list[Receipt]) -> int:
-    """How often someone who is in all of these files was released."""
+    """How often the answers of someone in all of these files were released."""
     return len(receipt.releases) + sum(len(other.releases) for other in others)
 
 
@@ -22,8 +22,8 @@ def refused(what: str, content: Content, others: list[Receipt]) -> ParameterErro
     """
     last = max(others, key=lambda other: other.latest.day)
     rest = (
-        "would be released twice, and their guarantee would be weaker; put only new people into a "
-        "file of its own, or say --again to release everyone in it once more"
+        "would be released twice, and their guarantee would be weaker; put new people into a "
+        "separate file, or add --again to release everyone in it once more"
     )
     day, before = last.latest.day, first_few(last.inputs, 2)
     shared = last.shared_rows(content.prefixes)
@@ -70,17 +70,17 @@ def notes_of(
     notes = []
     if not fresh:
         notes.append(
-            "These answers were randomised before: the very same reports were given again, no new "
-            "noise was drawn, and the guarantee is unchanged."
+            "These answers were randomised before: the same reports were returned, no new noise "
+            "was drawn, and the guarantee is unchanged."
         )
     elif len(receipt.releases) > 1:
         notes.append(
-            f"This is release {len(receipt.releases)} of the same answers: whoever sees all of "
+            f"This is release {len(receipt.releases)} of the same answers: anyone who sees all of "
             "them learns more than from one."
         )
     if any(release.chosen != receipt.latest.chosen for release in receipt.releases):
         notes.append(
-            "Levels or rates were others in an earlier release: the guarantee below holds whatever "
+            "Levels or rates differed in an earlier release: the guarantee below holds whatever "
             "levels people had."
         )
     if others:

@@ -1,4 +1,4 @@
-"""How work that takes long says how far it is: whoever shows it passes a function in."""
+"""How long work reports its progress: the caller that shows it passes in a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TypeAlias
 
-#: Told how much is done, in the unit of the total.
+#: Called with how much is done, in the unit of the total.
 Done: TypeAlias = Callable[[int], None]
 #: ``with progress(label, total) as done``
 Progress: TypeAlias = Callable[[str, int], AbstractContextManager[Done]]

@@ -79,7 +79,7 @@ class Receipt:
         return replace(self, releases=(*superseded, release))
 
     def of_file(self, path: str) -> Receipt:
-        """The receipt, knowing that the answers are in this file, too."""
+        """The receipt with this file added to those that hold the answers."""
         return replace(self, inputs=tuple(dict.fromkeys((*self.inputs, path))))
 
     def to_json(self) -> bytes:
@@ -111,9 +111,9 @@ class Receipt:
         receipt = cls(**{**about, **parts})
         texts = (receipt.study, receipt.question, receipt.mechanism, receipt.column, *inputs)
         digests = (receipt.mechanism_digest, receipt.answers, *columns.values(), *prefixes.values())
-        _require(isinstance(inputs, list) and all(map(_is_text, texts)), "a text is none")
-        _require(all(map(_is_text, columns)), "a column's name is no text")
-        _require(all(map(_is_digest, digests)), "a digest is none")
+        _require(isinstance(inputs, list) and all(map(_is_text, texts)), "a field is not text")
+        _require(all(map(_is_text, columns)), "a column's name is not text")
+        _require(all(map(_is_digest, digests)), "a digest is malformed")
         _require(_is_count(receipt.rows) and isinstance(receipt.certain, bool), "rows, certain")
         _require(isinstance(receipt.guarantee, dict), "the guarantee")
         for release in releases:

@@ -1,4 +1,4 @@
-"""Drawing reports and giving them out: the steps of `randomise`, in the order receipts need."""
+"""Drawing reports and handing them out: the steps of `randomise`, in the order receipts need."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """A file of answers as it was when it was read, and what its answers are known by."""
+    """A file of answers as it was when it was read, and the fingerprint of its answers."""
 
     path: str
     content: Content
@@ -57,7 +57,7 @@ class Input:
         return self.stamp[2]
 
     def check_unchanged(self) -> None:
-        """The receipt must speak of the answers that were randomised."""
+        """The receipt must describe the answers that were randomised."""
         if _stamp(Path(self.path)) != self.stamp:
             raise FileError(
                 f"{self.path!r} changed while it was read; nothing was written, run it again"
@@ -90,7 +90,7 @@ def form(path: Path) -> Form:
 
 @dataclass(frozen=True)
 class Released:
-    """What a run gave out: the receipt, and what earlier releases of these people mean for it."""
+    """The result of a run: the receipt, and what earlier releases of these people mean for it."""
 
     receipt: Receipt
     receipt_path: Path
@@ -111,7 +111,7 @@ def release(
     force: bool = False,
     progress: Progress = silent,
 ) -> Released:
-    """Give out reports of a file: those of an earlier release, or fresh ones.
+    """Hand out reports of a file: those of an earlier release, or fresh ones.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _chosen(release: Release) -> tuple[str, str]:
 
 
 def _promised(collection: Collection, receipt: Receipt, others: list[Receipt]) -> Guarantee:
-    """What holds for someone in all these releases, who may have chosen otherwise in some."""
+    """What holds for someone in all these releases, whose choices may differ between them."""
     same = not others and len({_chosen(release) for release in receipt.releases}) == 1
     once = collection.guarantee if same else collection.guarantee_at()
     return once.times(total_of(receipt, others))
@@ -210,7 +210,7 @@ def give(
     force: bool,
     progress: Progress = silent,
 ) -> Receipt:
-    """Let the kept reports appear as the output, in the form that its name asks for."""
+    """Write the kept reports to the output, in the form that its name asks for."""
     kept = entry.latest(receipt, progress)
     wanted = form(out)
     known = receipt.latest.sha256.get(wanted)
@@ -224,7 +224,7 @@ def give(
         except OSError as error:
             raise FileError(
                 f"{error}; the reports themselves are drawn and kept, so run the same command "
-                "again (without --again), with another --out if need be"
+                "again (without --again), with another --out if necessary"
             ) from error
     digests = {**receipt.latest.sha256, wanted: sha256(out)}
     latest = replace(receipt.latest, sha256=digests)

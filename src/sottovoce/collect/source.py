@@ -1,4 +1,4 @@
-"""What is read of a file of answers: a column per attribute, and beside them what people chose."""
+"""What is read from a file of answers: a column per attribute, and people's choices."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class Source:
             )
         if allocation is not None and not several:
             raise ParameterError(
-                f"the question {collection.name!r} has one attribute, so that there is nothing to "
-                "divide epsilon over; leave --allocation out"
+                f"the question {collection.name!r} has one attribute, so there is nothing to "
+                "divide epsilon among; leave --allocation out"
             )
         answers = tuple(
             Answers(path, column or attribute.name, attribute)

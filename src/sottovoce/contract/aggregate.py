@@ -21,7 +21,7 @@ Table = NDArray[np.int64] | Sparse
 
 @dataclass(frozen=True, eq=False)
 class Aggregate:
-    """What many reports come to; ``a + b`` merges.
+    """The counts of many reports; ``a + b`` merges.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Aggregate:
         object.__setattr__(self, "tables", MappingProxyType(frozen))
         if not 0 <= self.reports <= self.people < MOST_COUNT:
             raise MergeError(
-                f"an aggregate of {self.reports} reports of {self.people} people; there are at "
+                f"an aggregate has {self.reports} reports of {self.people} people; there can be at "
                 "most as many reports as people, and fewer than 2^62"
             )
 
@@ -115,7 +115,7 @@ class Aggregate:
         return type(self), (self.collection, self.digest, dict(self.tables), *about)
 
     def content(self) -> dict[str, Any]:
-        """Plain data, for JSON: dense tables whole, of sparse ones how many different rows."""
+        """Plain data, for JSON: dense tables in full, of sparse ones the number of rows."""
         dense = {k: t.tolist() for k, t in self.tables.items() if not isinstance(t, Sparse)}
         rows = {k: len(t.counts) for k, t in self.tables.items() if isinstance(t, Sparse)}
         return {"tables": dense, **({"different": rows} if rows else {})}
@@ -140,7 +140,7 @@ class Aggregate:
         return decode_aggregate(data, expect=expect)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
-        """Write the stored form to a file, whole or not at all."""
+        """Write the stored form to a file, completely or not at all."""
         data = self.to_bytes()
         with whole_file(path, replace=replace) as stream:
             stream.write(data)
@@ -159,8 +159,8 @@ def _merged(mine: Route | None, other: Route | None) -> Route | None:
         return None
     if mine is None or other is None:
         raise MergeError(
-            "plain counts of reports and counts by a protocol do not merge; estimate them apart "
-            "and use combine()"
+            "plain counts of reports and counts from a protocol do not merge; estimate them "
+            "separately and use combine()"
         )
     return mine + other
 
@@ -172,7 +172,7 @@ def _equal(mine: Table, other: Table) -> bool:
 
 
 def _frozen(table: Table) -> Table:
-    """The table where nobody can write to it: a copy, unless it is such a one already."""
+    """The table as a read-only array: a copy, unless it is read-only already."""
     if isinstance(table, Sparse):
         return table
     known = isinstance(table, np.ndarray) and table.dtype == np.int64

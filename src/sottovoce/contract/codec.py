@@ -1,4 +1,4 @@
-"""The stored form of an aggregate, version 1. Strict: what is not exactly this is refused.
+"""The stored form of an aggregate, version 1. Strict: anything else is refused.
 
 ::
 
@@ -96,7 +96,7 @@ def decode_aggregate(data: bytes, *, expect: Any) -> Aggregate:
             raise WireError(f"a table of {dimensions} dimensions; allowed are at most 4")
         label = reader.text(label_length)
         if label in tables:
-            raise WireError(f"the table {label!r} is there twice")
+            raise WireError(f"the table {label!r} appears twice")
         tables[label] = _dense(reader, dimensions) if dimensions else _sparse(reader)
     reader.done()
     seeded = bool(flags & _SEEDED)
@@ -108,7 +108,7 @@ def decode_aggregate(data: bytes, *, expect: Any) -> Aggregate:
 def _dense(reader: _Reader, dimensions: int) -> Table:
     shape = struct.unpack(f"<{dimensions}Q", reader.take(8 * dimensions))
     if not all(0 < side < MOST_COUNT for side in shape):
-        raise WireError(f"a table of shape {shape}; each side is from 1 on")
+        raise WireError(f"a table of shape {shape}; each side must be at least 1")
     cells = reader.take(8 * int(np.prod(np.array(shape, object))))
     return np.frombuffer(cells, "<i8").reshape(shape).astype(np.int64)
 
@@ -116,7 +116,7 @@ def _dense(reader: _Reader, dimensions: int) -> Table:
 def _sparse(reader: _Reader) -> Sparse:
     width, many = struct.unpack("<IQ", reader.take(12))
     if width < 1:
-        raise WireError("reports of 0 bytes; each has at least one")
+        raise WireError("reports of 0 bytes; each must have at least one")
     rows = np.frombuffer(reader.take(width * many), np.uint8).reshape(many, width).copy()
     counts = np.frombuffer(reader.take(8 * many), "<i8").astype(np.int64)
     table = Sparse(rows, counts)
@@ -144,7 +144,7 @@ def _route(reader: _Reader) -> Route:
 
 
 class _Reader:
-    """Walks over bytes and refuses to leave them."""
+    """Reads bytes in order and refuses to read past their end."""
 
     def __init__(self, data: bytes) -> None:
         if not isinstance(data, (bytes, bytearray, memoryview)):

@@ -1,8 +1,8 @@
 """The contract below every mechanism: answers → reports → counts.
 
 A collection is one frozen object that owns its parameters. A participant's side randomises with
-it, a collector aggregates with it, and whoever needs to know the public ways to take part (which
-level, which rate, with which guarantee) asks for `ways()` and for no type.
+it, a collector aggregates with it, and anything that needs the public ways to take part (which
+level, which rate, with which guarantee) asks for `ways()`, not for a type.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Collection(ABC):
 
     @abstractmethod
     def entries(self) -> dict[str, Any]:
-        """What a study file says of it, beside what may be answered."""
+        """What a study file says about it, besides the possible answers."""
 
     @abstractmethod
     def canonical(self) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class Collection(ABC):
 
     @property
     def level_names(self) -> tuple[str, ...]:
-        """The levels that people choose from; empty where there is no menu."""
+        """The levels that people can choose; empty where there is no menu."""
         return tuple(dict.fromkeys(way.level for way in self.ways() if way.level is not None))
 
     @property
@@ -108,12 +108,12 @@ class Collection(ABC):
 
     @property
     def sampled(self) -> bool:
-        """Whether anybody may be asked and stay silent."""
+        """Whether someone who is asked may stay silent."""
         return any(way.rate < 1 for way in self.ways())
 
     @property
     def allocations(self) -> tuple[str, ...]:
-        """Named ways to divide epsilon over the attributes; empty where there is one attribute."""
+        """Named ways to divide epsilon among the attributes; empty where there is only one."""
         return ()
 
     def guarantee_at(self, level: str | None = None) -> Guarantee:
@@ -125,7 +125,7 @@ class Collection(ABC):
             return self.guarantee
         if level is not None:
             return next(way.guarantee for way in self.ways() if way.level == level)
-        # A promise under a prior is one level's own; without it, the largest epsilon covers all.
+        # A promise under a prior belongs to one level; without one, the largest epsilon covers all.
         free = [p for way in self.ways() for p in way.guarantee.promises if p.notion is LDP]
         assuming = dict.fromkeys(words for promise in free for words in promise.assuming)
         largest = max(free, key=lambda promise: promise.epsilon)
@@ -133,7 +133,7 @@ class Collection(ABC):
 
     @property
     def report_bytes(self) -> int:
-        """Size of one report, without the envelope that many share."""
+        """Size of one report, without the envelope of a batch."""
         return sum(column.nbytes for column in self.layout)
 
     # --- what the roles do ----------------------------------------------------------------------
@@ -174,7 +174,7 @@ class Collection(ABC):
 
     @abstractmethod
     def draw(self, answers: Any, source: Source) -> Columns:
-        """The columns of everyone's reports; what is particular to randomising."""
+        """The columns of everyone's reports: the part of randomising that differs by collection."""
 
     def aggregate(self, reports: Reports) -> Aggregate:
         """The collector's side: reports in, counts out."""
@@ -185,7 +185,7 @@ class Collection(ABC):
 
     @abstractmethod
     def count(self, reports: Reports) -> Mapping[str, Table | NDArray[np.int64]]:
-        """The tables of an aggregate; what is particular to counting."""
+        """The tables of an aggregate: the part of counting that differs by collection."""
 
     @abstractmethod
     def check(self, columns: Columns) -> None:
@@ -200,12 +200,12 @@ class Collection(ABC):
         return np.array([aggregate.people]), np.array([aggregate.reports])
 
     def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The same of reports that are not counted yet."""
+        """The same for reports that are not counted yet."""
         return np.array([len(reports)]), np.array([len(reports)])
 
     @property
     def shown_method(self) -> str | None:
-        """The method that the command line and pages show where none is asked for."""
+        """The method that the command line and pages show by default."""
         return None
 
     def estimates(self, aggregate: Aggregate) -> Mapping[str, Any]:
@@ -221,8 +221,8 @@ class Collection(ABC):
     def check_joint(self, attributes: Sequence[str], method: str, **options: Any) -> None:
         """Refuse what `joint` cannot estimate, before anything is counted."""
         raise ParameterError(
-            f"{self.name!r} is one question; joint distributions are those of records, whose "
-            "answers were reported together"
+            f"{self.name!r} is one question; only records, whose answers are reported together, "
+            "have joint distributions"
         )
 
     def joint(
@@ -233,7 +233,7 @@ class Collection(ABC):
 
     @abstractmethod
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        """Per person, all that is seen about whether the answer was x or y; for audits."""
+        """Per person, everything visible about whether the answer was x or y; for audits."""
 
     # --- shared ---------------------------------------------------------------------------------
 
@@ -256,7 +256,7 @@ class Collection(ABC):
         return self
 
     def accept(self, item: Reports | Aggregate, kind: type) -> None:
-        """Refuse what is not this collection's own, or was drawn from a seed."""
+        """Refuse anything that is not this collection's own, or was drawn from a seed."""
         if not isinstance(item, kind):
             raise ParameterError(f"{kind.__name__} expected; {type(item).__name__} was given")
         self.match(item.collection, item.digest)
@@ -265,7 +265,7 @@ class Collection(ABC):
 
 
 def check_study(study: bytes | None) -> None:
-    """Refuse what is no digest of a study."""
+    """Refuse anything that is not the digest of a study."""
     if study is not None and not (isinstance(study, bytes) and len(study) == 32):
         raise ParameterError(f"a study digest has 32 bytes; {study!r:.80} was given")
 
@@ -279,7 +279,8 @@ def canonical_digest(kind: str, about: Any) -> bytes:
         data = f"sottovoce {kind} v1\n{text}".encode()
     except UnicodeEncodeError as error:
         raise ParameterError(
-            f"{error.object[error.start : error.end]!r} is half a character and cannot be written "
+            f"{error.object[error.start : error.end]!r} is an incomplete character and cannot be "
+            "written "
             "to a file or message; correct the names and values"
         ) from error
     return hashlib.sha256(data).digest()

@@ -1,6 +1,6 @@
-"""Requirements and designs: what a plan asks of the rooms, and what they answer.
+"""Requirements and designs: what a plan asks of other modules, and what they offer.
 
-A room offers ``designs(requirement)``; `sottovoce.plan` collects them, and no room imports it.
+A module offers ``designs(requirement)``; `sottovoce.plan` collects them, and no module imports it.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class RoleCost:
 
 @dataclass(frozen=True)
 class Design:
-    """One way to meet a requirement, with what it costs and promises.
+    """One way to meet a requirement, with its cost and its guarantee.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Design:
 
     @property
     def traffic(self) -> int:
-        """How many bytes of reports are expected, without the envelopes that many share."""
+        """How many bytes of reports are expected, without the envelopes of batches."""
         return round(self._expected * self.report_bytes)
 
     @property
@@ -168,7 +168,7 @@ class Design:
         return f"{most:.3g}" if least == most else f"{least:.3g}–{most:.3g}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain data, for JSON; what is personal only where people differ."""
+        """Plain data, for JSON; levels and rates only where people differ."""
         personal: dict[str, Any] = {}
         if self.people:
             personal["people_by_level"] = dict(self.people)

@@ -1,4 +1,4 @@
-"""Reports in files: the wire form (`.svr`) or Parquet, written whole, read batch by batch."""
+"""Reports in files: the wire form (`.svr`) or Parquet, written atomically, read in batches."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def form_of(path: str | os.PathLike[str]) -> Form:
 class ReportWriter:
     """Writes batches of one kind to a file that appears only when it is complete.
 
-    Use as a context manager; leaving it by an error leaves no file.
+    Use as a context manager; after an error there is no file.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ReportWriter:
             same = (reports.collection, reports.digest, reports.seeded)
             if same != (self._held.collection, self._held.digest, self._held.seeded):
                 raise MergeError(
-                    "one file holds reports of one collection under one study; start another file"
+                    "a file holds reports of one collection under one study; start another file"
                 )
             if not len(reports):
                 return  # only a file without any reports has an empty envelope
@@ -101,7 +101,7 @@ class ReportWriter:
         self._parquet.write_table(table)
 
     def _abandon(self) -> None:
-        # After an error the file is thrown away; its writer must not try again when collected.
+        # After an error the file is discarded; its writer must not try again when collected.
         with suppress(Exception):
             self._parquet.close()
         self._parquet.is_open = False
@@ -122,7 +122,7 @@ def read_batches(
 
 
 def _joined(batches: Iterator[Reports]) -> Iterator[Reports]:
-    """The same reports in batches worth counting: a file may be cut into very many small ones."""
+    """The same reports in larger batches: a file may consist of very many small ones."""
     held: list[Reports] = []
     rows = size = 0
     for batch in batches:
@@ -205,7 +205,7 @@ def _parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
             expected.check(columns)
             yield Reports(collection, digest, columns, seeded)
         if left:
-            raise WireError(f"{left:,} of the {file.metadata.num_rows:,} reports are not there")
+            raise WireError(f"{left:,} of the {file.metadata.num_rows:,} reports are missing")
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise WireError(f"not a readable Parquet file ({error})") from error
 
@@ -220,8 +220,8 @@ def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:
         digest, seeded = bytes.fromhex(about["digest"]), about["seeded"]
     except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise WireError(
-            "this Parquet file does not say that it holds reports; files of true answers go to "
-            "`randomise`, not here"
+            "this Parquet file does not say that it holds reports; pass files of true answers to "
+            "`randomise` instead"
         ) from error
     if version != wire.VERSION:
         raise WireError(f"the reports are of version {version}; this release reads {wire.VERSION}")

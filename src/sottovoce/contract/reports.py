@@ -39,7 +39,7 @@ class Column:
 
 
 class Layout(Protocol):
-    """What a decoder must know of a collection."""
+    """What a decoder must know about a collection."""
 
     @property
     def layout(self) -> tuple[Column, ...]:
@@ -50,7 +50,7 @@ class Layout(Protocol):
 
 
 class Expected(Protocol):
-    """A collection or a study: it knows which reports belong to it."""
+    """A collection or a study, which knows the reports that belong to it."""
 
     def match(self, collection: str, digest: bytes) -> Layout:
         """The collection that made reports of this id and digest, or DigestError."""
@@ -81,7 +81,7 @@ class Reports:
         lengths = {column.shape[0] for column in self.columns.values()}
         if len(lengths) != 1 or len(self.digest) != 32:
             raise WireError(
-                f"reports need columns of one length and a digest of 32 bytes; given were lengths "
+                "reports need columns of equal length and a digest of 32 bytes; got lengths "
                 f"{sorted(lengths)} and {len(self.digest)} bytes"
             )
         object.__setattr__(self, "columns", MappingProxyType(dict(self.columns)))
@@ -94,9 +94,9 @@ class Reports:
         return int(next(iter(self.columns.values())).shape[0])
 
     def __getitem__(self, part: slice) -> Reports:
-        """Some of the reports; only slices, because a report is a batch of one."""
+        """Some of the reports. Only slices are allowed, because a report is a batch of one."""
         if not isinstance(part, slice):
-            raise TypeError(f"reports are cut by slices, such as reports[{part}:{part} + 1]")
+            raise TypeError(f"index reports by a slice, such as reports[{part}:{part} + 1]")
         columns = {name: column[part] for name, column in self.columns.items()}
         return Reports(self.collection, self.digest, columns, self.seeded)
 
@@ -107,7 +107,7 @@ class Reports:
 
     @classmethod
     def concatenate(cls, batches: Sequence[Reports]) -> Reports:
-        """One batch of several that belong together."""
+        """One batch out of several that belong together."""
         if not batches:
             raise MergeError("there are no batches to concatenate; give at least one")
         first = batches[0]
@@ -117,7 +117,7 @@ class Reports:
             if (batch.collection, batch.digest) != (first.collection, first.digest):
                 raise MergeError(
                     f"reports of {first.collection!r} and {batch.collection!r} under different "
-                    "parameters or studies cannot be put together; keep them apart"
+                    "parameters or studies cannot be concatenated; keep them apart"
                 )
         columns = {
             name: np.concatenate([batch.columns[name] for batch in batches])
@@ -133,7 +133,7 @@ class Reports:
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, expect: Expected) -> Reports:
-        """Read the wire form, refusing everything that `expect` could not have made.
+        """Read the wire form, refusing reports that `expect` cannot have made.
 
         Parameters
         ----------

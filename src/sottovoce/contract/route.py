@@ -1,6 +1,6 @@
-"""How an aggregate came about, where a protocol did more than count reports.
+"""How an aggregate was produced, where a protocol did more than count reports.
 
-Secure protocols and parties add integer noise to counts, or keep each holder of a value with a
+Secure protocols add integer noise to counts, or keep each holder of a value with a
 known probability. The aggregate carries what was done and the guarantee that it gives; estimators
 read both from here and need to know nothing else about the protocol.
 """
@@ -27,7 +27,7 @@ class AddedNoise:
     variance : float
         Of one cell.
     bound : int, optional
-        The largest absolute value that it can take; None where there is none.
+        The largest absolute value that it can take; None where it is unbounded.
     mean: float
         Of one cell; the counts still contain it, and estimates subtract it.
     """
@@ -41,16 +41,18 @@ class AddedNoise:
         if not self.law or not (math.isfinite(self.variance) and self.variance >= 0):
             raise ParameterError(
                 f"noise of law {self.law!r} and variance {self.variance!r}; name the law and give "
-                "a variance from 0 on"
+                "a variance of at least 0"
             )
         if self.bound is not None and self.bound < 0:
-            raise ParameterError(f"the bound of noise is {self.bound!r}; it is from 0 on, or None")
+            raise ParameterError(
+                f"the bound of noise is {self.bound!r}; it must be at least 0, or None"
+            )
         if not math.isfinite(self.mean):
             raise ParameterError(f"the mean of noise is {self.mean!r}; it must be a number")
 
     def __add__(self, other: AddedNoise) -> AddedNoise:
         if self.law != other.law:
-            raise MergeError(f"noise of the laws {self.law!r} and {other.law!r} does not merge")
+            raise MergeError(f"noise with the laws {self.law!r} and {other.law!r} does not merge")
         bounded = self.bound is not None and other.bound is not None
         bound = (self.bound or 0) + (other.bound or 0) if bounded else None
         mean = self.mean + other.mean
@@ -99,21 +101,21 @@ class Route:
         if self.threshold or other.threshold:
             raise MergeError(
                 "suppressed counts do not merge: a sum would show what was suppressed; estimate "
-                "them apart and use combine()"
+                "them separately and use combine()"
             )
         if replace(self, noise=None) != replace(other, noise=None):
             raise MergeError(
-                f"counts by {self.protocol!r} and by {other.protocol!r} came about in different "
-                "ways, or under different guarantees; estimate them apart and use combine()"
+                f"counts by {self.protocol!r} and by {other.protocol!r} were produced in different "
+                "ways, or under different guarantees; estimate them separately and use combine()"
             )
         if self.noise is None or other.noise is None:
             if self.noise is not other.noise:
-                raise MergeError("only some of these counts have noise; estimate them apart")
+                raise MergeError("only some of these counts have noise; estimate them separately")
             return self
         return replace(self, noise=self.noise + other.noise)
 
     def allows(self, least: int, most: int, people: int) -> bool:
-        """Whether counts from `least` to `most` can come about with so many people."""
+        """Whether counts from `least` to `most` are possible with this many people."""
         if self.noise is not None and self.noise.bound is None:
             return True
         slack = 0 if self.noise is None else self.noise.bound or 0

@@ -1,4 +1,4 @@
-"""A table with a cell for every possible report, of which only those that came are kept."""
+"""A table with a cell for every possible report, storing only those that were received."""
 
 from __future__ import annotations
 

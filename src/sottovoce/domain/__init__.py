@@ -1,1 +1,1 @@
-"""What can be answered: values, bins, ranges, schemas, and columns as people have them."""
+"""What can be answered: values, bins, ranges and schemas; columns and tables of answers."""

@@ -1,4 +1,4 @@
-"""Columns of answers as people have them: lists, numpy, pandas, polars, pyarrow.
+"""Columns of answers in any common form: lists, numpy, pandas, polars, pyarrow.
 
 Text columns of a data frame go through pyarrow where it is installed (millions of rows per
 tenth of a second); lists and object arrays through one dictionary look-up per answer.
@@ -64,7 +64,7 @@ class Column(ABC):
 
     @abstractmethod
     def distinct(self) -> list[Any]:
-        """The different answers, missing ones left out."""
+        """The distinct answers, without missing ones."""
 
 
 def as_column(answers: Any) -> Column:
@@ -167,7 +167,7 @@ class _ArrowColumn(Column):
         import pyarrow as pa
 
         kind = self._chunked.type
-        # Whole numbers with gaps would become floats, which cannot tell large ones apart.
+        # Whole numbers with gaps would become floats, which cannot represent large ones exactly.
         gaps = pa.types.is_integer(kind) and self._chunked.null_count > 0
         if not (pa.types.is_dictionary(kind) or _is_text(kind) or gaps):
             return _NumpyColumn(self._plain()).positions(values)
@@ -214,11 +214,11 @@ def _try_arrow(answers: Any) -> Column | None:
     try:
         chunked = pa.chunked_array(answers)
     except (pa.ArrowException, TypeError, ValueError):
-        return None  # a data frame, or a column of mixed objects: the general path judges it
+        return None  # a data frame, or a column of mixed objects: the general path handles it
     if pa.types.is_nested(chunked.type):
         raise AnswerError(
-            f"the column holds {chunked.type}; an answer is one text or one number, so give each "
-            "part a column of its own"
+            f"the column holds {chunked.type}; an answer is one text or one number; give each part "
+            "its own column"
         )
     return _ArrowColumn(chunked)
 
@@ -236,13 +236,13 @@ def _is_missing(value: Any) -> bool:
     if value is None:
         return True
     if isinstance(value, (str, int)) or hasattr(value, "__len__"):
-        return False  # an array compares by element, which says nothing of the whole
+        return False  # an array compares element by element, which gives no single result
     same = value == value
     return not (isinstance(same, (bool, np.bool_)) and bool(same))
 
 
 def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
-    if isinstance(values, range):  # 0..d-1, of which no index is needed
+    if isinstance(values, range):  # 0..d-1 need no index
         found = [_whole(answer, len(values)) for answer in answers]
     else:
         index: dict[Any, int] = {value: k for k, value in enumerate(values)}
@@ -316,7 +316,7 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
             raise AnswerError(f"the answer {odd!r} is {kind}; these answers must be numbers")
         array = np.array([np.nan if _is_missing(value) else value for value in array], object)
     refused = AnswerError(f"these answers must be numbers; a column of {array.dtype} was given")
-    if array.dtype.kind not in "biufO":  # numpy would read numbers out of text, and out of dates
+    if array.dtype.kind not in "biufO":  # numpy would parse numbers from text and dates
         raise refused
     try:
         return array.astype(np.float64)

@@ -31,7 +31,7 @@ class Range(Attribute):
         Whether numbers outside are moved to the nearest bound; otherwise they are refused.
     missing : {"refuse", "public"}
         What a missing answer is; see `Domain`. A number cannot be "no answer", so "value" is not
-        among them: ask whether there is an answer as a question of its own.
+        among them: ask whether there is an answer as a separate question.
 
     Examples
     --------
@@ -54,12 +54,12 @@ class Range(Attribute):
             edges = (float(low), float(high))
         except OverflowError as error:
             raise ParameterError(
-                "bounds must be finite; a whole number is too large for a float"
+                "bounds must be finite; this whole number is too large for a float"
             ) from error
         except (TypeError, ValueError) as error:
             raise ParameterError(f"bounds are numbers; {low!r} and {high!r} were given") from error
         if not (edges[0] < edges[1] and math.isfinite(edges[1] - edges[0])):
-            raise ParameterError(f"bounds {edges} were given; they must be finite and increase")
+            raise ParameterError(f"bounds {edges} were given; they must be finite and increasing")
         if not isinstance(clip, bool):
             raise ParameterError(f"clip is {clip!r}; it must be True or False")
         if not isinstance(name, str) or not name.strip():
@@ -67,7 +67,7 @@ class Range(Attribute):
         if missing not in ("refuse", "public"):
             raise ParameterError(
                 f"missing={missing!r}; for numbers allowed are 'refuse' and 'public'. To keep who "
-                "did not answer private, ask it as a question of its own"
+                "did not answer private, ask about it in a separate question"
             )
         label = f"[{edges[0]:.17g}, {edges[1]:.17g}]"
         fields = {"name": name, "edges": edges, "values": (label,), "missing": missing}
@@ -76,7 +76,7 @@ class Range(Attribute):
 
     @classmethod
     def of(cls, given: Domain | int | Sequence[Label] | Sequence[float]) -> Range:
-        """A range from what people naturally write: itself, or (low, high)."""
+        """A range from a Range or from (low, high)."""
         if isinstance(given, Range):
             return given
         if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 2:
@@ -111,7 +111,7 @@ class Range(Attribute):
         return positions
 
     def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
-        """The same, for those who need to know who did not answer, or to pass answers on."""
+        """The same, for callers that need to know who did not answer, or pass answers on."""
         if isinstance(answers, Coded):
             return answers
         numbers = as_column(answers).numbers()

@@ -1,4 +1,4 @@
-"""Tables of answers as people have them: data frames, or mappings from names to columns."""
+"""Tables of answers: data frames, or mappings from names to columns."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .values import Attribute
 
 def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     """The columns of the attributes, all of one length."""
-    if hasattr(table, "collect"):  # polars, and others that put off the work
-        raise AnswerError(f"{type(table).__name__} is not worked out yet; give its .collect()")
+    if hasattr(table, "collect"):  # polars and other lazy frames
+        raise AnswerError(f"{type(table).__name__} is lazy; call .collect() on it first")
     if isinstance(table, (str, bytes)) or not hasattr(table, "__getitem__"):
         raise AnswerError(
             f"a table is a data frame or a mapping from names to columns; {type(table).__name__} "
@@ -26,12 +26,14 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     columns = [_column(table, name, names, known) for name in names]
     lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
     if len(set(lengths.values())) != 1:
-        raise AnswerError(f"the columns have different lengths, {lengths}; everyone needs a row")
+        raise AnswerError(
+            f"the columns have different lengths, {lengths}; they must have one row per person"
+        )
     return columns
 
 
 def _known(table: Any) -> set[Any] | None:
-    """The names of a table's columns, once: asking again takes long where there are many."""
+    """The names of a table's columns, read once: with many columns it is slow."""
     if isinstance(table, Mapping):
         return set(table)
     return set(_names(table)) if hasattr(table, "columns") else None
@@ -46,18 +48,19 @@ def _column(table: Any, name: str, names: Sequence[str], known: set[Any] | None)
         column = table[name]
         if not has_rows(column) or getattr(column, "ndim", 1) != 1:
             raise AnswerError(
-                f"the column {name!r} is {type(column).__name__}; it must have an answer per "
-                "person, in their order, such as a list"
+                f"the column {name!r} is {type(column).__name__}; it must hold one answer per "
+                "person in order, such as a list"
             )
         return column
     raise AnswerError(
-        f"a table has a name for each column; {type(table).__name__} has none, give a mapping such "
+        f"a table needs a name for each column; {type(table).__name__} has none, so give a mapping "
+        "such "
         f"as {{{name!r}: …}}"
     )
 
 
 def has_rows(given: Any) -> bool:
-    """Whether it has rows in an order: not a set, a mapping or a scalar."""
+    """Whether its rows have an order: not so for a set, a mapping or a scalar."""
     if isinstance(given, (str, bytes, Mapping)) or getattr(given, "ndim", 1) == 0:
         return False
     return hasattr(given, "__len__") and hasattr(given, "__getitem__")
@@ -85,7 +88,7 @@ def by_name(allocation: Any, names: Sequence[str]) -> Any:
 
 
 def rows_of(column: Any, part: slice) -> Any:
-    """Some rows of a column or table; data frames' own labels play no part."""
+    """Some rows of a column or table; the index of a data frame is ignored."""
     if hasattr(column, "iloc"):
         return column.iloc[part].to_numpy()
     some = column[part]
@@ -114,7 +117,7 @@ def checked_reported(given: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:
 def answered(
     attributes: Iterable[Attribute], columns: Sequence[Any], part: slice, first: int
 ) -> NDArray[np.bool_]:
-    """Who has an answer, where that is declared public; elsewhere everyone is taken to have one."""
+    """Who has an answer, where that is declared public; otherwise assumed of everyone."""
     sent = np.ones((part.stop - part.start, len(columns)), bool)
     for a, (attribute, column) in enumerate(zip(attributes, columns, strict=True)):
         if attribute.missing == "public":
@@ -143,7 +146,7 @@ def codes_of(
         coded = _coded(attribute, some, first + rows)
         if coded.present is not None:
             raise AnswerError(
-                f"{attribute.name!r}: {int((~coded.present).sum())} people report it and have no "
+                f"{attribute.name!r}: {int((~coded.present).sum())} people report it but have no "
                 f"answer (the first at row {first_row(~coded.present, first + rows)}); give them "
                 "NaN in the allocation, or False in reported"
             )

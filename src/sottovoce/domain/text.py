@@ -1,4 +1,4 @@
-"""Text of others as it is shown: labels, names and titles never steer a terminal or a page."""
+"""Text from outside, made safe to show: it cannot control a terminal or a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import unicodedata
 
 
 def printable(text: object) -> str:
-    r"""The text with control characters and marks that turn or hide letters written as escapes.
+    r"""The text with control characters, and marks that reorder or hide letters, escaped.
 
     Examples
     --------

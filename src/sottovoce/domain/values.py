@@ -67,7 +67,7 @@ class Domain:
         if missing not in get_args(Missing):
             raise ParameterError(
                 f"missing={missing!r}; allowed are 'refuse', 'value' (adds {NO_ANSWER!r}) and "
-                "'public' (drops the person, and says that who did not answer is public)"
+                "'public' (drops the person, and declares public who did not answer)"
             )
         checked = None if edges is None else _checked_edges(edges)
         object.__setattr__(self, "missing", missing)
@@ -87,7 +87,7 @@ class Domain:
 
     @classmethod
     def of(cls, given: Domain | int | Sequence[Label]) -> Domain:
-        """A domain from what people naturally write: itself, a size, or a list of values."""
+        """A domain from a Domain, a size, or a list of values."""
         return given if isinstance(given, Domain) else cls(given)
 
     @classmethod
@@ -98,26 +98,27 @@ class Domain:
         """
         if public_data is not True:
             raise ParameterError(
-                "no values were given, and reading them off the answers would reveal which answers "
-                "occur; list the possible values, or pass public_data=True if the data are public"
+                "no values were given, and inferring them from the answers would reveal which "
+                "answers occur; list the possible values, or pass public_data=True if the data are "
+                "public"
             )
         found = as_column(answers).distinct()
         if not all(isinstance(value, (str, int)) for value in found):
             raise ParameterError(
                 f"the data hold values such as {first_few(found)}; only text and whole numbers can "
-                "be values, use Attribute.bins for measurements"
+                "be values; use Attribute.bins for measurements"
             )
         return cls(sorted(found, key=lambda v: (isinstance(v, str), v)))
 
     def has(self, label: Label) -> bool:
-        """Whether this is one of the values; at once, also among 2^31 numbers."""
+        """Whether this is one of the values; takes constant time even for 2^31 numbers."""
         if isinstance(self.values, range) and not isinstance(label, int):
             return False  # Python would compare it with every number
         return label in self.values
 
     @property
     def labels(self) -> Sequence[Label]:
-        """Every value in order, "no answer" last where it is one."""
+        """Every value in order, followed by "no answer" where that is a value."""
         if self.missing != "value":
             return self.values
         if isinstance(self.values, range):
@@ -151,7 +152,7 @@ class Domain:
         return codes
 
     def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
-        """The same, for those who need to know who did not answer, or to pass answers on.
+        """The same, for callers that need to know who did not answer, or pass answers on.
 
         Where the answers are part of a table, `rows` are their rows in it, for messages.
         """
@@ -192,7 +193,7 @@ class Domain:
         return [labels[int(code)] for code in codes]
 
     def canonical(self) -> dict[str, Any]:
-        """What goes into a digest: plain data that two equal domains share."""
+        """What goes into a digest: plain data, the same for equal domains."""
         plain = isinstance(self.values, range)
         return {
             "values": len(self.values) if plain else list(self.values),
@@ -262,7 +263,7 @@ class Domain:
                 f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
                 f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
                 f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
-                "inf if need be"
+                "inf if necessary"
             )
         return codes
 
@@ -270,7 +271,7 @@ class Domain:
         return AnswerError(
             f"the answer {answer!r} (row {row}) is not one of the {len(self.values)} values "
             f"{first_few(self.values)}; correct the data, or declare the value in the domain"
-            + (f"; {different} different unknown answers in all" if different > 1 else "")
+            + (f"; {different} distinct unknown answers in total" if different > 1 else "")
         )
 
 
@@ -422,7 +423,7 @@ def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
 
 
 def _size_words(size: int) -> str:
-    """A whole number, of a huge one the magnitude: Python refuses to write thousands of digits."""
+    """A whole number, or the magnitude of a huge one: Python refuses to print thousands."""
     return str(size) if size < 10**30 else f"about 2^{size.bit_length()}"
 
 
@@ -436,13 +437,14 @@ def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
     increasing = all(a < b for a, b in pairwise(edges))
     if len(edges) < 3 or not increasing or any(math.isnan(edge) for edge in edges):
         raise ParameterError(
-            f"bin edges {edges} were given; they must increase strictly, and two bins need three"
+            f"bin edges {edges} were given; they must increase strictly, and there must be at "
+            "least three (two bins)"
         )
     return edges
 
 
 def _bins(edges: tuple[float, ...], values: int | Sequence[Label]) -> tuple[str, ...]:
-    """The labels of bins; values beside edges would be dropped without a word."""
+    """The labels of bins; values given beside edges would be dropped silently."""
     pairs = list(pairwise(edges))
     labels = tuple(
         f"[{low:.17g}, {high:.17g}{']' if k == len(pairs) - 1 else ')'}"

@@ -1,8 +1,8 @@
-"""Estimates of several groups, put together: the one place where groups are weighted.
+"""Estimates of several groups, combined: the one place where groups are weighted.
 
 With ψ̂_j the unbiased estimate of group j, n_j its people, V_j its noise per person (total over
 the values, so that E‖ψ̂_j − ψ_j‖² = V_j / n_j), D the variance of one person's answer (1 − ‖ψ‖²
-for shares) and n = Σ n_j:
+for fractions) and n = Σ n_j:
 
 post-stratified   Σ (n_j / n) ψ̂_j                         unbiased whatever the groups are
 pooled            Σ ω_j ψ̂_j,  ω_j ∝ n_j / (V_j + D)        best if all groups are alike
@@ -40,7 +40,7 @@ METHODS: dict[str, tuple[str, bool]] = {
     "james-stein": ("contrasts between groups, each shrunk on its own", True),
     "hybrid": ("random-effects prediction over the groups", True),
     "post-stratified": ("each group on its own, weighted by its people", False),
-    "pooled": ("weights n / (V + D): least error if all groups are alike", True),
+    "pooled": ("weights n / (V + D): lowest error if all groups are alike", True),
     "adaptive": ("James–Stein choice between pooled and post-stratified", True),
     "yang-variance": ("Yang et al., Eq. 4 (Solution 2): weights n / V, without D", True),
     "yang-optimised": ("Yang et al., Solution 1: the same weights by optimisation", True),
@@ -89,7 +89,7 @@ def combine(
         biased=any(e.biased for e in given),
         labels=given[0].labels,
         name=given[0].name,
-        shares=given[0].shares,
+        fractions=given[0].fractions,
         guarantee=_together(given, names),
     )
 
@@ -101,7 +101,7 @@ def with_guarantee(estimate: Estimate, guarantee: Guarantee) -> Estimate:
 
 
 def _together(estimates: Sequence[Estimate], names: Sequence[str] | None) -> Guarantee:
-    """Every group's promises side by side: they are made to different people, who are named."""
+    """Every group's promises side by side: they are made to different people, named by group."""
     for estimate in estimates:
         if not estimate.guarantee.promises:
             return estimate.guarantee
@@ -124,15 +124,19 @@ def _check(given: Sequence[Estimate], method: str, names: list[str] | None) -> N
     for k, estimate in enumerate(given):
         where = repr(names[k]) if names else f"number {k + 1}"
         if not isinstance(estimate, Estimate):
-            raise ParameterError(f"{where} is {type(estimate).__name__}; estimates are combined")
-        if tuple(estimate.labels) != tuple(given[0].labels) or estimate.shares != given[0].shares:
+            raise ParameterError(f"{where} is {type(estimate).__name__}; it must be an Estimate")
+        if (
+            tuple(estimate.labels) != tuple(given[0].labels)
+            or estimate.fractions != given[0].fractions
+        ):
             raise EstimateError(
-                f"{where} estimates other values than the first; groups must answer one question"
+                f"{where} estimates other values than the first; all groups must answer the same "
+                "question"
             )
         if estimate.raw is not None or (estimate.biased and estimate.error_from == "bootstrap"):
             raise EstimateError(
                 f"{where} is a biased estimate ({estimate.method}); combine unbiased ones, and "
-                "project the result if need be"
+                "project the result if necessary"
             )
         if estimate.n < 1 or not math.isfinite(float(estimate.variance.sum())):
-            raise EstimateError(f"{where} rests on no reports; leave it out")
+            raise EstimateError(f"{where} is based on no reports; leave it out")

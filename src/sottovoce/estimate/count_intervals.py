@@ -1,4 +1,4 @@
-"""Intervals for numbers of holders behind counts that a protocol thinned, or added noise to.
+"""Intervals for the number of holders behind counts that a protocol thinned or made noisy.
 
 Of Π holders each was counted with probability p: the count is s ~ Bin(Π, p). With a = (1 − c)/2:
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .intervals import Floats, Interval, normal_quantile
 
-_PADDING = 3  # added to a count where its variance is estimated, so that 0 is not taken for exact
+_PADDING = 3  # added to a count where its variance is estimated, so that 0 is not treated as exact
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +35,7 @@ class CountInterval:
     counts : array of int64
         As they were released: with dummies, and with the mean of noise.
     people : int
-        How many people the fractions are of.
+        How many people the fractions refer to.
     kept : float
         Probability with which a holder was counted.
     dummies : int
@@ -123,7 +123,7 @@ def combine_count_intervals(values: Floats, parts: Sequence[CountInterval]) -> G
 
 
 def smallest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDArray[np.int64]:
-    """L for every count: the fewest holders with whom so large a count is not too unlikely."""
+    """L for every count: the fewest holders for which a count this large is not too unlikely."""
     from scipy.special import bdtrc
 
     low, high = counts - 1, np.ceil((counts + 1) / kept).astype(np.int64) + 1
@@ -136,7 +136,7 @@ def smallest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDA
 
 
 def largest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDArray[np.int64]:
-    """U for every count: the most holders with whom so small a count is not too unlikely."""
+    """U for every count: the most holders for which a count this small is not too unlikely."""
     from scipy.special import bdtr
 
     low = counts.copy()

@@ -1,7 +1,7 @@
-"""Estimates: values, how wrong they may be, and what they are.
+"""Estimates: values, their errors, and what they describe.
 
-Values are fractions of the population (means for numbers). Standard errors and intervals speak of
-the people who reported, whose answers are taken as fixed: they measure the noise that privacy
+Values are fractions of the population (means for numbers). Standard errors and intervals refer to
+the people who reported, whose answers are treated as fixed: they measure the noise that privacy
 adds.
 """
 
@@ -35,7 +35,7 @@ ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
 _MOST_HTML_ROWS = 50
-_FAIR = 0.05  # half an interval, as a part of the range, that most people would call useful
+_FAIR = 0.05  # a useful half-width of an interval, as a fraction of the range
 
 
 class Errors(NamedTuple):
@@ -62,9 +62,9 @@ class Estimate:
     values : ndarray
         Fractions, in the order of `labels`. Unbiased ones may be negative; see `project`.
     spread : ndarray or callable
-        Variance of each value, or a function that works it out when it is asked for.
+        Variance of each value, or a function that computes it on demand.
     n : int
-        How many people it speaks of; all of them reported unless `reports` says otherwise.
+        How many people it describes; all of them reported unless `reports` says otherwise.
     reports : int, optional
         How many of them reported, where people were sampled.
     labels : sequence
@@ -81,15 +81,16 @@ class Estimate:
         estimated again.
     converged : bool
         False when an iteration stopped early.
-    shares : bool
-        Whether the values are shares of people, which sum to one; False for means and variances,
+    fractions : bool
+        Whether the values are fractions of people, which sum to one; False for means and variances,
         which are in the units of the question.
     raw : Estimate, optional
         The unbiased estimate behind a biased one, whose errors and intervals are shown.
     assuming : str
-        What must be true of people for the estimate to be right, beside what is promised to them.
+        What must be true of people for the estimate to be right; separate from the guarantee.
     answer_variance : float, optional
-        For a mean: how much people's answers vary, as estimated; shares tell it themselves.
+        For a mean: how much people's answers vary, as estimated. For fractions it follows
+        from the values.
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
@@ -104,7 +105,7 @@ class Estimate:
     biased: bool = False
     error_from: ErrorFrom = "plug-in"
     converged: bool = True
-    shares: bool = True
+    fractions: bool = True
     raw: Estimate | None = None
     assuming: str = ""
     reports: int | None = None
@@ -124,13 +125,13 @@ class Estimate:
 
     @property
     def covariance(self) -> Floats | None:
-        """Covariance matrix of the values, made when asked for; None where it is not known."""
+        """Covariance matrix of the values, computed on demand; None where it is not known."""
         if self._covariance is None:
             return None
         if self.values.size > _MOST_COVARIANCE:
             raise EstimateError(
-                f"a covariance matrix of {self.values.size:,} values would not fit in memory "
-                f"(the most is {_MOST_COVARIANCE:,}); use .variance or .std_error"
+                f"a covariance matrix of {self.values.size:,} values would not fit in memory (the "
+                f"limit is {_MOST_COVARIANCE:,}); use .variance or .std_error"
             )
         return self._covariance()
 
@@ -155,8 +156,8 @@ class Estimate:
         if not self.biased:
             return Interval(low, high)
         low, high = np.minimum(low, self.values), np.maximum(high, self.values)
-        if self.shares:
-            # A weighted estimate may lie outside; its interval still holds it.
+        if self.fractions:
+            # A weighted estimate may lie outside; its interval still includes it.
             low = np.maximum(low, np.minimum(self.values, 0))
             high = np.minimum(high, np.maximum(self.values, 1))
         return Interval(low, high)
@@ -168,7 +169,7 @@ class Estimate:
         return Interval(self.values - half, self.values + half)
 
     def project(self, method: str = "norm-sub") -> Estimate:
-        """A valid distribution near this one: no negative value, sum one. Biased, and marked so.
+        """A valid distribution near this one, marked as biased: no negative value, sum one.
 
         Parameters
         ----------
@@ -187,9 +188,9 @@ class Estimate:
             raise ParameterError(
                 f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
             )
-        if not self.shares:
+        if not self.fractions:
             raise EstimateError(
-                "this estimate is no distribution, so it cannot be projected to one"
+                "this estimate is not a distribution, so it cannot be projected onto one"
             )
         return replace(
             self,
@@ -319,8 +320,8 @@ class Estimate:
         true = np.asarray(truth, float)
         if true.shape != self.values.shape or not abs(true.sum() - 1) < 1e-6 or (true < 0).any():
             raise ParameterError(
-                f"the truth must be {self.values.size} fractions from 0 on that sum to 1; "
-                f"given were {true.size} numbers that sum to {true.sum():g}"
+                f"the truth must be {self.values.size} fractions of at least 0 that sum to 1; got "
+                f"{true.size} numbers that sum to {true.sum():g}"
             )
         return true
 
@@ -343,19 +344,19 @@ def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -
 
 @contextmanager
 def parts_may_be_useless() -> Iterator[None]:
-    """Estimates of parts are put together: only the whole is worth a warning."""
+    """While estimates of parts are combined: only the whole is worth a warning."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UselessEstimateWarning)
         yield
 
 
 def warn_if_useless(estimate: Estimate, span: float) -> None:
-    """Warn when the widest 95 % interval is wider than all that could be estimated.
+    """Warn when the widest 95 % interval is wider than the whole range of possible values.
 
     Parameters
     ----------
     span : float
-        The width of the range of possible values: 1 for shares.
+        The width of the range of possible values: 1 for fractions.
     """
     half = 1.96 * float(estimate.std_error.max())
     if 2 * half > span:

@@ -1,4 +1,4 @@
-"""Groups of people, each with an unbiased estimate of its own, and one estimate for all of them.
+"""Groups of people, each with its own unbiased estimate, and one estimate for all of them.
 
 The methods are those of `estimate.combine`.
 """
@@ -21,12 +21,12 @@ from .intervals import Floats, ScoreInterval, combine_intervals
 from .weights import WEIGHTS, pooled
 
 ALIKE = (
-    "people of all groups answer alike: where those who chose another level differ, the estimate "
-    "is off by as much as they weigh too little"
+    "people of all groups answer alike: where they do not, the estimate is biased towards the "
+    "groups with more weight"
 )
 LEANS = (
-    "estimates of the groups are shrunk towards each other as far as the data support it, so a "
-    "small difference between them may be lost; the intervals do not assume it"
+    "estimates of the groups are shrunk towards each other as far as the data support it, so small "
+    "differences between them may be lost; the intervals do not assume this"
 )
 _TINY = 1e-300
 _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at most
@@ -34,7 +34,7 @@ _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at
 
 @dataclass(frozen=True)
 class Groups:
-    """What the weights need to know of the groups.
+    """What the weights need to know about the groups.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Groups:
     people, reports : ndarray of shape (groups,)
         How many people each group has, and how many of them reported.
     answers_vary : ndarray of shape (groups,), optional
-        How much the numbers that people answer vary in each group; fractions show it themselves.
+        How much people's numbers vary in each group; for fractions this follows from the values.
     intervals : tuple of ScoreInterval or of CountInterval, optional
         Each group's own, where the noise of its reports is known as a function of the truth.
     """
@@ -61,7 +61,7 @@ class Groups:
     def of_estimates(cls, estimates: Sequence[Estimate]) -> Self:
         """The groups of several estimates."""
         vary = None
-        if not estimates[0].shares:
+        if not estimates[0].fractions:
             vary = np.array([e.answer_variance or 0.0 for e in estimates])
         own = tuple(e._interval for e in estimates if isinstance(e._interval, ScoreInterval))
         counted = tuple(e._interval for e in estimates if isinstance(e._interval, CountInterval))
@@ -138,14 +138,14 @@ def combine_groups(
     covariance : callable, optional
         From weights ω_j to Σ ω_j² Cov(ψ̂_j).
     assuming, biased
-        What holds of the groups' own estimates.
+        Properties of the groups' own estimates.
     **about
-        Labels, name, shares and guarantee of the estimate.
+        Labels, name, fractions and guarantee of the estimate.
     """
     about |= {
         "n": round(float(groups.people.sum())),
         "reports": round(float(groups.reports.sum())),
-        "answer_variance": None if about["shares"] else groups.scatter,
+        "answer_variance": None if about["fractions"] else groups.scatter,
         "biased": biased,
     }
     raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
@@ -165,7 +165,7 @@ def combine_groups(
     )
     about |= {"method": method, "biased": True}
     values, noise = groups.sum(weights)
-    single = np.maximum(values * (1 - values), 0.0) if about["shares"] else groups.scatter
+    single = np.maximum(values * (1 - values), 0.0) if about["fractions"] else groups.scatter
     found = values, noise + groups.mix(weights) * single
     return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
 
@@ -181,7 +181,9 @@ def _weighted(
     values, spread = found
     whole = None
     if covariance is not None:
-        whole = partial(_weighted_covariance, groups, weights, values, covariance, about["shares"])
+        whole = partial(
+            _weighted_covariance, groups, weights, values, covariance, about["fractions"]
+        )
     return Estimate(
         values=values,
         spread=spread,
@@ -206,7 +208,7 @@ def _weighted_covariance(
 
 
 def _assumed(claims: Sequence[str]) -> str:
-    """What the groups' own estimates assume is assumed of the whole, too."""
+    """What the groups' own estimates assume is assumed of the whole as well."""
     return "; ".join(dict.fromkeys(filter(None, claims)))
 
 
@@ -220,7 +222,7 @@ def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
     return np.asarray(sum(w * w * part for w, part in zip(weights, parts, strict=True)))
 
 
-# --- estimates that look at how alike the groups are --------------------------------------------
+# --- estimates that use how alike the groups are --------------------------------------------
 
 
 def _james_stein(groups: Groups) -> Floats:

@@ -3,7 +3,7 @@
 Of n reports, c support a value that m people hold: c is a sum of Bernoulli variables whose
 variance depends on m, and few of them may be noise at all. The variance at the estimate is then
 far from that at the truth (with no report it would be zero). So an interval is the set of all
-fractions f that the count does not refute, with the variance at f and not at the estimate:
+fractions f that are consistent with the count, with the variance at f and not at the estimate:
 
     (|f̂ − f| − h)² ≤ z² (a + b f + g f (1 − f))
 

@@ -67,18 +67,18 @@ def em(
     (the vertex direction of Böhning 1995).
     """
     total = int(counts.sum())
-    share = counts / total
-    seen = share > 0
+    fractions = counts / total
+    seen = fractions > 0
 
     def likelihood(at: Floats) -> float:
-        return float(share[seen] @ np.log(at[seen]))
+        return float(fractions[seen] @ np.log(at[seen]))
 
     f = start / start.sum()
     at = law(f)
     mass = 0.1
     for step in range(1, most_steps + 1):
-        weights = np.zeros_like(share)
-        weights[seen] = share[seen] / at[seen]
+        weights = np.zeros_like(fractions)
+        weights[seen] = fractions[seen] / at[seen]
         g = back(weights)
         if total * (g.max() - 1) <= slack:
             return Fit(f, step, True)
@@ -103,8 +103,8 @@ def em(
                 break
             f, at, best = bold, at_bold, value
     warnings.warn(
-        f"no maximum of the likelihood within {most_steps:,} steps; the estimate is what was "
-        "reached, marked converged=False",
+        f"no maximum of the likelihood within {most_steps:,} steps; the estimate is the last "
+        "iterate, marked converged=False",
         ConvergenceWarning,
         stacklevel=4,
     )

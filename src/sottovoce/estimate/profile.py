@@ -14,7 +14,7 @@ unfolding": one-at-a-time strict bounds.)
 Four degrees of freedom instead of one, because where most bins are empty the loss of fit at the
 truth exceeds χ²₁: in simulations the .95 quantile of its root was 1.1 to 1.6 for smooth answers,
 2.1 to 2.5 for spikes and up to 2.9 when all answers are equal, where one degree allows 1.96 and
-four allow 3.08. For smooth answers the intervals are therefore wider than they need be.
+four allow 3.08. For smooth answers the intervals are therefore wider than necessary.
 """
 
 from __future__ import annotations

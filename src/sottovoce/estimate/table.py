@@ -16,7 +16,7 @@ from .estimate import Estimate
 from .intervals import Floats, Interval
 from .projection import PROJECTIONS
 
-#: Tables fitted again to made-up repetitions of the reports: (repetitions, cells).
+#: Tables fitted again to simulated repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]
 Change = Callable[[Floats], Floats]
 
@@ -59,8 +59,7 @@ class Table(Estimate):
     again : Repetitions, optional
         Repetitions for errors, computed once and shared by all marginals.
     notes : callable, optional
-        From some attributes' names to what an estimate of those alone says of itself: reports,
-        assumptions.
+        From some attributes' names to the metadata of their own estimate: reports, assumptions.
     """
 
     attributes: tuple[Attribute, ...] = ()
@@ -123,11 +122,12 @@ class Table(Estimate):
         )
 
     def conditional(self, of: Sequence[str], given: Sequence[str]) -> Conditional:
-        """P(of | given), the shares among people with the same given answers.
+        """P(of | given), the fractions among people with the same given answers.
 
-        A row of its `table` for each combination of the given attributes; NaN where nobody has it.
+        Its `table` has one row for each combination of the given attributes; NaN where nobody has
+        it.
         """
-        self._axes(of), self._axes(given)  # texts would be taken apart below
+        self._axes(of), self._axes(given)  # a text would be split into characters below
         both = self.marginal([*given, *of])
         rows = int(np.prod([self.attributes[a].size for a in self._axes(given)]))
 
@@ -141,17 +141,17 @@ class Table(Estimate):
         )
 
     def mutual_information(self, one: str, other: str) -> Information:
-        """How much two attributes say of each other, in nats: a single value.
+        """How much information two attributes carry about each other, in nats: a single value.
 
-        Noise looks like dependence, so that it is rather too large; its error counts this.
+        Noise looks like dependence, so it tends to be too large; its error includes this.
         """
         both = self.marginal([one, other])
         values, about = self._computed(both, partial(_information, both.table.shape))
         name = f"mutual information of {one} and {other}"
-        return Information(values=values, labels=("nats",), name=name, shares=False, **about)
+        return Information(values=values, labels=("nats",), name=name, fractions=False, **about)
 
     def _computed(self, both: Table, change: Change) -> tuple[Floats, dict[str, Any]]:
-        """A function of the table, and what its estimate says beside the values."""
+        """A function of the table, and the metadata of its estimate."""
         again = None if both.again is None else both.again.changed(change)
         values = change(both.values[None])[0]
         about = {
@@ -167,14 +167,16 @@ class Table(Estimate):
         return values, about
 
     def synthetic(self, n: int, *, seed: int | None = None) -> dict[str, list[Label]]:
-        """n made-up records with this distribution, one column per attribute.
+        """n synthetic records with this distribution, one column per attribute.
 
         It spends no privacy: only the released estimate is used. Negative cells count as zero.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ParameterError(f"n is {n!r}; it must be a whole number from 1 on")
+            raise ParameterError(f"n is {n!r}; it must be a whole number of at least 1")
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-            raise ParameterError(f"seed is {seed!r}; it must be a whole number from 0 on, or None")
+            raise ParameterError(
+                f"seed is {seed!r}; it must be a whole number of at least 0, or None"
+            )
         p = np.maximum(self.values, 0)
         cells = np.random.default_rng(seed).choice(p.size, n, p=p / p.sum())
         places = np.unravel_index(cells, self.table.shape)
@@ -196,12 +198,12 @@ class Table(Estimate):
 
 @dataclass(frozen=True, eq=False)
 class Conditional(Estimate):
-    """Shares of some attributes among people who are alike in others.
+    """Fractions of some attributes among people with the same values of others.
 
     Attributes
     ----------
     shape : tuple of int
-        Combinations of the given attributes, and of those that the shares are of.
+        Combinations of the given attributes, and of those that the fractions refer to.
     """
 
     shape: tuple[int, int] = (1, 1)
@@ -213,9 +215,9 @@ class Conditional(Estimate):
 
     @property
     def counts(self) -> Floats:
-        """Refused: the shares are of people with the given answers, whose number is another."""
+        """Refused: these fractions are of the people with the given answers, not of everyone."""
         raise EstimateError(
-            "conditional shares are not of all people; the counts of the joint table are those"
+            "conditional fractions are not of all people; take the counts of the joint table"
         )
 
 
@@ -224,13 +226,13 @@ class Information(Estimate):
     """A mutual information, which is never negative."""
 
     def interval(self, confidence: float = 0.95) -> Interval:
-        """An interval by the normal approximation, from zero on."""
+        """An interval by the normal approximation, cut off at zero."""
         low, high = super().interval(confidence)
         return Interval(np.maximum(low, 0), high)
 
 
 def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
-    """A label for every cell; an attribute alone keeps its own."""
+    """A label for every cell; a single attribute keeps its own labels."""
     if len(attributes) == 1:
         return tuple(attributes[0].labels)
     every = product(*(attribute.labels for attribute in attributes))
@@ -238,7 +240,7 @@ def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
 
 
 def spread_of(values: Floats, again: Again | None) -> Any:
-    """Variances from repetitions, computed when they are asked for."""
+    """Variances from repetitions, computed on demand."""
     return np.full(values.size, np.nan) if again is None else partial(_mean_square, values, again)
 
 
@@ -266,7 +268,7 @@ def _projected(method: str, weights: Floats, tables: Floats) -> Floats:
 
 
 def _divided(rows: int, tables: Floats) -> Floats:
-    """Every row of a table divided by its sum; NaN for rows of nobody."""
+    """Every row of a table divided by its sum; NaN for empty rows."""
     cells = np.maximum(tables, 0).reshape(len(tables), rows, -1)
     total = cells.sum(axis=2, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -20,7 +20,7 @@ _LEAST_EPSILON = 1e-3
 
 
 def designs(requirement: Requirement) -> Iterator[Design]:
-    """One design per mechanism that fits the question, with its unknown worked out."""
+    """One design per mechanism that fits the question, with the unknown quantity computed."""
     if requirement.personal or requirement.attributes:
         return  # rooms below have those
     for make in makers(requirement):
@@ -94,7 +94,7 @@ def decode_steps(mechanism: Mechanism, n: float) -> float:
 
 
 def least_epsilon(requirement: Requirement, unit: Callable[[float], float]) -> float | None:
-    """The smallest epsilon whose standard error is as wanted, by bisection; None if none is."""
+    """The smallest epsilon with the wanted standard error, by bisection; None if there is none."""
     if requirement.n is None or requirement.error is None:
         return None
     most = requirement.n * requirement.error**2

@@ -1,4 +1,4 @@
-"""What the mechanisms for numbers share: a grid, and a window of likely cells.
+"""Common parts of the mechanisms for numbers: a grid, and a window of likely cells.
 
 A number is rescaled to u in [0, M], rounded to i in {0..M} without bias, and reported as a cell j
 of {0..M+w−1}:
@@ -39,7 +39,7 @@ class Grid:
 
     @property
     def cells(self) -> int:
-        """How many different reports there are."""
+        """The number of possible reports."""
         return self.steps + self.window
 
     @property
@@ -82,9 +82,9 @@ class Grid:
         at = np.asarray(position, float)
         scaled = at * self.steps
         below = np.minimum(np.floor(scaled), self.steps - 1).astype(np.int64)
-        share = scaled - below
+        fraction = scaled - below
         second = self._mean_square
-        result: Floats = (1 - share) * second[below] + share * second[below + 1] - at**2
+        result: Floats = (1 - fraction) * second[below] + fraction * second[below + 1] - at**2
         return result
 
     @cached_property

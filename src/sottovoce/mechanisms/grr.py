@@ -38,7 +38,7 @@ _MOST_SHORT = 4096  # up to here 16 bits choose among the others with few reject
 class GRR(PureMechanism):
     """Keep the answer with probability p, else report one of the others.
 
-    The smallest reports, and the least error while d < 3 e^ε + 2.
+    The smallest reports, and the lowest error when d < 3 e^ε + 2.
 
     Parameters
     ----------

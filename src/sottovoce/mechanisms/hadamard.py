@@ -11,8 +11,8 @@ Covariance  a report scores ±κ for the values of its block and 0 elsewhere, so
             value w with j_w = j_u xor j_v (0 if there is none); between blocks 0
 Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
 
-Acharya, Sun, Zhang 2019 (arXiv:1802.04705). Linear, not pure: how likely another value is
-supported depends on whether it shares the block.
+Acharya, Sun, Zhang 2019 (arXiv:1802.04705). Linear, not pure: the probability that another value is
+supported depends on whether it is in the same block.
 """
 
 from __future__ import annotations
@@ -143,10 +143,10 @@ class HadamardResponse(LinearMechanism):
         s, outside = self.block_size // 2, self._outside
         table = np.zeros((self.blocks, self.block_size))
         table[self._block, self._column] = frequencies
-        share = table.sum(axis=1, keepdims=True)
+        in_block = table.sum(axis=1, keepdims=True)
         kernels.count.walsh_hadamard(table)
         extra = float(self.inside.fraction / s) - outside
-        law: Floats = (outside * share.sum() + extra * (share + table) / 2).reshape(-1)
+        law: Floats = (outside * in_block.sum() + extra * (in_block + table) / 2).reshape(-1)
         return law
 
     def _back(self, weights: Floats) -> Floats:
@@ -204,14 +204,14 @@ class HadamardResponse(LinearMechanism):
     def _block_fractions(self, values: Floats) -> Floats:
         """The fraction of answers in each value's block.
 
-        A noisy estimate need not be a distribution; what it cannot be is taken off, so that
+        A noisy estimate need not be a distribution; it is corrected to one, so that
         the plug-in variance is that of some distribution and never negative.
         """
         sums = np.clip(np.bincount(self._block, values, minlength=self.blocks), 0, None)
         return np.asarray((sums / max(sums.sum(), np.finfo(float).tiny))[self._block])
 
     def _square(self, block: Floats) -> Floats:
-        """Mean square of a report's score for a value whose block has this share of the answers."""
+        """Mean square of a report's score for a value, by its block's fraction of the answers."""
         own, other = self._in_block
         square: Floats = (block * own + (1 - block) * other) / float(self._gap) ** 2
         return square
@@ -304,7 +304,7 @@ def _gap(p: Fraction, blocks: int, block_size: int) -> Fraction:
 
 @lru_cache(maxsize=256)
 def _blocks(epsilon: float, size: int) -> int:
-    """The power of two with the least variance of an average value."""
+    """The power of two with the lowest variance of an average value."""
 
     def cost(blocks: int) -> float:
         block_size = _block_size(size, blocks)

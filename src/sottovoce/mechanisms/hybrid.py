@@ -1,4 +1,4 @@
-"""The hybrid mechanism for numbers: piecewise or Duchi, by a public coin.
+"""The hybrid mechanism for numbers: piecewise or Duchi, by a public coin flip.
 
 Channel     for ε > 0.61 the piecewise mechanism with probability α = 1 − e^{−ε/2}, else Duchi's;
             for smaller ε Duchi's alone. Which one it was is part of the report.

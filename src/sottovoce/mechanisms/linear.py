@@ -168,7 +168,7 @@ class LinearMechanism(Mechanism):
         if method != "unbiased":
             raise EstimateError(
                 f"counts by {route.protocol!r} have noise of their own, which {method!r} does not "
-                "know; ask for 'unbiased', and project the estimate if need be"
+                "account for; use 'unbiased', and project the estimate if necessary"
             )
         if route.kept < 1 and self.marks_per_report != 1:
             raise EstimateError(

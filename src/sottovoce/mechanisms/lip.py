@@ -57,7 +57,7 @@ _LOCAL = ("opt-ldp", "context-free-ldp")
 @register("lip")
 @dataclass(frozen=True, init=False)
 class LIP(ChannelMechanism):
-    """Randomised response that uses what is publicly known of the answers beforehand.
+    """Randomised response that uses what is publicly known about the answers beforehand.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ class LIP(ChannelMechanism):
 
     @cached_property
     def known(self) -> Prior:
-        """What is known of the answers."""
+        """What is known about the answers."""
         return Prior.of(self.domain, self.prior, self.prior_low, self.prior_high)[1]
 
     @property
@@ -145,7 +145,7 @@ class LIP(ChannelMechanism):
 
     @cached_property
     def fingerprint(self) -> str | None:
-        """Of a channel found by optimisation: two that differ never mix up their reports."""
+        """Of a channel found by optimisation, so that reports of two different ones never mix."""
         rows = self.integers.rows
         return hashlib.sha256(repr(rows).encode()).hexdigest()[:32] if rows else None
 
@@ -160,12 +160,12 @@ class LIP(ChannelMechanism):
 
     @property
     def centre(self) -> Floats:
-        """The prior, or the middle of what is known of it."""
+        """The prior, or the middle of its bounds."""
         return np.array(self.known.middle)
 
     @property
     def guarantee(self) -> Guarantee:
-        """What the prior makes of a report, and what holds without it."""
+        """What is promised under the prior, and what holds without it."""
         public = (WHO_ANSWERED,) * (self.domain.missing == "public")
         assuming = (OWN_DEVICE, *public)
         free = Promise(LDP, self.ldp_epsilon, assuming=assuming)
@@ -181,7 +181,7 @@ class LIP(ChannelMechanism):
 
     @cached_property
     def lip_epsilon(self) -> float:
-        """The level under the stated prior: as asked for, but for a published channel its own."""
+        """The level under the stated prior: the requested one, or that of a published channel."""
         if self.variant != "jiang-theorem2":
             return self.epsilon
         return log_up(exact_lip(self.integers, self.known.exact))
@@ -203,7 +203,7 @@ class LIP(ChannelMechanism):
             "unbiased": Method("inverse of the channel", biased=False),
             "mle": Method("maximum likelihood", biased=True, shown=True),
             "mmse": Method("Jiang et al., section IV: posterior means at the prior", biased=True),
-            "shrunk": Method("drawn to the prior as its stated error says", biased=True),
+            "shrunk": Method("shrunk towards the prior according to its stated error", biased=True),
         }
         if self.prior is None:
             found = {name: found[name] for name in ("unbiased", "mle")}
@@ -216,7 +216,7 @@ class LIP(ChannelMechanism):
             self._combination  # noqa: B018, says why there is none
         if method in ("mmse", "shrunk") and self.prior is None:
             raise ParameterError(
-                f"{method!r} leans on the prior itself, and it is not known here; this offers "
+                f"{method!r} needs the prior itself, which is not known here; available: "
                 f"{', '.join(map(repr, self.methods))}"
             )
         return super().chosen_method(method)
@@ -226,22 +226,22 @@ class LIP(ChannelMechanism):
     def estimate(
         self, aggregate: Aggregate, *, method: str | None = None, prior_sd: float | None = None
     ) -> Estimate:
-        """The analyst's side: shares with their error.
+        """The analyst's side: fractions with their error.
 
         Parameters
         ----------
         method : str, optional
-            One of `methods`. "mmse" and "shrunk" lean on the prior and are wrong by as much as it
-            is wrong; use them only if you vouch for it.
+            One of `methods`. "mmse" and "shrunk" rely on the prior and are as wrong as it is; use
+            them only if you trust it.
         prior_sd : float, optional
-            For "shrunk": how far the true shares may be from the prior, as a standard deviation.
+            For "shrunk": how far the true fractions may be from the prior, as a standard deviation.
         """
         self.accept(aggregate, Aggregate)
         name = self.chosen_method(method)
         if (prior_sd is not None) != (name == "shrunk"):
             raise ParameterError(
-                "prior_sd goes with method='shrunk', and that needs it: how far the true shares "
-                "may be from the prior, such as prior_sd=0.02"
+                "method='shrunk' needs prior_sd, and no other method takes it: how far the true "
+                "fractions may be from the prior, such as prior_sd=0.02"
             )
         if name in ("unbiased", "mle") and self.invertible:
             return super().estimate(aggregate, method=name)

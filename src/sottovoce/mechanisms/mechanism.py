@@ -49,8 +49,8 @@ class Method:
     biased : bool
         Whether its expectation differs from the truth.
     shown : bool
-        Whether the command line and pages show it where none is asked for; elsewhere they show
-        the first one, which is the default.
+        Whether the command line and pages show it by default; otherwise they show the first method,
+        the default in Python.
     """
 
     source: str
@@ -124,7 +124,7 @@ class Mechanism(Collection):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What, beside the domain, decides the channel."""
+        """What, besides the domain, decides the channel."""
         return {"epsilon": self.epsilon}
 
     def canonical(self) -> dict[str, Any]:
@@ -140,7 +140,7 @@ class Mechanism(Collection):
     @property
     @abstractmethod
     def methods(self) -> Mapping[str, Method]:
-        """Estimators it offers, the default one first."""
+        """The estimators that it offers, the default first."""
 
     def chosen_method(self, method: str | None) -> str:
         """The method by name, the default one for None."""
@@ -153,7 +153,7 @@ class Mechanism(Collection):
 
     @property
     def shown_method(self) -> str:
-        """The method that the command line and pages show where none is asked for."""
+        """The method that the command line and pages show by default."""
         shown = (name for name, method in self.methods.items() if method.shown)
         return next(shown, next(iter(self.methods)))
 
@@ -168,7 +168,8 @@ class Mechanism(Collection):
     ) -> Estimate:
         if any(name != self.name for name in attributes):
             raise ParameterError(
-                f"{list(attributes)} is no attribute of the question {self.name!r}; leave it out"
+                f"{list(attributes)} is not an attribute of the question {self.name!r}; leave it "
+                "out"
             )
         return self.estimate(aggregate, method=method)
 

@@ -84,7 +84,7 @@ class NumericMechanism(Mechanism):
     def methods(self) -> Mapping[str, Method]:
         mean = {"unbiased": Method("mean of the unbiased scores", biased=False)}
         if self._finest.steps == 1:
-            return mean  # one bit says nothing of the spread
+            return mean  # one bit carries no information on the spread
         return {
             **mean,
             "variance": Method("unbiased second moment less the squared mean", biased=True),
@@ -146,7 +146,7 @@ class NumericMechanism(Mechanism):
         if shapes != wanted or len(tables) != len(aggregate.tables):
             raise WireError(f"the tables are {shapes}; {self.id!r} has {wanted}")
         if aggregate.route is not None:
-            raise WireError(f"counts of {self.id!r} do not come by way of a protocol")
+            raise WireError(f"counts of {self.id!r} cannot come from a protocol")
         total = sum(exact_sum(table) for table in tables.values())
         least = min(int(table.min()) for table in tables.values())
         if least < 0 or not total == aggregate.reports == aggregate.people:
@@ -174,7 +174,7 @@ class NumericMechanism(Mechanism):
             guarantee=self.guarantee,
             method=method,
             biased=self.methods[method].biased,
-            shares=False,
+            fractions=False,
             _covariance=partial(np.diag, [variance]),
         )
 
@@ -196,7 +196,7 @@ class NumericMechanism(Mechanism):
         span = self.domain.high - self.domain.low
         value = self.domain.low + span * mean
         estimate = self._one("mean", value, span**2 * noise / n, n, "unbiased")
-        most = max(mean * (1 - mean), 0.0)  # no numbers between the bounds vary more
+        most = max(mean * (1 - mean), 0.0)  # the largest variance between the bounds
         varies = most if one_bit else min(max(answers - mean**2, 0.0), most)
         law = self._law(aggregate)
         interval = partial(_mean_interval, law, mean, noise / n, self.domain.low, span)
@@ -210,11 +210,11 @@ class NumericMechanism(Mechanism):
             error = (finest.variance_of_squares / n) ** 0.5
             second = self._second_moment(aggregate) + 2 * error
         bits = None if self.finest_share is None else next(iter(self.grids.values()))
-        share = 1.0 if self.finest_share is None else float(self.finest_share.fraction)
-        return MeanLaw(aggregate.reports, finest, bits, share, second)
+        fraction = 1.0 if self.finest_share is None else float(self.finest_share.fraction)
+        return MeanLaw(aggregate.reports, finest, bits, fraction, second)
 
     def _second_moment(self, aggregate: Aggregate) -> float:
-        """Mean squared position; rounding to the grid is taken off as for evenly spread answers."""
+        """Mean squared position, less rounding to the grid as for evenly spread answers."""
         finest = list(self.grids)[-1]
         table = aggregate.dense(finest)
         rounded = float(table @ self._finest.squares) / max(int(table.sum()), 1)
@@ -225,16 +225,18 @@ class NumericMechanism(Mechanism):
         grids = list(self.grids.values())
         if self.finest_share is None:
             return grids[0].variance_at(position)
-        share = float(self.finest_share.fraction)
-        return share * grids[1].variance_at(position) + (1 - share) * grids[0].variance_at(position)
+        fraction = float(self.finest_share.fraction)
+        return fraction * grids[1].variance_at(position) + (1 - fraction) * grids[0].variance_at(
+            position
+        )
 
     def _variance(self, aggregate: Aggregate) -> Estimate:
         """Population variance; its error by the delta method on the scores of the finest grid.
 
-        Rounding to the grid cannot be told from spread: what evenly spread answers have of it is
-        taken off, and the interval reaches down by all that there can be. It adds Bernstein's term
-        for few reports and few noise events to the normal half-width, and is cut to what numbers
-        between the bounds can have.
+        Rounding to the grid cannot be distinguished from spread: its value for evenly spread
+        answers is subtracted, and the interval extends downwards by the most that it can be. It
+        adds Bernstein's term for few reports and few noise events to the normal half-width, and is
+        limited to what numbers between the bounds can have.
         """
         table = aggregate.dense(list(self.grids)[-1])
         n = int(table.sum())
@@ -288,11 +290,11 @@ class NumericMechanism(Mechanism):
         laws = [grid.merge_cells(grid.bin_laws(bins)) for grid in self.grids.values()]
         if self.finest_share is None:
             return laws[0]
-        share = float(self.finest_share.fraction)
-        return np.concatenate([(1 - share) * laws[0], share * laws[1]], axis=1)
+        fraction = float(self.finest_share.fraction)
+        return np.concatenate([(1 - fraction) * laws[0], fraction * laws[1]], axis=1)
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        """Cells, up to 32 together: among rare ones, chance would choose the event."""
+        """Cells, up to 32 together: among rare ones, the event would be chosen by chance."""
         cell = reports.columns["cell"].astype(np.int64)
         which = reports.columns.get("grid", np.zeros(len(reports), np.uint8))
         few = cell < 2  # the two cells of a single bit stay apart
@@ -311,15 +313,15 @@ class NumericMechanism(Mechanism):
     def channel(self, way: Way | None = None) -> Channel:
         """The law at the points of the finest grid; coarser grids round them without bias."""
         steps = self._finest.steps
-        share = Fraction(1) if self.finest_share is None else self.finest_share.fraction
+        fraction = Fraction(1) if self.finest_share is None else self.finest_share.fraction
         rows = []
         for i in range(steps + 1):
-            row = [share * cell for cell in self._finest.law(i)]
+            row = [fraction * cell for cell in self._finest.law(i)]
             for grid in list(self.grids.values())[:-1]:
                 low, high = grid.law(0), grid.law(1)
                 mixed = zip(low, high, strict=True)
                 up = Fraction(i, steps)
-                row = [(1 - share) * ((1 - up) * a + up * b) for a, b in mixed] + row
+                row = [(1 - fraction) * ((1 - up) * a + up * b) for a, b in mixed] + row
             rows.append(tuple(row))
         span = self.domain.high - self.domain.low
         inputs = [f"{self.domain.low + span * i / steps:g}" for i in range(steps + 1)]

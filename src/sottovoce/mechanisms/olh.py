@@ -96,7 +96,7 @@ class OLH(PureMechanism):
 
     @property
     def bucket_bits(self) -> int:
-        """ℓ: the power of two with the least total variance for which the codes fit."""
+        """ℓ: the power of two with the lowest total variance for which the codes fit."""
         return _bucket_bits(self.epsilon, self.domain.size, self.word_bits)
 
     @property

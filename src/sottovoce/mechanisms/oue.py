@@ -22,7 +22,7 @@ _HALF = Probability(1 << (BITS - 1))
 
 @register("oue")
 class OUE(UnaryMechanism):
-    """Send one bit per value: the true one is a fair coin, the others are rarely set.
+    """Send one bit per value: the true one is a fair coin flip, the others are rarely set.
 
     d/8 bytes per report; the error of a value does not grow with the number of values.
 

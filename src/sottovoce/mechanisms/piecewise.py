@@ -60,7 +60,7 @@ class SteppedMechanism(NumericMechanism):
 
 @register("piecewise")
 class Piecewise(SteppedMechanism):
-    """A number near the answer, most likely; best at large ε, and it shows the distribution.
+    """Report a number probably near the answer; best at large ε, and estimates distributions.
 
     Parameters
     ----------

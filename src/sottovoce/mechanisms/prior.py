@@ -1,4 +1,4 @@
-"""What is publicly known of answers before anyone answers."""
+"""What is publicly known about answers before anyone answers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..domain.values import Domain, Label
 from ..errors import ParameterError
 
 PUBLIC = (
-    "the prior is public and was not learned from these answers; whoever has a prior of their own "
-    "shows it to everyone who sees how their report was made"
+    "the prior is public and was not learned from these answers; someone with a prior of their own "
+    "reveals it to everyone who sees how their report was made"
 )
 UNARY = (
     "one bit per value is not offered: two bits change with the answer, and the LIP level of a "
@@ -23,8 +23,8 @@ UNARY = (
     "cost); variant 'optimal' sends one report for all values"
 )
 UNCLEAR = (
-    "among shares that would give the same reports those nearest to the prior are right: the "
-    "reports cannot tell"
+    "among fractions that would give the same reports, those nearest to the prior are right: the "
+    "reports cannot decide this"
 )
 MOST_VALUES = 1 << 14
 _CLOSE = 1e-9
@@ -52,11 +52,11 @@ class Prior:
     def of(
         cls, domain: Domain | int | Sequence[Label] | None, prior: Any, low: Any, high: Any
     ) -> tuple[Domain, Prior]:
-        """The values and what is known of them, from what people naturally write."""
+        """The values and what is known about them, from the arguments of a mechanism."""
         if prior is not None and not (low is None and high is None):
             raise ParameterError("give prior, or prior_low and prior_high; not both")
         if (low is None) != (high is None):
-            raise ParameterError("prior_low and prior_high go together; give both")
+            raise ParameterError("prior_low and prior_high are needed together; give both")
         point, a, b = _read(prior, "prior"), _read(low, "prior_low"), _read(high, "prior_high")
         if isinstance(a, float) and isinstance(b, float):
             low, high = a, b
@@ -90,7 +90,7 @@ class Prior:
         if not all(0 <= a <= b <= 1 for a, b in zip(low, high, strict=True)):
             raise ParameterError(
                 f"prior_low is {list(low)!r:.80} and prior_high {list(high)!r:.80}; each low must "
-                "be from 0 to its high, and each high at most 1"
+                "lie between 0 and its high, and each high must be at most 1"
             )
         if sum(low) > 1 + _CLOSE or sum(high) < 1 - _CLOSE:
             raise ParameterError(
@@ -107,9 +107,9 @@ class Prior:
     @property
     def exact(self) -> tuple[Fraction, ...]:
         """The distribution in fractions that sum to exactly one."""
-        shares = [Fraction(p) for p in self.middle]
-        total = sum(shares)
-        return tuple(share / total for share in shares)
+        fractions = [Fraction(p) for p in self.middle]
+        total = sum(fractions)
+        return tuple(fraction / total for fraction in fractions)
 
     @property
     def bounds(self) -> tuple[tuple[Fraction, ...], tuple[Fraction, ...]]:
@@ -119,7 +119,7 @@ class Prior:
         if self.free:
             return (Fraction(0),) * len(self.low), (Fraction(1),) * len(self.low)
         low, high = [Fraction(x) for x in self.low], [Fraction(x) for x in self.high]
-        # Bounds that are a distribution but for rounding must leave room for it.
+        # Bounds that are a distribution up to rounding must leave room for it.
         below, above = max(sum(low), Fraction(1)), min(sum(high), Fraction(1))
         low, high = [x / below for x in low], [x / above for x in high]
         sum_low, sum_high = sum(low), sum(high)
@@ -136,8 +136,8 @@ class Prior:
             return self.point
         low, high = np.array(self.low), np.array(self.high)
         room = (high - low).sum()
-        share = (1 - low.sum()) / room if room > 0 else 0.0
-        return tuple((low + min(max(share, 0.0), 1.0) * (high - low)).tolist())
+        fraction = (1 - low.sum()) / room if room > 0 else 0.0
+        return tuple((low + min(max(fraction, 0.0), 1.0) * (high - low)).tolist())
 
     def first(self, size: int) -> dict[str, Any]:
         """The same for the first few values, as parameters."""
@@ -161,24 +161,24 @@ class Prior:
             likely = _listed(labels, [f"{a:.4g} to {b:.4g}" for a, b in pairs])
         return (
             f"whoever looks believes beforehand that the answer is {likely}, and knows nothing "
-            "more of this person; for any other belief only the promise without a prior counts"
+            "more about this person; for any other belief only the promise without a prior holds"
         )
 
     def vouched(self, labels: Sequence[Label]) -> str:
-        """What an estimate that leans on the prior assumes."""
+        """What an estimate that relies on the prior assumes."""
         likely = _listed(labels, [f"{p:.4g}" for p in self.middle])
         return (
-            f"the shares are those of the prior ({likely}): where it is wrong the estimate is "
-            "drawn towards it, however many people report"
+            f"the fractions are those of the prior ({likely}): where it is wrong, the estimate is "
+            "biased towards it, however many people report"
         )
 
 
-def _listed(labels: Sequence[Label], shares: Sequence[str]) -> str:
-    """Each value with its probability; of many, the first."""
-    some = zip(labels[:_MOST_LISTED], shares, strict=False)
-    more = len(shares) - _MOST_LISTED
+def _listed(labels: Sequence[Label], fractions: Sequence[str]) -> str:
+    """Each value with its probability; only the first few if there are many."""
+    some = zip(labels[:_MOST_LISTED], fractions, strict=False)
+    more = len(fractions) - _MOST_LISTED
     rest = f", … ({more:,} more)" if more > 0 else ""
-    listed = ", ".join(f"{str(label)!r} with {share}" for label, share in some) + rest
+    listed = ", ".join(f"{str(label)!r} with {fraction}" for label, fraction in some) + rest
     return listed.replace("' with ", "' with probability ", 1)
 
 
@@ -207,22 +207,22 @@ def _read(given: Any, what: str) -> _Given:
     if isinstance(given, np.ndarray) and given.ndim == 0:
         given = given.item()
     if isinstance(given, Mapping):
-        return {label: _number(share, given, what) for label, share in given.items()}
+        return {label: _number(fraction, given, what) for label, fraction in given.items()}
     if isinstance(given, Real):
         return _number(given, given, what)
     if isinstance(given, (str, bytes, set, frozenset)):
         raise _no_numbers(given, what)
     try:
-        return [_number(share, given, what) for share in given]
+        return [_number(fraction, given, what) for fraction in given]
     except TypeError as error:
         raise _no_numbers(given, what) from error
 
 
-def _number(share: Any, given: Any, what: str) -> float:
-    if isinstance(share, bool) or not isinstance(share, Real):
+def _number(fraction: Any, given: Any, what: str) -> float:
+    if isinstance(fraction, bool) or not isinstance(fraction, Real):
         raise _no_numbers(given, what)
     try:
-        number = float(share)
+        number = float(fraction)
     except OverflowError:
         number = float("inf")
     if not np.isfinite(number):

@@ -42,7 +42,7 @@ class IntegerChannel:
 
     @property
     def outputs(self) -> int:
-        """How many different reports there are."""
+        """The number of possible reports."""
         return len(self.rest) if self.rest else len(self.rows[0])
 
     def law(self, x: int) -> tuple[Fraction, ...]:
@@ -60,11 +60,11 @@ class IntegerChannel:
         return [[(-1, self.keep), *enumerate(self.rest)]]
 
 
-def mixing(shares: Sequence[Fraction]) -> IntegerChannel:
+def mixing(fractions: Sequence[Fraction]) -> IntegerChannel:
     """The most informative channel Q = κ (m_y + 1{x=y}) in 128 bits, for weights m."""
-    weights = [-(-(share.numerator << _FINE) // share.denominator) for share in shares]
+    weights = [-(-(fraction.numerator << _FINE) // fraction.denominator) for fraction in fractions]
     total = (1 << _FINE) + sum(weights)
-    keep = ((WHOLE - 2 * len(shares) - 2) << _FINE) // total
+    keep = ((WHOLE - 2 * len(fractions) - 2) << _FINE) // total
     # Rounded up, and one more for the digits of e^ε: never less noise than asked for.
     rest = [-(-(keep * weight) >> _FINE) + 1 for weight in weights]
     rest[0] += WHOLE - keep - sum(rest)
@@ -87,8 +87,8 @@ def designed(
     elif variant == "jiang-theorem2":
         if min(low) == 0:
             raise ParameterError(
-                "a prior holds 0, and there the published channel tells answers apart for sure; "
-                "use variant 'optimal'"
+                "the prior contains 0, and there the published channel distinguishes answers with "
+                "certainty; use variant 'optimal'"
             )
         weights = [p / gain for p in low]
     elif d != 2:
@@ -114,7 +114,9 @@ def exact_lip(channel: IntegerChannel, prior: Sequence[Fraction]) -> Fraction:
             for column in zip(*channel.rows, strict=True)
         ]
     if min(least for _, _, least in columns) == 0:
-        raise ParameterError("a report that some answers can never give tells them apart")
+        raise ParameterError(
+            "a report that some answers can never give distinguishes them with certainty"
+        )
     return max(max(Fraction(most) / seen, seen / least) for seen, most, least in columns)
 
 

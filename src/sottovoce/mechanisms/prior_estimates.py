@@ -1,15 +1,15 @@
-"""Estimates from reports of a channel, with and without leaning on the prior.
+"""Estimates from reports of a channel, with and without relying on the prior.
 
-With output shares c/n, Q the channel and λ = P Q::
+With output fractions c/n, Q the channel and λ = P Q::
 
-    unbiased   G (c/n),  G = (Q Λ⁻¹ Qᵀ)⁻¹ Q Λ⁻¹: unbiased, with the least variance at P
+    unbiased   G (c/n),  G = (Q Λ⁻¹ Qᵀ)⁻¹ Q Λ⁻¹: unbiased, with the lowest variance at P
     mle        the maximum of Σ c_y log (f Q)_y
     mmse       Post (c/n),  Post_xy = P_x Q(y|x) / λ_y
                its bias (Post Qᵀ − I) f does not shrink with n
     shrunk     P + S (S + V)⁻¹ (u − P)
                S = [diag(P) − P Pᵀ] / n + τ² (I − 1/d) d / (d − 1)
 
-where V is the noise of the unbiased u and τ the stated deviation of each share from the prior;
+where V is the noise of the unbiased u and τ the stated deviation of each fraction from the prior;
 τ = 0 gives mmse and τ = ∞ gives u. For two values mmse is P + ρ² (u − P) with
 ρ² = P_0 P_1 κ² / (λ_0 λ_1), so its bias is (1 − ρ²)(P − f), and shrunk is P + w (u − P),
 w = (s² + τ²) / (s² + τ² + v), s² = P_0 P_1 / n.
@@ -31,7 +31,7 @@ _WORST_CONDITION = 1e12
 
 
 def output_covariance(channel: Floats, f: Floats) -> Floats:
-    """Covariance of one report's indicator, averaged over people with shares f."""
+    """Covariance of one report's indicator, averaged over people with fractions f."""
     return np.asarray(np.diag(f @ channel) - (channel * f[:, None]).T @ channel)
 
 
@@ -100,22 +100,22 @@ def checked_sd(given: Any) -> float:
     """The stated standard deviation of the prior."""
     good = isinstance(given, Real) and not isinstance(given, bool)
     if not good or not 0 <= float(given) < math.inf:
-        raise ParameterError(f"prior_sd is {given!r}; it must be a number from 0 on")
+        raise ParameterError(f"prior_sd is {given!r}; it must be a number of at least 0")
     return float(given)
 
 
 # --- maximum likelihood -------------------------------------------------------------------------
 
 
-def fit_mixing(shares: Floats, keep: float, rest: Floats) -> Fit:
+def fit_mixing(fractions: Floats, keep: float, rest: Floats) -> Fit:
     """Maximise Σ c_y log(rest_y + keep f_y) over distributions, in closed form.
 
     At the maximum every positive f_y has rest_y + keep f_y = τ c_y; by falling c_y / rest_y, values
     are kept while theirs stays above rest_y.
     """
-    order = np.argsort(-shares / rest, kind="stable")
-    seen, noise = np.cumsum(shares[order]), np.cumsum(rest[order])
+    order = np.argsort(-fractions / rest, kind="stable")
+    seen, noise = np.cumsum(fractions[order]), np.cumsum(rest[order])
     scale = (keep + noise) / seen
-    kept = np.flatnonzero(scale * shares[order] > rest[order])[-1]
-    values = np.maximum(scale[kept] * shares - rest, 0.0) / keep
+    kept = np.flatnonzero(scale * fractions[order] > rest[order])[-1]
+    values = np.maximum(scale[kept] * fractions - rest, 0.0) / keep
     return Fit(values / values.sum(), 1, True)

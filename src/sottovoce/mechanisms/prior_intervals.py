@@ -7,7 +7,7 @@ fraction f_x is the range that linear programming finds for it:
 
     min, max f_x   over   f ≥ 0,  Σ f = 1,  low_y ≤ Σ_x f_x Q(y|x) ≤ high_y
 
-It contains whatever a posterior mean or a likelihood picks from the set, and does not lean on the
+It contains whatever a posterior mean or a likelihood picks from the set, and does not rely on the
 prior.
 """
 
@@ -42,7 +42,7 @@ class IdentifiedInterval:
     n: int
 
     def __call__(self, confidence: float) -> Interval:
-        normal_quantile(confidence)  # refuses what is no confidence
+        normal_quantile(confidence)  # refuses an invalid confidence
         size, outputs = self.channel.shape
         if size > _MOST_VALUES:  # as many linear programs would take too long: nothing is claimed
             return Interval(np.zeros(size), np.ones(size))

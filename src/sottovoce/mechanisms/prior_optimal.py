@@ -1,4 +1,4 @@
-"""Channels with the least error under a known prior, for few values, by optimisation.
+"""Channels with the lowest error under a known prior, for few values, by optimisation.
 
 A channel's columns are rays v(x) = Q(y|x) / λ_y of the polytope {P·v = 1, 1/E ≤ v ≤ E}, with
 weights λ_v that make the rows sum to one, Σ λ_v v = 1; only its vertices matter::
@@ -6,8 +6,8 @@ weights λ_v that make the rows sum to one, Σ λ_v v = 1; only its vertices mat
     mmse-optimal    maximise Σ λ_v Σ_x (P_x v_x)²: a linear programme
     a-optimal       minimise tr (Bᵀ J B)⁻¹, J = Σ λ_v v vᵀ, B a basis of {Σ = 0}: convex
 
-The first is best for posterior means but often cannot be inverted; the second is best for
-unbiased shares.
+The first is best for posterior means but often cannot be inverted; the second is best for unbiased
+fractions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from .prior_channels import WHOLE, IntegerChannel, exact_lip
 _MOST_MMSE = 12
 _MOST_UNBIASED = 8
 _LEAST = 1e-9
-_GAP, _STALLED = 1e-6, 1e-4  # of the error, that better weights could still gain
+_GAP, _STALLED = 1e-6, 1e-4  # relative improvement that better weights could still give
 _MOST_STEPS = 100
 _LEAST_EPSILON = 1e-4
 _SAME = 1e-12
@@ -39,7 +39,7 @@ _NOT_FOUND = "no {variant} channel was found for epsilon = {epsilon!r}; use vari
 
 @lru_cache(maxsize=32)
 def mmse_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
-    """The channel whose posterior means have the least squared error."""
+    """The channel whose posterior means have the lowest squared error."""
     from scipy.optimize import linprog
 
     p, vertices = _vertices(epsilon, prior, _MOST_MMSE, "mmse-optimal")
@@ -53,7 +53,7 @@ def mmse_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
 
 @lru_cache(maxsize=32)
 def a_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
-    """The channel whose unbiased shares have the least total variance at the prior.
+    """The channel whose unbiased fractions have the lowest total variance at the prior.
 
     By Frank and Wolfe's method, fully corrective: a linear programme finds the columns that would
     lower −‖Bᵀ v‖² in the metric (BᵀJB)⁻² most, then the weights of all columns found so far are
@@ -117,12 +117,12 @@ def _vertices(
     p = np.array([float(x) for x in prior])
     if p.size > most:
         raise ParameterError(
-            f"variant {variant!r} goes through all corners and is for at most {most} values; "
+            f"variant {variant!r} enumerates all corners and takes at most {most} values; "
             f"{p.size} were given; 'optimal' is for any number"
         )
     if epsilon < _LEAST_EPSILON:
         raise ParameterError(
-            f"epsilon is {epsilon!r}; variant {variant!r} is worked out in floating point, which "
+            f"epsilon is {epsilon!r}; variant {variant!r} is computed in floating point, which "
             f"needs at least {_LEAST_EPSILON:g}; 'optimal' does not"
         )
     high, low = math.exp(epsilon), math.exp(-epsilon)
@@ -140,7 +140,7 @@ def _vertices(
 
 
 def _spread(vertices: Floats) -> float:
-    """How far ratios are from one, where that is little."""
+    """How far ratios are from one, where they are close."""
     return min(float(vertices.max()) - 1, 1.0)
 
 

@@ -38,7 +38,7 @@ class PureMechanism(LinearMechanism):
 
     def validate(self) -> None:
         super().validate()
-        if self.p <= self.q:  # not even 128 bits can tell the truth from the rest
+        if self.p <= self.q:  # not even 128 bits can distinguish the truth from the rest
             raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
     @property
@@ -65,7 +65,7 @@ class PureMechanism(LinearMechanism):
         return {
             "unbiased": Method("Wang et al. 2017, section 3", biased=False),
             "mle": Method(
-                "maximum of the support counts' likelihood, bits taken apart", biased=True
+                "maximum of the support counts' likelihood, bits treated separately", biased=True
             ),
         }
 

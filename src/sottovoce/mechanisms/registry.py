@@ -18,7 +18,7 @@ _COMMON = {"domain", "epsilon", "study"}
 
 
 def register(name: str) -> Callable[[M], M]:
-    """Enter a mechanism under its wire name; every law then tests it."""
+    """Register a mechanism under its wire name; every law then tests it."""
 
     def enter(mechanism: M) -> M:
         if name in REGISTRY:
@@ -31,7 +31,7 @@ def register(name: str) -> Callable[[M], M]:
 
 
 def extra_parameters(kind: type[Mechanism]) -> tuple[str, ...]:
-    """What, beside domain and epsilon, a mechanism takes; a study may set it."""
+    """Parameters of a mechanism besides domain and epsilon; a study may set them."""
     return tuple(name for name in signature(kind).parameters if name not in _COMMON)
 
 

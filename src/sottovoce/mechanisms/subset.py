@@ -7,7 +7,7 @@ Covariance  `PureMechanism.covariance` with s = p (ω − 1) / (d − 1) and
             t = [p (ω − 1) (ω − 2) + (1 − p) ω (ω − 1)] / ((d − 1) (d − 2))
 Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
 
-Ye, Barg 2018 (arXiv:1702.00610); Wang et al. 2016 (arXiv:1607.08025). It has the least total
+Ye, Barg 2018 (arXiv:1702.00610); Wang et al. 2016 (arXiv:1607.08025). It has the lowest total
 variance of all mechanisms here, for every d and ε; for ω = 1 it is GRR.
 """
 
@@ -36,7 +36,7 @@ from .unary import BitVectorMechanism
 class SubsetSelection(BitVectorMechanism):
     """Report a set of ω values that is likelier to hold the answer than not.
 
-    The least error of all; d/8 bytes per report.
+    The lowest error of all; d/8 bytes per report.
 
     Parameters
     ----------

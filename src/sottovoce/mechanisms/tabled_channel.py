@@ -40,8 +40,8 @@ _MOST_CORRELATED = 512
 class ChannelMechanism(LinearMechanism):
     """A report is one of a few outputs, drawn from the answer's row of a channel.
 
-    A subclass gives the channel in whole numbers out of 2^128 and the shares at which its
-    unbiased estimate has the least variance.
+    A subclass gives the channel in whole numbers out of 2^128 and the fractions at which its
+    unbiased estimate has the lowest variance.
     """
 
     @property
@@ -52,11 +52,11 @@ class ChannelMechanism(LinearMechanism):
     @property
     @abstractmethod
     def centre(self) -> Floats:
-        """Shares of the values to be best at."""
+        """The fractions of the values at which to be best."""
 
     @cached_property
     def digest(self) -> bytes:
-        """As of every mechanism, worked out once: it covers a number per value."""
+        """As for every mechanism, computed once: it covers a number per value."""
         return super().digest
 
     @cached_property
@@ -77,20 +77,20 @@ class ChannelMechanism(LinearMechanism):
 
     @cached_property
     def _score(self) -> Floats | None:
-        """Of a general channel: the unbiased shares as a matrix on output shares, if there are."""
+        """Of a general channel: the matrix from output fractions to unbiased ones, if it exists."""
         return inverse(self.matrix, self.centre)
 
     @property
     def invertible(self) -> bool:
-        """Whether the shares can be estimated without bias."""
+        """Whether the fractions can be estimated without bias."""
         return self._mix is not None or self._score is not None
 
     @property
     def _combination(self) -> Floats:
         if self._score is None:
             raise EstimateError(
-                f"different shares give the same reports under this channel of {self.id!r}, so "
-                f"that nothing unbiased can be said; it has {', '.join(map(repr, self.methods))}"
+                f"different fractions give the same reports under this channel of {self.id!r}, so "
+                f"there is no unbiased estimate; available: {', '.join(map(repr, self.methods))}"
             )
         return self._score
 
@@ -158,7 +158,7 @@ class ChannelMechanism(LinearMechanism):
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
         if self._mix is None:
-            # At estimated shares below zero this could turn negative; people are never below.
+            # At estimated fractions below zero this could be negative; true ones never are.
             g, people = self._combination, np.maximum(f, 0.0)
             people = people / people.sum()
             return np.asarray(g @ output_covariance(self.matrix, people) @ g.T / n)
@@ -178,7 +178,7 @@ class ChannelMechanism(LinearMechanism):
         return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * keep))
 
     def _general_interval(self, values: Floats, n: int) -> ScoreInterval | None:
-        """With the variance of a report's score at its largest over who else answered.
+        """With the largest variance of a report's score over the answers of others.
 
         Given f_v it is at most f_v s_vv + (1 − f_v) max_{x≠v} s_xv, where s_xv is the variance of
         the score for v of someone who answered x.
@@ -207,7 +207,7 @@ class ChannelMechanism(LinearMechanism):
         return fit_mixing(counts / n, *self._mix)
 
     def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> Floats:
-        """Fractions that lean on the prior."""
+        """Fractions that rely on the prior."""
         if name == "shrunk":
             tau, small = checked_sd(sd), self.domain.size <= _MOST_CORRELATED
             noise = (self.covariance if small else self.variance)(self.centre, n)

@@ -48,10 +48,10 @@ class MeanLaw:
     n : int
         How many reports.
     finest : Grid
-        The grid of every report, or of the fraction `share` of them.
+        The grid of every report, or of that fraction of them.
     bits : Grid or None
         The grid of one step that the other reports use.
-    share : float
+    fraction : float
         Probability of the finest grid.
     second_moment : float
         The largest mean squared position that the reports support.
@@ -60,7 +60,7 @@ class MeanLaw:
     n: int
     finest: Grid
     bits: Grid | None
-    share: float
+    fraction: float
     second_moment: float
 
     def interval(self, mean: float, confidence: float, std_error: float) -> tuple[float, float]:
@@ -68,7 +68,7 @@ class MeanLaw:
         from scipy.optimize import brentq
 
         tail = (1 - confidence) / 2
-        slack = 1e-6 if self.bits is None else 1 + sqrt(self.n * (1 - self.share))
+        slack = 1e-6 if self.bits is None else 1 + sqrt(self.n * (1 - self.fraction))
         total = self._units(mean) * self.n
         ends = []
         for sign in (1, -1):
@@ -138,7 +138,7 @@ class MeanLaw:
         fine = self.finest.variance_at(position)
         if self.bits is None:
             return fine
-        return self.share * fine + (1 - self.share) * self.bits.variance_at(position)
+        return self.fraction * fine + (1 - self.fraction) * self.bits.variance_at(position)
 
     @cached_property
     def _refinement(self) -> int:
@@ -180,11 +180,11 @@ class MeanLaw:
     def _frequency(self) -> Floats:
         """Frequencies of the Fourier sum; those with a negligible characteristic function go."""
         most = (self._size - 1) // 2
-        effective = self.n * self.share
+        effective = self.n * self.fraction
         if self._refinement == 1 and self.finest.window > 1:
             # A window of w cells has |φ(θ)| ≤ π / (wθ), in its main lobe exp(−(wθ)² / 24), and
             # at most .22 outside of it.
-            least = (10 ** (-9 / self.n) - (1 - self.share)) / self.share
+            least = (10 ** (-9 / self.n) - (1 - self.fraction)) / self.fraction
             last = np.pi / least if least > 0 else np.inf
             if effective > 60:
                 last = sqrt(-24 * log(1 - 27 / effective))
@@ -198,8 +198,8 @@ class MeanLaw:
         grid, theta = self.finest, self._frequency
         turn = theta * self._refinement
         outside = (1 - float(grid.inside.fraction)) / grid.steps * grid.cells
-        window = self.share * (1 - outside) * _uniform(turn, grid.window)
-        everywhere = self.share * outside * _uniform(turn, grid.cells)
+        window = self.fraction * (1 - outside) * _uniform(turn, grid.window)
+        everywhere = self.fraction * outside * _uniform(turn, grid.cells)
         if self.bits is None:
             return window, everywhere
         ends = []
@@ -207,7 +207,7 @@ class MeanLaw:
             units = self._units(float(score))
             below = floor(units)
             split = 1 + (units - below) * (np.exp(1j * theta) - 1)
-            ends.append((1 - self.share) * split * np.exp(1j * theta * below))
+            ends.append((1 - self.fraction) * split * np.exp(1j * theta * below))
         return window, everywhere, ends[0], ends[1]
 
     @cached_property

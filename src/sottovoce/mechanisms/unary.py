@@ -1,4 +1,4 @@
-"""What unary encodings share: one bit per value, drawn independently given the answer.
+"""Common parts of unary encodings: one bit per value, drawn independently given the answer.
 
 Channel     bit v is 1 with probability p if v is the answer, else q
 Covariance  `PureMechanism.covariance` with s = p q, t = q²
@@ -79,7 +79,7 @@ class BitVectorMechanism(PureMechanism):
 
     @property
     def counting_key(self) -> Hashable:
-        # People are told from the marks, and subsets of one epsilon have more than of another.
+        # People are counted by their marks, whose number in a subset depends on epsilon.
         return self.id, self.domain.size, self.marks_per_report
 
     def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:

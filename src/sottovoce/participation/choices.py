@@ -21,7 +21,7 @@ EVERYONE = (1.0,)
 
 @dataclass(frozen=True)
 class Level:
-    """One entry of the privacy menu, or the only one where there is no menu.
+    """One level of the privacy menu, or the only one where there is no menu.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Level:
 
     @property
     def epsilon(self) -> float:
-        """The largest epsilon that its reports keep whatever the prior is."""
+        """The largest epsilon that its reports keep, whatever the prior is."""
         return free_epsilon(self.mechanism)
 
 
@@ -111,7 +111,7 @@ def _level_codes(names: Sequence[str | None], coded: Coded, level: Any) -> NDArr
         )
     if (codes < 0).any():
         raise ParameterError(
-            f"{int((codes < 0).sum())} people chose no level; everyone needs one of "
+            f"{int((codes < 0).sum())} people have no level; everyone needs one of "
             f"{first_few(names, 12)}"
         )
     return _answered(codes.astype(dtype), "level", coded)

@@ -93,7 +93,7 @@ def check_reports(table: Participation, columns: Columns) -> None:
 def check_counts(table: Participation, aggregate: Aggregate) -> None:
     """Raise WireError for counts that no reports can have given."""
     if aggregate.route is not None:
-        raise WireError("counts of levels or rates do not come by way of a protocol")
+        raise WireError("counts of levels or rates cannot come from a protocol")
     if any(not isinstance(counts, np.ndarray) for counts in aggregate.tables.values()):
         raise WireError("counts of levels or rates are dense tables")
     tables = {name: np.asarray(counts) for name, counts in aggregate.tables.items()}
@@ -117,7 +117,7 @@ def check_counts(table: Participation, aggregate: Aggregate) -> None:
             continue
         k, slash, _ = name.partition("/")
         if not slash or k not in map(str, range(len(table.classes))):
-            raise WireError(f"the aggregate has a table {name!r} of no level")
+            raise WireError(f"the aggregate has a table {name!r} that belongs to no level")
         if len(counts) != table.classes[int(k)][1].size:
             raise WireError(f"the table {name!r} has {len(counts)} rows; one per way is needed")
     for way in table.ways():

@@ -6,7 +6,7 @@ report and D the most that answers can vary, both of an average fraction or of t
 n Var of level j's own estimate  U_j = (V_j + (1 − π_j) D) / π_j         Hájek, first order
 post-stratified, any levels      S = Σ s_j U_j / n                       what is promised
 pooled, if levels agree          P = 1 / Σ (n s_j / (U_j + D)) − D / n
-james-stein, if levels agree     P + ρ (S − P)                           what may be hoped
+james-stein, if levels agree     P + ρ (S − P)                           what can be hoped for
 
 ρ is what shrinkage keeps of the variance of a contrast that is pure noise. With m free values and
 Q ~ χ²_m it is E[(1 − (m − 2)/Q)₊² Q] / m for m ≥ 3; for fewer, where a contrast is moved by at most
@@ -145,14 +145,14 @@ def _rates(
 def _people(
     requirement: Requirement, fractions: Mapping[str, float], unit: float
 ) -> dict[str, int]:
-    """People of each level: as many as there are, or as many as the error takes."""
+    """People of each level: as many as there are, or as many as the error requires."""
     if requirement.n is None:
         n = unit / (requirement.error or 1.0) ** 2
         return {name: math.ceil(n * fraction) for name, fraction in fractions.items()}
     exact = {name: requirement.n * fraction for name, fraction in fractions.items()}
     people = {name: math.floor(number) for name, number in exact.items()}
     left = requirement.n - sum(people.values())
-    # The largest remainders are rounded up, so that the levels make up everyone.
+    # The largest remainders are rounded up, so that the levels add up to everyone.
     for name in sorted(exact, key=lambda name: people[name] - exact[name])[:left]:
         people[name] += 1
     return people

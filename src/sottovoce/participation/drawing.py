@@ -46,7 +46,7 @@ def draw_ways(table: Participation, coded: Coded, ways: NDArray[Any], source: So
 def _coins(
     table: Participation, ways: NDArray[Any], asked: NDArray[np.intp], source: Source
 ) -> NDArray[np.bool_]:
-    """Who reports, one exact coin each."""
+    """Who reports, by one exact coin flip each."""
     order: Any = np.argsort(ways, kind="stable") if len(table.ways()) > 1 else slice(None)
     in_order = np.zeros(ways.size, bool)
     draws = source.draws()

@@ -70,7 +70,7 @@ def estimate(
             covariance=partial(_sample_covariance, samples),
             labels=table.domain.labels,
             name=table.domain.name,
-            shares=True,
+            fractions=True,
             guarantee=guarantee,
         )
     warn_if_useless(whole, span_of(table))
@@ -149,7 +149,7 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
     Estimate    u_jh = (A_jh / S_jh − q_j) / (p_j − q_j), and Σ_h (n_jh / n_j) u_jh of the level
     Variance    as post-stratified in `participation.strata`; without rates that of the mechanism
 
-    Python that runs once per level would take longer than counting a hundred thousand reports.
+    A Python loop over the levels would take longer than counting a hundred thousand reports.
     """
     pure = [s.mechanism for s in samples if isinstance(s.mechanism, PureMechanism)]
     many = samples[0].rates.size
@@ -157,12 +157,12 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
     if len(samples) < 2 or not alike or many > FEW_RATES:
         return None
     asked, reported = (np.stack([getattr(s, n) for s in samples]) for n in ("asked", "reported"))
-    if not reported.all():  # there are gaps, or levels that nobody can speak for
+    if not reported.all():  # there are gaps, or levels without reports
         return None
     counts = np.stack([s.tables[m.table] for s, m in zip(samples, pure, strict=True)])
     people = asked.sum(axis=1).astype(float)
     noise, drawn = own_terms(asked, seen_inverse(reported))
-    everyone = np.array([[(s.rates == 1).all()] for s in samples])  # levels that draw nobody
+    everyone = np.array([[(s.rates == 1).all()] for s in samples])  # levels that sample nobody
     terms = np.where(everyone, 1 / reported, noise), np.where(everyone, 0.0, drawn)
     laws = np.array([mechanism.rounded for mechanism in pure])
     values, variance = kernels.count.stratified(
@@ -203,7 +203,7 @@ def fixed_covariance(
 
 
 def variance_of(table: Participation, answers: Any, rate: Any, method: str | None) -> Floats:
-    """Variance of each estimated value for people's very answers."""
+    """Variance of each estimated value for these particular answers."""
     coded = table.domain.coded(answers)
     ways = way_codes(table.levels, coded, None, rate)
     name = table.chosen_method(method)
@@ -214,7 +214,7 @@ def variance_of(table: Participation, answers: Any, rate: Any, method: str | Non
 def _only_level(table: Participation) -> Mechanism:
     if table.menu:
         raise ParameterError(
-            "variances for fixed data are of one level; ask for that of each level's mechanism, "
+            "variances for fixed data are known for one level only; ask each level's mechanism, "
             "sampled at its own rates"
         )
     return table.bound[0]

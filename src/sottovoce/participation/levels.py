@@ -60,7 +60,7 @@ def _levels(menu: Mapping[str, Mechanism]) -> list[Level]:
     levels = []
     for name, mechanism in menu.items():
         if not isinstance(name, str) or not name.strip():
-            raise ParameterError(f"{name!r} is no level's name; use a non-empty text")
+            raise ParameterError(f"{name!r} cannot name a level; use a non-empty text")
         if not isinstance(mechanism, Mechanism):
             raise ParameterError(
                 f"level {name!r} is {mechanism!r}; give a mechanism, or names and epsilons to "

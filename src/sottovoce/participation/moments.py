@@ -1,7 +1,7 @@
 """What the people of each stratum answer, and the noise of their reports: f_h and C_h.
 
 As tables with a row per stratum, or where a mechanism is pure from its counts: then everything is
-linear in them, and sums over a thousand strata need no table of means or of noise at all.
+linear in them, and sums over a thousand strata need no tables of means or noise.
 """
 
 from __future__ import annotations

@@ -128,7 +128,7 @@ class Participation(Mechanism):
         return {**_menu_entries(menu), **common}
 
     def strictest(self) -> Mechanism:
-        """The mechanism of the level with the least epsilon, to be run by everyone instead."""
+        """The mechanism of the level with the lowest epsilon, for everyone to use instead."""
         return min((level.mechanism for level in self.levels), key=lambda m: m.epsilon)
 
     @cached_property
@@ -187,7 +187,7 @@ class Participation(Mechanism):
 
     @cached_property
     def guarantee(self) -> Guarantee:
-        """One promise per level: who stays silent is seen, and depends on nothing private."""
+        """One promise per level: who stays silent is visible, and depends on nothing private."""
         promises = []
         for level in self.levels:
             for promise in _promised(level).promises:
@@ -209,7 +209,7 @@ class Participation(Mechanism):
     def classes(self) -> tuple[tuple[Mechanism, NDArray[np.intp]], ...]:
         """Levels that are counted in one pass: a mechanism, and the ways of its reports.
 
-        The tables of an aggregate have a row for each of these ways.
+        The tables of an aggregate have one row per way.
         """
         keys: dict[Hashable, list[int]] = {}
         for k, mechanism in enumerate(self.bound):
@@ -231,13 +231,13 @@ class Participation(Mechanism):
         rate: Any = None,
         source: Source | None = None,
     ) -> Reports:
-        """Each participant's side: report as the level says with the own rate, or stay silent."""
+        """Each participant's side: report at their own level and rate, or stay silent."""
         own_source = source_of(source)
         coded = self.domain.coded(answers)
         if way is None:
             ways = way_codes(self.levels, coded, level, rate)
         elif level is not None or rate is not None:
-            raise ParameterError("way says level and rate; leave these out")
+            raise ParameterError("way already sets level and rate; leave these out")
         else:
             ways = np.full(len(coded), self._at(way).index, code_dtype(len(self.ways())))
         columns = draw_ways(self, coded, ways, own_source)
@@ -368,7 +368,7 @@ class Participation(Mechanism):
         return estimating.fixed_covariance(self, frequencies, n, method)
 
     def variance_of(self, answers: Any, *, rate: Any = None, method: str | None = None) -> Floats:
-        """The same for people's very answers; numbers too. For tests and plans, on public data."""
+        """The same for particular answers or numbers. For tests and plans, on public data."""
         return estimating.variance_of(self, answers, rate, method)
 
     def total_variance(self, n: Any = 1) -> float:
@@ -391,7 +391,7 @@ class Participation(Mechanism):
             columns, np.flatnonzero(mine & (silent == 0)), mechanism, reports.seeded
         )
         seen = np.asarray(mechanism.outcomes(spoken, x, y)).astype(np.int64)
-        if len(self.ways()) > 1:  # which way most of them name is seen as well
+        if len(self.ways()) > 1:  # the way that most of them name is visible as well
             seen = np.column_stack([seen, np.full(len(seen), main)])
         quiet = np.full(int(silent[mine].sum()), SILENCE)
         strange = np.repeat(_ELSEWHERE - way[~mine], people[~mine])
@@ -404,7 +404,7 @@ class Participation(Mechanism):
             return self.ways()[0]
         mine = self.ways()[way.index] if 0 <= way.index < len(self.ways()) else None
         if mine is None or (mine.level, mine.rate) != (way.level, way.rate):
-            raise ParameterError(f"{way.label or 'this way'} is no way to take part here")
+            raise ParameterError(f"{way.label or 'this way'} is not a way to take part here")
         return mine
 
     def tiny(self) -> Self:
@@ -442,12 +442,12 @@ class Participation(Mechanism):
 
 
 def _rate_entry(rates: tuple[float, ...]) -> dict[str, Any]:
-    """What a study file says of rates."""
+    """What a study file says about rates."""
     return {"rate": rates[0] if len(rates) == 1 else list(rates)}
 
 
 def _menu_entries(menu: Mapping[str | None, dict[str, Any]]) -> dict[str, Any]:
-    """What a study file says of a menu; what all levels have in common is said once."""
+    """What a study file says about a menu; what all levels have in common is stated once."""
     first, *others = menu.values()
     common = {
         key: value
@@ -474,7 +474,7 @@ def _promised(level: Level) -> Guarantee:
 
 
 def _rebuild(kind: type[P], levels: Sequence[Level], study: bytes | None) -> P:
-    """One of any of its constructors, from the normal form."""
+    """An instance of either constructor, from the normal form."""
     participation = object.__new__(kind)
     Participation.__init__(participation, levels, study=study)
     return participation

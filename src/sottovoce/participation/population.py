@@ -41,7 +41,7 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
         nothing = np.zeros(mechanism.domain.size)
         template = Estimate(
             values=nothing,
-            spread=nothing,  # only its labels, name and kind are asked for
+            spread=nothing,  # only its labels, name and kind are used
             n=int(reported.sum()),
             labels=mechanism.domain.labels,
             name=mechanism.domain.name,
@@ -52,7 +52,7 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
         heard = np.flatnonzero(reported).tolist()
         estimates = {h: sample.plain_estimate(h) for h in heard}
     template = next(iter(estimates.values()))
-    low = lowest(mechanism.domain, template.shares)
+    low = lowest(mechanism.domain, template.fractions)
     return _strata_of_estimates(estimates, reported, low, common), template
 
 
@@ -75,7 +75,7 @@ def _strata_of_estimates(
         answers=KnownMeans(means),
         second=KnownMeans(second),
         noise=AnyNoise(each, partial(_diagonal, each)),
-        shares=template.shares,
+        fractions=template.fractions,
         **common,
     )
 
@@ -165,7 +165,7 @@ def strata_of_answers(
         second=KnownMeans(span**2 * mean(coded.codes**2)),
         noise=AnyNoise(each, partial(_diagonal, each)),
         inverse=_inverses(people, rates),
-        shares=False,
+        fractions=False,
     )
 
 
@@ -174,6 +174,6 @@ def _inverses(people: Floats, rates: Sequence[float]) -> Floats:
     return np.array([expected_inverse(round(n), float(rate)) for n, rate in pairs])
 
 
-def lowest(domain: Domain, shares: bool) -> float:
-    """Means are sampled as distances from the lower bound, so that its place does not matter."""
-    return domain.low if isinstance(domain, Range) and not shares else 0.0
+def lowest(domain: Domain, fractions: bool) -> float:
+    """Means are sampled as distances from the lower bound, so that its value does not matter."""
+    return domain.low if isinstance(domain, Range) and not fractions else 0.0

@@ -1,4 +1,4 @@
-"""Public rates: what is allowed, whose they are, and which are best for so much traffic."""
+"""Public rates: what is allowed, whose they are, and which are best for a given traffic."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def checked_rates(given: Any, epsilon: float) -> tuple[float, ...]:
 
 
 def _numbers(given: Any) -> Floats:
-    """One number or a column of them; text and truth values are not taken for numbers."""
+    """One number or a column of them; text and booleans are not accepted as numbers."""
     mixed = isinstance(given, (list, tuple)) and any(isinstance(x, bool) for x in given)
     try:
         array = np.asarray(None if mixed else given)
@@ -102,7 +102,7 @@ def refuse_following(
 
     If everyone with the same answer has the same rate, then whether someone reports gives the
     answer away. Were rates assigned regardless of answers, this would happen with probability
-    about Π share(rate)^(people − 1) over the answers. Numbers seldom repeat: for them a function
+    about Π fraction(rate)^(people − 1) over the answers. Numbers seldom repeat: for them a function
     is also one of a few pieces, each of one rate.
     """
     codes = coded.codes
@@ -113,15 +113,15 @@ def refuse_following(
         codes = np.unique(codes, return_inverse=True)[1]
     size = int(codes.max()) + 1
     first = np.full(size, -1, np.int64)
-    for some in (slice(0, 4096), slice(None)):  # as a rule the first people show it already
+    for some in (slice(0, 4096), slice(None)):  # usually the first people already show it
         first[codes[some][::-1]] = group[some][::-1]
         if (first[codes[some]] != group[some]).any():
             return
     people = np.bincount(codes, minlength=size)
     held = people > 0
     of_rate = np.bincount(group, minlength=len(rates))
-    share = of_rate / group.size
-    chance = float(((people[held] - 1) * -np.log(share[first[held]])).sum())
+    fraction = of_rate / group.size
+    chance = float(((people[held] - 1) * -np.log(fraction[first[held]])).sum())
     pieces = 1 + int((np.diff(first[held]) != 0).sum())
     if numbers and pieces <= _PIECES:
         used = of_rate[of_rate > 0]
@@ -141,7 +141,7 @@ def _follows(rates: Sequence[Any], epsilon: float) -> GuaranteeError:
     except (ParameterError, TypeError, ValueError):
         true = "the true loss is max(ε + ln(π_max/π_min), ln((1 − π_min)/(1 − π_max)))"
     return GuaranteeError(
-        f"these rates depend on people's own answers: whether someone reports then tells the "
+        "these rates depend on people's own answers: whether someone reports then reveals the "
         f"answer, and {true}; set rates by something public, such as a region"
     )
 
@@ -158,7 +158,7 @@ def best_rates(
     traffic: float,
     costs: ArrayLike | None = None,
 ) -> Floats:
-    """Rates with the least error by inverse rates, where reports may cost so much in all.
+    """Rates with the lowest error by inverse rates, for a given total cost of reports.
 
     π_h = min(1, λ √(V_h / c_h)), with λ such that Σ n_h c_h π_h = traffic, where
     V_h = d q (1 − q) / (p − q)² + (1 − 2q) / (p − q) for a pure protocol: the noise of one report

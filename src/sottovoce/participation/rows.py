@@ -42,7 +42,7 @@ def put_rows(into: Columns, rows: Any, columns: Columns) -> None:
 
 
 def pick_rows(column: NDArray[Any], rows: Any) -> NDArray[Any]:
-    """Some rows of a column: a slice, several of them, or as numpy takes them."""
+    """Some rows of a column: a slice, several slices, or a numpy index."""
     some: NDArray[Any] = (
         np.concatenate([column[run] for run in rows]) if isinstance(rows, list) else column[rows]
     )
@@ -98,7 +98,7 @@ def speaking_rows(silent: NDArray[Any]) -> tuple[Any, NDArray[np.intp]]:
 
 
 def read_only(tables: Mapping[str, NDArray[np.int64]]) -> dict[str, NDArray[np.int64]]:
-    """Tables that nobody else holds, so that an aggregate need not copy them."""
+    """Tables without other references, so that an aggregate need not copy them."""
     for table in tables.values():
         table.flags.writeable = False
     return dict(tables)

@@ -48,8 +48,8 @@ from .strata import (
 )
 
 UNRELATED = (
-    "people's rates have nothing to do with their answers: where those who are asked more often "
-    "answer differently, the estimate is off"
+    "people's rates have nothing to do with their answers: where those with higher rates answer "
+    "differently, the estimate is biased"
 )
 FEW_RATES = 64
 _POOLED = ("hajek", "biswas-t", "wang-c")  # these do not need every stratum to report
@@ -120,7 +120,7 @@ class Sample:
         return self.mechanism.estimate(part, method="unbiased")
 
     def estimate(self, method: str) -> Estimate:
-        """What all people answer, from those who reported."""
+        """An estimate for everyone, from those who reported."""
         if not self.reported.any():
             raise EstimateError(
                 f"none of the {int(self.asked.sum()):,} people asked reported, so there is nothing "
@@ -131,7 +131,7 @@ class Sample:
         about: dict[str, Any] = {
             "labels": template.labels,
             "name": template.name,
-            "shares": template.shares,
+            "fractions": template.fractions,
             "guarantee": self.guarantee,
         }
         estimate = self._estimate(method, strata, about)
@@ -142,7 +142,7 @@ class Sample:
     def _estimate(self, method: str, strata: Strata, about: dict[str, Any]) -> Estimate:
         reported = self.reported
         heard = reported > 0
-        low = lowest(self.mechanism.domain, strata.shares)
+        low = lowest(self.mechanism.domain, strata.fractions)
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
             return _by_rate(strata.only(heard), reported[heard], low, method, self.pure, about)
@@ -196,26 +196,26 @@ class Sample:
 
 
 def refuse_gaps(method: str, rates: Floats, asked: NDArray[Any], reported: NDArray[Any]) -> None:
-    """Refuse to speak of people of whom nobody reported, where the method would."""
+    """Refuse methods that need reports from every rate where some rate has none."""
     if method in _POOLED:
         return
     never = int(asked[rates == 0].sum())
     if never:
         raise EstimateError(
-            f"{never:,} people have rate 0 and can never report, so {method!r} cannot speak of "
-            "them; method='hajek' assumes that they answer like the others"
+            f"{never:,} people have rate 0 and can never report, so {method!r} cannot estimate "
+            "their answers; method='hajek' assumes that they answer like the others"
         )
     gaps = np.flatnonzero((asked > 0) & (reported == 0)).tolist()
     if gaps and method in ("post-stratified", "adaptive"):
         raise EstimateError(
             f"nobody asked at the rates {[float(rates[h]) for h in gaps]} reported, so {method!r} "
-            "knows nothing of them; method='horvitz-thompson' is unbiased over all draws, "
+            "knows nothing about them; method='horvitz-thompson' is unbiased over all draws, "
             "'hajek' assumes that they answer like the others"
         )
 
 
 def known_strata(strata: Strata, method: str) -> Strata:
-    """The people of whom a method speaks, where all is known."""
+    """The people whom a method describes, where everything is known."""
     if method == "adaptive":
         raise ParameterError(
             "the variance of 'adaptive' is known from reports only; ask for that of "
@@ -227,7 +227,7 @@ def known_strata(strata: Strata, method: str) -> Strata:
 
 
 def span_of(mechanism: Mechanism) -> float:
-    """The width of what can be estimated: of a range of numbers, or 1 for fractions."""
+    """The width of the possible values: that of a range of numbers, or 1 for fractions."""
     domain = mechanism.domain
     return domain.high - domain.low if isinstance(domain, Range) else 1.0
 
@@ -240,13 +240,13 @@ def _by_rate(
     pure: PureMechanism | None,
     about: Mapping[str, Any],
 ) -> Estimate:
-    """Each rate on its own, put together."""
+    """Each rate on its own, then combined."""
     groups = Groups(
         low + strata.means,
         each_variance(strata),
         strata.people,
         reported.astype(float),
-        None if strata.shares else strata.own[:, 0],
+        None if strata.fractions else strata.own[:, 0],
         _rate_intervals(strata, reported, pure),
     )
     estimate = combine_groups(
@@ -278,7 +278,7 @@ def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:
 
 
 def _answer_variance(strata: Strata) -> float | None:
-    """How much people's numbers vary, as far as it was estimated."""
-    if strata.shares:
+    """How much people's numbers vary, where it was estimated."""
+    if strata.fractions:
         return None
     return float(strata.people @ strata.own[:, 0] / strata.people.sum())

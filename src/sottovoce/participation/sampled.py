@@ -13,7 +13,7 @@ from .rates import checked_rates
 
 
 class Sampled(Participation):
-    """A mechanism of which each person makes use with a public probability.
+    """A mechanism that each person uses with a public probability.
 
     Parameters
     ----------
@@ -36,11 +36,11 @@ class Sampled(Participation):
     def __init__(self, inner: Mechanism, *, rate: Any, study: bytes | None = None) -> None:
         if not isinstance(inner, Mechanism):
             raise ParameterError(
-                f"{inner!r} is no mechanism; sample one, such as GRR(4, epsilon=1)"
+                f"{inner!r} is not a mechanism; give one, such as GRR(4, epsilon=1)"
             )
         levels = inner.levels if isinstance(inner, Participation) else (Level(None, inner),)
         if any(level.rates != EVERYONE for level in levels):
-            raise ParameterError("people are sampled within already; multiply those rates instead")
+            raise ParameterError("this mechanism is sampled already; multiply its rates instead")
         epsilon = max(free_epsilon(level.mechanism) for level in levels)
         rates = checked_rates(rate, epsilon)
         super().__init__([replace(level, rates=rates) for level in levels], study=study)

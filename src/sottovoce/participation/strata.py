@@ -1,8 +1,8 @@
 """People in strata of one rate each, and the variance of every estimator over them.
 
-Of stratum h: n_h people, rate π_h, S_h reports, f_h the mean answer (a vector of shares, or one
+Of stratum h: n_h people, rate π_h, S_h reports, f_h the mean answer (a vector of fractions, or one
 mean), C_h the average noise covariance of one report, M_h the average of x xᵀ over its people
-(diag f_h for shares), Σ_h = M_h − f_h f_hᵀ, e_h = E[1/S_h | S_h ≥ 1]. Data are fixed; noise and
+(diag f_h for fractions), Σ_h = M_h − f_h f_hᵀ, e_h = E[1/S_h | S_h ≥ 1]. Data are fixed; noise and
 sampling are random:
 
 horvitz-thompson  (1/n²) Σ n_h [C_h + (1 − π_h) M_h] / π_h                             exact
@@ -33,7 +33,7 @@ from .moments import KnownMeans, Means, Noise
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """What is known, or estimated, of the people at each rate.
+    """What is known, or estimated, about the people at each rate.
 
     Attributes
     ----------
@@ -42,13 +42,13 @@ class Strata:
     answers : Means
         f_h.
     second : Means
-        Diagonal of M_h; the same for shares.
+        Diagonal of M_h; the same for fractions.
     noise : Noise
         C_h.
     inverse : ndarray of shape (H,)
         e_h, expected or as seen.
-    shares : bool
-        Whether the values are shares of people.
+    fractions : bool
+        Whether the values are fractions of people.
     size : float, optional
         n, where the people are estimated and the size of the population is known.
     """
@@ -59,7 +59,7 @@ class Strata:
     second: Means
     noise: Noise
     inverse: Floats
-    shares: bool = True
+    fractions: bool = True
     size: float | None = None
 
     @property
@@ -71,7 +71,7 @@ class Strata:
         """Some of the strata."""
         every = np.arange(self.rates.size)
         rows = every[which]
-        if np.array_equal(rows, every):  # as a rule, and the tables may be long
+        if np.array_equal(rows, every):  # the usual case, and the tables may be long
             return self
         answers = self.answers.only(rows)
         return replace(
@@ -123,7 +123,7 @@ def variance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
 def variance_parts(
     strata: Strata, method: str, pure: PureMechanism | None
 ) -> tuple[Floats, Floats]:
-    """Variance of each value: what the noise of the reports adds, and what the draw of people."""
+    """Variance of each value in two parts: from the noise of the reports, and from the draw."""
     if method in SUPPORT:
         nobody = KnownMeans(np.zeros_like(strata.means))
         found, least = (

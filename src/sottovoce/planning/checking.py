@@ -28,9 +28,7 @@ def check(asked: Requirement) -> None:
             "levels nor rates"
         )
     if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
-        raise ParameterError(
-            "give two of n, epsilon (or levels) and error; the third is worked out"
-        )
+        raise ParameterError("give two of n, epsilon (or levels) and error; the third is computed")
     d, n = asked.d, asked.n
     if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
         raise ParameterError(f"d is {d!r}; a question has two values or more")
@@ -44,7 +42,7 @@ def check(asked: Requirement) -> None:
                 f"to {_MOST_SPAN:g} apart: measure in another unit"
             )
     if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
     if asked.error is not None and not positive(asked.error):
         raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
     if not 0 <= asked.delta < 1:

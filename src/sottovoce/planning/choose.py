@@ -1,6 +1,6 @@
 """Which mechanism for d values at ε.
 
-The one with the least error, the shortest report or the cheapest decoding; the numbers come from
+The one with the lowest error, the shortest report or the cheapest decoding; the numbers come from
 the mechanisms themselves.
 """
 
@@ -91,7 +91,7 @@ def choose(
         How many people; 10,000 by default. It scales errors and decode steps.
     prefer : {"error", "size", "decode"}
         What to rank by. By size or decoding, mechanisms whose error is within a quarter of the
-        least come first: a short report is worth nothing if the error is large.
+        lowest come first: a short report is worth nothing if the error is large.
 
     Returns
     -------
@@ -109,7 +109,7 @@ def choose(
         raise ParameterError(f"prefer is {prefer!r}; allowed are 'error', 'size' and 'decode'")
     people = _TYPICAL_PEOPLE if n is None else n
     if isinstance(people, bool) or not isinstance(people, int) or people < 1:
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
     values = Domain.of(domain)
     candidates = [
         _candidate(kind(values, epsilon=epsilon), people)
@@ -128,7 +128,7 @@ def choose(
 
 
 def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
-    """The kind with the least error for a menu of levels, people spread evenly over them.
+    """The kind with the lowest error for a menu of levels, with people spread evenly over them.
 
     One kind for all levels keeps a study short; `Levels` takes any mixture.
     """

@@ -1,6 +1,6 @@
-"""From a requirement to ranked designs: how wrong, how large, how slow; and how many people.
+"""From a requirement to ranked designs: error, size, speed, and number of people.
 
-Every room that knows designs offers ``designs(requirement)``; this one collects and ranks them.
+Modules that know designs offer ``designs(requirement)``; this one collects and ranks them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .checking import check, positive
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What each room offers; a new room adds its function here.
+#: The designs of each module; a new one adds its function here.
 ROOMS: tuple[Callable[[Requirement], Iterable[Design]], ...] = (
     local_designs.designs,
     personal_designs.designs,
@@ -40,7 +40,7 @@ class Plan:
 
     @property
     def best(self) -> Design:
-        """The design with the least predicted error; of those that need people, the fewest."""
+        """The design with the lowest predicted error, or the one that needs the fewest people."""
         return self.designs[0]
 
     def __iter__(self) -> Iterator[Design]:
@@ -51,7 +51,7 @@ class Plan:
         return [design.as_dict() for design in self.designs]
 
     def columns(self) -> list[tuple[str, Callable[[Design], str]]]:
-        """Titles of a table of the designs, and how each cell is written; only what is asked."""
+        """Titles of a table of the designs, and the format of each cell; only relevant columns."""
         asked = self.requirement
         columns: list[tuple[str, Callable[[Design], str]]] = [
             ("design", lambda x: x.name),
@@ -162,8 +162,8 @@ def plan(
 ) -> Plan:
     """Rank designs, or answer how many people or which epsilon is needed.
 
-    Two of people, privacy and error must be given; the third is worked out. All three ask which
-    designs are good enough.
+    Two of people, privacy and error must be given; the third is computed. With all three, the plan
+    says which designs are good enough.
 
     Parameters
     ----------
@@ -177,16 +177,16 @@ def plan(
         Everyone's privacy parameter; or
     levels : mapping of str to float, optional
         A menu of them. Designs are ranked by the error of the post-stratified estimate, which
-        holds whatever the people of each level answer; beside it stands that of the default,
+        holds whatever the people of each level answer; next to it is that of the default,
         `james-stein`, if they all answer alike.
     fractions : mapping of str to float, optional
-        What fraction of the people chooses each level; by default all levels the same. Only their
+        The fraction of people who choose each level; by default equal. Only their
         proportions matter.
     rate : float
         Probability with which each person reports.
     traffic : float, optional
-        Or the bytes that all reports may take together: the best rate of each level is worked
-        out, see `sottovoce.participation.best_rates`.
+        Or the bytes that all reports may take together: the best rate of each level is computed,
+        see `sottovoce.participation.best_rates`.
     error : float, optional
         Wanted standard error: of an average fraction, or of the mean in its own units.
     delta : float
@@ -246,7 +246,9 @@ def plan(
     if not good:
         wanted = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
         least = f"; the least is {min(x.std_error for x in designs):.3g}" if designs else ""
-        raise ParameterError(f"no design {wanted}{least}: ask more people, or a larger epsilon")
+        raise ParameterError(
+            f"no design {wanted}{least}: ask more people, or choose a larger epsilon"
+        )
     return Plan(requirement, tuple(sorted(good, key=_rank)))
 
 
@@ -255,7 +257,7 @@ def _rank(design: Design) -> tuple[float, ...]:
 
 
 def _menu(epsilon: float | None, levels: Mapping[str, float] | None) -> dict[str, float]:
-    """Levels and their epsilons; empty where epsilon is what is asked for."""
+    """Levels and their epsilons; empty where epsilon is the unknown."""
     if epsilon is not None and levels is not None:
         raise ParameterError("give epsilon for everyone, or levels to choose from; not both")
     if levels is not None and not levels:

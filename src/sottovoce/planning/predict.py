@@ -30,10 +30,10 @@ def predicted_error(collection: Collection, people: int) -> float | None:
 
 
 def better_kind(collection: Collection) -> tuple[type[Mechanism], float] | None:
-    """Another mechanism with a clearly smaller error, and by which fraction; None if none has."""
+    """A mechanism with a clearly smaller error, and by which fraction; None if there is none."""
     plain = {way.mechanism for way in collection.ways() if isinstance(way.mechanism, Mechanism)}
     if not plain or any(needs_prior(type(mechanism)) for mechanism in plain):
-        return None  # what a prior is worth cannot be told from epsilon alone
+        return None  # the value of a prior does not follow from epsilon alone
     domain = next(iter(plain)).domain
     kind = best_kind(domain, [mechanism.epsilon for mechanism in plain])
     mine = sum(_person(mechanism, 1.0) for mechanism in plain)

@@ -1,8 +1,8 @@
 """Pictures of estimates, plans and accounts, with matplotlib.
 
 `estimate` shows one, `compare` several of the same values, `heatmap` the joint distribution of two
-attributes, `plan` predicted errors, `communication` what it costs that only some people report,
-`shuffle` what a shuffler is worth, `lip` what a prior is. All draw on the axes they are given, or
+attributes, `plan` predicted errors, `communication` the cost of asking only some people to report,
+`shuffle` the benefit of a shuffler, `lip` that of a prior. All draw on the axes they are given, or
 on a new figure of fitting size, and return them; none opens a window.
 """
 

@@ -1,4 +1,4 @@
-"""The picture of an account: what a shuffler is worth beside a trusted server."""
+"""The picture of an account: a shuffler compared with a trusted server."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def shuffle(rows: Iterable[Comparison], *, ax: Axes | None = None) -> Axes:
-    """Draw what the same promise costs with nobody, a shuffler or a server trusted.
+    """Draw what the same promise costs when nobody, a shuffler or a server is trusted.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def shuffle(rows: Iterable[Comparison], *, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib Axes
-        Standard error of an average share against the epsilon promised, both on log scales.
+        Standard error of an average fraction against the epsilon promised, both on log scales.
     """
     need_matplotlib()
     points = _checked(rows)
@@ -67,7 +67,7 @@ def shuffle(rows: Iterable[Comparison], *, ax: Axes | None = None) -> Axes:
             fontsize="small",
         )
     ax.set(xscale="log", yscale="log", xlabel="epsilon against whoever sees the result")
-    ax.set_ylabel("standard error of a share")
+    ax.set_ylabel("standard error of a fraction")
     _name_ticks(ax)
     ax.grid(which="major", color="#E6E6E6", linewidth=0.7)
     ax.set_axisbelow(True)
@@ -105,10 +105,10 @@ def _checked(rows: Iterable[Comparison]) -> list[Comparison]:
     for point in points:
         if not isinstance(point, Comparison):
             raise ParameterError(
-                f"{point!r} cannot be drawn; give the rows that accounting.compare makes"
+                f"{point!r} cannot be drawn; give the rows that accounting.compare returns"
             )
     if len(points) < 2:
-        raise ParameterError("one row is no line; compare at least two local epsilons")
+        raise ParameterError("one row does not make a line; compare at least two local epsilons")
     if len({(point.values, point.people, point.delta) for point in points}) > 1:
         raise ParameterError("the rows differ in values, people or delta; draw one picture each")
     return sorted(points, key=lambda point: point.local_epsilon)

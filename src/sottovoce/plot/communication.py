@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Error = Literal["tv", "std_error"]
-_NAMES = {"tv": "total variation distance", "std_error": "error of an average share"}
+_NAMES = {"tv": "total variation distance", "std_error": "error of an average fraction"}
 _LINES = (BLUE, ORANGE, PURPLE, GREY)
 _DASHES = ("-", "--", ":", "-.")
 _POINTS = 41
@@ -49,11 +49,11 @@ def communication(
     repeats: int = 5,
     ax: Axes | None = None,
 ) -> Axes:
-    """Draw the error of an estimate against the share of people who report.
+    """Draw the error of an estimate against the fraction of people who report.
 
     Lines are predicted from exact variances. Given made-up answers, collections are also run, and
-    marks show what they came to, on average over `repeats` of them: as estimated, and projected
-    to a valid distribution, for which there is no formula.
+    marks show their average errors over `repeats` runs: as estimated, and projected to a valid
+    distribution, for which there is no formula.
 
     Parameters
     ----------
@@ -65,11 +65,11 @@ def communication(
         Made-up or public answers to run collections with. Private ones would be used up to
         `repeats` times the number of rates.
     frequencies : array-like, optional
-        True shares; by default those of the answers, or equal ones.
+        True fractions; by default those of the answers, or equal ones.
     rates : array-like, optional
         Probabilities to report with; by default 0.1 to 1 in ten steps.
     error : {"tv", "std_error"}
-        Total variation distance from the true shares, or the root of the mean variance.
+        Total variation distance from the true fractions, or the root of the mean variance.
     methods : sequence of str
         Whose predicted error to draw; see `Sampled.methods`. The first is also run.
     repeats : int
@@ -120,7 +120,7 @@ def communication(
 def _population(
     mechanism: LinearMechanism, n: int | None, answers: Any, frequencies: ArrayLike | None
 ) -> tuple[Floats, int]:
-    """True shares and how many people there are."""
+    """True fractions and how many people there are."""
     if not isinstance(mechanism, LinearMechanism):
         raise ParameterError(
             f"{mechanism!r} is not for a set of values; give a mechanism such as GRR or OUE, "
@@ -128,18 +128,18 @@ def _population(
         )
     size = mechanism.domain.size
     if (answers is None) == (n is None):
-        raise ParameterError("give n, how many people there are, or their answers; one of them")
+        raise ParameterError("give either n, the number of people, or their answers")
     if answers is not None:
         codes = mechanism.domain.encode(answers)
         if not codes.size:
             raise ParameterError("there are no answers; give those of at least one person")
         return np.bincount(codes, minlength=size) / codes.size, int(codes.size)
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
-    shares = np.full(size, 1 / size) if frequencies is None else np.asarray(frequencies, float)
-    if shares.shape != (size,) or (shares < 0).any() or not abs(shares.sum() - 1) < 1e-6:
-        raise ParameterError(f"frequencies must be {size} shares from 0 on that sum to one")
-    return shares, n
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
+    fractions = np.full(size, 1 / size) if frequencies is None else np.asarray(frequencies, float)
+    if fractions.shape != (size,) or (fractions < 0).any() or not abs(fractions.sum() - 1) < 1e-6:
+        raise ParameterError(f"frequencies must be {size} fractions of at least 0 that sum to one")
+    return fractions, n
 
 
 def _grid(rates: ArrayLike | None, epsilon: float) -> list[float]:
@@ -159,7 +159,7 @@ def _check(mechanism: LinearMechanism, error: str, methods: Sequence[str], repea
             f"{', '.join(known)}"
         )
     if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ParameterError(f"repeats is {repeats!r}; it must be a whole number from 1 on")
+        raise ParameterError(f"repeats is {repeats!r}; it must be a whole number of at least 1")
 
 
 def _predicted(
@@ -230,7 +230,7 @@ def _over(n: int, reports: ArrayLike) -> Floats:
 def _axes(ax: Axes, grid: Sequence[float], n: int, error: str) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
-    ax.set(xlabel="share of people who report", ylabel=_NAMES[error], yscale="log")
+    ax.set(xlabel="fraction of people who report", ylabel=_NAMES[error], yscale="log")
     low, high = ax.get_ylim()
     if error == "tv" and low < 1 < high:
         ax.axhline(1, color=GREY, linewidth=0.9, linestyle="--", zorder=1)
@@ -252,7 +252,7 @@ def _axes(ax: Axes, grid: Sequence[float], n: int, error: str) -> None:
     ax.grid(which="major", color="#E6E6E6", linewidth=0.7)
     ax.set_axisbelow(True)
     ax.spines[["top", "right"]].set_visible(False)
-    # Reports are rate times people, so that they need a scale of their own but no line.
+    # Reports are rate times people, so they need their own scale but no line.
     reports = ax.secondary_xaxis(-0.2, functions=(partial(np.multiply, n), partial(_over, n)))
     reports.set_xlabel("reports sent")
     reports.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

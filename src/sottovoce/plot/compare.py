@@ -40,9 +40,9 @@ def compare(
 
     For few values, each estimate's dot and interval. For many (more than forty, or more than 160
     dots), one row per estimate: a dot per value at its difference from the truth, or from the
-    first estimate where no truth is given, over a bar as wide as a typical interval allows. Beside
-    it stands how many values lie within their own interval. Estimates are taken as independent
-    when they are compared with each other; of two made from the same reports, more will agree.
+    first estimate where no truth is given, over a bar as wide as a typical interval allows. Next to
+    it is how many values lie within their own interval. Estimates are assumed to be independent
+    when they are compared with each other; two from the same reports agree more often.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def compare(
     named = _named(estimates)
     first = next(iter(named.values()))
     true = paint.truth_of(first, truth)
-    first.interval(confidence)  # refuses what is no confidence
+    first.interval(confidence)  # refuses an invalid confidence
     size = first.values.size
     if size <= _MOST_VALUES and size * len(named) <= _MOST_DOTS:
         ax = _dots(ax, named, true, confidence)
@@ -94,7 +94,9 @@ def _named(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str, 
         raise ParameterError("there is nothing to compare: no estimate was given")
     for each in given:
         if not isinstance(each, Estimate):
-            raise ParameterError(f"estimates are compared; {type(each).__name__} is among them")
+            raise ParameterError(
+                f"only estimates can be compared; {type(each).__name__} was among them"
+            )
     names = list(map(str, estimates)) if isinstance(estimates, Mapping) else _own_names(given)
     first = given[0]
     for name, each in zip(names[1:], given[1:], strict=True):
@@ -105,7 +107,7 @@ def _named(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str, 
             )
         if paint.is_shares(each) != paint.is_shares(first):
             raise ParameterError(
-                f"of {name!r} and {names[0]!r} one holds shares and the other means; "
+                f"of {name!r} and {names[0]!r} one holds fractions and the other means; "
                 "compare like with like"
             )
     return dict(zip(names, given, strict=True))
@@ -182,8 +184,8 @@ def _dots(
     paint.value_labels(ax, [paint.two_lines(label) for label in first.labels], size)
     ax.set_ylim(size - 0.5, -0.5)
     paint.value_axis(ax, first)
-    share = f"{confidence * 100:g}% intervals"
-    ax.set_xlabel(f"{ax.get_xlabel()}, {share}")
+    interval_label = f"{confidence * 100:g}% intervals"
+    ax.set_xlabel(f"{ax.get_xlabel()}, {interval_label}")
     _title(ax, named)
     paint.legend(ax, entries)
     return ax

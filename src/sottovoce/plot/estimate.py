@@ -72,7 +72,9 @@ def estimate(
     """
     paint.need_matplotlib()
     if not isinstance(what, Estimate):
-        raise ParameterError(f"an Estimate is plotted; {type(what).__name__} was given")
+        raise ParameterError(
+            f"only an Estimate can be plotted here; {type(what).__name__} was given"
+        )
     if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= _MOST_ROWS:
         raise ParameterError(f"top is {top!r}; it must be a whole number from 1 to {_MOST_ROWS}")
     true = paint.truth_of(what, truth)
@@ -108,7 +110,7 @@ def estimate(
 def _clear_of_zero(what: Estimate, confidence: float, at_once: int) -> NDArray[np.bool_]:
     """Which values an unbiased interval, made to hold for so many at once, puts above zero."""
     unbiased = what.raw or what
-    unbiased.interval(confidence)  # refuses what is no confidence
+    unbiased.interval(confidence)  # refuses an invalid confidence
     if not paint.is_shares(what):
         return np.ones(what.values.size, bool)
     return unbiased.interval(min(1 - (1 - confidence) / at_once, 1 - 1e-15)).low > 0

@@ -21,7 +21,7 @@ _INCHES = 0.42
 
 
 def heatmap(joint: Table, *, ax: Axes | None = None) -> Axes:
-    """Shares of all people, one cell per pair of values; the darker, the more.
+    """Fractions of all people, one cell per pair of values; the darker, the more.
 
     Parameters
     ----------
@@ -78,14 +78,14 @@ def heatmap(joint: Table, *, ax: Axes | None = None) -> Axes:
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
     if table.size <= _MOST_NUMBERS:
-        for (row, column), share in np.ndenumerate(table):
-            colour = "white" if abs(share) > 0.6 * most else paint.BLACK
-            text = f"{100 * share:.1f}"
+        for (row, column), fraction in np.ndenumerate(table):
+            colour = "white" if abs(fraction) > 0.6 * most else paint.BLACK
+            text = f"{100 * fraction:.1f}"
             ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=8.5)
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(paint.percent)
-    bar.set_label("share of people" + (" (cells in %)" if table.size <= _MOST_NUMBERS else ""))
+    bar.set_label("fraction of people" + (" (cells in %)" if table.size <= _MOST_NUMBERS else ""))
     total = max((promise.epsilon for promise in joint.guarantee.promises), default=0.0)
     promised = f"ε = {rounded_up(total, 6)} for all answers together" if total else ""
     paint.title(ax, joint.name, f"{joint.n:,} reports", joint.method, promised)

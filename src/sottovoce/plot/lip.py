@@ -50,7 +50,7 @@ def lip(what: Curve | Sequence[Curve], *, ax: Any = None) -> Any:
     one = isinstance(what, Curve)
     curves: list[Curve] = [what] if isinstance(what, Curve) else list(what)
     if not curves or not all(isinstance(curve, Curve) for curve in curves):
-        raise ParameterError("curves are drawn: give one that prior_curve made, or several")
+        raise ParameterError("only curves can be drawn: give one from prior_curve, or several")
     axes = _panels(len(curves)) if ax is None else ([ax] if one else list(ax))
     if len(axes) != len(curves):
         raise ParameterError(f"{len(curves)} curves need as many axes; {len(axes)} were given")
@@ -79,7 +79,7 @@ def _panel(ax: Axes, curve: Curve) -> None:
 
     every = len(curve.errors)
     for k, (name, error) in enumerate(curve.errors.items()):
-        # Marks take turns, so that curves on top of each other are all seen.
+        # Marks alternate, so that overlapping curves are all visible.
         at = (k % curve.epsilons.size, every)
         ax.plot(curve.epsilons, error, label=name, markersize=5, markevery=at, **_LOOK[name])
     ax.axhline(

@@ -1,4 +1,4 @@
-"""What all pictures share: colours, axes, titles, legends and labels."""
+"""Common parts of all pictures: colours, axes, titles, legends and labels."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Truth: TypeAlias = ArrayLike | Mapping[Any, float]
 Legend: TypeAlias = dict[str, Any]  # names and the artists, containers or tuples they stand for
 
-# Okabe and Ito's palette: told apart with every common kind of colour blindness.
+# Okabe and Ito's palette: distinguishable with every common kind of colour blindness.
 BLACK, GREY = "#000000", "#666666"
 BLUE, SKY, VERMILLION = "#0072B2", "#56B4E9", "#D55E00"
 GREEN, ORANGE, PURPLE = "#009E73", "#E69F00", "#CC79A7"
-# Markers differ as well, so that a grey print keeps them apart; the lengths have no common factor.
+# Markers differ as well, so that they differ in a grey print; the lengths have no common factor.
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY)
 MARKERS = ("o", "s", "^", "v", "P", "X", "h")
 FILL, CLAIM = "#8CCBF0", "#DDDDDD"  # a tint of SKY on which marks stand out in grey, too
@@ -42,7 +42,7 @@ _MOST_DRAWN = 2000
 
 
 def axes(ax: Axes | None, height: float) -> Axes:
-    """The axes given, or those of a new figure so many inches high."""
+    """The given axes, or those of a new figure of this height in inches."""
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -63,12 +63,12 @@ def need_matplotlib() -> None:
 
 
 def is_shares(what: Estimate) -> bool:
-    """Whether the values are shares of people, rather than means in units of their own."""
-    return what.shares
+    """Whether the values are fractions of people, not means in the units of the question."""
+    return what.fractions
 
 
 def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
-    """The truth in the order of the labels; shares must sum to one, means need not."""
+    """The truth in the order of the labels; fractions must sum to one, means need not."""
     if truth is None:
         return None
     if is_shares(what):
@@ -88,22 +88,22 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
 
 
 def value_axis(ax: Axes, what: Estimate) -> None:
-    """Percent for shares; plain numbers and the question's name for means."""
+    """Percent for fractions; plain numbers and the question's name for means."""
     if is_shares(what):
         ax.xaxis.set_major_formatter(percent)
-        ax.set_xlabel("share of people")
+        ax.set_xlabel("fraction of people")
         ax.axvline(0, color=GREY, linewidth=0.9)
     else:
         ax.set_xlabel(one_line(what.name) or "value")
 
 
-def percent(share: float, _position: float = 0) -> str:
+def percent(fraction: float, _position: float = 0) -> str:
     """A tick's name, with as many digits as it needs."""
-    return f"{round(100 * share, 10):g}%".replace("-", "\N{MINUS SIGN}")
+    return f"{round(100 * fraction, 10):g}%".replace("-", "\N{MINUS SIGN}")
 
 
 def title(ax: Axes, name: str, *facts: str) -> None:
-    """The name, and below it what is known of the estimate."""
+    """The name, and below it the facts about the estimate."""
     _keep_inside(ax)  # first, so that title and legend know the width there is
     width = max(16, min(50, int(0.15 * 72 * ax.bbox.width / ax.figure.dpi)))
     known = textwrap.wrap(printable(", ".join(filter(None, facts))), width)
@@ -205,7 +205,7 @@ def one_line(text: Any, most: int = 40) -> str:
 
 
 def plain(text: str) -> str:
-    """The text as it is: dollar signs begin no formula."""
+    """The text as it is: dollar signs do not begin a formula."""
     return text.replace("$", r"\$")
 
 

@@ -1,4 +1,4 @@
-"""Sentences that promises assume. They are for readers only: nothing is decided by them."""
+"""The assumptions of promises, in words. They are for readers only and decide nothing."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ LEVEL_IS_PUBLIC = (
 )
 ANY_LEVEL = f"{LEVEL_IS_PUBLIC}; this epsilon holds whatever levels they chose"
 RATE_IS_PUBLIC = (
-    "whether someone reports is drawn at a public rate that was set without regard to the answer; "
-    "who reports is seen, so sampling adds no protection"
+    "whether someone reports is drawn at random, at a public rate that was set without regard to "
+    "the answer; "
+    "the collector sees who reports, so sampling adds no protection"
 )
 
 # Records
@@ -26,7 +27,7 @@ INDEPENDENT = (
 )
 HIDDEN = (
     "nobody relies on the allocation being secret: it is not sent, but how many bits are set "
-    "tells much of it"
+    "reveals much of it"
 )
 AVERAGE_PART = (
     "the answer has the average allocation; an answer with another allocation has that as its "
@@ -38,14 +39,14 @@ UP_TO_PART = (
     "total, that is its epsilon"
 )
 EQUAL_PART = "the answer has its own part of the total, the same for every answer"
-ANY_PART = "the whole total may be spent on any answer: no cap per answer is kept"
+ANY_PART = "the whole total may be spent on any answer: there is no cap per answer"
 
 # Samples and shuffling
 KEPT_SAMPLE = (
     "someone trusted keeps to themselves who is in the sample and releases nothing but the result"
 )
 NOT_BY_DATA = "being chosen depends on nobody's data"
-EVERYONE_SENDS = "everyone sends one report, chosen or not, and tells nobody which of the two"
+EVERYONE_SENDS = "everyone sends one report, whether chosen or not, and nobody else learns which"
 SHUFFLER = (
     "a trusted shuffler mixes the reports and strips names, times, order and every label, "
     "before anyone else sees them"
@@ -54,4 +55,4 @@ SHUFFLER_LABELS = (
     "a trusted shuffler mixes the reports and strips names, times, order and everything else "
     "but the label, before anyone else sees them; the label depends on nobody's answer"
 )
-EVERY_ROUND = "what the promise of one round assumes, in every round"
+EVERY_ROUND = "everything that the promise of one round assumes holds in every round"

@@ -1,6 +1,6 @@
-"""Promises that hold together, and what becomes of them when releases are added up.
+"""Promises that hold together, and what they become when releases are composed.
 
-A guarantee is a tuple of promises, never a bare number. Promises add up only when they speak of
+A guarantee is a tuple of promises, never a bare number. Promises add up only when they are about
 the same thing; everything else is refused, and no promise is ever lost.
 """
 
@@ -24,10 +24,10 @@ Subject = tuple[Notion, Neighbours, Unit, Against]
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """Promises that hold together; printing it says them in plain words.
+    """Promises that hold together; printing them states them in plain words.
 
-    Two promises about the same subject are refused: either they speak of different people, and
-    then their units must say so, or one of them says nothing that the other does not.
+    Two promises about the same subject are refused: either they concern different people, and then
+    their units must say so, or one of them is redundant.
 
     Attributes
     ----------
@@ -56,7 +56,8 @@ class Guarantee:
         for promise in promises:
             if promise.subject in seen:
                 raise GuaranteeError(
-                    f"two promises speak of the same: {_named(promise.subject)}; if they are made "
+                    f"two promises are about the same thing: {_named(promise.subject)}; if they "
+                    "are made "
                     "to different people, say so in their units: unit.in_group(…), at_level(…)"
                 )
             seen.add(promise.subject)
@@ -99,7 +100,7 @@ class Guarantee:
         for subject in (*mine, *theirs):
             if subject not in mine or subject not in theirs:
                 raise GuaranteeError(
-                    "these guarantees speak of different things and do not add up: only one of "
+                    "these guarantees are about different things and do not add up: only one of "
                     f"them promises {_named(subject)}; state them side by side"
                 )
         return Guarantee(tuple(_added(mine[subject], theirs[subject]) for subject in mine))
@@ -114,9 +115,11 @@ class Guarantee:
         }
 
     def times(self, releases: int) -> Guarantee:
-        """What is promised to someone whose answer is released that often with fresh noise."""
+        """What is promised to someone whose answer is released this many times with fresh noise."""
         if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
-            raise ParameterError(f"releases is {releases!r}; it must be a whole number from 1 on")
+            raise ParameterError(
+                f"releases is {releases!r}; it must be a whole number of at least 1"
+            )
         if releases == 1 or not self.promises:
             return self
         return Guarantee(tuple(self._repeated(promise, releases) for promise in self.promises))

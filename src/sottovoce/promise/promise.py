@@ -35,7 +35,7 @@ class Promise:
     unit : Unit
         What is protected, and of which people.
     against : Against
-        Who may look.
+        Who the observer is.
     assuming : tuple of str
         What must be true for the promise to hold.
 
@@ -79,7 +79,7 @@ class Promise:
 
     @property
     def subject(self) -> tuple[Notion, Neighbours, Unit, Against]:
-        """What the promise speaks of; only promises with the same subject add up."""
+        """What the promise is about; only promises with the same subject add up."""
         return (self.notion, self.neighbours, self.unit, self.against)
 
     @property
@@ -97,7 +97,7 @@ class Promise:
 
         Someone who considered two inputs equally likely beforehand guesses right with at most this
         probability: for an event S it is (P(S) + 1 − Q(S)) / 2, where P(S) ≤ e^ε Q(S) + δ and
-        1 − Q(S) ≤ e^ε (1 − P(S)) + δ; the two add up to it. For a pure promise it also is the most
+        1 − Q(S) ≤ e^ε (1 − P(S)) + δ; the two add up to it. For a pure promise it is also the most
         that they can be sure of either, whatever they see. With δ above 0 that is not implied.
         """
         if self.epsilon >= _HUGE:

@@ -1,4 +1,4 @@
-"""What a promise speaks of, as data: these types decide what adds up, and sentences never do.
+"""What a promise is about, as data: these types decide what adds up; sentences never do.
 
 The values of the enumerations are stable codes: files carry them, and their meaning is frozen.
 """
@@ -89,7 +89,7 @@ class Unit:
     attribute : str, optional
         Which answer; only where one answer is protected.
     answers : int, optional
-        Only of people who reported so many answers; only where a record is protected.
+        Only of people who reported this many answers; only where a record is protected.
 
     Examples
     --------
@@ -112,7 +112,10 @@ class Unit:
             if text is not None and not isinstance(text, str):
                 raise GuaranteeError(f"the {name} of a unit is {text!r}; it must be text or None")
         if self.attribute is not None and self.protects is not Protected.ANSWER:
-            raise GuaranteeError(f"a unit names the attribute {self.attribute!r}, but is no answer")
+            raise GuaranteeError(
+                f"a unit names the attribute {self.attribute!r}, but does not "
+                "protect a single answer"
+            )
         if self.answers is None:
             return
         if isinstance(self.answers, bool) or not isinstance(self.answers, int) or self.answers < 1:
@@ -120,10 +123,12 @@ class Unit:
                 f"the answers of a unit are {self.answers!r}; their number is 1 or more, or None"
             )
         if self.protects is not Protected.RECORD:
-            raise GuaranteeError(f"a unit has {self.answers} answers, but is no record")
+            raise GuaranteeError(
+                f"a unit has {self.answers} answers, but does not protect a record"
+            )
 
     def at_level(self, name: str) -> Unit:
-        """The same of people who chose this level; a level that is set stays."""
+        """The same for people who chose this level; a level that is already set stays."""
         if self.level not in (None, name):
             raise GuaranteeError(
                 f"a unit at the level {self.level!r} cannot be at {name!r} as well; these are "
@@ -132,7 +137,7 @@ class Unit:
         return replace(self, level=name)
 
     def in_group(self, name: str) -> Unit:
-        """The same of people in this group; a group that is set becomes a part of it."""
+        """The same for people in this group; a group that is already set becomes part of it."""
         return replace(self, group=name if self.group is None else f"{name} / {self.group}")
 
     def __str__(self) -> str:
@@ -174,7 +179,7 @@ def read_code(kind: type[Kind], code: object, name: str) -> Kind:
 def read_fields(
     data: object, what: str, needed: tuple[str, ...], ignored: frozenset[str] = frozenset()
 ) -> dict[str, Any]:
-    """The needed fields of decoded JSON; nothing may be missing, and nothing unknown be there."""
+    """The required fields of decoded JSON; missing and unknown fields are refused."""
     if not isinstance(data, Mapping):
         raise GuaranteeError(f"a {what} is {data!r}; a table with {', '.join(needed)} is expected")
     missing = [name for name in needed if name not in data]

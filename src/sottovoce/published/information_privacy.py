@@ -32,7 +32,7 @@ MODELS: dict[str, tuple[str, float]] = {
 }
 
 
-#: How many made-up people stand for priors from everywhere.
+#: How many simulated people represent priors from all of [0, 1].
 MANY = 10_000
 
 
@@ -83,7 +83,7 @@ def flips(prior: ArrayLike, epsilon: float, variant: str) -> tuple[Floats, Float
     if variant in ("opt-ldp", "context-free-ldp"):
         q = np.full_like(p1, 1 / (e + 1))
         return q, q
-    raise ParameterError(f"there is no such channel for two values: {variant!r}")
+    raise ParameterError(f"there is no channel {variant!r} for two values")
 
 
 def yes_error(prior: ArrayLike, epsilon: float, variant: str = "optimal") -> Floats:
@@ -106,13 +106,13 @@ def yes_error(prior: ArrayLike, epsilon: float, variant: str = "optimal") -> Flo
 
 
 def prior_curve(prior: Any, epsilons: Sequence[float] | None = None) -> Curve:
-    """√(average MSE) of every model against ε, for one prior or everyone's own.
+    """√(average MSE) of every model against ε, for one prior or one per person.
 
     Parameters
     ----------
     prior : float, array-like or "random"
         The probability of yes; or one per person, whose errors are averaged; or "random" for
-        people with priors of their own, which come from all over [0, 1].
+        people with different priors from all of [0, 1].
     epsilons : sequence of float, optional
         From .5 to 10 by default.
 

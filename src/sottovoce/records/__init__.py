@@ -1,4 +1,4 @@
-"""Records of several attributes with personal budgets, and the distributions in them."""
+"""Records of several attributes with personal budgets, and their distributions."""
 
 from __future__ import annotations
 

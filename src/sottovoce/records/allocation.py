@@ -1,4 +1,4 @@
-"""How a person divides a budget over the attributes of a record.
+"""How a person divides a budget among the attributes of a record.
 
 A budget is kept in steps of 1/1024, rounded down, so that for each there is an exact probability
 q = 1 / (e^ε + 1) of setting another value's bit, out of 2^128 and rounded up. Nothing here looks
@@ -31,8 +31,8 @@ _CLOSE = 1e-6
 def in_steps(allocation: Floats, average: float) -> NDArray[np.uint16]:
     """Budgets in whole steps, rounded down; UNREPORTED where there is none.
 
-    A sum may exceed the total in the last digits that `checked` lets pass; the largest budget then
-    gives way, so that what is spent is never more than what is promised.
+    A sum may exceed the total by rounding that `checked` accepts; the largest budget is then
+    reduced, so that no more is spent than promised.
     """
     reported = ~np.isnan(allocation)
     steps = np.floor(np.where(reported, allocation, 0.0) * STEPS).astype(np.int64)
@@ -44,7 +44,7 @@ def in_steps(allocation: Floats, average: float) -> NDArray[np.uint16]:
 
 
 def most_steps(reported: Any, average: float) -> NDArray[np.int64]:
-    """The steps that a person may divide over so many attributes."""
+    """The steps that a person may divide among this many attributes."""
     return np.floor(np.asarray(reported) * average * STEPS).astype(np.int64)
 
 
@@ -83,15 +83,15 @@ def random(reported: NDArray[np.bool_], average: float, floor: float, source: So
     weights = np.where(reported, weights, 0.0)
     total = reported.sum(axis=1, keepdims=True) * (average - floor)
     with np.errstate(invalid="ignore"):
-        shares = floor + weights / weights.sum(axis=1, keepdims=True) * total
-    # An attribute takes at most what one budget may be; the rest goes where there is room.
-    over = np.where(reported, np.maximum(shares - MOST_EPSILON, 0), 0)
+        budgets = floor + weights / weights.sum(axis=1, keepdims=True) * total
+    # An attribute takes at most the largest budget; the rest goes where there is room.
+    over = np.where(reported, np.maximum(budgets - MOST_EPSILON, 0), 0)
     if over.any():
-        shares = np.where(reported, np.minimum(shares, MOST_EPSILON), 0)
-        room = np.where(reported, MOST_EPSILON - shares, 0)
+        budgets = np.where(reported, np.minimum(budgets, MOST_EPSILON), 0)
+        room = np.where(reported, MOST_EPSILON - budgets, 0)
         part = room / np.maximum(room.sum(axis=1, keepdims=True), 1e-300)
-        shares = np.minimum(shares + part * over.sum(axis=1, keepdims=True), MOST_EPSILON)
-    return np.where(reported, shares, np.nan)
+        budgets = np.minimum(budgets + part * over.sum(axis=1, keepdims=True), MOST_EPSILON)
+    return np.where(reported, budgets, np.nan)
 
 
 def checked(
@@ -131,7 +131,7 @@ def checked(
     if off.any():
         row = int(np.flatnonzero(off)[0])
         raise ParameterError(
-            f"person {first + row} divides {total[row]:g} over {int(reported[row].sum())} "
+            f"person {first + row} divides {total[row]:g} among {int(reported[row].sum())} "
             f"attributes; it must be {wanted[row]:g}, epsilon_average for each (sliders "
             "keep the total: personal.allocation.slide)"
         )
@@ -184,9 +184,9 @@ def slide(allocation: ArrayLike, attribute: int, value: float, *, floor: float =
     return row
 
 
-def _divided(shares: Floats, total: float, floor: float) -> Floats:
-    """Shares that are changed in proportion until they have this total."""
-    above, many = shares - floor, shares.size
+def _divided(budgets: Floats, total: float, floor: float) -> Floats:
+    """Budgets changed in proportion until they have this total."""
+    above, many = budgets - floor, budgets.size
     wanted = total - many * floor
     if above.sum() > 0:
         found = floor + above * (wanted / above.sum())
@@ -200,7 +200,7 @@ def _divided(shares: Floats, total: float, floor: float) -> Floats:
 
 
 def described_epsilon(allocation: ArrayLike) -> Floats:
-    """ε_w of each record, a description and NOT a guarantee: what holds is the sum of the row.
+    """ε_w of each record, a description and NOT a guarantee: the guarantee is the sum of the row.
 
     ε_w = Σ ε_i (1 − (ε_i − ε_min) / ε_total); Definition 4 of "PLDP: Personalized Local
     Differential Privacy for Multidimensional Data Aggregation". (3.9, 0.1) has .295, and loses 4.
@@ -213,7 +213,7 @@ def described_epsilon(allocation: ArrayLike) -> Floats:
 
 
 def _rows(given: ArrayLike, *, dimensions: int, floor: float) -> Floats:
-    """One or more people's budgets as rows, each with one at least."""
+    """The budgets of one or more people as rows, each with at least one budget."""
     try:
         plain = np.array(given)
         numbers = plain.dtype.kind in "iufO" and plain.size > 0 and plain.ndim <= dimensions

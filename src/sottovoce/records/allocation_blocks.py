@@ -1,4 +1,4 @@
-"""Everyone's division of the budget, a block of people at a time."""
+"""Everyone's allocation of the budget, one block of people at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .allocation import Floats, checked, equal, random
 NAMED = ("equal", "random")
 
 
-def shares_of(
+def allocations_of(
     schema: Schema,
     columns: Sequence[Any],
     allocation: Any,
@@ -35,9 +35,9 @@ def shares_of(
     people = len(columns[0])
     names = [attribute.name for attribute in schema]
 
-    def accepted(shares: Any, part: slice) -> Floats:
+    def accepted(allocations: Any, part: slice) -> Floats:
         many = part.stop - part.start
-        return checked(shares, many, names, average, floor, first=first + part.start)
+        return checked(allocations, many, names, average, floor, first=first + part.start)
 
     if not isinstance(allocation, str):
         given = _given(allocation, reported, names, people)
@@ -71,12 +71,15 @@ def shares_of(
 
 def _given(allocation: Any, reported: Any, names: Sequence[str], people: int) -> Any:
     if reported is not None:
-        raise ParameterError("reported goes with 'equal' and 'random'; here NaN says it")
+        raise ParameterError(
+            "reported is for 'equal' and 'random' only; in this allocation NaN "
+            "marks what is not reported"
+        )
     given = tables.by_name(allocation, names)
     rows = len(given) if tables.has_rows(given) else "no"
     if rows != people:
         raise ParameterError(
             f"the allocation has {rows} rows for {people} people; everyone needs one, with a "
-            "budget per attribute; or say 'equal' or 'random'"
+            "budget per attribute; or use 'equal' or 'random'"
         )
     return given

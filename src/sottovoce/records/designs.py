@@ -1,4 +1,4 @@
-"""Other ways to ask for a record with the same total, and what each of them promises.
+"""Other ways to collect a record with the same total, and what each of them promises.
 
 Errors are standard errors of an average fraction of one attribute, for equal fractions and people
 who report every attribute. S is the number of ones of an attribute; "random" divisions are
@@ -41,7 +41,7 @@ _MOST_TUPLES = 1 << 31
 def designs(
     sizes: Sequence[int], *, n: int, average: float, floors: tuple[float, float] | None = None
 ) -> tuple[Design, ...]:
-    """Designs for n people with attributes of these sizes, the least error first.
+    """Designs for n people with attributes of these sizes, the lowest error first.
 
     `floors` are the least epsilons of an attribute with hidden and with public divisions.
 
@@ -51,7 +51,7 @@ def designs(
     ['one GRR on the tuple', 'split by attribute']
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people from 1 on")
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
     m, total = len(sizes), len(sizes) * average
     parts = _parts(m)
     low, floor = floors = floors or (0.0, min(FLOOR, average))
@@ -102,7 +102,7 @@ def designs(
 
 
 def offered(requirement: Requirement) -> tuple[Design, ...]:
-    """The same for a plan, with the number of people worked out where an error is wanted."""
+    """The same for a plan, with the number of people computed where an error is required."""
     if not requirement.attributes:
         return ()
     (average,) = requirement.levels.values()
@@ -119,7 +119,7 @@ def offered(requirement: Requirement) -> tuple[Design, ...]:
 
 
 def _guarantee(total: float, answer: tuple[str, float], also: Sequence[str]) -> Guarantee:
-    """The record's total, and what any single answer can count on: (how, its epsilon)."""
+    """The record's total, and the promise for any single answer: (how, its epsilon)."""
     assuming = (OWN_DEVICE, INDEPENDENT, *also)
     record = Promise(LDP, total, unit=Unit(Protected.RECORD), assuming=assuming)
     allocation, each = answer
@@ -142,7 +142,7 @@ def _mean(
 
 
 def _own(size: int, q: Floats) -> float:
-    """One person's part in the variance of a self-calibrated fraction."""
+    """One person's contribution to the variance of a self-calibrated fraction."""
     mean = 0.5 + (size - 1) * q
     square = mean**2 + 0.25 + (size - 1) * q * (1 - q)
     return float(np.mean(mean - square / size) / size / (0.5 - q.mean()) ** 2)

@@ -8,7 +8,7 @@ with the average q̄ of the hidden q, so that
 and f sums to one by itself. Each person's influence on f_j is
 ψ = [y_j − (1 − f_j)(Σ_i y_i − ½) / (l − 1)] / (½ − q̄), up to a constant; its variance over s is
 that of f_j (conservative: 1.0 to 1.4 times that for fixed data). Strata of people who report
-equally many attributes are estimated apart, since their budgets have other laws.
+equally many attributes are estimated separately, since their budgets have other laws.
 
 Few records may agree by chance, so that their variance is far too small. The noise alone gives f_j
 at least the variance of independent bits: ¼ for the true value, and for the others
@@ -58,7 +58,7 @@ METHODS = {
     "published": "PLDP, Eq. 16: biased upwards",
 }
 _NEEDS_EPSILONS = ("weighted-epsilons", "known-epsilons")
-_CLEAR = 10.0  # standard errors that ½ − q̄ must be from zero for a stratum to stand alone
+_CLEAR = 10.0  # standard errors by which ½ − q̄ must exceed zero for a stratum of its own
 UNRELATED = "how many attributes people report has nothing to do with their answers"
 
 
@@ -206,7 +206,7 @@ def self_calibrated(groups: Sequence[Group], published: float | None = None) -> 
     if published is None:
         spread = float(counts @ (bits.sum(axis=1) - seen.sum()) ** 2) / s
         spread = max(spread, 0.25 + (size - 1) * other)
-        # A q̄ below zero is luck, and no sign of more to go by.
+        # A q̄ below zero arises by chance, and does not indicate more information.
         if min(gap, 0.5) <= _CLEAR * math.sqrt(spread / s) / (size - 1):
             return None
     values = (seen - average) / gap
@@ -229,7 +229,7 @@ def _noise(values: Floats, s: int, other: Floats | float) -> Floats:
 
 
 def _raised(matrix: Floats, least: Floats) -> Floats:
-    """With as much of the least covariance added as every variance needs to reach it."""
+    """The covariance plus as much of the least one as every variance needs to reach it."""
     lack = float(np.max(1 - np.diag(matrix) / np.diag(least)))
     return matrix + max(lack, 0.0) * least
 

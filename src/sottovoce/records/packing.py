@@ -35,7 +35,7 @@ def rows_of(columns: Sequence[Column], given: Mapping[str, NDArray[Any]]) -> NDA
 def columns_of(columns: Sequence[Column], rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
     """The columns of reports packed as rows of bytes."""
     if rows.shape[1] != sum(column.nbytes for column in columns):
-        raise WireError(f"reports of {rows.shape[1]} bytes are not those of this schema")
+        raise WireError(f"reports of {rows.shape[1]} bytes do not belong to this schema")
     found: dict[str, NDArray[Any]] = {}
     start = 0
     for column in columns:

@@ -1,4 +1,4 @@
-"""What is promised to a person who divides a budget over a record."""
+"""What is promised to a person who divides a budget among the attributes of a record."""
 
 from __future__ import annotations
 

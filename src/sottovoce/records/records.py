@@ -1,4 +1,4 @@
-"""Records of several attributes, each person dividing a budget over them: PMOUE.
+"""Records of several attributes, each person dividing a budget among them: PMOUE.
 
 Report      which attributes are reported, and for each a bit per value: the true value's bit is
             1 with probability ½, every other with q = 1 / (e^ε_a + 1); the division (ε_a) of the
@@ -41,7 +41,7 @@ from ..promise.assumptions import AVERAGE_PART
 from ..randomness import Draws, Source, source_of
 from . import packing as wire
 from .allocation import FLOOR, checked, in_steps, thresholds
-from .allocation_blocks import shares_of
+from .allocation_blocks import allocations_of
 from .promises import promises
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Records(Collection):
     epsilon_average : float
         Budget per reported attribute; a person's total is this times their number.
     public : bool
-        Whether everyone's division is sent along; hidden by default.
+        Whether everyone's allocation is sent along; hidden by default.
     floor : float, optional
         The least budget of an attribute: by default 0 with hidden divisions, and .5 with public
         ones (or `epsilon_average`, where that is less).
@@ -250,7 +250,7 @@ class Records(Collection):
     ) -> Columns:
         columns = tables.columns_of(table, self.names)
         people = len(columns[0])
-        shares = shares_of(
+        allocations = allocations_of(
             self.schema,
             columns,
             allocation,
@@ -262,38 +262,38 @@ class Records(Collection):
         )
         made = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
         draws = source.draws()
-        # In blocks, so that no more than the reports themselves is held for everyone.
+        # In blocks, so that only the reports themselves are in memory for everyone.
         for start in range(0, people, _BLOCK):
             part = slice(start, min(start + _BLOCK, people))
             some = [tables.rows_of(column, part) for column in columns]
             target = {k: c[part] for k, c in made.items()}
-            self._draw_block(draws, some, shares(part), target, first_row + start)
+            self._draw_block(draws, some, allocations(part), target, first_row + start)
         return made
 
     def _draw_block(
         self,
         draws: Draws,
         columns: list[Any],
-        shares: NDArray[np.float64],
+        allocations: NDArray[np.float64],
         made: dict[str, NDArray[Any]],
         first: int,
     ) -> None:
         """The reports of a block of people, into `made`."""
-        sent = ~np.isnan(shares)
+        sent = ~np.isnan(allocations)
         codes = tables.codes_of(self.schema, columns, sent, first)
-        steps, bits, table = in_steps(shares, self.epsilon_average), made["bits"], thresholds()
+        steps, bits, table = in_steps(allocations, self.epsilon_average), made["bits"], thresholds()
 
         def step(words: Any, part: slice, extra: Any, used: int) -> Any:
             some = (codes[part], steps[part], self.sizes, self.starts, table, bits[part])
             return kernels.draw.record_bits(words, *some, extra, used)
 
-        draws.rows(len(shares), int(self.starts[-1]), step)
+        draws.rows(len(allocations), int(self.starts[-1]), step)
         made["reported"][:] = np.packbits(sent, axis=1, bitorder="little")
         if self.public:
             made["steps"][:] = steps
 
     def count(self, reports: Reports) -> dict[str, Sparse]:
-        """How often each report came."""
+        """How often each report was sent."""
         return {PATTERNS: Sparse.of(wire.rows_of(self.layout, reports.columns))}
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
@@ -301,7 +301,7 @@ class Records(Collection):
         if set(aggregate.tables) != {PATTERNS} or not isinstance(table, Sparse):
             raise WireError(f"tables {sorted(aggregate.tables)}; records have {PATTERNS!r}, sparse")
         if aggregate.route is not None:
-            raise WireError("counts of records do not come by way of a protocol")
+            raise WireError("counts of records cannot come from a protocol")
         if not table.n == aggregate.reports == aggregate.people:
             raise WireError(f"the patterns hold {table.n} reports, not {aggregate.reports}")
         self.check(self.columns_of(table.rows))

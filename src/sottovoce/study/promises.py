@@ -18,7 +18,7 @@ def shared_levels(collections: Sequence[Collection]) -> tuple[str, ...]:
 def promised(collections: Sequence[Collection]) -> Guarantee:
     """One promise per level where all menus have the same levels, else one for everyone.
 
-    Menus that differ leave too many ways to choose; the largest epsilon of each holds for all.
+    Different menus leave too many combinations; the largest epsilon of each holds for all.
     """
     if len(collections) == 1:
         return collections[0].guarantee

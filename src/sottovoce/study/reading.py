@@ -1,4 +1,4 @@
-"""Study files as data, whatever is wrong with them an error of ours; and questions, from them."""
+"""Study files as data, with every defect reported as a StudyError; and questions read from them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def load_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None:
-    """Refuse entries that mean nothing: a typing error must not become another contract."""
+    """Refuse unknown entries: a typing error must not change the contract."""
     unknown = sorted(data.keys() - known)
     if unknown:
         raise StudyError(

@@ -57,13 +57,13 @@ class Study:
                     f"Records; {one!r} was given"
                 )
         if not self.unbound:
-            raise StudyError("a study's questions: there is none; give at least one")
+            raise StudyError("a study needs at least one question; none was given")
         # A study file has questions first, too.
         in_order = sorted(self.unbound, key=lambda one: one.section)
         object.__setattr__(self, "unbound", tuple(in_order))
         twice = [name for name in self.names if self.names.count(name) > 1]
         if twice:
-            raise StudyError(f"a study's questions: {twice[0]!r} is there twice; names must differ")
+            raise StudyError(f"a study has two questions named {twice[0]!r}; names must differ")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -99,7 +99,7 @@ class Study:
     def collection(self, name: str | None = None) -> Collection:
         """A question's mechanism or records, their reports bound to this study and this name.
 
-        Without a name, the only one.
+        Without a name, that of the only question.
         """
         known = ", ".join(map(repr, self.names))
         if name is None:
@@ -155,7 +155,7 @@ class Study:
                 f"format is {data.get('format')!r}; this release reads format = {FORMAT}"
             )
         refuse_unknown(data, _STUDY_KEYS, "the study")
-        # Only reading needs them: a study that is made and used needs no parser.
+        # Only reading needs them: a study built in Python needs no parser.
         from .reading import read_question
         from .records import read_records
 

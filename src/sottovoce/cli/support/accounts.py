@@ -1,4 +1,4 @@
-"""What the commands of `account` share: options, words and the table."""
+"""Common parts of the `account` commands: options, words and the table."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def show_comparison(rows: list[Comparison], picture: Path | None) -> None:
     show_table(screen, table)
     for line in (
         "",
-        "Standard errors of an average share; all keep the epsilon of the second column.",
+        "Standard errors of an average fraction; all keep the epsilon of the second column.",
         "shuffled: GRR with the local epsilon, mixed by a trusted shuffler",
         "trusted server: sees every answer and adds Gaussian noise",
         "nobody trusted: GRR with the epsilon of the second column",
@@ -77,7 +77,7 @@ def show_comparison(rows: list[Comparison], picture: Path | None) -> None:
 
 
 def say(name: str, promise: Promise, as_json: bool, **given: Any) -> None:
-    """A promise in plain words, or with what was given as JSON."""
+    """A promise in plain words, or as JSON together with the inputs."""
     from ...promise import Guarantee
 
     promised = Guarantee((promise,))

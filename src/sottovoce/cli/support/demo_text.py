@@ -39,18 +39,18 @@ def show_demo(
     truth: Mapping[Any, float],
     picture: str,
 ) -> None:
-    """From the question to what is promised, in the order in which it happens."""
+    """From the question to the guarantee, in the order in which things happen."""
     screen = console()
     screen.print(heading(f"{title}: {estimate.n:,} made-up people"))
     screen.print(
         "Everyone is asked how they get to work, and chooses how much privacy they want. Nobody's "
-        "answer is collected: each side randomises its own and sends only a report."
+        "answer is collected: everyone randomises their own and sends only a report."
     )
     screen.print()
     _show_examples(screen, examples)
     screen.print(
-        "\nNobody can say which reports tell the truth. The crowd can still be heard, all levels "
-        "together:"
+        "\nNobody can say which reports are true. The fractions can still be estimated, from all "
+        "levels together:"
     )
     screen.print()
     show_estimate(screen, estimate, truth=truth)
@@ -66,10 +66,10 @@ def show_demo(
     screen.print(heading("What each level gives, and what it promises"))
     _show_levels(screen, menu, estimate, alone)
     screen.print(
-        "\nalone: half an interval of a share of everyone, from this level's reports only; right "
-        "only if those who chose it answer like the others. Together needs no such luck: levels "
-        "are drawn towards each other no further than they are seen to be alike, and the interval "
-        "allows for what cannot be seen."
+        "\nalone: half an interval of a fraction of everyone, from this level's reports only; "
+        "right only if those who chose it answer like the others. The combined estimate does not "
+        "assume this: estimates of the levels are shrunk towards each other only as far as the "
+        "data support it, and its interval holds in any case."
     )
     screen.print()
     show_shared_words(screen, estimate.guarantee)
@@ -109,12 +109,12 @@ def _true(mechanism: Any) -> str:
 
 
 def _for_everyone(part: Estimate, people: int) -> float:
-    """Mean squared error of a level's shares as those of everyone, if all levels are alike.
+    """Mean squared error of a level's fractions as those of everyone, if all levels are alike.
 
-    Beside the noise, the people of the level are a sample of all.
+    Besides the noise, the people of the level are a sample of everyone.
     """
-    share = part.project().values
-    sample = share * (1 - share) * (1 / part.n - 1 / people)
+    fractions = part.project().values
+    sample = fractions * (1 - fractions) * (1 / part.n - 1 / people)
     return float((part.std_error**2 + sample).mean())
 
 

@@ -70,7 +70,7 @@ def _estimate_table(
 ) -> Table:
     from rich.text import Text
 
-    if not estimate.shares:
+    if not estimate.fractions:
         return _quantities(out, estimate, confidence)
     rows = estimate.rows(confidence)
     if len(rows) > MOST_ROWS:
@@ -160,7 +160,7 @@ def _level_columns(out: Console, parts: Mapping[str, Estimate], confidence: floa
 def _cells(part: Estimate, confidence: float) -> list[str]:
     low, high = part.interval(confidence)
     half = (high - low) / 2
-    if not part.shares:
+    if not part.fractions:
         return [f"{v:.4g} ± {h:.3g}" for v, h in zip(part.values, half, strict=True)]
     decimals = decimals_for(float(part.std_error.max()))
     return [

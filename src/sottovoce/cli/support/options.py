@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they mean the same everywhere."""
+"""Options of several commands, so that they mean the same everywhere."""
 
 from __future__ import annotations
 

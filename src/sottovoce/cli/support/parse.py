@@ -1,4 +1,4 @@
-"""What people write in options: lists with commas, names with numbers, priors, attributes."""
+"""Values of options: lists with commas, names with numbers, priors, attributes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _items(text: str) -> list[str]:
 def values_from(text: str) -> int | list[str] | list[int]:
     """Values, or their number: a,b,c or 4; in double quotes where one has a comma."""
     items = _items(text)
-    # "007" stays text: it would not be found again as the number 7.
+    # "007" stays text: the number 7 would not match it.
     if not all(item.removeprefix("-").isdecimal() and str(int(item)) == item for item in items):
         return items
     return int(items[0]) if len(items) == 1 else [int(item) for item in items]
@@ -37,7 +37,7 @@ def edges_from(text: str) -> list[float]:
         return [float(item) for item in _items(text)]
     except ValueError as error:
         raise ParameterError(
-            f"--edges is {text!r}; edges are numbers in rising order, such as 0,18,65,inf"
+            f"--edges is {text!r}; edges are numbers in increasing order, such as 0,18,65,inf"
         ) from error
 
 
@@ -77,7 +77,7 @@ def rates_from(text: str) -> float | list[float]:
     except ValueError as error:
         raise ParameterError(
             f"--rate is {text!r}; a rate is a number above 0 and at most 1, such as 0.1, or "
-            "several of them with commas, such as 0.05,0.1,0.5"
+            "several of them separated by commas, such as 0.05,0.1,0.5"
         ) from error
     return rates[0] if len(rates) == 1 else rates
 
@@ -98,12 +98,12 @@ def attribute_from(text: str, missing: Missing) -> Attribute:
 
 
 def numbers_from(text: str, option: str) -> list[float]:
-    """Numbers with commas between."""
+    """Numbers separated by commas."""
     try:
         return [float(item) for item in text.split(",")]
     except ValueError as error:
         raise ParameterError(
-            f"{option} is {text!r}; give a number, or several with commas between, such as 0.5,1,2"
+            f"{option} is {text!r}; give a number, or several separated by commas, such as 0.5,1,2"
         ) from error
 
 

@@ -1,4 +1,4 @@
-"""Pictures in files, whole or not at all."""
+"""Pictures in files, written completely or not at all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def check_picture(path: Path | None, *inputs: Path, force: bool) -> None:
-    """Refuse a picture that cannot be drawn or saved, before any work; None is no picture."""
+    """Refuse a picture that cannot be drawn or saved, before any work; None means no picture."""
     if path is None:
         return
     if path.suffix.lower() not in PICTURES:

@@ -1,6 +1,6 @@
 """Everything that the user sees: text, tables, guarantees and JSON on stdout, progress on stderr.
 
-Text from files is shown without signs that would steer the terminal.
+Text from files is shown without characters that would control the terminal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_WIDTH = 110  # wider lines are hard to read
 
 
 def print_json(about: dict[str, Any]) -> None:
-    """One JSON object, in ASCII, so that no terminal or pipe can spoil it."""
+    """One JSON object, in ASCII, so that no terminal or pipe can corrupt it."""
     click.echo(json.dumps(about, indent=2, allow_nan=False))
 
 
@@ -91,7 +91,7 @@ def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
         box=box.SIMPLE_HEAD if out.is_terminal else None,
         show_edge=False,
         pad_edge=False,
-        padding=(0, 1 if out.is_terminal else 2, 0, 0),  # the box's divider takes a column, too
+        padding=(0, 1 if out.is_terminal else 2, 0, 0),  # the box's divider takes a column as well
         header_style="bold",
     )
     for title, side in columns:
@@ -106,7 +106,7 @@ def percent(value: float, decimals: int) -> str:
 
 
 def decimals_for(std_error: float) -> int:
-    """As many decimals of a percentage as the standard error lets mean something."""
+    """As many decimals of a percentage as are meaningful given the standard error."""
     if not std_error > 0:
         return 1
     return min(6, max(1, math.ceil(-math.log10(100 * std_error))))
@@ -135,7 +135,7 @@ def shows_blocks(out: Console) -> bool:
 
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr that is told how much is done; silent where stderr is no terminal."""
+    """A progress bar on stderr; silent where stderr is not a terminal."""
     if not sys.stderr.isatty():
         yield lambda done: None
         return
@@ -157,7 +157,7 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 
 @contextmanager
 def noted() -> Iterator[list[str]]:
-    """What is warned of inside, each once, for JSON; it is shown as usual, too."""
+    """The warnings raised inside, each once, for JSON; they are also shown as usual."""
     said: list[str] = []
     before = warnings.showwarning
 
@@ -221,8 +221,8 @@ def show_guarantee(
 ) -> None:
     """The guarantee in plain words, or without `full` in one line; `after` ends line or title.
 
-    Levels that promise the same but for epsilon stand in one table, with [people, reports] of each
-    where `counts` has them.
+    Levels whose promises differ only in epsilon are shown in one table, with [people, reports] of
+    each where `counts` has them.
     """
     if not full:
         line = printable(f"{guarantee_line(guarantee)}{after}; details: --guarantee")
@@ -253,7 +253,7 @@ def _show_all_words(out: Console, guarantee: Guarantee) -> None:
 
 
 def show_shared_words(out: Console, guarantee: Guarantee) -> None:
-    """What the promises of all levels have in common, where a table beside says the rest."""
+    """What the promises of all levels have in common; a table shows the rest."""
     shared = _shared(guarantee)
     if shared is None:
         _show_all_words(out, guarantee)
@@ -283,7 +283,7 @@ def strength(promise: Promise) -> tuple[str, str, str]:
 
 
 def _shared(guarantee: Guarantee) -> Promise | None:
-    """The promise that all levels make, but for epsilon and the level itself; or None."""
+    """The promise that all levels make, apart from epsilon and the level itself; or None."""
     promises = guarantee.promises
     levels = [promise.unit.level for promise in promises]
     if len(promises) < 2 or None in levels or len(set(levels)) < len(levels):

@@ -23,17 +23,17 @@ METHODS = {
     "model-average": "product, forest, pairwise model and em-ll2, by held-out likelihood",
     "em-ll2": "EM over a log-linear model of all pairs, stopped by held-out likelihood",
     "em-full": "EM over the whole table",
-    "kronecker": "moments of the bits inverted; records that report all that is asked",
+    "kronecker": "inverted moments of the bits; only records that report all these attributes",
     "product": "self-calibrated marginals multiplied",
     "lasso": "PLDP, section 4.4: LASSO on marginal counts; cannot see dependence",
     "entropy-split": "PLDP, Algorithm 2: two LASSO tables multiplied",
-    "lopub-1": "LoPub's EM with q(epsilon_average); records that report all that is asked",
+    "lopub-1": "LoPub's EM with q(epsilon_average); only records that report all these attributes",
     "lopub-2": "LoPub's LASSO with q(epsilon_average)",
     "lopub-3": "LoPub's EM from and within the non-zero cells of its LASSO",
     "pgm": "a graphical model (mbi) fitted to the pair tables of em-full",
 }
 
-#: What can be said about how a method works.
+#: The options of each method.
 OPTIONS = {
     "model-average": ("margins", "progress"),
     "em-ll2": ("stop", "margins", "progress"),
@@ -47,7 +47,7 @@ MARGINS = ("pooled", "stratified")
 
 
 def checked(records: Records, attributes: Sequence[str], method: str, **options: Any) -> list[int]:
-    """Positions of the asked attributes; refuses what `joint` cannot do, before any work."""
+    """Positions of the requested attributes; refuses what `joint` cannot do, before any work."""
     if not isinstance(method, str) or method not in METHODS:
         raise ParameterError(
             f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
@@ -86,7 +86,7 @@ def joint(
     Parameters
     ----------
     attributes : sequence of str
-        Names, in the order that the table's axes shall have.
+        Names, in the order of the table's axes.
     method : str
         One of `METHODS`.
     **options
@@ -98,7 +98,7 @@ def joint(
     Warns
     -----
     UnlikeWarning
-        If the reports refute that people who report fewer attributes answer like the others.
+        If the reports contradict that people who report fewer attributes answer like the others.
     """
     asked = checked(records, attributes, method, **options)
     stratified = options.pop("margins", MARGINS[0]) == "stratified"

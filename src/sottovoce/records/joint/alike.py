@@ -1,8 +1,8 @@
 """Whether people who report fewer attributes answer like the others, and what to do if not.
 
-A joint table takes the reports of all people together, each contributing what it has. It is right
+A joint table uses the reports of all people, each for the attributes that it contains. It is right
 if which attributes people report has nothing to do with their answers. The reports themselves can
-refute this: the self-calibrated fractions f_m of an attribute in strata of people who report
+contradict this: the self-calibrated fractions f_m of an attribute in strata of people who report
 equally many attributes, or the same ones, have covariances V_m, so that
 
     X² = Σ_m (f_m − f)ᵀ V_m⁻¹ (f_m − f),   f = (Σ V_m⁻¹)⁻¹ Σ V_m⁻¹ f_m
@@ -43,7 +43,7 @@ _SWEEPS = 50
 
 
 def warn_of_unlike(records: Records, aggregate: Sparse, asked: Sequence[int]) -> None:
-    """Warn of attributes that people who report fewer attributes answer differently."""
+    """Warn about attributes that people who report fewer attributes answer differently."""
     if not evidence_of(records, aggregate).mixed(asked):
         return
     content = Content(records, aggregate)
@@ -53,7 +53,8 @@ def warn_of_unlike(records: Records, aggregate: Sparse, asked: Sequence[int]) ->
     listed = ", ".join(repr(records.names[a]) for a in unlike)
     warnings.warn(
         f"people who report different attributes answer {listed} differently (p < {LEVEL:g}), "
-        "against what a joint table assumes; margins='stratified' gives every attribute the "
+        "which contradicts the assumption of a joint table; margins='stratified' gives every "
+        "attribute the "
         "distribution that `marginal` estimates",
         UnlikeWarning,
         stacklevel=4,
@@ -77,7 +78,7 @@ def p_value(content: Content, position: int) -> float:
 
 
 def homogeneity(strata: Sequence[Part | None]) -> float:
-    """The p-value of Wald's test for strata of which enough is known; 1 for fewer than two."""
+    """The p-value of Wald's test over strata with enough data; 1 for fewer than two."""
     from scipy.stats import chi2
 
     parts = [part for part in strata if part is not None]

@@ -1,10 +1,10 @@
 """`model-average`: several models of the table, weighted by how well they predict held-out records.
 
-product     every attribute on its own, smoothed as far as held-out records want
+product     every attribute on its own, smoothed as held-out records suggest
 forest      the edges whose pair tables gain most held-out likelihood, none that gains nothing; a
             product of conditional distributions (Chow and Liu 1968)
 pairwise    iterative proportional fitting of all pair tables, each as likely as can be, or each
-            stopped where held-out records want
+stopped where held-out records suggest
 em-ll2      the log-linear model of all pairs, at several places on the way from the product to the
             most likely table
 
@@ -276,7 +276,7 @@ def _single(one: View, columns: Sequence[Floats], steps: int | None) -> Floats:
 
 
 def forest(gains: Mapping[Pair, float], axes: int) -> list[Pair]:
-    """The edges with the greatest gains that close no circle (Kruskal); none without a gain."""
+    """The edges with the greatest gains that form no cycle (Kruskal); none without a gain."""
     part = list(range(axes))
     edges = []
     for a, b in sorted(gains, key=lambda pair: -gains[pair]):

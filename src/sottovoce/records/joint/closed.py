@@ -60,7 +60,7 @@ def _one_way(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
 def kronecker(
     records: Records, aggregate: Sparse, asked: Sequence[int], *, force: bool = False
 ) -> Table:
-    """The exact moments of the bits inverted, from records that report all that is asked.
+    """The exact moments of the bits inverted, from records that report all these attributes.
 
     Unbiased whatever the division of budgets is, as long as it is independent of the answers; its
     variance grows like Π (½ − q)^−2, so more than two attributes must be forced.
@@ -78,7 +78,7 @@ def kronecker(
     evidence = evidence_of(records, aggregate)
     if not evidence.enough(asked) and not force:
         raise EstimateError(
-            f"{evidence.together(asked):,} records with epsilons so small carry next to no "
+            f"{evidence.together(asked):,} records with such small epsilons carry next to no "
             "information about these attributes together; ask more people or for larger epsilons"
         )
     make = partial(_inverted, groups)
@@ -150,7 +150,7 @@ def from_moments(
 
 
 def _subsets(items: Sequence[int] | range) -> list[tuple[int, ...]]:
-    """Every set but the empty one, small ones first."""
+    """Every set except the empty one, small ones first."""
     return list(chain.from_iterable(combinations(items, k) for k in range(1, len(items) + 1)))
 
 
@@ -159,7 +159,7 @@ def _projected(values: Floats) -> Floats:
 
 
 def _reports(evidence: Evidence, asked: Sequence[int], groups: Sequence[Sequence[Group]]) -> int:
-    """How many records count: those with all that is asked, or of several parts with any."""
+    """How many records count: those with all these attributes, or with any of several parts."""
     if len(groups) > 1:
         return evidence.some(asked)
     return sum(int(group.counts.sum()) for group in groups[0])
@@ -176,7 +176,7 @@ class Redrawn:
 
     def __call__(self) -> Floats:
         rng = np.random.default_rng(self.seed)
-        # A repetition without an estimate says that anything may be true.
+        # A repetition without an estimate means that any value is possible.
         tables = np.full((_REPETITIONS, self.cells), 1 / self.cells)
         for table in tables:
             drawn = [

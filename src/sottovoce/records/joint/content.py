@@ -1,6 +1,6 @@
 """What estimates are computed from: the records' design and the reports, compared by content.
 
-An aggregate is frozen data and remembers nothing. So that a second question about the same reports
+An aggregate is frozen data and caches nothing. So that a second question about the same reports
 is quick, a few results are kept by the functions that compute them (`functools.lru_cache`), with a
 digest of the reports as the key.
 """
@@ -27,7 +27,7 @@ class Content:
 
     @cached_property
     def digest(self) -> bytes:
-        """32 bytes that other reports, or another design, do not share."""
+        """32 bytes that identify the reports and the design."""
         content = hashlib.sha256(self.records.digest)
         content.update(self.aggregate.rows.tobytes())
         content.update(self.aggregate.counts.tobytes())

@@ -34,7 +34,7 @@ _MOST_CLIMBS = 300
 _LEAST_CLIMBS = 7
 _GROWTH = 1.1
 _BOLDEST = 20.0
-_BOLD_ENOUGH = 5.0  # a bolder path would jump over what held-out records want
+_BOLD_ENOUGH = 5.0  # larger steps would skip the stop that held-out records suggest
 _GAIN_ON_PATH = 1e-3
 _GAIN = 1e-5  # in nats of all records together, for a plain step
 
@@ -139,7 +139,7 @@ def climb(
     counts: Sequence[Floats] | None = None,
     progress: Progress | None = None,
 ) -> Floats:
-    """The most likely distributions, with steps that grow bolder while the likelihood rises.
+    """The most likely distributions, with steps that grow while the likelihood rises.
 
     Plain steps hardly leave the start where budgets are small. Parameters as in `run`.
     """
@@ -150,7 +150,7 @@ def climb(
     best, good, power = p, np.full(len(n), -np.inf), np.ones(len(n))
     for t in range(_MOST_CLIMBS):
         r, ll, _ = expectation(blocks, p, weights, None)
-        worse = ll < good  # too bold: back to the best place, and plain steps again
+        worse = ll < good  # too large: back to the best point, and plain steps again
         still = ~worse & (n * (ll - good) < _GAIN * np.minimum(power, _BOLDEST))
         best = np.where(_spread(worse, p), best, p)
         if progress is not None:
@@ -172,10 +172,10 @@ def path(
     counts: Sequence[Floats],
     pairs: Sequence[tuple[int, ...]] = (),
 ) -> Iterator[Floats]:
-    """Where steps that grow bolder are after each of some numbers of them.
+    """The distributions after given numbers of growing steps.
 
-    As `climb`, but every place on the way is an answer; the last one stands for all marks after
-    the likelihood has stopped to rise.
+    As `climb`, but every place on the way is an answer; the last one is used for all marks after
+    the likelihood has stopped rising.
     """
     n = np.sum([c.sum(axis=0) for c in counts], axis=0)
     p = np.repeat(start, len(n), axis=0) if len(start) == 1 else start

@@ -32,7 +32,7 @@ _FEW_TOGETHER = 200
 _SURE = 2.0  # standard errors
 
 
-#: What a table of people who report different attributes takes for granted.
+#: What a table of people who report different attributes assumes.
 ALIKE = "people who report fewer of these attributes answer like those who report more"
 #: The same where every attribute's own distribution is estimated by strata.
 ALIKE_TOGETHER = (
@@ -40,9 +40,9 @@ ALIKE_TOGETHER = (
     "people who report more"
 )
 INTERVALS = (
-    "95 % intervals are approximate, since their bootstrap takes the estimated noise as known: in "
-    "simulations on real tables they held the truth in 88 to 100 % of cells, and single cells less "
-    "often"
+    "95 % intervals are approximate, since their bootstrap treats the estimated noise as known: in "
+    "simulations on real tables they covered the truth in 88 to 100 % of cells, and in single "
+    "cells less often"
 )
 
 
@@ -51,7 +51,7 @@ class FewTogetherWarning(UserWarning):
 
 
 class UnlikeWarning(UserWarning):
-    """People who report fewer attributes answer differently, against what a table assumes."""
+    """People who report fewer attributes answer differently, contrary to what a table assumes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ class Evidence:
                 )
 
     def warn(self, asked: Sequence[int]) -> None:
-        """Warn of pairs for which the table is hardly more than a guess."""
+        """Warn about pairs for which the table is hardly more than a guess."""
         faint = [
             pair
             for pair in combinations(asked, 2)
@@ -127,7 +127,7 @@ class Evidence:
         return len(np.unique(here[here.any(axis=1)], axis=0)) > 1
 
     def about(self, names: Sequence[str]) -> dict[str, Any]:
-        """What an estimate of these attributes says of its reports and of what it assumes."""
+        """The reports and the assumptions of an estimate of these attributes."""
         asked = [self.names.index(name) for name in names]
         pairs = list(combinations(asked, 2))
         apart = [pair for pair in pairs if not self.together(pair)]
@@ -181,7 +181,7 @@ def _evidence(content: Content) -> Evidence:
         ones = _ones(columns["bits"], rows, start, size)
         mean = float(np.average(ones, weights=weights))
         error = math.sqrt(np.average((ones - mean) ** 2, weights=weights) / weights.sum())
-        # Estimated, so that chance must not look like information.
+        # Estimated, so chance must not look like information.
         gap = 0.5 - (mean - 0.5 + _SURE * error) / (size - 1)
         squares[a] = max(gap, 0.0) ** 2
     return Evidence(records.names, sets, counts, squares)

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..records import Records
 
 _MOST_SUMS = 2 * 10**8  # likelihoods of all patterns together
-_MANY_SUMS = 5 * 10**7  # above which only what is asked is fitted, and it takes a while
+_MANY_SUMS = 5 * 10**7  # above this only the requested attributes are fitted, and it takes a while
 _MANY_CELLS = 10**5  # the same for an average of models, which fits many tables
 _MANY = 50_000
 _MOST_EXACT = 10**9
@@ -49,7 +49,7 @@ _FEW = 2.093 / 1.960  # Student's t with 19 degrees of freedom over the normal q
 
 @dataclass(frozen=True)
 class Question:
-    """A fit that is asked for; equal ones have the same answer.
+    """A requested fit; equal ones have the same result.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class Question:
     stop : "cv" or int
         For the latter two: how many steps.
     progress : callable, optional
-        Who wants to know how far it is; not part of the question, and never pickled.
+        Called with the progress; not part of the request, and never pickled.
     """
 
     content: Content
@@ -83,7 +83,7 @@ def fitted(
     stop: Any = "cv",
     progress: Progress | None = None,
 ) -> Table:
-    """The table of the asked attributes; fitted over all attributes where that is possible."""
+    """The table of the requested attributes; fitted over all attributes where that is possible."""
     stop = stop if isinstance(stop, str) and stop == "cv" else _checked(stop)
     evidence = evidence_of(records, aggregate)
     evidence.check(asked)
@@ -151,7 +151,7 @@ def _fit(question: Question) -> Table:
 def _iterated(
     question: Question, likelihood: Likelihood, rng: np.random.Generator
 ) -> tuple[Floats, int]:
-    """The table after the steps that are asked for, or that held-out records want."""
+    """The table after the requested steps, or those that held-out records suggest."""
     progress, stop = question.progress, question.stop
     blocks, few = likelihood.blocks, likelihood.sample
     alone = [one_way(one.blocks) for one in likelihood.singles]
@@ -224,7 +224,7 @@ def _sampled(blocks: list[Block], rng: np.random.Generator) -> list[Floats]:
     every = np.concatenate([block.counts for block in blocks]).astype(np.int64)
     if every.sum() < _MOST_EXACT:
         drawn = rng.multivariate_hypergeometric(every, _MANY, method="marginals").astype(float)
-    else:  # numpy draws no more without replacement, and with it is as good among so many
+    else:  # numpy's limit without replacement; with replacement is as good among so many
         drawn = np.minimum(rng.multinomial(_MANY, every / every.sum()), every).astype(float)
     return np.split(drawn, np.cumsum([len(block.counts) for block in blocks])[:-1])
 

@@ -1,4 +1,4 @@
-"""Records grouped by what they report of the asked attributes, equal ones counted."""
+"""Records grouped by which requested attributes they report, equal ones counted."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MOST_CELLS = 10**6
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Records that report the same of the asked attributes.
+    """Records that report the same subset of the requested attributes.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Group:
 
 
 def positions(records: Records, attributes: Sequence[str]) -> list[int]:
-    """Where the asked attributes are in the schema."""
+    """Positions of the requested attributes in the schema."""
     if isinstance(attributes, str) or not np.iterable(attributes) or not len(attributes):
         raise ParameterError(
             f"attributes are {attributes!r}; give a list of names, such as [{records.names[0]!r}]"
@@ -73,7 +73,7 @@ def positions(records: Records, attributes: Sequence[str]) -> list[int]:
 
 
 def groups_of(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:
-    """The groups for the asked attributes; records that report none of them are left out."""
+    """The groups for the requested attributes; records that report none of them are left out."""
     if aggregate.n == 0:
         raise EstimateError("there are no records, so there is nothing to estimate")
     columns = records.columns_of(aggregate.rows)
@@ -103,7 +103,7 @@ def _group(
     asked: Sequence[int],
     reported: int,
 ) -> Group:
-    """Equal patterns of the asked attributes put together, sorted by the last axis first."""
+    """Equal patterns of the requested attributes merged, sorted by the last axis first."""
     starts, sizes = records.starts, records.sizes
     bits = np.unpackbits(columns["bits"][rows], axis=1, bitorder="little")
     kept = [bits[:, starts[asked[k]] : starts[asked[k]] + sizes[asked[k]]] for k in axes]

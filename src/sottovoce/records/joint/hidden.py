@@ -36,7 +36,7 @@ GRID: Floats = np.array([0.003, 0.01, 0.03, *(0.06 + 0.04 * i for i in range(12)
 
 @lru_cache(maxsize=64)
 def atoms(reported: int, axes: int, total: float) -> Floats:
-    """Rows of q for the first `axes` of `reported` attributes that share a total budget."""
+    """Rows of q for the first `axes` of `reported` attributes with a common total budget."""
     if reported == 1:
         return flip(np.array([[math.floor(total * STEPS) / STEPS]]))
     rng = np.random.default_rng(_SEED + reported)
@@ -91,7 +91,7 @@ def _ones_law(q: Floats, size: int) -> Floats:
 def phi_of(q: Floats, weights: Floats, sizes: Sequence[int]) -> Floats:
     """φ as an array over m_1 = 0..l_1 − 1, m_2, …; scaled to a largest entry of one.
 
-    Only ratios matter, so it is worked out in logarithms where many bits would underflow.
+    Only ratios matter, so it is computed in logarithms where many bits would underflow.
     """
     if sum(size - 1 for size in sizes) <= _LONG:
         left, right = weights[:, None], np.ones((len(q), 1))

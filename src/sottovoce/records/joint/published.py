@@ -2,7 +2,7 @@
 
 The LASSO fits a sparse non-negative P to M P = C, where C stacks the one-way estimates of Eq. 16
 and M says which cells belong to which value. C holds one-way counts only, and every non-negative
-P with M P = C has the same ‖P‖₁, so the penalty decides nothing and no dependence can be seen.
+P with M P = C has the same ‖P‖₁, so the penalty has no effect and no dependence can be found.
 
 "PLDP: Personalized Local Differential Privacy for Multidimensional Data Aggregation", section 4.4
 and Algorithm 2; Ren et al. 2018 (LoPub).
@@ -35,7 +35,7 @@ _MOST_ROUNDS = 10_000
 
 
 def lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """Section 4.4: LASSO on the counts of records that report all that is asked; sums to 1."""
+    """Section 4.4: LASSO on the counts of records that report all these attributes; sums to 1."""
     return _lasso(records, aggregate, asked, "lasso")
 
 
@@ -92,7 +92,7 @@ def _multiplied(
 
 
 def lopub_em(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """LoPub-1: EM with q(epsilon_average) on records that report all that is asked."""
+    """LoPub-1: EM with q(epsilon_average) on records that report all these attributes."""
     groups = _complete(records, aggregate, asked)
     blocks = _blocks(groups, float(flip(records.epsilon_average)))
     start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))

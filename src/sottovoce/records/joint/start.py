@@ -1,8 +1,8 @@
 """Every attribute on its own by expectation–maximisation: the start of all iterations.
 
-From the uniform distribution on, either until the likelihood stands still, or until held-out
-records say stop. The second leans towards uniform as far as the noise of few reports warrants: on
-nearly uniform attributes it is twice as close or more, on skewed ones about as close
+From the uniform distribution on, either until the likelihood stops rising, or until held-out
+records suggest stopping. The second is biased towards uniform as far as the noise of few reports
+warrants: on nearly uniform attributes it is twice as close or more, on skewed ones about as close
 (``python -m benchmarks.records`` has both).
 """
 
@@ -27,12 +27,12 @@ def one_way(blocks: Sequence[Block], counts: Sequence[Floats] | None = None) -> 
 
 
 def one_way_held(blocks: Sequence[Block], rng: np.random.Generator) -> Floats:
-    """The distribution of one attribute after as many rounds as held-out records want."""
+    """The distribution of one attribute after as many rounds as held-out records suggest."""
     return run(blocks, uniform(blocks), full_step, one_way_stop(blocks, rng))[0]
 
 
 def one_way_stop(blocks: Sequence[Block], rng: np.random.Generator) -> int:
-    """How many steps from the uniform distribution held-out records want."""
+    """How many steps from the uniform distribution held-out records suggest."""
     counts = [block.counts for block in blocks]
     held = several(counts, rng)[0]
     if sum(c.sum() for c in counts) < held[0].shape[1]:
@@ -43,7 +43,7 @@ def one_way_stop(blocks: Sequence[Block], rng: np.random.Generator) -> int:
 
 
 def several(counts: Sequence[Floats], rng: np.random.Generator) -> tuple[list[Floats], int]:
-    """Records dealt into folds, as often as time allows, and how often: chance decides less."""
+    """Records dealt into folds, repeatedly as time allows to reduce chance, and how often."""
     people = float(sum(c.sum() for c in counts))
     deals = int(np.clip(_DEALT // max(people, 1), 1, _MOST_DEALS))
     every = [dealt(counts, rng) for _ in range(deals)]
