@@ -94,7 +94,7 @@ def test_weights_follow_held_out_likelihood_and_the_product_counts_as_the_rest()
     assert sum(weights.values()) == pytest.approx(1)
     assert weights["forest"] / weights["product"] == pytest.approx(math.e / 2)
     assert weights["forest"] / weights["pairwise"] == pytest.approx(math.exp(11))
-    assert weights["pairwise"] / weights["product"] == pytest.approx(math.exp(-10))
+    assert weights["pairwise"] / weights["product"] == pytest.approx(math.exp(-10) / 2)
 
 
 @pytest.mark.parametrize("public", [False, True])

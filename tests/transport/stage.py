@@ -2,7 +2,7 @@
 
 This process loads everything once, and then forks one process per party and run. Each plays with
 its own key and, if it is a host, its own people's answers, and writes how it ended to a file. A
-party may be told to kill itself when a round closes. The answers and coins are those of `PEOPLE`
+party may be notices to kill itself when a round closes. The answers and coins are those of `PEOPLE`
 and `SEED`.
 """
 

@@ -44,7 +44,7 @@ class Users(Machine[int]):
 class Sum:
     total: int = 0
     people: int = 0
-    heard: frozenset[int] = frozenset()
+    arrived: frozenset[int] = frozenset()
     result: int | None = None
     failed: str = ""
 
@@ -66,14 +66,14 @@ class Adds(Machine[Sum]):
 
     def step(self, state: Sum, inbox: Inbox) -> tuple[Sum, Outbox]:
         for batch in inbox.batches:
-            if frozenset(batch.sender.tolist()) & state.heard:
+            if frozenset(batch.sender.tolist()) & state.arrived:
                 raise ShareError("a share came twice")
             total = int(batch.payload["share"].sum(dtype=np.uint64))
-            if batch.round == 2 and state.heard and state.people != int(batch.order[0]):
+            if batch.round == 2 and state.arrived and state.people != int(batch.order[0]):
                 raise ShareError("helpers have different people")
             people = len(batch) + state.people if batch.round == 1 else int(batch.order[0])
-            heard = state.heard | frozenset(batch.sender.tolist())
-            state = Sum((state.total + total) % 2**64, people, heard)
+            arrived = state.arrived | frozenset(batch.sender.tolist())
+            state = Sum((state.total + total) % 2**64, people, arrived)
         if self.role is Role.HELPER and inbox.closed == 1:
             me, to = np.array([self.index]), np.zeros(1, np.int64)
             payload = {"share": np.array([state.total], np.uint64)}
@@ -82,7 +82,7 @@ class Adds(Machine[Sum]):
             )
             return state, Outbox((sent,))
         if self.role is Role.AGGREGATOR and inbox.closed == 2:
-            lost = sorted(set(range(self.helpers)) - state.heard)
+            lost = sorted(set(range(self.helpers)) - state.arrived)
             if lost:
                 return replace(state, failed=f"no sum of helper {lost}"), Outbox()
             return replace(state, result=state.total), Outbox()

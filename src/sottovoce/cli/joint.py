@@ -126,7 +126,7 @@ def joint(
             "No dependence was found: this is the product of the attributes' own fractions."
         )
     if table.assuming:
-        screen.print(f"Assuming that {table.assuming}.")
+        screen.print(f"Assuming: {table.assuming}.")
     screen.print()
     show_estimate(screen, table, confidence)
     if information is not None:

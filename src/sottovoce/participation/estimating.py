@@ -177,8 +177,8 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
             values, laws.tolist(), loud.tolist(), mixed.tolist(), steps.tolist(), strict=True
         )
     )
-    heard = reported.sum(axis=1).astype(float)
-    return Groups(values, variance, people, heard, intervals=intervals)
+    reporting = reported.sum(axis=1).astype(float)
+    return Groups(values, variance, people, reporting, intervals=intervals)
 
 
 # --- variances for fixed data -------------------------------------------------------------------

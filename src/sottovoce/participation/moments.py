@@ -65,16 +65,16 @@ class CountedMeans:
         return found
 
     @cached_property
-    def _heard(self) -> tuple[Floats, Floats]:
+    def _reporting(self) -> tuple[Floats, Floats]:
         """1 / S_h, and whether anybody reported; zero where nobody did."""
-        heard = (self.reported > 0).astype(float)
-        return heard / np.maximum(self.reported, 1), heard
+        reporting = (self.reported > 0).astype(float)
+        return reporting / np.maximum(self.reported, 1), reporting
 
     def sum(self, weights: Floats) -> Floats:
         q, gap, _, _ = self.mechanism.rounded
-        each, heard = self._heard
+        each, reporting = self._reporting
         support = kernels.count.weighted_sum(self.counts, weights * each)
-        return np.asarray((support - q * (weights @ heard)) / gap)
+        return np.asarray((support - q * (weights @ reporting)) / gap)
 
     def only(self, rows: Rows) -> Means:
         return CountedMeans(self.mechanism, self.counts[rows], self.reported[rows])

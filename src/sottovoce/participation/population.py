@@ -49,8 +49,8 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
         )
         return strata, template
     with parts_may_be_useless():
-        heard = np.flatnonzero(reported).tolist()
-        estimates = {h: sample.plain_estimate(h) for h in heard}
+        reporting = np.flatnonzero(reported).tolist()
+        estimates = {h: sample.plain_estimate(h) for h in reporting}
     template = next(iter(estimates.values()))
     low = lowest(mechanism.domain, template.fractions)
     return _strata_of_estimates(estimates, reported, low, common), template

@@ -141,19 +141,21 @@ class Sample:
 
     def _estimate(self, method: str, strata: Strata, about: dict[str, Any]) -> Estimate:
         reported = self.reported
-        heard = reported > 0
+        reporting = reported > 0
         low = lowest(self.mechanism.domain, strata.fractions)
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
-            return _by_rate(strata.only(heard), reported[heard], low, method, self.pure, about)
+            return _by_rate(
+                strata.only(reporting), reported[reporting], low, method, self.pure, about
+            )
         if method in ("horvitz-thompson", "biswas-c-hat"):
-            seen = strata.seen(reported, size=strata.n).only(heard)
+            seen = strata.seen(reported, size=strata.n).only(reporting)
         elif method == "hajek-ipw":
-            seen = strata.seen(reported).only(heard)
+            seen = strata.seen(reported).only(reporting)
         elif method in SUPPORT:
             seen = strata.only(strata.people > 0)
         else:
-            seen = strata.only(heard)
+            seen = strata.only(reporting)
         values = seen.mean if method == "hajek-ipw" else self._values(method, strata)
         return Estimate(
             values=low + values,
@@ -163,7 +165,7 @@ class Sample:
             method=method,
             biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
             assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
-            answer_variance=_answer_variance(strata.only(heard)),
+            answer_variance=_answer_variance(strata.only(reporting)),
             _covariance=partial(covariance, seen, method, self.pure),
             _interval=self._interval(values, seen, method),
             **about,

@@ -75,7 +75,7 @@ def committee_seats(batch: Batch, committee: int, people: int) -> NDArray[np.int
 
 @dataclass(frozen=True, eq=False)
 class Opened:
-    """What S2 has heard: sum, number of people and digest by member."""
+    """What S2 has received: sum, number of people and digest by member."""
 
     seats: NDArray[np.int64] | None = None
     sums: dict[int, tuple[Elements, int, bytes]] = field(default_factory=dict)
@@ -122,14 +122,14 @@ class CommitteeSummer(Machine[Opened]):
         if state.seats is None or not np.isin(batch.sender, state.seats).all():
             raise WireError("a sum came from somebody who is not in the committee")
         rows = self.field.check(batch.payload["sum"])
-        told = {
+        received = {
             int(who): (row, int(people), digest.tobytes())
             for who, row, people, digest in zip(
                 batch.sender, rows, batch.payload["people"], batch.payload["digest"], strict=True
             )
         }
-        again = frozenset(told) & frozenset(state.sums)
-        return replace(state, sums=state.sums | told, repeated=state.repeated | again)
+        again = frozenset(received) & frozenset(state.sums)
+        return replace(state, sums=state.sums | received, repeated=state.repeated | again)
 
     def _finish(self, state: Opened) -> Outcome:
         everything = range(self.items)

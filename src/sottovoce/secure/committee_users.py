@@ -31,7 +31,7 @@ class Desk:
     have: Flags
     repeated: Flags
     salt: bytes
-    heard: dict[int, tuple[Flags, bytes]] = field(default_factory=dict)
+    arrived: dict[int, tuple[Flags, bytes]] = field(default_factory=dict)
     digests: dict[int, bytes] = field(default_factory=dict)
     agreed: Flags | None = None
     digest: bytes = b""
@@ -152,11 +152,11 @@ class CommitteeUsers(Machine[Committee]):
         if batch.kind == "have":
             rows = zip(batch.sender, batch.payload["have"], batch.payload["salt"], strict=True)
             shape = (self.people, self._items)
-            told = {
+            notices = {
                 int(k): (unpack(bits, self.people * self._items).reshape(shape), salt.tobytes())
                 for k, bits, salt in rows
             }
-            return replace(desk, heard=told | desk.heard)  # what was said first counts
+            return replace(desk, arrived=notices | desk.arrived)  # what was said first counts
         if batch.kind == "agreed":
             digests = {
                 int(k): digest.tobytes()
@@ -185,13 +185,13 @@ class CommitteeUsers(Machine[Committee]):
 
     def _agree(self, desk: Desk) -> Desk:
         """Whom all members who spoke have, with the same items and as many as everyone reports."""
-        if not desk.heard:
+        if not desk.arrived:
             return desk
-        tables = [table for table, _ in desk.heard.values()]
+        tables = [table for table, _ in desk.arrived.values()]
         same = np.all([(table == tables[0]).all(axis=1) for table in tables], axis=0)
         same &= tables[0].sum(axis=1) == self.reported
         agreed = np.asarray(tables[0] & np.asarray(same)[:, None])
-        salts = b"".join(salt for _, (_, salt) in sorted(desk.heard.items()))
+        salts = b"".join(salt for _, (_, salt) in sorted(desk.arrived.items()))
         return replace(desk, agreed=agreed, digest=set_digest(salts, pack(agreed).tobytes()))
 
     def _digests(self, state: Committee) -> Iterator[Batch]:

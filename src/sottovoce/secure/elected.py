@@ -2,7 +2,7 @@
 
 Round 1   user i tells S1 which items they report, A_i
 Round 2   S1 elects m'_j = max(φ + 1, m_j) distinct users for every item j that m_j people report
-          (m_j without φ), publishes them to users and S2, tells users whom it heard, and each
+          (m_j without φ), publishes them to users and S2, tells users whose items arrived, and each
           elected user by a digest from whom shares will come
 Round 3   user i sends a share of their answer to j to every elected user of j, for j in A_i
 Round 4   an elected user who has exactly one share of exactly these senders sends the sum to S2
@@ -36,10 +36,10 @@ _BLOCK = 1 << 22  # shares made at a time
 
 @dataclass(frozen=True, eq=False)
 class Reported:
-    """Which items S1 was told, a row per user, and by whom."""
+    """Which items S1 received, a row per user, and from whom."""
 
     sets: Flags
-    heard: Flags
+    arrived: Flags
     repeated: Flags
     closed: int = -1
 
@@ -72,17 +72,17 @@ class Elector(Machine[Reported]):
                     f"user {int(batch.sender[wrong][0])} reports {int(rows[wrong][0].sum())} items;"
                     f" everyone reports {self.reported}"
                 )
-            sets, heard = state.sets.copy(), state.heard.copy()
+            sets, arrived = state.sets.copy(), state.arrived.copy()
             counts = np.bincount(batch.sender, minlength=self.people)
-            repeated = state.repeated | (counts > 1) | (state.heard & (counts > 0))
-            sets[batch.sender], heard[batch.sender] = rows, True
-            state = replace(state, sets=sets, heard=heard, repeated=repeated)
+            repeated = state.repeated | (counts > 1) | (state.arrived & (counts > 0))
+            sets[batch.sender], arrived[batch.sender] = rows, True
+            state = replace(state, sets=sets, arrived=arrived, repeated=repeated)
         if inbox.closed is None:
             return state, Outbox()
         state = replace(state, closed=inbox.closed)
         if inbox.closed != 1:
             return state, Outbox()
-        present = state.heard & ~state.repeated
+        present = state.arrived & ~state.repeated
         few = int(present.sum()) <= (self.collusion or 0)  # they might all work together
         if few or self.exactly not in (None, pack(present).tobytes()):
             return state, Outbox()
@@ -95,7 +95,7 @@ class Elector(Machine[Reported]):
             seats = int(senders.sum())
             if self.collusion is not None:
                 seats = max(self.collusion + 1, seats)
-            # A user who was not heard is not elected; seats beyond those who were stay empty.
+            # A user whose items did not arrive is not elected; other seats stay empty.
             who = np.flatnonzero(present)
             seats = min(seats, who.size)
             chosen.append(who[elect(who.size, seats, self.source)])
@@ -108,8 +108,8 @@ class Elector(Machine[Reported]):
         everyone = np.full(ids.size, EVERYONE)
         yield Batch("elected", 2, Role.S1, Role.USER, s1, everyone, lists, order)
         yield Batch("elected", 2, Role.S1, Role.S2, s1, s1, lists, order)
-        heard, one = {"users": pack(present)[None]}, np.zeros(1, np.int64)
-        yield Batch("heard", 2, Role.S1, Role.USER, one, np.array([EVERYONE]), heard)
+        arrived, one = {"users": pack(present)[None]}, np.zeros(1, np.int64)
+        yield Batch("arrived", 2, Role.S1, Role.USER, one, np.array([EVERYONE]), arrived)
         expected = {"senders": np.concatenate(digests)}
         yield Batch("senders", 2, Role.S1, Role.USER, s1, ids, expected, order)
 
@@ -132,7 +132,7 @@ class Electorate:
     """What users know: the elected, the seats that they hold, and what to expect there."""
 
     elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
-    heard: Flags | None = None
+    arrived: Flags | None = None
     expected: dict[tuple[int, int], bytes] = field(default_factory=dict)
     seats: dict[int, Seats] = field(default_factory=dict)
     closed: int = -1
@@ -167,8 +167,8 @@ class ReportingUsers(Machine[Electorate]):
         state = replace(state, closed=inbox.closed)
         if inbox.closed == 0:
             mine, s1 = self._mine, np.zeros(len(self.members), np.int64)
-            told = Batch("items", 1, Role.USER, Role.S1, mine, s1, {"items": self.sets})
-            return state, Outbox((told,))
+            notices = Batch("items", 1, Role.USER, Role.S1, mine, s1, {"items": self.sets})
+            return state, Outbox((notices,))
         if inbox.closed == 2:
             state = self._seated(state)
             sets = self._to_report(state)
@@ -187,15 +187,15 @@ class ReportingUsers(Machine[Electorate]):
             columns = {"elected": (np.int64, ()), "people": (np.int64, ())}
             check_batch(batch, 2, state.closed, Role.S1, 1, columns)
             return replace(state, elected=elected_lists(batch, self._items, self.people)), 0
-        if batch.kind == "heard":
+        if batch.kind == "arrived":
             bits: Columns = {"users": (np.uint8, (-(-self.people // 8),))}
             check_batch(batch, 2, state.closed, Role.S1, 1, bits)
-            return replace(state, heard=unpack(batch.payload["users"][0], self.people)), 0
+            return replace(state, arrived=unpack(batch.payload["users"][0], self.people)), 0
         if batch.kind == "senders":
             check_batch(batch, 2, state.closed, Role.S1, 1, {"senders": (np.uint8, (_DIGEST,))})
             rows = zip(batch.order, batch.receiver, batch.payload["senders"], strict=True)
-            told = {(int(j), int(k)): row.tobytes() for j, k, row in rows}
-            return replace(state, expected=state.expected | told), 0
+            notices = {(int(j), int(k)): row.tobytes() for j, k, row in rows}
+            return replace(state, expected=state.expected | notices), 0
         check_batch(batch, 3, state.closed, Role.USER, self.people, {"share": (np.uint64, (1,))})
         seats = dict(state.seats)
         for j in np.unique(batch.order).tolist():
@@ -216,10 +216,10 @@ class ReportingUsers(Machine[Electorate]):
         return replace(state, seats=seats)
 
     def _to_report(self, state: Electorate) -> Flags:
-        """Only those whom S1 heard send shares; nobody expects others."""
-        if state.heard is None:
+        """Only those whom S1 arrived send shares; nobody expects others."""
+        if state.arrived is None:
             return np.zeros_like(self.sets)
-        return self.sets & state.heard[self.members.start : self.members.stop, None]
+        return self.sets & state.arrived[self.members.start : self.members.stop, None]
 
     def _shares(self, state: Electorate) -> Iterator[Batch]:
         sets = self._to_report(state)
@@ -249,11 +249,11 @@ class ReportingUsers(Machine[Electorate]):
         for j, seats in state.seats.items():
             if not seats.who.size:
                 continue
-            heard = unpack(seats.gathered.seen, self.people)
+            arrived = unpack(seats.gathered.seen, self.people)
             whole = np.array(
                 [
                     state.expected.get((j, int(who))) == sender_digest(j, row)
-                    for who, row in zip(seats.who, heard, strict=True)
+                    for who, row in zip(seats.who, arrived, strict=True)
                 ]
             )
             whole &= ~seats.gathered.repeated

@@ -20,7 +20,7 @@ from .receiving import Columns, Outcome, check_batch, unpack
 
 @dataclass(frozen=True, eq=False)
 class Summed:
-    """What S2 has heard."""
+    """What S2 has arrived."""
 
     elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
     people: int = 0
@@ -89,8 +89,8 @@ class Summer(Machine[Summed]):
                 continue
             elected = state.elected[j]
             gathered = state.sums.get(j) or Gathered.empty(1, 1, self.people)
-            heard = unpack(gathered.seen, self.people)[0]
-            missing = elected[~heard[elected]]
+            arrived = unpack(gathered.seen, self.people)[0]
+            missing = elected[~arrived[elected]]
             if j not in failed and missing.size:
                 failed[j] = f"no sum of elected user {int(missing[0])}"
             if gathered.repeated[0]:

@@ -5,7 +5,7 @@ Round 2   user k, who has exactly one share of everyone, sends the sum of them t
 End       the aggregator adds the n sums
 
 Any users but one learn nothing from the shares; one missing share leaves a uniform total, so that
-every user must have heard everyone, and the aggregator all users. It costs n² N elements.
+every user must have arrived everyone, and the aggregator all users. It costs n² N elements.
 
 Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", Algorithm 2.
 """
@@ -36,7 +36,7 @@ WHY = {
 
 @dataclass(frozen=True, eq=False)
 class Gathered:
-    """Sums over the senders that were heard, one row per receiver."""
+    """Sums over the senders that were arrived, one row per receiver."""
 
     totals: Elements
     seen: Bits
@@ -45,7 +45,7 @@ class Gathered:
 
     @classmethod
     def empty(cls, receivers: int, width: int, senders: int) -> Gathered:
-        """Nobody was heard."""
+        """Nobody was arrived."""
         totals = np.zeros((receivers, width), np.uint64)
         return cls(totals, empty_bits(receivers, senders), np.zeros(receivers, bool))
 
@@ -117,21 +117,21 @@ class SharingUsers(Machine[Gathered]):
             )
 
     def _sums(self, state: Gathered) -> Iterator[Batch]:
-        heard = unpack(state.seen, self.people)
-        whole = heard.all(axis=1) & ~state.repeated
+        arrived = unpack(state.seen, self.people)
+        whole = arrived.all(axis=1) & ~state.repeated
         mine = np.arange(len(self.members)) + self.members.start
         to = np.zeros(len(mine), np.int64)
         payload = {"sum": state.totals[whole]}
         yield Batch("sum", 2, Role.USER, Role.AGGREGATOR, mine[whole], to[whole], payload)
         if not whole.all():
-            first = np.where(state.repeated, REPEATED, heard.argmin(axis=1))[~whole]
+            first = np.where(state.repeated, REPEATED, arrived.argmin(axis=1))[~whole]
             lost = {"missing": first.astype(np.int64)}
             yield Batch("incomplete", 2, Role.USER, Role.AGGREGATOR, mine[~whole], to[~whole], lost)
 
 
 @dataclass(frozen=True, eq=False)
 class Adding:
-    """What an aggregator has heard."""
+    """What an aggregator has arrived."""
 
     gathered: Gathered
     notes: tuple[str, ...] = ()
@@ -197,10 +197,10 @@ class Aggregator(Machine[Adding]):
         ]
 
     def _finish(self, state: Adding) -> Outcome:
-        heard = unpack(state.gathered.seen, self.parts)[0]
+        arrived = unpack(state.gathered.seen, self.parts)[0]
         notes = list(state.notes)
-        if not heard.all():
-            notes.append(f"no sum of {name_some(np.flatnonzero(~heard), self.sent_by.value)}")
+        if not arrived.all():
+            notes.append(f"no sum of {name_some(np.flatnonzero(~arrived), self.sent_by.value)}")
         if state.gathered.repeated[0]:
             notes.append(f"two sums of one {self.sent_by.value}")
         groups = set((state.groups or {}).values())

@@ -176,8 +176,8 @@ class TSS(Sampling):
     def opened(self, driven: Driven) -> set[bytes]:
         if self.committee is not None:
             return super().opened(driven)
-        told = [state for state in driven.states if isinstance(state, Reported)]
-        return {pack(state.heard & ~state.repeated).tobytes() for state in told}
+        notices = [state for state in driven.states if isinstance(state, Reported)]
+        return {pack(state.arrived & ~state.repeated).tobytes() for state in notices}
 
     def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
         return self.promise_at(None, rounds)

@@ -1,7 +1,7 @@
 """A role as a state machine.
 
 A machine plays one role for some of its members: a server, or a host of many users. It takes what
-arrives into its state, and acts when a round is closed: nobody is heard in that round any more, and
+arrives into its state, and acts when a round is closed: later messages of that round are ignored, and
 what is missing stays missing. Closing round 0 starts the run.
 
 `step` is pure but for the randomness it draws: the state that was passed stays as it was, so that

@@ -5,7 +5,7 @@ party that was not done is out of the run from then on, and nothing of what it s
 is delivered: its messages reach all receivers or none. Parcels are handed out after the round has
 closed, by sender and not as they came in.
 
-A parcel is accepted once. The same bytes again get the same answer, so that a sender who heard none
+A parcel is accepted once. The same bytes again get the same answer, so that a sender who got none
 may repeat them; other bytes under the same name are refused.
 
 The relay keeps neither times nor the order of arrival, and writes no log. It is trusted to deliver:
@@ -88,7 +88,7 @@ class Relay:
     ) -> None:
         self.roster, self.study, self.session, self.rounds = roster, study, session, rounds
         self.patience = patience or Patience()
-        self.closed = -1  # nobody is heard in this round any more; 0: the run has begun
+        self.closed = -1  # later parcels of this round are ignored; 0: the run has begun
         self.missing: dict[str, int] = {}  # who is out, and since which round
         self._order = {party.id: k for k, party in enumerate(roster)}
         self._reached: dict[str, int] = {}  # the last round that a party is done with
