@@ -18,47 +18,47 @@ def number(value: Any, name: str, allowed: str) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
     try:
-        made = float(value)
+        checked = float(value)
     except OverflowError:
-        made = math.inf
-    if not math.isfinite(made):
+        checked = math.inf
+    if not math.isfinite(checked):
         raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
-    return made
+    return checked
 
 
 def checked_rate(rate: Any, name: str = "rate") -> float:
     """A probability of taking part, above 0 and at most 1."""
     allowed = "a probability above 0 (otherwise nobody reports) and at most 1, such as 0.1"
-    made = number(rate, name, allowed)
-    if not 0 < made <= 1:
-        raise ParameterError(f"{name} is {made!r}; it must be {allowed}")
-    return made
+    checked = number(rate, name, allowed)
+    if not 0 < checked <= 1:
+        raise ParameterError(f"{name} is {checked!r}; it must be {allowed}")
+    return checked
 
 
 def checked_delta(delta: Any, name: str = "delta") -> float:
     """A probability of at least 0 and below 1."""
     allowed = "a probability of at least 0 and below 1, such as 1e-6"
-    made = number(delta, name, allowed)
-    if not 0 <= made < 1:
-        raise ParameterError(f"{name} is {made!r}; it must be {allowed}")
-    return made
+    checked = number(delta, name, allowed)
+    if not 0 <= checked < 1:
+        raise ParameterError(f"{name} is {checked!r}; it must be {allowed}")
+    return checked
 
 
 def checked_loss(epsilon: Any) -> float:
     """A central epsilon at which a delta is computed: 0 is allowed, and there is no upper limit."""
     allowed = "a number of at least 0"
-    made = number(epsilon, "epsilon", allowed)
-    if made < 0:
-        raise ParameterError(f"epsilon is {made!r}; it must be {allowed}")
-    return made
+    checked = number(epsilon, "epsilon", allowed)
+    if checked < 0:
+        raise ParameterError(f"epsilon is {checked!r}; it must be {allowed}")
+    return checked
 
 
 def checked_positive(value: Any, name: str) -> float:
     """A number above 0."""
-    made = number(value, name, "a number above 0")
-    if made <= 0:
-        raise ParameterError(f"{name} is {made!r}; it must be a number above 0")
-    return made
+    checked = number(value, name, "a number above 0")
+    if checked <= 0:
+        raise ParameterError(f"{name} is {checked!r}; it must be a number above 0")
+    return checked
 
 
 def checked_count(count: Any, name: str, least: int) -> int:

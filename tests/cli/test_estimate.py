@@ -68,7 +68,7 @@ def test_the_same_reports_in_another_form_are_recognised(reports, run, fails):
 
 def test_reports_and_their_counts_are_not_counted_together(reports, run, fails, json_of):
     run("aggregate", "a.svr", "--out", "a.sva", *USUAL)
-    twice = "the reports in 'a.svr' come to the counts in 'a.sva'"
+    twice = "the reports in 'a.svr' give the counts in 'a.sva'"
     assert twice in fails("estimate", "a.svr", "a.sva", *USUAL)
     assert twice in fails("aggregate", "a.sva", "b.parquet", "a.svr", "--out", "x.sva", *USUAL)
     assert not Path("x.sva").exists()

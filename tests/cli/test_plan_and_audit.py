@@ -49,7 +49,10 @@ def test_plans_are_ranked(words, shown):
         ("--range nan inf --epsilon 1", "bounds (nan, inf) were given"),
         ("--range 0 1e300 --epsilon 1", "measure in another unit"),
         ("--values 2147483649 --epsilon 1", "between 2 and 2^31 are allowed"),
-        ("--values 4 --epsilon 1e-300", "no design can be drawn: ask more people, or a larger"),
+        (
+            "--values 4 --epsilon 1e-300",
+            "no design can be drawn: ask more people, or choose a larger",
+        ),
         (
             "--values 4 --levels a=0.5:30%,b=2:80%",
             "the fractions sum to 110 %, and they must sum",

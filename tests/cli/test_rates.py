@@ -133,7 +133,7 @@ def test_what_is_said_where_rates_are_missing(rates, fails):
     assert "would reveal them" in fails(*usual, "--rate", "commute")
     Path("study.toml").write_text(STUDY)
     said = fails(*usual, "--rate", "chance")
-    assert "has no rates: everyone reports, so --rate chance means nothing" in said
+    assert "has no rates: everyone reports, so --rate chance has no meaning" in said
 
 
 @pytest.mark.parametrize(

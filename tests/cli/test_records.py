@@ -138,7 +138,7 @@ def test_counts_are_saved_merged_and_estimated(run, fails, table) -> None:
         assert found(command, "all.sva") == found(command, "a.svr", "b.parquet")
         assert found(command, "all.sva") == found(command, "b.parquet", "a.sva")
     asked = ("a.svr", "a.sva", *ASK, "--attribute", "age")
-    assert "'a.svr' come to the counts in 'a.sva'" in fails("estimate", *asked)
+    assert "'a.svr' give the counts in 'a.sva'" in fails("estimate", *asked)
     run("estimate", *asked, "--allow-equal")
     assert "exists already" in fails("aggregate", "a.svr", *ASK, "--out", "a.sva")
     Path("records.toml").write_text(RECORDS.replace("Health", "Wealth"))

@@ -217,7 +217,7 @@ def test_the_estimate_passes_on_the_guarantee_of_the_route(mechanism: Any) -> No
 
 
 def test_methods_that_do_not_know_the_noise_are_refused() -> None:
-    with pytest.raises(EstimateError, match="noise of their own, which 'mle' does not know"):
+    with pytest.raises(EstimateError, match="noise of their own, which 'mle' does not account for"):
         GRR3.estimate(counts(GRR3, [1, 2, 3], 6, NOISY), method="mle")
 
 

@@ -345,7 +345,7 @@ def test_what_cannot_be_inverted_says_so() -> None:
     found = UNCLEAR.estimate(counts)
     assert found.method == "mle"
     likeliest = UNCLEAR.estimate(counts, method="mle")
-    assert "cannot tell" in likeliest.assuming
+    assert "cannot decide" in likeliest.assuming
     assert likeliest.values.sum() == pytest.approx(1.0)
     # The two rare values cannot be told apart, so the prior decides between them.
     assert likeliest.values[1] == pytest.approx(likeliest.values[2], abs=1e-9)
@@ -366,7 +366,7 @@ def test_what_is_no_standard_deviation_is_refused(sd: object) -> None:
     counts = mechanism.aggregate(mechanism.every_report())
     with pytest.raises(ParameterError, match="prior_sd is"):
         mechanism.estimate(counts, method="shrunk", prior_sd=sd)
-    with pytest.raises(ParameterError, match="needs it"):
+    with pytest.raises(ParameterError, match="needs prior_sd"):
         mechanism.estimate(counts, method="shrunk")
     assert mechanism.estimate(counts, method="shrunk", prior_sd=np.float32(0.1)).n == 2
 

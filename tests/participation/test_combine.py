@@ -517,10 +517,10 @@ def test_only_estimates_are_combined() -> None:
 
 @pytest.mark.parametrize("variance", [float("inf"), float("nan")])
 def test_a_group_without_an_error_is_refused(variance: float) -> None:
-    with pytest.raises(EstimateError, match="number 3 rests on no reports"):
+    with pytest.raises(EstimateError, match="number 3 is based on no reports"):
         combine([*two(), estimate_of([0.2, 0.3, 0.5], [variance] * 3, 10)])
 
 
 def test_a_group_of_nobody_is_refused() -> None:
-    with pytest.raises(EstimateError, match="number 3 rests on no reports"):
+    with pytest.raises(EstimateError, match="number 3 is based on no reports"):
         combine([*two(), estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 0)])

@@ -293,7 +293,7 @@ def test_plans_for_records_work_out_the_people():
     [
         ({"attributes": []}, "how many values"),
         ({"attributes": [1, 2]}, "two or more"),
-        ({"attributes": [4], "d": 3}, "one of them"),
+        ({"attributes": [4], "d": 3}, "give one of d"),
         ({"attributes": [4], "rate": 0.5}, "neither"),
         ({"attributes": 4}, "how many values"),
     ],

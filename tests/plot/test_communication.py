@@ -100,7 +100,7 @@ def test_the_legend_covers_nothing_and_nothing_is_cut(own, answers):
     ("wrong", "message"),
     [
         ({}, "or their answers"),
-        ({"n": 10, "answers": [0, 1]}, "one of them"),
+        ({"n": 10, "answers": [0, 1]}, "give either n"),
         ({"answers": []}, "at least one person"),
         ({"n": 0}, "at least 1"),
         ({"n": 10, "frequencies": [1.0]}, "sum to one"),

@@ -146,7 +146,7 @@ class TestRefusals:
             ({}, "nothing to compare"),
             (A, "several estimates"),
             (7, "several estimates"),
-            ([A, 0.5], "float is among them"),
+            ([A, 0.5], "float was among them"),
             ([A, shares(A.values, labels=tuple("abcd"))], "only one has 'a'"),
             ([A, shares(A.values, labels=A.labels[::-1])], "in another order"),
             ([A, shares((0.5, 0.5))], "only one has 'value 2'"),

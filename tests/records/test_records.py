@@ -87,7 +87,7 @@ REFUSED = {
     "no table": ({"allocation": 2.0}, "no rows for 4 people"),
     "columns": ({"allocation": [[2.0, 2.0]] * 4}, r"\(4, 2\)"),
     "text": ({"allocation": [["p", 2.0, 2.0]] * 4}, "must be numbers"),
-    "too much": ({"allocation": [[2.0, 2.0, 2.5]] * 4}, "person 0 divides 6.5 over 3 attributes"),
+    "too much": ({"allocation": [[2.0, 2.0, 2.5]] * 4}, "person 0 divides 6.5 among 3 attributes"),
     "too little": ({"allocation": [[2.0, 2.0, 1.0]] * 4}, "it must be 6"),
     "negative": ({"allocation": [[-1.0, 3.0, 4.0]] * 4}, "floor=0"),
     "nothing": ({"allocation": [[np.nan] * 3] * 4}, "person 0 reports nothing"),
@@ -152,7 +152,7 @@ def test_a_wrong_answer_is_named_by_its_row_in_the_whole_table() -> None:
                         r.randomise(wrong, reported=reported, **also)
     shares = np.full((n, 3), 2.0)
     shares[17_000, 0] = 3.0
-    with pytest.raises(ParameterError, match="person 17100 divides 7 over"):
+    with pytest.raises(ParameterError, match="person 17100 divides 7 among"):
         r.randomise(table, allocation=shares, first_row=100)
     gaps = {**table, "c": np.where(np.arange(n) == 17_000, np.nan, 0.0)}
     with pytest.raises(AnswerError, match=r"'c': 1 people .*row 17100"):

@@ -45,9 +45,9 @@ def at_least(k: ArrayLike, n: ArrayLike, p: float) -> Floats:
 
     k, n = np.broadcast_arrays(np.asarray(k, float), np.asarray(n, float))
     inside = (k > 0) & (k <= n)
-    made: Floats = np.where(k <= 0, 1.0, 0.0)
-    made[inside] = betainc(k[inside], n[inside] - k[inside] + 1, p)
-    return made
+    result: Floats = np.where(k <= 0, 1.0, 0.0)
+    result[inside] = betainc(k[inside], n[inside] - k[inside] + 1, p)
+    return result
 
 
 def window(n: int, p: float, log_miss: float) -> tuple[int, int]:
@@ -72,5 +72,5 @@ def _factorial_rest(n: Any) -> Floats:
 def _deviance(count: Floats, mean: Floats) -> Floats:
     """count ln(count/mean) + mean − count, without the cancellation."""
     off = (count - mean) / mean
-    made: Floats = mean * ((1 + off) * np.log1p(off) - off)
-    return made
+    result: Floats = mean * ((1 + off) * np.log1p(off) - off)
+    return result

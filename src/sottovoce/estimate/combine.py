@@ -76,21 +76,21 @@ def combine(
     40000
     """
     names = list(estimates) if isinstance(estimates, Mapping) else None
-    given = list(estimates.values()) if isinstance(estimates, Mapping) else list(estimates)
-    _check(given, method, names)
-    if len(given) == 1:
-        return replace(given[0], method=method)
-    known = all(e._covariance is not None for e in given)
+    groups = list(estimates.values()) if isinstance(estimates, Mapping) else list(estimates)
+    _check(groups, method, names)
+    if len(groups) == 1:
+        return replace(groups[0], method=method)
+    known = all(e._covariance is not None for e in groups)
     return combine_groups(
-        Groups.of_estimates(given),
+        Groups.of_estimates(groups),
         method=method,
-        covariance=partial(covariance_of, given) if known else None,
-        assuming=[e.assuming for e in given],
-        biased=any(e.biased for e in given),
-        labels=given[0].labels,
-        name=given[0].name,
-        fractions=given[0].fractions,
-        guarantee=_together(given, names),
+        covariance=partial(covariance_of, groups) if known else None,
+        assuming=[e.assuming for e in groups],
+        biased=any(e.biased for e in groups),
+        labels=groups[0].labels,
+        name=groups[0].name,
+        fractions=groups[0].fractions,
+        guarantee=_together(groups, names),
     )
 
 
@@ -113,21 +113,21 @@ def _together(estimates: Sequence[Estimate], names: Sequence[str] | None) -> Gua
     return Guarantee(tuple(promise for guarantee in labelled for promise in guarantee.promises))
 
 
-def _check(given: Sequence[Estimate], method: str, names: list[str] | None) -> None:
+def _check(groups: Sequence[Estimate], method: str, names: list[str] | None) -> None:
     known = list(METHODS)
     if method not in known:
         raise ParameterError(
             f"there is no method {method!r}; available: {', '.join(map(repr, known))}"
         )
-    if not given:
+    if not groups:
         raise EstimateError("there are no estimates to combine; give at least one")
-    for k, estimate in enumerate(given):
+    for k, estimate in enumerate(groups):
         where = repr(names[k]) if names else f"number {k + 1}"
         if not isinstance(estimate, Estimate):
             raise ParameterError(f"{where} is {type(estimate).__name__}; it must be an Estimate")
         if (
-            tuple(estimate.labels) != tuple(given[0].labels)
-            or estimate.fractions != given[0].fractions
+            tuple(estimate.labels) != tuple(groups[0].labels)
+            or estimate.fractions != groups[0].fractions
         ):
             raise EstimateError(
                 f"{where} estimates other values than the first; all groups must answer the same "
