@@ -1,8 +1,8 @@
 """A role as a state machine.
 
 A machine plays one role for some of its members: a server, or a host of many users. It takes what
-arrives into its state, and acts when a round is closed: later messages of that round are ignored, and
-what is missing stays missing. Closing round 0 starts the run.
+arrives into its state, and acts when a round is closed: later messages of that round are ignored,
+and what is missing stays missing. Closing round 0 starts the run.
 
 `step` is pure but for the randomness it draws: the state that was passed stays as it was, so that
 a driver may refuse a batch (when `step` raises `ShareError` or `WireError`) and carry on.
