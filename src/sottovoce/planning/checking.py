@@ -17,8 +17,8 @@ def check(asked: Requirement) -> None:
     """Refuse a requirement that contradicts itself or leaves too much open."""
     if (asked.d is not None) + (asked.bounds is not None) + bool(asked.attributes) != 1:
         raise ParameterError(
-            "give d, the number of values, or bounds, those of a number, or attributes, those of a "
-            "record; one of them"
+            "give one of d (the number of values), bounds (of a number) and attributes (of a "
+            "record)"
         )
     if asked.attributes and (
         len(asked.levels) != 1 or asked.rate != 1 or asked.traffic is not None

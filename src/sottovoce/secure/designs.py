@@ -64,7 +64,7 @@ def designs(requirement: Requirement, *, neighbours: Neighbours = "substitute") 
     (epsilon,) = asked.levels.values()
     same: dict[str, Any] = {"epsilon": epsilon, "delta": asked.delta, "neighbours": neighbours}
     yield from _offered(asked, DPDG(asked.d, collusion=max(1, asked.collusion), **same))
-    yield from _offered(asked, BinomialNoise(asked.d, collusion=asked.collusion, **same))
+    yield from _offered(asked, BinomialNoise(asked.d, collusion=max(1, asked.collusion), **same))
     if asked.count is None:
         return
     yield from _offered(asked, _sampled(asked, epsilon, neighbours))
@@ -174,13 +174,12 @@ def _sampled(asked: Requirement, epsilon: float, neighbours: Neighbours) -> DPDS
 
 def _two_stage(asked: Requirement, epsilon: float, neighbours: Neighbours) -> TSS:
     """Two-stage sampling at the largest rate that keeps the promise, with uniform selection."""
-    items, count = asked.d or 1, min(asked.count or 1, _MOST_HOLDERS + asked.collusion)
+    insiders = max(1, asked.collusion)  # whoever sees the result knows their own coin
+    items, count = asked.d or 1, min(asked.count or 1, _MOST_HOLDERS + insiders)
     reported = max(1, round(REPORTED * items))
     return TSS(
         items,
-        rate=largest_first_rate(
-            epsilon, asked.delta, count, items, reported, neighbours, asked.collusion
-        ),
+        rate=largest_first_rate(epsilon, asked.delta, count, items, reported, neighbours, insiders),
         report=reported / items,
         count=count,
         delta=asked.delta,
