@@ -60,7 +60,7 @@ def mean_coverage(
     mean = sum(at * k for at, k in population) / n
     law = mean_law(mechanism, n, sum(at * at * k for at, k in population) / n)
     middle = floor(n * law._units(mean))
-    slack = 0.0 if law.bits is None else 1 + sqrt(n * (1 - law.share))
+    slack = 0.0 if law.bits is None else 1 + sqrt(n * (1 - law.fraction))
     missed = 0.0
     for sign in (1, -1):
         inside, outside = middle - sign * (law._size // 2 + 2), middle + sign * (law._size // 2 + 2)
