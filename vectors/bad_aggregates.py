@@ -175,7 +175,7 @@ def bad_wrapped_counts() -> dict[str, tuple[str, dict[str, Any], tuple[int, int]
         "levels_one_way": (levels, {"asked": [3], "reported": [3]}, (3, 3), "for 2 ways"),
         "levels_not_asked": (levels, {"asked": None}, (3, 3), "for 2 ways"),
         "levels_missing": (levels, {"0/support": None}, (3, 3), "'grr' has 'support'"),
-        "levels_strange": (levels, {"2/support": [[1, 0, 0, 0]]}, (3, 3), "of no level"),
+        "levels_strange": (levels, {"2/support": [[1, 0, 0, 0]]}, (3, 3), "belongs to no level"),
         "levels_counts": (
             levels,
             {"0/support": [[1, 1, 0, 0], [1, 0, 1, 0]]},
@@ -202,5 +202,5 @@ def bad_wrapped_counts() -> dict[str, tuple[str, dict[str, Any], tuple[int, int]
         "sampled_counts": (sampled, {"0/support": [[1, 0, 0]]}, (260, 2), "sum to 1"),
         "sampled_flat": (sampled, {"0/support": [1]}, (260, 2), "shape ()"),
         "sampled_not_asked": (sampled, {"asked": None}, (260, 2), "no counts of asked"),
-        "sampled_strange": (sampled, {"support": [1]}, (260, 2), "of no level"),
+        "sampled_strange": (sampled, {"support": [1]}, (260, 2), "belongs to no level"),
     }
