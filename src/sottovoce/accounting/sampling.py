@@ -1,7 +1,7 @@
 """When only some people report: how much privacy random selection adds.
 
 Poisson   ε' = ln(1 + π(e^ε − 1)), δ' = πδ: everyone by their own coin flip; neighbours differ by
-one person more or less (Balle, Barthe, Gaboardi 2018, arXiv:1807.01647, theorem 8)
+          one person more or less (Balle, Barthe, Gaboardi 2018, arXiv:1807.01647, theorem 8)
 Fixed     ε' = ln(1 + (s/n)(e^ε − 1)), δ' = (s/n)δ: s of n people, neighbours by one answer
           (the same paper, theorem 9)
 Dummies   ε' = ln(p'/q') with p' = πp + (1 − π)/d, q' = πq + (1 − π)/d: GRR in which those who are
