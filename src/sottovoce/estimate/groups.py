@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import AlikeWarning, EstimateError
 from .count_intervals import CountInterval, GroupedCountInterval, combine_count_intervals
 from .estimate import Estimate
-from .intervals import Floats, ScoreInterval, combine_intervals
+from .intervals import Floats, NoiseLines, ScoreInterval
 from .weights import WEIGHTS, pooled
 
 ALIKE = (
@@ -46,7 +46,7 @@ class Groups:
         How many people each group has, and how many of them reported.
     answers_vary : ndarray of shape (groups,), optional
         How much people's numbers vary in each group; for fractions this follows from the values.
-    intervals : tuple of ScoreInterval or of CountInterval, optional
+    intervals : NoiseLines, or tuple of CountInterval, optional
         Each group's own, where the noise of its reports is known as a function of the truth.
     """
 
@@ -55,7 +55,7 @@ class Groups:
     people: Floats
     reports: Floats
     answers_vary: Floats | None = None
-    intervals: tuple[ScoreInterval, ...] | tuple[CountInterval, ...] | None = None
+    intervals: NoiseLines | tuple[CountInterval, ...] | None = None
 
     @classmethod
     def of_estimates(cls, estimates: Sequence[Estimate]) -> Self:
@@ -65,14 +65,18 @@ class Groups:
             vary = np.array([e.answer_variance or 0.0 for e in estimates])
         own = tuple(e._interval for e in estimates if isinstance(e._interval, ScoreInterval))
         counted = tuple(e._interval for e in estimates if isinstance(e._interval, CountInterval))
-        known = own or counted
+        known: NoiseLines | tuple[CountInterval, ...] | None = None
+        if len(own) == len(estimates):
+            known = NoiseLines.of(own)
+        elif len(counted) == len(estimates):
+            known = counted
         return cls(
             np.array([e.values for e in estimates]),
             np.array([e.variance for e in estimates]),
             np.array([e.n for e in estimates], float),
             np.array([e.n if e.reports is None else e.reports for e in estimates], float),
             vary,
-            known if len(known) == len(estimates) else None,
+            known,
         )
 
     @cached_property
@@ -99,11 +103,9 @@ class Groups:
         """The interval of Σ ω_j ψ̂_j; that of counts is for weights by people."""
         if self.intervals is None:
             return None
-        scores = [part for part in self.intervals if isinstance(part, ScoreInterval)]
-        if scores:
-            return combine_intervals(values, weights, scores)
-        counts = [part for part in self.intervals if isinstance(part, CountInterval)]
-        return combine_count_intervals(values, counts)
+        if isinstance(self.intervals, NoiseLines):
+            return self.intervals.combine(values, weights)
+        return combine_count_intervals(values, self.intervals)
 
     @cached_property
     def noise(self) -> Floats:

@@ -81,16 +81,27 @@ class ScoreInterval:
         return np.asarray(np.minimum(end, at) if z < 0 else np.maximum(end, at))
 
 
-def combine_intervals(
-    values: Floats, weights: Floats, parts: Sequence[ScoreInterval]
-) -> ScoreInterval:
-    """The interval of Σ ω_j ψ̂_j, of independent estimates."""
-    squared = [(w * w, part) for w, part in zip(weights.tolist(), parts, strict=True)]
-    steps = [w * np.asarray(part.step) for w, part in zip(weights.tolist(), parts, strict=True)]
-    return ScoreInterval(
-        values,
-        np.asarray(sum(s * np.asarray(part.base) for s, part in squared)),
-        np.asarray(sum(s * np.asarray(part.slope) for s, part in squared)),
-        np.asarray(sum(s * np.asarray(part.draw) for s, part in squared)),
-        np.maximum.reduce([np.broadcast_to(step, values.shape) for step in steps]),
-    )
+@dataclass(frozen=True, eq=False)
+class NoiseLines:
+    """a, b, g and h of several estimates, one row each; with one column where all values agree."""
+
+    base: Floats
+    slope: Floats
+    draw: Floats
+    step: Floats
+
+    @classmethod
+    def of(cls, parts: Sequence[ScoreInterval]) -> NoiseLines:
+        """Those of intervals that know them."""
+        rows = (
+            np.stack([np.broadcast_to(getattr(part, name), part.values.shape) for part in parts])
+            for name in ("base", "slope", "draw", "step")
+        )
+        return cls(*rows)
+
+    def combine(self, values: Floats, weights: Floats) -> ScoreInterval:
+        """The interval of Σ ω_j ψ̂_j, of independent estimates."""
+        squares = weights**2
+        terms = (squares @ self.base, squares @ self.slope, squares @ self.draw)
+        # The coarsest of the parts' steps: the sum can take no fewer values than that.
+        return ScoreInterval(values, *terms, (weights[:, None] * self.step).max(axis=0))

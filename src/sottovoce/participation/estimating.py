@@ -15,7 +15,7 @@ from ..errors import EstimateError, ParameterError
 from ..estimate.combine import ALIASES, METHODS, combine, with_guarantee
 from ..estimate.estimate import Estimate, parts_may_be_useless, warn_if_useless
 from ..estimate.groups import Groups, combine_groups, covariance_of
-from ..estimate.intervals import Floats, ScoreInterval
+from ..estimate.intervals import Floats, NoiseLines
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism
 from .choices import EVERYONE, way_codes
@@ -169,16 +169,13 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
         counts, laws, reported, asked / people[:, None], *terms
     )
     weights = asked / people[:, None]
-    loud, mixed = ((weights**2 * term).sum(axis=1) for term in terms)
+    noisy, mixed = ((weights**2 * term).sum(axis=1) for term in terms)
     steps = 0.5 * (weights / reported).max(axis=1)
-    intervals = tuple(
-        ScoreInterval(f, a * base, a * slope, b, step / gap)
-        for f, (_, gap, base, slope), a, b, step in zip(
-            values, laws.tolist(), loud.tolist(), mixed.tolist(), steps.tolist(), strict=True
-        )
-    )
+    _, gaps, bases, slopes = laws.T
+    terms_of_levels = (noisy * bases, noisy * slopes, mixed, steps / gaps)
+    lines = NoiseLines(*(term[:, None] for term in terms_of_levels))
     reporting = reported.sum(axis=1).astype(float)
-    return Groups(values, variance, people, reporting, intervals=intervals)
+    return Groups(values, variance, people, reporting, intervals=lines)
 
 
 # --- variances for fixed data -------------------------------------------------------------------

@@ -30,7 +30,7 @@ from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
 from ..estimate.estimate import Estimate, warn_if_useless
 from ..estimate.groups import Groups, combine_groups
-from ..estimate.intervals import Floats, ScoreInterval
+from ..estimate.intervals import Floats, NoiseLines, ScoreInterval
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism
 from ..promise import Guarantee
@@ -262,15 +262,14 @@ def _by_rate(
 
 def _rate_intervals(
     strata: Strata, reported: NDArray[np.int64], pure: PureMechanism | None
-) -> tuple[ScoreInterval, ...] | None:
-    """The interval of each rate's own estimate."""
+) -> NoiseLines | None:
+    """What the interval of each rate's own estimate needs."""
     if pure is None:
         return None
     _, gap, base, slope = pure.rounded
     noise, drawn = own_terms(strata.people, strata.inverse)
-    steps = 0.5 / (reported * gap)
-    each = zip(strata.means, noise.tolist(), drawn.tolist(), steps.tolist(), strict=True)
-    return tuple(ScoreInterval(f, a * base, a * slope, b, step) for f, a, b, step in each)
+    terms = (noise * base, noise * slope, drawn, 0.5 / (reported * gap))
+    return NoiseLines(*(np.asarray(term, float)[:, None] for term in terms))
 
 
 def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:
