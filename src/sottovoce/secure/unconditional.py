@@ -15,6 +15,7 @@ guarantees and variances speak of the coins that arrived.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -131,16 +132,18 @@ class Tossing(SecureSum):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "needed", self._needed())
 
+    @abstractmethod
     def _needed(self) -> int:
-        raise NotImplementedError
+        """How many coins the promise takes, beside those of colluding people."""
 
+    @abstractmethod
     def _delta(self, hidden: int, rounds: int) -> float:
-        raise NotImplementedError
+        """The exact delta with so many coins unknown to the adversary."""
 
     @property
+    @abstractmethod
     def chance(self) -> float:
         """Of a coin."""
-        raise NotImplementedError
 
     @property
     def kept(self) -> float:
