@@ -41,7 +41,7 @@ from .binomial import Floats, log_pmf, window
 from .pairs import Pair, with_holder, without_holder
 from .sampled_counts import Neighbours, check_neighbours, exact_delta, hidden_holders
 
-_MOST_CELLS = 1 << 22  # of the table over (h, s); beyond, neighbouring h are taken together
+_MOST_CELLS = 1 << 20  # of the table over (h, s); beyond, neighbouring h are taken together
 _LEAST_MISS = 100.0  # in large tables e^-100 may be left out
 
 
