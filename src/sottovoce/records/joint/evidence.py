@@ -40,9 +40,8 @@ ALIKE_TOGETHER = (
     "people who report more"
 )
 INTERVALS = (
-    "95 % intervals are approximate, since their bootstrap treats the estimated noise as known: in "
-    "simulations on real tables they covered the truth in 88 to 100 % of cells, and in single "
-    "cells less often"
+    "95 % intervals are approximate, since their bootstrap treats the estimated noise as known: "
+    "they cover the truth somewhat less often than stated, and in single cells clearly less often"
 )
 
 
