@@ -56,6 +56,7 @@ class Against(Enum):
     SENDERS = "senders-and-result"  # who sees who reported what, and the result
     HELPERS = "helpers"  # all helpers but one, without the result
     COALITION = "coalition"  # users who work together, without the result
+    PARTIES = "curator-and-parties"  # the curator, with other parties who collude, and the result
 
     def __str__(self) -> str:
         """The observer, in words."""
@@ -72,6 +73,7 @@ class Protected(Enum):
     STUDY = "study"  # the answers to all questions of a study
     CONTRIBUTION = "contribution"  # all that one person contributes to a result
     PARTICIPATION = "participation"  # the same, and whether they contribute at all
+    PARTY_RECORD = "party-record"  # all that one party holds about one person
 
 
 @dataclass(frozen=True, slots=True)

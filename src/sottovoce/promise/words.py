@@ -33,6 +33,7 @@ AGAINST = {
     Against.SENDERS: "anyone who sees the result, and also those who see who reports which items",
     Against.HELPERS: "all helper servers but one together, without the result",
     Against.COALITION: "users who work together, without the result",
+    Against.PARTIES: "the curator, other parties who work with it, and anyone who sees the result",
 }
 _UNITS = {
     Protected.ANSWER: "one answer of {}",
@@ -40,6 +41,7 @@ _UNITS = {
     Protected.STUDY: "all answers to the study given by {}",
     Protected.CONTRIBUTION: "everything contributed by {}",
     Protected.PARTICIPATION: "whether {} takes part, and with what",
+    Protected.PARTY_RECORD: "all that one party holds about {}",
 }
 _EACH = {
     Protected.ANSWER: "each answer",
@@ -47,6 +49,7 @@ _EACH = {
     Protected.STUDY: "all answers of a person to the study",
     Protected.CONTRIBUTION: "everything that a person contributes",
     Protected.PARTICIPATION: "whether a person takes part, and with what",
+    Protected.PARTY_RECORD: "all that one party holds about a person",
 }
 _NOUNS = {
     Protected.ANSWER: "answers",
@@ -54,6 +57,7 @@ _NOUNS = {
     Protected.STUDY: "ways to answer",
     Protected.CONTRIBUTION: "contributions",
     Protected.PARTICIPATION: "ways to take part",
+    Protected.PARTY_RECORD: "records",
 }
 
 

@@ -27,7 +27,9 @@ class Role(Enum):
     AGGREGATOR = "aggregator"
     S1 = "s1"  # learns which items people report and elects users
     S2 = "s2"  # adds up what elected users send
-    CURATOR = "curator"  # the trusted server of centralised sampling
+    CURATOR = "curator"  # receives the sums of parties; in centralised sampling it is trusted
+    PARTY = "party"  # an organisation with data of its own
+    DEALER = "dealer"  # deals correlated randomness to parties, and learns no result
 
 
 @dataclass(frozen=True, eq=False)

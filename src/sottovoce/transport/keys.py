@@ -32,24 +32,30 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 KEY_BYTES = 32
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _FIELDS = {"id", "role", "key", "users", "relay"}
 _MOST_USERS = 1 << 40
 
 
 class KeyPair:
-    """A private key and the public key that goes with it.
+    """A private key, and the public keys that go with it: one to seal to, one to check signatures.
 
-    Keys come straight from the operating system; there is no seeded key.
+    Both pairs are derived from the private key (HKDF-SHA256), X25519 for exchanges and Ed25519 for
+    signatures. Keys come straight from the operating system; there is no seeded key.
     """
 
     def __init__(self, private: bytes) -> None:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
         if len(private) != KEY_BYTES:
             raise StudyError(f"a private key has {len(private)} bytes; it must have {KEY_BYTES}")
-        self._private: X25519PrivateKey = X25519PrivateKey.from_private_bytes(private)
+        self._secret = bytes(private)
+        exchange, sign = _derived(private, b"exchange"), _derived(private, b"sign")
+        self._private: X25519PrivateKey = X25519PrivateKey.from_private_bytes(exchange)
+        self._signer = Ed25519PrivateKey.from_private_bytes(sign)
         self.public: bytes = self._private.public_key().public_bytes_raw()
+        self.verify_key: bytes = self._signer.public_key().public_bytes_raw()
 
     @classmethod
     def generate(cls) -> KeyPair:
@@ -71,9 +77,13 @@ class KeyPair:
         except ValueError as error:
             raise StudyError("a public key is not a usable X25519 key; refused") from error
 
+    def sign(self, message: bytes) -> bytes:
+        """A signature of 64 bytes that `is_signed` checks against `verify_key`."""
+        return self._signer.sign(message)
+
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the private key to a file that only its owner can read."""
-        text = base64.b64encode(self._private.private_bytes_raw()).decode()
+        text = base64.b64encode(self._secret).decode()
         with whole_file(path, replace=replace, private=True) as stream:
             stream.write(f"sottovoce private key v1\n{text}\n".encode())
 
@@ -89,6 +99,25 @@ class KeyPair:
         return f"KeyPair({base64.b64encode(self.public).decode()})"
 
 
+def is_signed(message: bytes, signature: bytes, verify_key: bytes) -> bool:
+    """Whether the holder of a key signed exactly this message."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(verify_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def _derived(secret: bytes, use: bytes) -> bytes:
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"sottovoce key v1 " + use).derive(secret)
+
+
 @dataclass(frozen=True)
 class Party:
     """One process: its name, role and public key, and the members of the role that it plays.
@@ -96,7 +125,7 @@ class Party:
     Attributes
     ----------
     id : str
-        Lower-case letters, digits, dots, hyphens and underscores.
+        Letters, digits, dots, hyphens and underscores.
     role : Role
         What it does.
     key : bytes
@@ -116,7 +145,7 @@ class Party:
     def __post_init__(self) -> None:
         if not (isinstance(self.id, str) and _ID.fullmatch(self.id)):
             raise StudyError(
-                f"a party is named {self.id!r}; names have up to 64 lower-case letters, digits, "
+                f"a party is named {self.id!r}; names have up to 64 letters, digits, "
                 "dots, hyphens and underscores"
             )
         if type(self.users) is not int or not 1 <= self.users < _MOST_USERS:

@@ -1,0 +1,93 @@
+"""What parties open: sums with noise, as public data that everyone computes alike.
+
+A run opens a few sums ("releases"). Party k multiplies its counts by a public integer w_k and adds
+a share of discrete Laplace noise of scale b; any `honest` of the shares already add up to that
+noise, so that the others may collude or drop out:
+
+Cost      a party's rows change Σ_k w_k c_k by at most Δ w_k in all cells together, Δ = 2 for a
+          substituted record and 1 for one more or less: ε_k = Δ w_k / b
+Variance  `shares` shares in the sum: V = (shares/honest) 2α/(1 − α)², α = e^{−1/b}
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ..errors import ParameterError
+from ..noise import DiscreteLaplace, Polya
+from ..promise import Neighbours
+
+
+@dataclass(frozen=True)
+class Release:
+    """One sum that is opened.
+
+    Attributes
+    ----------
+    name : str
+        Of the release within its marginal, such as "y1".
+    axes : tuple of int
+        Which axes of the marginal it has; the counts are summed over all others.
+    shape : tuple of int
+        The sizes of these axes.
+    weights : mapping of str to int
+        What each party's counts are multiplied by; parties that contribute no counts are absent.
+    scale : Fraction
+        b, of the noise that any `honest` shares add up to.
+    shares, honest : int
+        How many shares of noise are in the sum, and how many of them make up the noise.
+    noise_from : tuple of str
+        The parties that add a share.
+    kept : mapping of str to Fraction
+        Sampling (SAH, SAV): the probability with which a party keeps each of its rows, in secret.
+    """
+
+    name: str
+    axes: tuple[int, ...]
+    shape: tuple[int, ...]
+    weights: Mapping[str, int]
+    scale: Fraction
+    honest: int
+    noise_from: tuple[str, ...]
+    kept: Mapping[str, Fraction] | None = None
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.honest <= len(self.noise_from):
+            raise ParameterError(
+                f"noise of {len(self.noise_from)} parties of whom {self.honest} are honest; "
+                "at least one must be, and at most all"
+            )
+        if any(weight < 1 for weight in self.weights.values()):
+            raise ParameterError(f"weights are {dict(self.weights)}; they are integers above 0")
+
+    @property
+    def shares(self) -> int:
+        """How many shares of noise are in the sum."""
+        return len(self.noise_from)
+
+    @property
+    def cells(self) -> int:
+        """How many sums are opened."""
+        return math.prod(self.shape)
+
+    @property
+    def share_law(self) -> Polya:
+        """The law of one party's share of the noise."""
+        return Polya(self.scale, self.honest)
+
+    @property
+    def variance(self) -> float:
+        """Of the noise in one cell of the sum."""
+        return DiscreteLaplace(self.scale).variance * self.shares / self.honest
+
+    def cost(self, party: str, neighbours: Neighbours) -> Fraction:
+        """What the release costs a party's people, without the effect of sampling."""
+        return sensitivity(neighbours) * self.weights.get(party, 0) / self.scale
+
+
+def sensitivity(neighbours: Neighbours) -> int:
+    """By how much one person changes the counts of a table in all cells together."""
+    return 1 if neighbours is Neighbours.ADD_REMOVE else 2
