@@ -9,9 +9,9 @@ fractions f that are consistent with the count, with the variance at f and not a
 
 a + b f is the noise of the reports, g f (1 − f) what drawing people adds, and h half the distance
 between two values that the estimate can take (the continuity correction). r is zero, except for a
-sum over groups: holders that the estimate missed may all be in the group with the most noise. For h = 0 and a plain
-binomial count this is the interval of Wilson 1927; with h, its coverage is at least about the
-stated one also for counts of 0 and 1 (`docs/coverage.md` has the figures).
+sum over groups: holders that the estimate missed may all be in the group with the most noise. For
+h = 0 and a plain binomial count this is the interval of Wilson 1927; with h, its coverage is at
+least about the stated one also for counts of 0 and 1 (`docs/coverage.md` has the figures).
 """
 
 from __future__ import annotations
@@ -143,5 +143,6 @@ def fit_noise_line(values: Floats, variance: Floats) -> ScoreInterval | None:
         fit, _, rank, _ = np.linalg.lstsq(terms[:, :known], variance)
         gap = np.abs(terms[:, :known] @ fit - variance).max()
         if rank == known and gap <= _ON_THE_LINE * np.abs(variance).max():
-            return ScoreInterval(values, *map(float, fit), step=abs(float(fit[1])) / 2)
+            base, slope, draw = (*fit.tolist(), 0.0)[:3]
+            return ScoreInterval(values, base, slope, draw, step=abs(slope) / 2)
     return None
