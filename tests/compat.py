@@ -19,12 +19,10 @@ FOLDER = ROOT / "build" / "compat"
 PYTHONS = ("python3.11", "python3.12", "python3.13")
 OLDEST = "oldest"
 TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis", "polars", "mpmath")
-#: All fast tests, and those slower ones that read what other packages write.
-RUNS = (
-    ("-m", "fast", "tests"),
-    ("-m", "not fast", "tests/core", "tests/vectors", "tests/plot", "tests/cli/test_randomise.py")
-    + ("tests/cli/test_ledger.py", "tests/cli/test_receipts.py"),
-)
+#: Slower tests that read what other packages write, besides all fast ones.
+SLOWER = ("tests/core", "tests/vectors", "tests/plot")
+SLOWER += ("tests/cli/test_randomise.py", "tests/cli/test_ledger.py", "tests/cli/test_receipts.py")
+RUNS = (("-m", "fast", "tests"), ("-m", "not fast", *SLOWER))
 _LOWER = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)")
 
 
