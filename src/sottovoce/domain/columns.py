@@ -79,13 +79,21 @@ def as_column(answers: Any) -> Column:
         if arrow is not None:
             return arrow
     if hasattr(answers, "to_numpy"):
-        answers = answers.to_numpy()
+        answers = _frame_column(answers)
     array = answers if isinstance(answers, np.ndarray) else _as_array(answers)
     if array.ndim != 1:
         raise AnswerError(
             f"answers are one column, one entry per person; the shape {array.shape} was given"
         )
     return _NumpyColumn(array)
+
+
+def _frame_column(answers: Any) -> NDArray[Any]:
+    """A column of a data frame that pyarrow does not read."""
+    array: NDArray[Any] = answers.to_numpy()
+    if array.dtype.kind == "f" and "int" in str(getattr(answers, "dtype", "")).lower():
+        return _as_array(answers.to_list())  # beside gaps, large integers would be rounded
+    return array
 
 
 def first_few(values: Iterable[Any], most: int = 6) -> str:
@@ -213,8 +221,10 @@ def _try_arrow(answers: Any) -> Column | None:
         return None
     try:
         chunked = pa.chunked_array(answers)
-    except (pa.ArrowException, TypeError, ValueError):
-        return None  # a data frame, or a column of mixed objects: the general path handles it
+    except (pa.ArrowException, OSError, TypeError, ValueError):
+        # A data frame, a column of mixed objects, or a stream that is not valid (old versions of
+        # polars send such ones for categories): the general path handles it.
+        return None
     if pa.types.is_nested(chunked.type):
         raise AnswerError(
             f"the column holds {chunked.type}; an answer is one text or one number; give each part "

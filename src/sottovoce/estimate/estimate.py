@@ -35,6 +35,7 @@ ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
 _MOST_HTML_ROWS = 50
+_BACKENDS = ("pandas", "polars", "pyarrow")
 _FAIR = 0.05  # a useful half-width of an interval, as a fraction of the range
 
 
@@ -242,6 +243,10 @@ class Estimate:
             import narwhals as nw
         except ImportError as error:
             raise MissingExtraError.of("narwhals", "frame", "to_frame()") from error
+        if backend not in _BACKENDS:
+            raise ParameterError(
+                f"backend is {backend!r}; allowed are 'pandas', 'polars' and 'pyarrow'"
+            )
         low, high = self.interval(confidence)
         columns = {
             "value": list(self.labels),
@@ -254,10 +259,6 @@ class Estimate:
             return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
         except ImportError as error:
             raise MissingExtraError.of(backend, "frame", f"a {backend} frame") from error
-        except ValueError as error:
-            raise ParameterError(
-                f"backend is {backend!r}; allowed are 'pandas', 'polars' and 'pyarrow'"
-            ) from error
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Bars with intervals; see `sottovoce.plot.estimate`."""

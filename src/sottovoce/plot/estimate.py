@@ -19,7 +19,7 @@ from .paint import BLACK, BLUE, CLAIM, FILL, GREY, TRUTH, VERMILLION, Legend, Tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.collections import PolyCollection
     from matplotlib.container import ErrorbarContainer
 
 _MOST_ROWS = 40
@@ -184,7 +184,7 @@ def _tail(
     clear: NDArray[np.bool_],
     true: Floats | None,
     confidence: float,
-) -> FillBetweenPolyCollection:
+) -> PolyCollection:
     """All other values in order of rank, on the same scale as the bars."""
     from matplotlib.ticker import MaxNLocator
 
