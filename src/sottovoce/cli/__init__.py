@@ -17,7 +17,7 @@ from typing import IO, Any
 import click
 
 from .. import __version__
-from ..domain.text import printable
+from ..checks import printable
 from ..errors import SottovoceError
 from .account import account
 from .aggregate import aggregate

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
     from ..contract.collection import Collection
 
-_COUNTS = b"SVAG"
+_COUNTS = b"SVAG"  # how files of counts begin
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _loaded(path: Path, collection: Collection) -> tuple[Aggregate, bytes]:
 
 def _counted(path: Path, collection: Collection, done: Done) -> tuple[Aggregate, bytes]:
     """The counts of a file's reports, and a digest of them."""
-    from ..contract.report_files import read_batches
+    from ..contract.reports import read_batches
 
     read = 0
     total: Aggregate | None = None

@@ -20,7 +20,7 @@ from .source import Source, Tally
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection
-    from ..contract.report_files import Form
+    from ..contract.reports import Form
     from ..promise import Guarantee
 
 
@@ -83,7 +83,7 @@ def check_plain(path: Path) -> None:
 
 def form(path: Path) -> Form:
     """The form that a file's name asks for."""
-    from ..contract.report_files import form_of
+    from ..contract.reports import form_of
 
     return form_of(path)
 
@@ -172,7 +172,7 @@ def draw(
     progress: Progress = silent,
 ) -> Receipt:
     """Randomise into the entry's folder; the receipt with this release is not written yet."""
-    from ..contract.report_files import ReportWriter
+    from ..contract.reports import ReportWriter
 
     kept, tally = entry.kept(len(receipt.releases) + 1, form(out)), Tally(source.collection)
     written = 0
@@ -237,7 +237,7 @@ def give(
 def _convert(
     collection: Collection, kept: Path, out: Path, progress: Progress, *, replace: bool
 ) -> None:
-    from ..contract.report_files import ReportWriter, read_batches
+    from ..contract.reports import ReportWriter, read_batches
 
     with (
         progress("converting", kept.stat().st_size) as done,

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..checks import checked_epsilon
+from ..checks import checked_epsilon, printable
 from ..contract.design import Design, Requirement
-from ..domain.text import printable
 from ..errors import ParameterError
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...domain.text import printable as printable
+from ...checks import printable as printable
 
 if TYPE_CHECKING:
     from rich.console import Console
