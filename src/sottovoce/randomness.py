@@ -282,16 +282,16 @@ class _OneRelease(Source):
 SYSTEM = SystemSource()
 
 
-def source_of(given: Source | None) -> Source:
+def source_of(source: Source | None) -> Source:
     """The source that was given, or the system's."""
-    if given is None:
+    if source is None:
         return SYSTEM
-    if not isinstance(given, Source):
+    if not isinstance(source, Source):
         raise ParameterError(
-            f"source is {given!r}; leave it out for real people, and in tests take one from "
+            f"source is {source!r}; leave it out for real people, and in tests take one from "
             "`with sottovoce.testing.seeded(...)`"
         )
-    return given
+    return source
 
 
 _seeded_allowed: ContextVar[bool] = ContextVar("seeded_allowed", default=False)
