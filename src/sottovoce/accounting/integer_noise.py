@@ -84,11 +84,11 @@ def smallest_coins(
     delta = checked_positive(checked_delta(delta), "delta")
     insiders = checked_count(insiders, "insiders", 0)
 
-    def kept(coins: int) -> bool:
+    def suffices(coins: int) -> bool:
         return binomial_noise_delta(epsilon, coins, neighbours=neighbours, rounds=rounds) <= delta
 
     high = 1
-    while not kept(high):
+    while not suffices(high):
         high *= 2
         if high > _MOST_COINS:
             raise GuaranteeError(
@@ -98,7 +98,7 @@ def smallest_coins(
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if kept(middle) else (middle, high)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
     return high + insiders
 
 

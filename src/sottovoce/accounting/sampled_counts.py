@@ -153,11 +153,11 @@ def smallest_count(
     check_neighbours(neighbours)
     insiders = checked_count(insiders, "insiders", 0)
 
-    def kept(count: int) -> bool:
+    def suffices(count: int) -> bool:
         return exact_delta(epsilon, count, rate, neighbours) <= delta
 
     high = 1
-    while not kept(high):
+    while not suffices(high):
         high *= 2
         if high > _MOST_COUNT:
             raise GuaranteeError(
@@ -167,7 +167,7 @@ def smallest_count(
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if kept(middle) else (middle, high)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
     return high + insiders
 
 

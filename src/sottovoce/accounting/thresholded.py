@@ -105,11 +105,11 @@ def smallest_threshold(
     delta = checked_positive(checked_delta(delta), "delta")
     insiders = checked_count(insiders, "insiders", 0)
 
-    def kept(threshold: int) -> bool:
+    def suffices(threshold: int) -> bool:
         return thresholded_delta(epsilon, rate, threshold, neighbours=neighbours) <= delta
 
     high = 1
-    while not kept(high):
+    while not suffices(high):
         high *= 2
         if high > _MOST_THRESHOLD:
             raise GuaranteeError(
@@ -119,7 +119,7 @@ def smallest_threshold(
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if kept(middle) else (middle, high)
+        low, high = (low, middle) if suffices(middle) else (middle, high)
     return high + insiders
 
 

@@ -49,10 +49,10 @@ _ENTRY = re.compile(rf"[0-9a-f]{{{_DIGITS}}}-[0-9a-f]{{16}}")
 _BLOCK_BYTES = 1 << 20
 
 
-def folder_of(given: Path | None) -> Path:
+def folder_of(folder: Path | None) -> Path:
     """Where receipts are kept: as given, else as the environment says."""
-    if given is not None:
-        return given
+    if folder is not None:
+        return folder
     if os.environ.get("SOTTOVOCE_RECEIPTS"):
         return Path(os.environ["SOTTOVOCE_RECEIPTS"])
     try:
@@ -279,7 +279,7 @@ class Ledger:
         A column may have been randomised on its own, or as an attribute of records; it is known by
         its answers, or by its file and name.
         """
-        found = []
+        receipts = []
         digests = set(subject.content.columns.values()) if subject.content.certain else set()
         for folder in self._folders():
             if folder.name.startswith(f"{subject.mechanism_digest[:_DIGITS]}-"):
@@ -293,8 +293,8 @@ class Ledger:
                     and not subject.content.columns.keys().isdisjoint(receipt.columns)
                 )
                 if same_file or digests & set(receipt.columns.values()):
-                    found.append(receipt)
-        return found
+                    receipts.append(receipt)
+        return receipts
 
 
 @dataclass(frozen=True)

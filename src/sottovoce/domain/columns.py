@@ -253,14 +253,14 @@ def _is_missing(value: Any) -> bool:
 
 def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
     if isinstance(values, range):  # 0..d-1 need no index
-        found = [_whole(answer, len(values)) for answer in answers]
+        positions = [_whole(answer, len(values)) for answer in answers]
     else:
         index: dict[Any, int] = {value: k for k, value in enumerate(values)}
         try:
-            found = [index.get(answer, _UNKNOWN) for answer in answers]
+            positions = [index.get(answer, _UNKNOWN) for answer in answers]
         except TypeError:  # an unhashable answer, such as a list
-            found = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
-    codes = np.array(found, np.int64) if found else np.zeros(0, np.int64)
+            positions = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
+    codes = np.array(positions, np.int64) if positions else np.zeros(0, np.int64)
     unknown: dict[str, Any] = {}
     for k in np.flatnonzero(codes == _UNKNOWN).tolist():
         if _is_missing(answers[k]):
@@ -314,8 +314,8 @@ def _lookup_numbers(
 
 
 def _few(array: NDArray[Any]) -> list[Any]:
-    found: list[Any] = np.unique(array).tolist()
-    return found
+    distinct: list[Any] = np.unique(array).tolist()
+    return distinct
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:

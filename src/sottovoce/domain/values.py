@@ -86,9 +86,9 @@ class Domain:
             )
 
     @classmethod
-    def of(cls, given: Domain | int | Sequence[Label]) -> Domain:
+    def of(cls, values: Domain | int | Sequence[Label]) -> Domain:
         """A domain from a Domain, a size, or a list of values."""
-        return given if isinstance(given, Domain) else cls(given)
+        return values if isinstance(values, Domain) else cls(values)
 
     @classmethod
     def infer(cls, answers: Any, *, public_data: bool = False) -> Domain:
@@ -102,13 +102,13 @@ class Domain:
                 "answers occur; list the possible values, or pass public_data=True if the data are "
                 "public"
             )
-        found = as_column(answers).distinct()
-        if not all(isinstance(value, (str, int)) for value in found):
+        distinct = as_column(answers).distinct()
+        if not all(isinstance(value, (str, int)) for value in distinct):
             raise ParameterError(
-                f"the data hold values such as {first_few(found)}; only text and whole numbers can "
-                "be values; use Attribute.bins for measurements"
+                f"the data hold values such as {first_few(distinct)}; only text and whole "
+                "numbers can be values; use Attribute.bins for measurements"
             )
-        return cls(sorted(found, key=lambda v: (isinstance(v, str), v)))
+        return cls(sorted(distinct, key=lambda v: (isinstance(v, str), v)))
 
     def has(self, label: Label) -> bool:
         """Whether this is one of the values; takes constant time even for 2^31 numbers."""
@@ -320,13 +320,13 @@ class Schema:
 
     def __init__(self, attributes: Iterable[Attribute]) -> None:
         several = isinstance(attributes, Iterable) and not isinstance(attributes, (str, bytes))
-        given = tuple(attributes) if several else (attributes,)
-        if not several or not all(isinstance(one, Attribute) for one in given):
+        several_attributes = tuple(attributes) if several else (attributes,)
+        if not several or not all(isinstance(one, Attribute) for one in several_attributes):
             raise ParameterError(
                 f"the attributes are {attributes!r}; give a list of them, such as "
                 "[Attribute('smokes', ['yes', 'no'])]"
             )
-        object.__setattr__(self, "attributes", given)
+        object.__setattr__(self, "attributes", several_attributes)
         if not self.attributes:
             raise ParameterError("a schema needs at least one attribute; none was given")
         names = Counter(attribute.name for attribute in self.attributes)
@@ -393,23 +393,24 @@ def _parts(n: int, most: int) -> Iterator[slice]:
     return (slice(start, min(start + most, n)) for start in range(0, n, most))
 
 
-def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        if given > _MOST_VALUES:
+def _checked_values(labels: int | Sequence[Label]) -> Sequence[Label]:
+    if isinstance(labels, (int, np.integer)) and not isinstance(labels, bool):
+        if labels > _MOST_VALUES:
             raise ParameterError(
-                f"a domain of {_size_words(int(given))} values is too large; between 2 and 2^31 "
+                f"a domain of {_size_words(int(labels))} values is too large; between 2 and 2^31 "
                 "are allowed"
             )
-        return range(max(int(given), 0))
+        return range(max(int(labels), 0))
     # A set is refused too: its order changes from run to run, and with it the digest.
     unordered = (str, bytes, set, frozenset, Mapping)
-    if isinstance(given, unordered) or not isinstance(given, Iterable):
+    if isinstance(labels, unordered) or not isinstance(labels, Iterable):
         raise ParameterError(
-            f"the values are {given!r}; give a list such as ['yes', 'no'], or a number d for 0..d-1"
+            f"the values are {labels!r}; give a list such as ['yes', 'no'], or a number d for "
+            "0..d-1"
         )
-    if isinstance(given, range) and given == range(len(given)):
-        return given
-    values = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
+    if isinstance(labels, range) and labels == range(len(labels)):
+        return labels
+    values = tuple(value.item() if isinstance(value, np.generic) else value for value in labels)
     for value in values:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise ParameterError(
@@ -427,13 +428,13 @@ def _size_words(size: int) -> str:
     return str(size) if size < 10**30 else f"about 2^{size.bit_length()}"
 
 
-def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
+def _checked_edges(numbers: Sequence[float]) -> tuple[float, ...]:
     try:
-        edges = tuple(float(edge) for edge in given)
+        edges = tuple(float(edge) for edge in numbers)
     except OverflowError as error:
         raise ParameterError("a bin edge is too large for a float; write inf") from error
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"bin edges must be numbers; {given!r} was given") from error
+        raise ParameterError(f"bin edges must be numbers; {numbers!r} was given") from error
     increasing = all(a < b for a, b in pairwise(edges))
     if len(edges) < 3 or not increasing or any(math.isnan(edge) for edge in edges):
         raise ParameterError(

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..domain.text import printable
+from ..checks import printable
 from ..domain.values import Label
 from ..errors import EstimateError, MissingExtraError, ParameterError, UselessEstimateWarning
 from ..promise import Guarantee

@@ -142,9 +142,9 @@ class NumericMechanism(Mechanism):
     def check_aggregate(self, aggregate: Aggregate) -> None:
         tables = {n: t for n, t in aggregate.tables.items() if isinstance(t, np.ndarray)}
         shapes = {name: table.shape for name, table in tables.items()}
-        wanted = {name: (grid.cells,) for name, grid in self.grids.items()}
-        if shapes != wanted or len(tables) != len(aggregate.tables):
-            raise WireError(f"the tables are {shapes}; {self.id!r} has {wanted}")
+        expected = {name: (grid.cells,) for name, grid in self.grids.items()}
+        if shapes != expected or len(tables) != len(aggregate.tables):
+            raise WireError(f"the tables are {shapes}; {self.id!r} has {expected}")
         if aggregate.route is not None:
             raise WireError(f"counts of {self.id!r} cannot come from a protocol")
         total = sum(exact_sum(table) for table in tables.values())
@@ -158,8 +158,12 @@ class NumericMechanism(Mechanism):
         name = self.chosen_method(method)
         if aggregate.reports == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
-        made = {"unbiased": self._mean, "variance": self._variance, "distribution": self._bins}
-        estimate = made[name](aggregate)
+        estimator = {
+            "unbiased": self._mean,
+            "variance": self._variance,
+            "distribution": self._bins,
+        }
+        estimate = estimator[name](aggregate)
         if name == "unbiased":
             warn_if_useless(estimate, self.domain.high - self.domain.low)
         return replace(estimate, guarantee=self.guarantee_behind(aggregate))

@@ -73,8 +73,8 @@ def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> N
         return ways
     for k, one in enumerate(levels):
         rows = np.flatnonzero(chosen == k)
-        given = None if one.rates == EVERYONE else _of_people(rate, coded, rows)
-        codes = rate_codes(given, one.rates, rows.size, one.epsilon)
+        own_rate = None if one.rates == EVERYONE else _of_people(rate, coded, rows)
+        codes = rate_codes(own_rate, one.rates, rows.size, one.epsilon)
         if len(one.rates) > 1:
             refuse_following(coded.take(rows), codes, one.rates, one.epsilon)
         ways[rows] = starts[k] + codes.astype(np.int64)

@@ -194,8 +194,8 @@ def _tail(
     def place(rank: Any) -> Any:
         return start + (_TAIL_ROWS - 0.5) * (rank - top) / max(rest.size - 1, 1)
 
-    drawn = paint.evenly(rest.size)
-    where, chosen = place(ranks[drawn]), rest[drawn]
+    bars = paint.evenly(rest.size)
+    where, chosen = place(ranks[bars]), rest[bars]
     low, high = (end[chosen] for end in (what.raw or what).interval(confidence))
     band = ax.fill_betweenx(where, low, high, color=CLAIM, linewidth=0, zorder=1)
     if true is not None:

@@ -239,13 +239,13 @@ class Records(Collection):
         if level is not None or rate is not None:
             raise ParameterError("records have no levels or rates; leave level and rate out")
         own_source = source_of(source)
-        columns = self._drawn(answers, own_source, allocation, reported, first_row)
+        columns = self._draw_all(answers, own_source, allocation, reported, first_row)
         return Reports(self.id, self.digest, columns, own_source.seeded)
 
     def draw(self, answers: Any, source: Source) -> Columns:
-        return self._drawn(answers, source, "equal", None, 0)
+        return self._draw_all(answers, source, "equal", None, 0)
 
-    def _drawn(
+    def _draw_all(
         self, table: Any, source: Source, allocation: Any, reported: Any, first_row: int
     ) -> Columns:
         columns = tables.columns_of(table, self.names)
@@ -260,37 +260,41 @@ class Records(Collection):
             source=source,
             first=first_row,
         )
-        made = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
+        packed = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
         draws = source.draws()
         # In blocks, so that only the reports themselves are in memory for everyone.
         for start in range(0, people, _BLOCK):
             part = slice(start, min(start + _BLOCK, people))
             some = [tables.rows_of(column, part) for column in columns]
-            target = {k: c[part] for k, c in made.items()}
+            target = {k: c[part] for k, c in packed.items()}
             self._draw_block(draws, some, allocations(part), target, first_row + start)
-        return made
+        return packed
 
     def _draw_block(
         self,
         draws: Draws,
         columns: list[Any],
         allocations: NDArray[np.float64],
-        made: dict[str, NDArray[Any]],
+        packed: dict[str, NDArray[Any]],
         first: int,
     ) -> None:
         """The reports of a block of people, into `made`."""
         sent = ~np.isnan(allocations)
         codes = tables.codes_of(self.schema, columns, sent, first)
-        steps, bits, table = in_steps(allocations, self.epsilon_average), made["bits"], thresholds()
+        steps, bits, table = (
+            in_steps(allocations, self.epsilon_average),
+            packed["bits"],
+            thresholds(),
+        )
 
         def step(words: Any, part: slice, extra: Any, used: int) -> Any:
             some = (codes[part], steps[part], self.sizes, self.starts, table, bits[part])
             return kernels.draw.record_bits(words, *some, extra, used)
 
         draws.rows(len(allocations), int(self.starts[-1]), step)
-        made["reported"][:] = np.packbits(sent, axis=1, bitorder="little")
+        packed["reported"][:] = np.packbits(sent, axis=1, bitorder="little")
         if self.public:
-            made["steps"][:] = steps
+            packed["steps"][:] = steps
 
     def count(self, reports: Reports) -> dict[str, Sparse]:
         """How often each report was sent."""
