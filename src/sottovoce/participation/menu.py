@@ -58,8 +58,6 @@ class Level:
 
     def rate_entry(self) -> dict[str, Any]:
         """What a study file says about its rates."""
-        if self.rates == EVERYONE:
-            return {}
         return {"rate": self.rates[0] if len(self.rates) == 1 else list(self.rates)}
 
 
@@ -111,14 +109,18 @@ def words_of(levels: Sequence[Level]) -> str:
 def entries_of(levels: Sequence[Level]) -> dict[str, Any]:
     """What a study file says about the menu."""
     first = levels[0]
-    if first.name is None:
+    if first.name is None:  # with its rate even if that is 1: a rate makes it a table of ways
         return {**first.mechanism.entries(), **first.rate_entry()}
     own = len({level.rates for level in levels}) > 1
     menu = {
-        level.name: {**level.mechanism.entries(), **(level.rate_entry() if own else {})}
+        level.name: {
+            **level.mechanism.entries(),
+            **(level.rate_entry() if own and level.rates != EVERYONE else {}),
+        }
         for level in levels
     }
-    return {**_menu_entries(menu), **({} if own else first.rate_entry())}
+    common = {} if own or first.rates == EVERYONE else first.rate_entry()
+    return {**_menu_entries(menu), **common}
 
 
 def _menu_entries(menu: Mapping[str | None, dict[str, Any]]) -> dict[str, Any]:
