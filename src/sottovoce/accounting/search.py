@@ -46,3 +46,20 @@ def upper_end(delta_at: Callable[[float], float], delta: float, most: float) -> 
             low, above = guess, value
             below, moved = (below / 2 if moved < 0 else below), -1
     return high
+
+
+def smallest(suffices: Callable[[int], bool], most: int) -> int | None:
+    """The smallest whole number from 1 on that suffices, where all larger ones do as well.
+
+    None where no power of two up to `most` does.
+    """
+    high = 1
+    while not suffices(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high

@@ -1,8 +1,8 @@
 """What may be answered: public values, declared before anyone answers.
 
-A `Domain` is an ordered set of values; an `Attribute` is a domain with a name; a `Schema` is an
-ordered set of attributes. Nothing here is ever learned from private answers: inferring the values
-from data needs an explicit ``public_data=True``.
+A `Domain` is an ordered set of values; an `Attribute` is a domain with a name. Nothing here is ever
+learned from private answers: inferring the values from data needs an explicit
+``public_data=True``.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import kernels
 from ..errors import AnswerError, ParameterError
-from .columns import Coded, Rows, as_column, first_few, first_row, shown
+from .columns import Coded, Rows, as_column, first_few, first_row
+from .encoding import encode_column, narrow, plain_integers
+from .labels import NO_ANSWER as NO_ANSWER
+from .labels import Label as Label
+from .labels import NumbersAndNoAnswer
 
-Label: TypeAlias = str | int
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Missing: TypeAlias = Literal["refuse", "value", "public"]
 
-NO_ANSWER = "no answer"
 _MOST_VALUES = 1 << 31
 _BLOCK = 1 << 16
 
@@ -122,7 +123,7 @@ class Domain:
         if self.missing != "value":
             return self.values
         if isinstance(self.values, range):
-            return _AndNoAnswer(self.values)
+            return NumbersAndNoAnswer(self.values)
         return (*self.values, NO_ANSWER)
 
     @property
@@ -158,11 +159,11 @@ class Domain:
         """
         if isinstance(answers, Coded):
             return answers
-        plain = self._plain_integers(answers)
+        plain = plain_integers(self, answers)
         if plain is None:
-            return self._encode_any(answers, rows)
+            return encode_column(self, answers, rows)
         out = np.empty(plain.size, self.dtype)
-        self._narrow(plain, out, range(plain.size) if rows is None else rows)
+        narrow(self, plain, out, range(plain.size) if rows is None else rows)
         return Coded(out)
 
     def blocks(
@@ -173,7 +174,7 @@ class Domain:
         Returns how many there are in all, and an iterator of (where, codes). The codes are only
         valid until the next step.
         """
-        plain = None if isinstance(answers, Coded) else self._plain_integers(answers)
+        plain = None if isinstance(answers, Coded) else plain_integers(self, answers)
         if plain is None:
             codes = self.encode(answers)
             return codes.size, ((part, codes[part]) for part in _parts(codes.size, most))
@@ -182,7 +183,7 @@ class Domain:
         def narrowed() -> Iterator[tuple[slice, Codes]]:
             for part in _parts(plain.size, most):
                 block = buffer[: part.stop - part.start]
-                self._narrow(plain[part], block, range(part.start, part.stop))
+                narrow(self, plain[part], block, range(part.start, part.stop))
                 yield part, block
 
         return plain.size, narrowed()
@@ -201,41 +202,6 @@ class Domain:
             "missing": self.missing,
         }
 
-    def _plain_integers(self, answers: Any) -> NDArray[np.integer[Any]] | None:
-        """The answers as they are, where they are an integer array and the values are 0..d-1."""
-        if not (isinstance(answers, np.ndarray) and isinstance(self.values, range)):
-            return None
-        if answers.ndim != 1 or answers.dtype.kind not in "iu":
-            return None
-        return np.ascontiguousarray(answers, answers.dtype.newbyteorder("="))
-
-    def _narrow(self, plain: NDArray[np.integer[Any]], out: Codes, rows: Rows) -> None:
-        bad = kernels.draw.narrow(plain, len(self.values), out)
-        if bad >= 0:
-            raise self._outside(plain[bad].item(), rows[bad])
-
-    def _encode_any(self, answers: Any, rows: Rows | None) -> Coded:
-        column = as_column(answers)
-        if self.edges is not None:
-            codes = self._encode_bins(column.numbers(), rows)
-        else:
-            codes, unknown = column.positions(self.values)
-            if unknown:
-                wrong = codes == -2
-                answer = column.at(int(wrong.argmax()))
-                raise self._outside(answer, first_row(wrong, rows), different=len(unknown))
-        absent = codes == -1
-        present = None
-        if absent.any():
-            if self.missing == "refuse":
-                raise self.refuse_missing(absent, rows)
-            if self.missing == "public":
-                present = ~absent
-                codes = codes[present]
-            else:
-                codes[absent] = len(self.values)
-        return Coded(codes.astype(self.dtype), present)
-
     def refuse_missing(self, absent: NDArray[np.bool_], rows: Rows | None = None) -> AnswerError:
         """The error for missing answers that are not declared."""
         also = "" if len(self.values) == 1 else "missing='value' to make \"no answer\" a value, or "
@@ -253,26 +219,6 @@ class Domain:
         codes[(codes < 0) | (codes >= len(self.values))] = -2
         codes[np.isnan(numbers)] = -1
         return codes
-
-    def _encode_bins(self, numbers: NDArray[np.float64], rows: Rows | None) -> NDArray[np.int64]:
-        edges = np.asarray(self.edges, float)
-        codes = self.bin_codes(numbers)
-        outside = codes == -2
-        if outside.any():
-            raise AnswerError(
-                f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
-                f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
-                f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
-                "inf if necessary"
-            )
-        return codes
-
-    def _outside(self, answer: Any, row: int, *, different: int = 1) -> AnswerError:
-        return AnswerError(
-            f"the answer {answer!r} (row {row}) is not one of the {len(self.values)} values "
-            f"{first_few(self.values)}; correct the data, or declare the value in the domain"
-            + (f"; {different} distinct unknown answers in total" if different > 1 else "")
-        )
 
 
 @dataclass(frozen=True, init=False)
@@ -310,78 +256,6 @@ class Attribute(Domain):
     def canonical(self) -> dict[str, Any]:
         """What goes into a digest."""
         return {"name": self.name, **super().canonical()}
-
-
-@dataclass(frozen=True, init=False)
-class Schema:
-    """Attributes in order, with distinct names."""
-
-    attributes: tuple[Attribute, ...]
-
-    def __init__(self, attributes: Iterable[Attribute]) -> None:
-        several = isinstance(attributes, Iterable) and not isinstance(attributes, (str, bytes))
-        several_attributes = tuple(attributes) if several else (attributes,)
-        if not several or not all(isinstance(one, Attribute) for one in several_attributes):
-            raise ParameterError(
-                f"the attributes are {attributes!r}; give a list of them, such as "
-                "[Attribute('smokes', ['yes', 'no'])]"
-            )
-        object.__setattr__(self, "attributes", several_attributes)
-        if not self.attributes:
-            raise ParameterError("a schema needs at least one attribute; none was given")
-        names = Counter(attribute.name for attribute in self.attributes)
-        twice = sorted(name for name, count in names.items() if count > 1)
-        if twice:
-            raise ParameterError(f"attribute names must differ; {first_few(twice)} appear twice")
-
-    def __iter__(self) -> Iterator[Attribute]:
-        return iter(self.attributes)
-
-    def __len__(self) -> int:
-        return len(self.attributes)
-
-    def __getitem__(self, name: str) -> Attribute:
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
-        known = first_few([attribute.name for attribute in self.attributes])
-        raise ParameterError(f"there is no attribute {name!r}; the schema has {known}")
-
-
-class _AndNoAnswer(Sequence[Label]):
-    """The numbers 0..d-1 and "no answer", without a list of them."""
-
-    def __init__(self, values: range) -> None:
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._values) + 1
-
-    @overload
-    def __getitem__(self, at: int) -> Label: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Label]: ...
-    def __getitem__(self, at: int | slice) -> Label | Sequence[Label]:
-        if isinstance(at, slice):
-            return tuple(self[k] for k in range(*at.indices(len(self))))
-        place = at + len(self) if at < 0 else at
-        if not 0 <= place < len(self):
-            raise IndexError(f"there is no value {at}; the last is {len(self) - 1}")
-        return NO_ANSWER if place == len(self._values) else self._values[place]
-
-    def __contains__(self, label: object) -> bool:
-        return label == NO_ANSWER or (isinstance(label, int) and label in self._values)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, _AndNoAnswer):
-            return self._values == other._values
-        return isinstance(other, tuple) and len(other) == len(self) and tuple(self) == other
-
-    def __hash__(self) -> int:
-        return hash((self._values, NO_ANSWER))
-
-    def __repr__(self) -> str:
-        return f"({first_few(self)})"
 
 
 def code_dtype(size: int) -> np.dtype[Any]:

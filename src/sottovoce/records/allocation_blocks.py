@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain import tables
-from ..domain.values import Schema
+from ..domain.schema import Schema
 from ..errors import ParameterError
 from ..randomness import Source
 from .allocation import Floats, checked, equal, random
