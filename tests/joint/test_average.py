@@ -89,12 +89,12 @@ def test_edges_that_only_chance_speaks_for_get_no_great_weight() -> None:
             assert weights["forest"] < weights["product"]
 
 
-def test_weights_follow_held_out_likelihood_and_the_product_counts_as_the_rest() -> None:
+def test_weights_follow_held_out_likelihood_and_the_product_counts_three_times() -> None:
     weights = weights_of({"product": -1000.0, "forest": -999.0, "pairwise": -1010.0})
     assert sum(weights.values()) == pytest.approx(1)
-    assert weights["forest"] / weights["product"] == pytest.approx(math.e / 2)
+    assert weights["forest"] / weights["product"] == pytest.approx(math.e / 3)
     assert weights["forest"] / weights["pairwise"] == pytest.approx(math.exp(11))
-    assert weights["pairwise"] / weights["product"] == pytest.approx(math.exp(-10) / 2)
+    assert weights["pairwise"] / weights["product"] == pytest.approx(math.exp(-10) / 3)
 
 
 @pytest.mark.parametrize("public", [False, True])

@@ -196,15 +196,8 @@ class Refit:
             one_way(one.blocks, [_drawn(b.counts, rng, part) for b in one.blocks])
             for one in likelihood.singles
         ]
-        begin = product_of(own)
-        # The law of hidden budgets is estimated too, so every repetition estimates it anew.
-        again = zip(*(block.again(_drawn(block.counts, rng)) for block in few), strict=True)
-        tables = np.concatenate(
-            [
-                climb(blocks, begin[[k]], step, progress=question.progress)
-                for k, blocks in enumerate(again)
-            ]
-        )
+        counts = [_drawn(block.counts, rng) for block in few]
+        tables = climb(few, product_of(own), step, counts=counts, progress=question.progress)
         scale = math.sqrt(part * _REPETITIONS / (_REPETITIONS - 1)) * _FEW
         around = top + scale * (tables - tables.mean(axis=0))
         return np.asarray(around.reshape(_REPETITIONS, -1))
