@@ -31,7 +31,7 @@ sum to one; `lopub-1` to `lopub-3` are the methods its paper compares with. `kro
 projected, and for at most two attributes. t* is the number of steps of `em-ll2` chosen by held-out
 likelihood; `em-ll2`, stop=500 takes 500 steps from unsmoothed attributes. The reference is the
 mean of three (Car) or four (Adult) earlier runs; the sd between runs shows its own error. The last
-row is the fraction of cells inside the default's 95 % intervals in the first four runs.
+row is the fraction of cells inside the default's 95 % intervals in the first two runs.
 """
 #: The sections in order, and what writes each from the number of runs.
 PARTS: dict[str, Callable[[int], str]] = {

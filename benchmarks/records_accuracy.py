@@ -14,7 +14,7 @@ from sottovoce.errors import MissingExtraError
 from .records_data import gaps, read, title
 
 EPSILON = 2.0
-_COVERED = 4  # runs whose errors are worked out, which takes longer than the estimates
+_COVERED = 2  # runs whose errors are worked out, which takes longer than the estimates
 #: Rows of the tables, and what `Records.joint` is asked for.
 METHODS: dict[str, dict[str, Any]] = {
     "`model-average`": {"method": "model-average"},

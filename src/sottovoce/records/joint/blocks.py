@@ -6,7 +6,7 @@ attributes is 2^k numbers whatever the size of the table.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -18,81 +18,9 @@ from numpy.typing import NDArray
 from ... import kernels
 from ...parallel import over_ranges
 from .groups import Group
-from .hidden import (
-    GRID,
-    GRID_ROUNDS,
-    ROUNDS,
-    atoms,
-    mixing_weights,
-    mixing_weights_again,
-    phi_of,
-)
+from .hidden import GRID, GRID_ROUNDS, ROUNDS, atoms, mixing_weights, phi_of
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Noise:
-    """The estimated law of hidden budgets of a group, and how likely it makes every pattern.
-
-    Attributes
-    ----------
-    atoms : ndarray, atoms × axes
-        Possible values of (q_a).
-    weights : ndarray
-        Their estimated probabilities.
-    sizes : tuple of int
-    vectors : ndarray of int, vectors × axes
-        The numbers of ones that occur.
-    where : ndarray of int
-        The vector of every pattern.
-    """
-
-    atoms: Floats
-    weights: Floats
-    sizes: tuple[int, ...]
-    vectors: NDArray[np.int64]
-    where: NDArray[np.intp]
-
-    @classmethod
-    def of(cls, group: Group, average: float, grid: bool) -> Noise:
-        """The law under which a group's numbers of ones are most likely."""
-        if grid and group.reported > 1:
-            q = GRID[:, None]
-        else:
-            q = atoms(group.reported, len(group.axes), group.reported * average)
-        vectors, where = np.unique(group.ones, axis=0, return_inverse=True)
-        many = np.bincount(where.ravel(), weights=group.counts).astype(float)
-        rounds = GRID_ROUNDS if grid else ROUNDS
-        weights = mixing_weights(q, group.sizes, vectors, many, rounds)
-        return cls(q, weights, group.sizes, vectors, where.ravel())
-
-    def again(self, counts: Floats) -> Iterator[Noise]:
-        """The law estimated anew from each column of counts of the patterns."""
-        sums = [np.bincount(self.where, c, len(self.vectors)) for c in counts.T]
-        many = np.stack(sums, axis=1).astype(float)
-        if len(self.atoms) == 1:
-            columns = np.ones((counts.shape[1], 1))
-        else:
-            columns = mixing_weights_again(
-                self.atoms, self.sizes, self.vectors, many, self.weights
-            ).T
-        for weights in columns:
-            yield replace(self, weights=weights)
-
-    def only(self, which: NDArray[np.intp]) -> Noise:
-        """That of some of the patterns."""
-        return replace(self, where=self.where[which])
-
-    def values(self) -> Floats:
-        """φ(n − y) for every combination y of the candidate's bits; 0 where none can be."""
-        phi = phi_of(self.atoms, self.weights, self.sizes)
-        values = np.zeros((len(self.vectors), 1 << len(self.sizes)))
-        for code, y in enumerate(product((0, 1), repeat=len(self.sizes))):
-            left = self.vectors - np.array(y)
-            can = ((left >= 0) & (left < np.array(self.sizes))).all(axis=1)
-            values[can, code] = phi[tuple(left[can].T)]
-        return np.asarray(values / values.max(axis=1, keepdims=True))[self.where]
 
 
 @dataclass(eq=False)
@@ -109,8 +37,6 @@ class Block:
         the largest of a row is 1.
     counts : ndarray
         How often each pattern came.
-    noise : Noise, optional
-        Where budgets are hidden: what the values were computed from.
     """
 
     axes: tuple[int, ...]
@@ -118,7 +44,6 @@ class Block:
     bits: NDArray[np.uint8]
     values: Floats
     counts: Floats
-    noise: Noise | None = None
 
     @property
     def cells(self) -> int:
@@ -141,24 +66,7 @@ class Block:
 
     def only(self, which: NDArray[np.intp], counts: Floats) -> Block:
         """Some of the patterns, with other counts for all of them given."""
-        noise = None if self.noise is None else self.noise.only(which)
-        return replace(
-            self,
-            bits=self.bits[which],
-            values=self.values[which],
-            counts=counts[which],
-            noise=noise,
-        )
-
-    def again(self, counts: Floats) -> Iterator[Block]:
-        """The block of each column of counts, with the law of hidden budgets estimated anew."""
-        if self.noise is None:
-            yield from (self.only(np.flatnonzero(c), c) for c in counts.T)
-            return
-        for c, noise in zip(counts.T, self.noise.again(counts), strict=True):
-            which = np.flatnonzero(c)
-            some = noise.only(which)
-            yield Block(self.axes, self.sizes, self.bits[which], some.values(), c[which], some)
+        return replace(self, bits=self.bits[which], values=self.values[which], counts=counts[which])
 
     def rows(self) -> Floats:
         """The likelihood of every pattern under every cell, each row divided by its maximum."""
@@ -181,18 +89,37 @@ def block_of(group: Group, average: float, *, grid: bool = False) -> Block:
         Whether the law of one attribute's q is sought on a grid rather than among divisions of
         the total, as for the start of an iteration.
     """
-    every = np.concatenate(group.bits, axis=1).astype(np.uint8)
-    counts = group.counts.astype(float)
-    if group.flips is None:
-        noise = Noise.of(group, average, grid)
-        return Block(group.axes, group.sizes, every, noise.values(), counts, noise)
-    values = np.ones((len(group.counts), 1))
-    for q, bits in zip(group.flips.T, group.bits, strict=True):
-        # With the candidate's bit unset the pattern is q / (1 − q) times as likely.
-        own = np.stack([q * ~bits.all(axis=1), (1 - q) * bits.any(axis=1)], axis=1)
-        values = (values[:, :, None] * own[:, None, :]).reshape(len(values), -1)
+    if group.flips is not None:
+        values = np.ones((len(group.counts), 1))
+        for q, bits in zip(group.flips.T, group.bits, strict=True):
+            # With the candidate's bit unset the pattern is q / (1 − q) times as likely.
+            own = np.stack([q * ~bits.all(axis=1), (1 - q) * bits.any(axis=1)], axis=1)
+            values = (values[:, :, None] * own[:, None, :]).reshape(len(values), -1)
+    else:
+        values = _hidden(group, average, grid)
     values /= values.max(axis=1, keepdims=True)
-    return Block(group.axes, group.sizes, every, values, counts)
+    every = np.concatenate(group.bits, axis=1).astype(np.uint8)
+    return Block(group.axes, group.sizes, every, values, group.counts.astype(float))
+
+
+def _hidden(group: Group, average: float, grid: bool) -> Floats:
+    """φ(n − y) for every combination y of the candidate's bits; 0 where none can be."""
+    if grid and group.reported > 1:
+        q = GRID[:, None]
+    else:
+        q = atoms(group.reported, len(group.axes), group.reported * average)
+    ones = group.ones
+    different, where = np.unique(ones, axis=0, return_inverse=True)
+    many = np.bincount(where.ravel(), weights=group.counts).astype(float)
+    rounds = GRID_ROUNDS if grid else ROUNDS
+    weights = mixing_weights(q, group.sizes, different, many, rounds)
+    phi = phi_of(q, weights, group.sizes)
+    found = np.zeros((len(different), 1 << len(group.axes)))
+    for code, y in enumerate(product((0, 1), repeat=len(group.axes))):
+        left = different - np.array(y)
+        can = ((left >= 0) & (left < np.array(group.sizes))).all(axis=1)
+        found[can, code] = phi[tuple(left[can].T)]
+    return np.asarray(found[where.ravel()])
 
 
 def expectation(

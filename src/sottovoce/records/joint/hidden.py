@@ -25,14 +25,12 @@ from ..allocation import STEPS, flip
 Floats = NDArray[np.float64]
 ROUNDS = 300
 GRID_ROUNDS = 400
-AGAIN_ROUNDS = 40
 _SEED = 20_200_614  # atoms are public constants, not noise
 _DRAWS = 250
 _CONCENTRATIONS = (0.3, 1.0, 3.0, 30.0)
 _FEW = 50
 _PSEUDO = 10.0
 _LONG = 100
-_LEAST = 1e-300
 GRID: Floats = np.array([0.003, 0.01, 0.03, *(0.06 + 0.04 * i for i in range(12))])
 
 
@@ -61,7 +59,9 @@ def mixing_weights(
     counts : ndarray
         How often.
     """
-    law = _vectors_law(q, sizes, ones)
+    law = np.ones((len(ones), len(q)))
+    for a, size in enumerate(sizes):
+        law *= _ones_law(q[:, a], size).T[ones[:, a]]
     n = float(counts.sum())
     pseudo = 0.0 if n >= _FEW else _PSEUDO
     many = len(q)
@@ -70,32 +70,6 @@ def mixing_weights(
         kernels.count.expected_weights(law, w, counts, back)
         w = (w * back + pseudo / many) / (n + pseudo)
     return w
-
-
-def mixing_weights_again(
-    q: Floats, sizes: Sequence[int], ones: NDArray[np.int64], counts: Floats, weights: Floats
-) -> Floats:
-    """The weights for other counts of the same vectors, a column each, from those of all reports.
-
-    What the counts decide about φ is decided within a few rounds; the rest has no effect on φ.
-    """
-    law = _vectors_law(q, sizes, ones)
-    n = counts.sum(axis=0)
-    pseudo = np.where(n >= _FEW, 0.0, _PSEUDO)
-    many = len(q)
-    w = np.repeat(weights[:, None], len(n), axis=1)
-    for _ in range(AGAIN_ROUNDS):
-        densities = np.maximum(law @ w, _LEAST)
-        w = (w * (law.T @ (counts / densities)) + pseudo / many) / (n + pseudo)
-    return w
-
-
-def _vectors_law(q: Floats, sizes: Sequence[int], ones: NDArray[np.int64]) -> Floats:
-    """P(n_1, n_2, …) for every vector that occurs and every atom."""
-    law = np.ones((len(ones), len(q)))
-    for a, size in enumerate(sizes):
-        law *= _ones_law(q[:, a], size).T[ones[:, a]]
-    return law
 
 
 def _ones_law(q: Floats, size: int) -> Floats:
