@@ -6,8 +6,8 @@ Vertical     every party has some attributes of the same people
 Nobody sees a row. Parties open sums with integer noise that stays private even when the curator
 works with some of them; a method turns these sums into one labelled table with intervals.
 
-sums             masked vectors of which the curator learns the sum alone; double_masking, unmasking:
-                 the same where parties may drop out; blocks, hellos: their public form
+sums             masked vectors of which the curator learns the sum alone; blocks, hellos: their
+                 public form; double_masking, unmasking: the same where parties may drop out
 row_study        what is public about marginals over split rows, and which sums are opened
 row_machines     the roles: a party with its rows, and the curator
 horizontal       Horizontal: a study over split rows, and a simulation with every role
