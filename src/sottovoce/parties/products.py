@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 from ..randomness import Probability, Source
 from ..sharing.triples import Chain, Codes, Words
+from .oblivious import Coins
 from .releases import Release
 
 
@@ -69,12 +70,20 @@ class Plan:
         Of the ring.
     products : tuple of Product
         What is computed.
+    noises : tuple of Coins
+        Noise that nobody draws, one entry for each release; none where parties add noise shares.
     """
 
     shape: tuple[int, ...]
     rows: int
     bits: int
     products: tuple[Product, ...]
+    noises: tuple[Coins, ...] = ()
+
+    @property
+    def largest(self) -> int:
+        """No number that is computed is larger."""
+        return max([self.rows, *(noise.reach for noise in self.noises)])
 
     @property
     def order(self) -> tuple[int, ...]:
