@@ -77,6 +77,18 @@ class Engine(ABC):
     def party(self, index: int, parties: Sequence[str]) -> PartyEngine:
         """One party's side; parties are members of `Role.PARTY` by their place."""
 
+    def curator(self, parties: Sequence[str]) -> PartyEngine | None:
+        """The curator's side, where it computes as well."""
+        return None
+
+    def here(self, parties: int) -> Engine:
+        """The same with all members on this machine, for simulations."""
+        return self
+
+    def tolerates(self, parties: int) -> int:
+        """How many of the parties and the curator may work together: all but one party."""
+        return parties
+
     def bytes(self, plan: Plan) -> int | None:
         """What parties and dealer send for the products; None where it is not known."""
         return None
