@@ -22,7 +22,8 @@ A protocol with rounds of its own between hello and masked vectors uses the same
     curator = OpenedSum(protocol)                  # at the curator
     opened = curator.start()
     opened = curator.take(opened, batch, blocks)   # kinds in curator.kinds; hellos need no blocks
-    opened = curator.close(opened, number)         # when it closes any round; party.close alike
+    opened, _ = curator.close(opened, number)      # when it closes any round; and the party:
+    held, _ = party.close(held, number, source)    # what they send is empty without drop-outs
     sums = curator.sums(opened, blocks)            # or ShareError, naming who is missing
 
 `blocks` say how the vectors are cut into releases; everyone computes them alike from public data.
@@ -33,7 +34,6 @@ Bonawitz et al. 2017, "Practical secure aggregation for privacy-preserving machi
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -42,89 +42,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ParameterError, ShareError
+from ..errors import ShareError
 from ..randomness import Source
 from ..sharing import masks
-from ..sharing.masks import KEY_BYTES, Context, Words
+from ..sharing.masks import KEY_BYTES, Words
 from ..transport import EVERYONE, Batch, Role
-from ..transport.checking import Columns, check_batch
+from ..transport.checking import check_batch
+from .blocks import Block, add_up, checked_vectors, columns, form_of, signed
+from .hellos import Hello, SumDesign, take_hellos
 
-_EMPTY: Mapping[int, Any] = MappingProxyType({})
+__all__ = ["Block", "Held", "Hello", "MaskedSum", "Opened", "OpenedSum", "SumDesign"]
 
-
-@dataclass(frozen=True)
-class Block:
-    """One release within the vector that parties add up.
-
-    Attributes
-    ----------
-    label : str
-        Distinguishes it from all others of the run.
-    cells : int
-        How many numbers.
-    bits : int
-        32 or 64: numbers are added modulo 2^bits.
-    """
-
-    label: str
-    cells: int
-    bits: int
-
-    def __post_init__(self) -> None:
-        masks.word_type(self.bits)
-
-
-@dataclass(frozen=True)
-class SumDesign:
-    """Who adds up, and in which rounds.
-
-    Attributes
-    ----------
-    study : bytes
-        Digest of all public parameters.
-    parties : tuple of str
-        In order; a party is a member of its role by its place here.
-    hello, masked : int
-        The rounds in which hellos and masked vectors are sent.
-    """
-
-    study: bytes
-    parties: tuple[str, ...]
-    hello: int = 1
-    masked: int = 2
-
-    def __post_init__(self) -> None:
-        if len(self.parties) < 2 or len(set(self.parties)) < len(self.parties):
-            raise ParameterError(f"sums are between at least 2 different parties: {self.parties}")
-        if not 1 <= self.hello < self.masked:
-            raise ParameterError(
-                f"hellos are in round {self.hello} and masked vectors in {self.masked}; hellos "
-                "come first"
-            )
-
-    def session(self, hellos: Mapping[int, Hello]) -> bytes:
-        """The digest of what everyone said at the start; it names the session."""
-        digest = hashlib.sha256(b"sottovoce session of a sum v1" + self.study)
-        for k, name in enumerate(self.parties):
-            digest.update(len(name.encode()).to_bytes(8, "little") + name.encode())
-            digest.update(hellos[k].key + hellos[k].rows.to_bytes(8, "little", signed=True))
-        return digest.digest()
-
-    def context(self, session: bytes, block: Block) -> Context:
-        """What the masks of one block belong to."""
-        return Context(self.study, session, self.parties, block.label)
-
-    def name(self, indices: Sequence[int]) -> str:
-        """The names of some parties."""
-        return ", ".join(repr(self.parties[k]) for k in indices)
-
-
-@dataclass(frozen=True)
-class Hello:
-    """What a party says at the start: a fresh public key, and its number of rows or −1."""
-
-    key: bytes
-    rows: int
+EMPTY: Mapping[int, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -141,7 +70,7 @@ class Held:
         The last round that was closed.
     """
 
-    hellos: Mapping[int, Hello] = field(default_factory=lambda: _EMPTY)
+    hellos: Mapping[int, Hello] = field(default_factory=lambda: EMPTY)
     secret: bytes | None = None
     closed: int = -1
 
@@ -159,6 +88,7 @@ class MaskedSum:
     index: int
 
     kinds: ClassVar = frozenset({"hello", "kept"})
+    remembered: ClassVar[tuple[str, ...]] = ("secret",)
 
     def start(self) -> Held:
         """Before the run."""
@@ -166,16 +96,22 @@ class MaskedSum:
 
     def hello(self, rows: int, source: Source) -> tuple[Batch, ...]:
         """What is sent at the start, when round hello − 1 is closed."""
-        drawn = np.empty(KEY_BYTES, np.uint8)
-        source.fill(drawn)
-        key = np.frombuffer(masks.public_key(drawn.tobytes()), np.uint8)
-        public: dict[str, NDArray[Any]] = {"key": key[None], "rows": np.array([rows], np.int64)}
+        public, private = self._drawn(source)
+        said: dict[str, NDArray[Any]] = {"rows": np.array([rows], np.int64)}
+        said |= {name: _row(part) for name, part in public.items()}
+        kept = {name: _row(part) for name, part in private.items()}
         number = self.design.hello
         return (
-            self.batch("hello", number, Role.PARTY, public, EVERYONE),
-            self.batch("hello", number, Role.CURATOR, public),
-            self.batch("kept", number, Role.PARTY, {"secret": drawn[None]}, self.index),
+            self.batch("hello", number, Role.PARTY, said, EVERYONE),
+            self.batch("hello", number, Role.CURATOR, said),
+            self.batch("kept", number, Role.PARTY, kept, self.index),
         )
+
+    def _drawn(self, source: Source) -> tuple[dict[str, bytes], dict[str, bytes]]:
+        """What is drawn at the start: the public part, and what only this party remembers."""
+        secret = np.empty(KEY_BYTES, np.uint8)
+        source.fill(secret)
+        return {"key": masks.public_key(secret.tobytes())}, {"secret": secret.tobytes()}
 
     def take(self, held: Held, batch: Batch) -> Held:
         """Take in one batch.
@@ -186,21 +122,20 @@ class MaskedSum:
             For what nobody can have sent who follows the protocol.
         """
         if batch.kind == "kept":
-            form: Columns = {"secret": (np.uint8, (KEY_BYTES,))}
-            self._check(held, batch, form)
-            if batch.sender.tolist() != [self.index]:
-                raise ShareError("another party sent what a party sends to itself alone; refused")
-            return replace(held, secret=batch.payload["secret"][0].tobytes())
-        hellos = take_hellos(self.design, held.hellos, held.closed, batch)
-        return replace(held, hellos=hellos)
+            return self._keep(held, batch)
+        return replace(held, hellos=take_hellos(self.design, held.hellos, held.closed, batch))
 
-    def _check(self, held: Held, batch: Batch, form: Columns) -> None:
-        number, people = self.design.hello, len(self.design.parties)
-        check_batch(batch, number, held.closed, Role.PARTY, people, form)
+    def _keep(self, held: Held, batch: Batch) -> Held:
+        design = self.design
+        form = dict.fromkeys(self.remembered, (np.uint8, (KEY_BYTES,)))
+        check_batch(batch, design.hello, held.closed, Role.PARTY, len(design.parties), form)
+        if batch.sender.tolist() != [self.index] or held.secret is not None:
+            raise ShareError("another party sent what a party sends to itself alone; refused")
+        return replace(held, secret=batch.payload["secret"][0].tobytes())
 
-    def close(self, held: Held, number: int) -> Held:
-        """Note that a round was closed: what arrives later is refused."""
-        return replace(held, closed=number)
+    def close(self, held: Held, number: int, source: Source) -> tuple[Held, tuple[Batch, ...]]:
+        """Close a round: what arrives later is refused. What is sent besides hello and vectors."""
+        return replace(held, closed=number), ()
 
     def missing(self, held: Held) -> tuple[int, ...]:
         """The parties of whom there is no hello; a party stops where there are any."""
@@ -209,7 +144,8 @@ class MaskedSum:
     def session(self, held: Held) -> bytes:
         """The digest of all hellos."""
         if self.missing(held):
-            raise ShareError(f"{self.design.name(self.missing(held))} did not say hello; stopped")
+            names = self.design.name(self.missing(held))
+            raise ShareError(f"stopped: {names} sent no hello, or no key shares")
         return self.design.session(held.hellos)
 
     def mask(
@@ -218,7 +154,7 @@ class MaskedSum:
         """The masked vectors, one for each block, when round masked − 1 is closed."""
         words = self.masked(held, blocks, vectors)
         session = np.frombuffer(self.session(held), np.uint8)
-        payload = {"session": session[None], **_columns(blocks, words)}
+        payload = {"session": session[None], **columns(blocks, words)}
         return (self.batch("masked", self.design.masked, Role.CURATOR, payload),)
 
     def masked(
@@ -265,8 +201,8 @@ class Opened:
         The last round that was closed.
     """
 
-    hellos: Mapping[int, Hello] = field(default_factory=lambda: _EMPTY)
-    masked: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=lambda: _EMPTY)
+    hellos: Mapping[int, Hello] = field(default_factory=lambda: EMPTY)
+    masked: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=lambda: EMPTY)
     closed: int = -1
 
     @property
@@ -298,7 +234,7 @@ class OpenedSum:
         if batch.kind == "hello":
             hellos = take_hellos(self.design, opened.hellos, opened.closed, batch)
             return replace(opened, hellos=hellos)
-        form = {"session": (np.uint8, (KEY_BYTES,)), **_form(blocks)}
+        form = {"session": (np.uint8, (KEY_BYTES,)), **form_of(blocks)}
         number, people = self.design.masked, len(self.design.parties)
         check_batch(batch, number, opened.closed, Role.PARTY, people, form)
         session = self.session(opened)
@@ -312,12 +248,16 @@ class OpenedSum:
                     f"{name!r} masked for another session: it heard other hellos than the curator; "
                     "refused"
                 )
-            rows[k] = {column: batch.payload[column][i] for column in _form(blocks)}
+            rows[k] = {column: batch.payload[column][i] for column in form_of(blocks)}
         return replace(opened, masked=rows)
 
-    def close(self, opened: Opened, number: int) -> Opened:
-        """Note that a round was closed: what arrives later is refused."""
-        return replace(opened, closed=number)
+    def close(self, opened: Opened, number: int) -> tuple[Opened, tuple[Batch, ...]]:
+        """Close a round: what arrives later is refused. What the curator sends to open sums."""
+        return replace(opened, closed=number), ()
+
+    def present(self, opened: Opened) -> tuple[int, ...]:
+        """The parties whose vectors are in the sum."""
+        return tuple(sorted(opened.masked))
 
     def session(self, opened: Opened) -> bytes:
         """The digest of all hellos."""
@@ -341,86 +281,12 @@ class OpenedSum:
                 f"no result: the masked vector of {self.design.name(missing)} is missing; nothing "
                 "was opened"
             )
-        return [signed(words) for words in add_up(blocks, opened.masked.values())]
+        return [signed(words) for words in self.add_up(opened, blocks)]
+
+    def add_up(self, opened: Opened, blocks: Sequence[Block]) -> list[Words]:
+        """The sum of what arrived, one for each block."""
+        return add_up(blocks, opened.masked.values())
 
 
-def take_hellos(
-    design: SumDesign, hellos: Mapping[int, Hello], closed: int, batch: Batch
-) -> Mapping[int, Hello]:
-    """The hellos with those of one batch; each party says hello once."""
-    form: Columns = {"key": (np.uint8, (KEY_BYTES,)), "rows": (np.int64, ())}
-    check_batch(batch, design.hello, closed, Role.PARTY, len(design.parties), form)
-    known = dict(hellos)
-    for k, key, rows in zip(
-        batch.sender.tolist(), batch.payload["key"], batch.payload["rows"].tolist(), strict=True
-    ):
-        name = design.parties[k]
-        if k in known:
-            raise ShareError(f"{name!r} said hello twice; the second is refused")
-        if rows < -1:
-            raise ShareError(f"{name!r} says that it has {rows} rows; refused")
-        if any(hello.key == key.tobytes() for hello in known.values()):
-            raise ShareError(f"{name!r} said hello with the key of another party; refused")
-        known[k] = Hello(key.tobytes(), rows)
-    return known
-
-
-def checked_vectors(blocks: Sequence[Block], vectors: Sequence[NDArray[Any]]) -> list[Words]:
-    """Copies of the vectors as words of their blocks' rings."""
-    if len({block.label for block in blocks}) < len(blocks):
-        raise ParameterError("two blocks have the same label; one keystream is never used twice")
-    if len(vectors) != len(blocks):
-        raise ParameterError(f"there are {len(vectors)} vectors for {len(blocks)} blocks")
-    words: list[Words] = []
-    for block, vector in zip(blocks, vectors, strict=True):
-        if vector.shape != (block.cells,) or not np.issubdtype(vector.dtype, np.integer):
-            raise ParameterError(
-                f"the vector of {block.label!r} has the shape {vector.shape} and type "
-                f"{vector.dtype}; {block.cells} integers are expected"
-            )
-        ring: Words = vector.astype(np.uint64).astype(masks.word_type(block.bits))
-        words.append(ring)
-    return words
-
-
-def add_up(
-    blocks: Sequence[Block], rows: Sequence[Mapping[str, NDArray[Any]]] | Any
-) -> list[Words]:
-    """The sum of masked vectors, one for each block."""
-    total: dict[str, Words] = {}
-    for row in rows:
-        for column, words in row.items():
-            if column in total:
-                total[column] += words
-            else:
-                total[column] = words.copy()
-    ends = dict.fromkeys(total, 0)
-    sums: list[Words] = []
-    for block in blocks:
-        column = f"words{block.bits}"
-        start = ends[column]
-        ends[column] = start + block.cells
-        sums.append(total[column][start : ends[column]])
-    return sums
-
-
-def signed(words: Words) -> NDArray[np.int64]:
-    """Words as the integers around 0 that they stand for."""
-    kind = np.int32 if words.dtype.itemsize == 4 else np.int64
-    return words.view(kind).astype(np.int64)
-
-
-def _columns(blocks: Sequence[Block], words: Sequence[Words]) -> dict[str, NDArray[Any]]:
-    """One column for each ring, the blocks one after the other."""
-    columns = {}
-    for bits in sorted({block.bits for block in blocks}):
-        parts = [w for block, w in zip(blocks, words, strict=True) if block.bits == bits]
-        columns[f"words{bits}"] = np.concatenate(parts)[None]
-    return columns
-
-
-def _form(blocks: Sequence[Block]) -> dict[str, tuple[type[Any], tuple[int, ...]]]:
-    sizes: dict[int, int] = {}
-    for block in blocks:
-        sizes[block.bits] = sizes.get(block.bits, 0) + block.cells
-    return {f"words{bits}": (masks.word_type(bits), (size,)) for bits, size in sizes.items()}
+def _row(part: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(part, np.uint8)[None]
