@@ -34,7 +34,7 @@ from .row_machines import CuratorState, RowsCurator, received
 from .sums import Held, MaskedSum
 
 if TYPE_CHECKING:
-    from .vertical import Vertical
+    from .column_study import ColumnStudy
 
 _NOTHING: Mapping[int, Any] = MappingProxyType({})
 
@@ -47,20 +47,15 @@ class Columns:
     ----------
     codes : array of int64
         The position of every row on the party's axis.
-    keys : Keys, optional
-        The sorted keys; None where rows are in a common order already.
+    keys : Keys
+        The sorted keys.
     """
 
     codes: Codes
-    keys: Keys | None
+    keys: Keys
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    def digest(self, secret: bytes) -> bytes:
-        """Of the keys; of nothing but the number of rows where there are none."""
-        keys = self.keys or Keys(np.zeros(0, np.intp), np.zeros(0, np.bytes_))
-        return keys.digest(secret)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +91,7 @@ class ColumnsState:
 class ColumnsParty(Machine[ColumnsState]):
     """A party with columns of its own."""
 
-    protocol: Vertical
+    protocol: ColumnStudy
     index: int
     columns: Columns
     sum: MaskedSum
@@ -207,7 +202,7 @@ class ColumnsParty(Machine[ColumnsState]):
             count = {"rows": np.array([rows], np.int64)}
             batches.append(self.sum.batch("rows", 1, Role.DEALER, count))
         name = self.protocol.parties[self.index]
-        for p, product in enumerate(self.protocol.products(rows)):
+        for p, product in enumerate(self.protocol.products()):
             bits = sampled(product, name, rows, self.source)
             if bits is not None:
                 payload = {"product": np.array([p], np.int64), "bits": bits[None]}
@@ -221,7 +216,7 @@ class ColumnsParty(Machine[ColumnsState]):
             raise ShareError(f"stopped before anything was spent: {names} did not take part")
         check_rows(self.protocol.parties, state.held.rows)
         secret = common_secret(self.sum.session(state.held), state.contributions)
-        digest = np.frombuffer(self.columns.digest(secret), np.uint8)[None]
+        digest = np.frombuffer(self.columns.keys.digest(secret), np.uint8)[None]
         return self.sum.batch("digest", COMPARED, Role.PARTY, {"words": digest}, EVERYONE)
 
     def _check(self, state: ColumnsState) -> None:
@@ -259,6 +254,7 @@ class ColumnsParty(Machine[ColumnsState]):
 class ColumnsCurator(RowsCurator):
     """The curator, who learns sums with noise; some engines let it compute on shares as well."""
 
+    protocol: ColumnStudy  # type: ignore[assignment]
     engine: PartyEngine | None = None
 
     def step(self, state: CuratorState, inbox: Inbox) -> tuple[CuratorState, Outbox]:
