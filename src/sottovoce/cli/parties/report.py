@@ -166,7 +166,8 @@ def _run_section(study: PartyStudy, about: Mapping[str, Any]) -> str:
     return (
         "<h2>What it cost</h2>\n"
         '<div class="wide"><table><thead><tr><th>party</th><th class="n">ε spent</th>'
-        f'<th class="n">ε of the study</th></tr></thead><tbody>\n{budgets}\n</tbody></table></div>\n'
+        '<th class="n">ε of the study</th></tr></thead>'
+        f"<tbody>\n{budgets}\n</tbody></table></div>\n"
         "<h2>The run</h2>\n"
         f'<div class="wide"><table><tbody>\n{cells}\n</tbody></table></div>\n'
         "<p>Everyone who took part compares the digest of the study with their own copy: "
