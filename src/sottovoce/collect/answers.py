@@ -59,8 +59,8 @@ class Answers:
             row = int(np.flatnonzero(outside)[0])
             answer = f"the answer {shown(chunk[row].as_py())}" if self.quoted else "the answer"
             return AnswerError(
-                f"{self._place(first + row)}: {answer} is not among {allowed}; correct the file, or "
-                "begin a study that declares the answer"
+                f"{self._place(first + row)}: {answer} is not among {allowed}; correct the file, "
+                "or begin a study that declares the answer"
             )
         if absent.any() and domain.missing == "refuse":
             row = int(np.flatnonzero(absent)[0])
