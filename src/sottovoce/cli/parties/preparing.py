@@ -13,12 +13,9 @@ from ..support.show import (
     console,
     facts,
     heading,
-    plural,
     print_json,
-    printable,
     show_next,
     show_table,
-    table_of,
 )
 from .shared import (
     dataset_option,
@@ -32,8 +29,6 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ...study.parties import PartyStudy
 
 _SKEW = 120.0  # seconds by which two clocks may differ without a word
