@@ -53,7 +53,15 @@ from ..domain.values import Attribute, Schema
 from ..errors import SottovoceError, StudyError
 from ..transport.batch import Role
 from ..transport.keys import Party, Roster
-from .reading import load_toml, parse_toml, read_attribute, refuse_unknown
+from .party_entries import (
+    Marginal,
+    read_attributes,
+    read_budgets,
+    read_entries,
+    read_marginals,
+    read_options,
+)
+from .reading import load_toml, parse_toml, refuse_unknown
 
 if TYPE_CHECKING:
     from ..parties.horizontal import Horizontal
@@ -62,21 +70,8 @@ if TYPE_CHECKING:
     PartyProtocol: TypeAlias = Horizontal | Vertical
 
 FORMAT = 1
+_ROLES = (Role.PARTY, Role.CURATOR, Role.DEALER)
 _TABLES = {"format", "title", "protocol", "budgets", "attribute", "marginal", "party"}
-_BOTH = {"split", "method", "collusion"}
-_OPTIONS = {
-    "rows": _BOTH | {"dropouts", "neighbours", "noise"},
-    "columns": _BOTH | {"engine", "key"},
-}
-_ATTRIBUTE = {"name", "values", "edges", "missing"}
-
-
-@dataclass(frozen=True)
-class Marginal:
-    """A table to be released, and its fraction of every party's budget."""
-
-    attributes: tuple[str, ...]
-    fraction: Fraction
 
 
 @dataclass(frozen=True)
@@ -188,6 +183,12 @@ class PartyStudy:
         whole = self.roster.bind(self.subject)
         return canonical_digest("rehearsal", whole.hex()) if self.rehearsal else whole
 
+    @property
+    def verify_keys(self) -> dict[str, bytes]:
+        """The keys that everyone's signatures are checked with, by name."""
+        keys = {party.id: party.verify_key for party in self.roster}
+        return {name: key for name, key in keys.items() if key is not None}
+
     def rehearsed(self) -> PartyStudy:
         """The same study with synthetic rows."""
         return replace(self, rehearsal=True)
@@ -216,11 +217,11 @@ class PartyStudy:
         if not isinstance(title, str) or not title or not title.isprintable():
             raise StudyError(f"the title is {title!r}; it must be text in one line")
         try:
-            entries = _entries(data.get("party", []))
-            options = _options(data.get("protocol"))
-            budgets = _budgets(data.get("budgets"), entries)
-            schema, holders = _attributes(data.get("attribute"), options, budgets)
-            marginals = _marginals(data.get("marginal"), schema)
+            entries = read_entries(data.get("party", []))
+            options = read_options(data.get("protocol"))
+            budgets = read_budgets(data.get("budgets"), entries)
+            schema, holders = read_attributes(data.get("attribute"), options, budgets)
+            marginals = read_marginals(data.get("marginal"), schema)
             study = cls(title, options, budgets, schema, holders, marginals, entries)
             if entries:
                 _check_roster(study, study.roster)
@@ -264,153 +265,17 @@ def _protocol(study: PartyStudy) -> PartyProtocol:
     return Vertical(schemas, lists, study.budgets, **options)
 
 
-def _options(about: Any) -> dict[str, Any]:
-    if not isinstance(about, Mapping) or about.get("split") not in _OPTIONS:
-        raise StudyError(
-            'a study between parties needs a table [protocol] with split = "rows" (everyone has '
-            'rows of the same attributes) or split = "columns" (everyone has some attributes of '
-            "the same people)"
-        )
-    split = about["split"]
-    refuse_unknown(about, _OPTIONS[split], f'[protocol] with split = "{split}"')
-    if not all(isinstance(value, (str, int)) for value in about.values()):
-        raise StudyError("the entries of [protocol] are text and whole numbers only")
-    if split == "columns" and not (isinstance(about.get("key"), str) and about["key"]):
-        raise StudyError(
-            '[protocol] lacks key, such as key = "person_id": the column, in the data of every '
-            "party, that says which rows are about the same person"
-        )
-    return dict(about)
-
-
-def _entries(given: Any) -> tuple[Party, ...]:
-    if not isinstance(given, list):
-        raise StudyError("a roster is a list of entries [[party]]")
-    return tuple(Party.from_dict(entry) for entry in given)
-
-
-def _budgets(given: Any, entries: tuple[Party, ...]) -> dict[str, Fraction]:
-    if not isinstance(given, Mapping) or not given:
-        raise StudyError("the study lacks [budgets], with an epsilon for every party: A = 0.5")
-    budgets = {party: _exact(epsilon, f"the budget of {party}") for party, epsilon in given.items()}
-    named = [entry.id for entry in entries if entry.role is Role.PARTY]
-    if entries and set(named) != set(budgets):
-        raise StudyError(
-            f"[budgets] names {', '.join(budgets)}, and the entries [[party]] with the role party "
-            f"are {', '.join(named) or 'none'}; they must be the same"
-        )
-    # Members of a role are numbered in the order of the roster.
-    return {party: budgets[party] for party in named} if entries else budgets
-
-
-def _exact(number: Any, what: str) -> Fraction:
-    """A number as it is written: 0.1 is one tenth."""
-    try:
-        exact = Fraction(str(number)) if type(number) in (int, float, str) else Fraction(0)
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(0)
-    if exact <= 0:
-        raise StudyError(f'{what} is {number!r}; it must be a number above 0, such as 0.5 or "1/3"')
-    return exact
-
-
-def _attributes(
-    given: Any, options: Mapping[str, Any], budgets: Mapping[str, Fraction]
-) -> tuple[Schema, dict[str, str]]:
-    if not isinstance(given, list) or not given or not all(isinstance(x, Mapping) for x in given):
-        raise StudyError("the study lacks attributes; each is a table [[attribute]]")
-    attributes, holders = [], {}
-    for number, about in enumerate(given, 1):
-        where = f"attribute {number} ({about.get('name')!r})"
-        split = options["split"] == "columns"
-        refuse_unknown(about, _ATTRIBUTE | ({"holder", "holders"} if split else set()), where)
-        if ("values" in about) == ("edges" in about):
-            raise StudyError(f"{where} needs one of values and edges")
-        try:
-            attributes.append(read_attribute(about))
-        except StudyError:
-            raise
-        except SottovoceError as error:
-            raise StudyError(f"{where}: {error}") from error
-        if split:
-            holders[attributes[-1].name] = _holder(about, budgets, where)
-    if options.get("key") in {attribute.name for attribute in attributes}:
-        raise StudyError(
-            f"{options['key']!r} is the key and an attribute; the key only matches rows, and is "
-            "in no table"
-        )
-    return Schema(attributes), holders
-
-
-def _holder(about: Mapping[str, Any], budgets: Mapping[str, Fraction], where: str) -> str:
-    """Whose values count; where several parties have an attribute the study must say it."""
-    holders = about.get("holders", [about["holder"]] if "holder" in about else [])
-    if not isinstance(holders, list) or not holders:
-        raise StudyError(f'{where} needs its holder, such as holder = "{next(iter(budgets))}"')
-    for party in [*holders, about.get("holder", holders[0])]:
-        if party not in budgets:
-            raise StudyError(
-                f"{where} is held by {party!r}, who is not in [budgets]: {', '.join(budgets)}"
-            )
-    if "holder" not in about and len(holders) > 1:
-        raise StudyError(
-            f"{where} is held by {' and '.join(holders)}, whose values may differ; say whose "
-            f'count with holder = "{holders[0]}"'
-        )
-    holder = about.get("holder", holders[0])
-    if holder not in holders:
-        raise StudyError(f"{where} has the holder {holder}, who is not among {', '.join(holders)}")
-    return str(holder)
-
-
-def _marginals(given: Any, schema: Schema) -> tuple[Marginal, ...]:
-    if given is None:  # the table of all attributes
-        return (Marginal(tuple(attribute.name for attribute in schema), Fraction(1)),)
-    if not isinstance(given, list) or not given or not all(isinstance(x, Mapping) for x in given):
-        raise StudyError("tables to be released are entries [[marginal]]")
-    marginals: list[Marginal] = []
-    for number, about in enumerate(given, 1):
-        where = f"marginal {number}"
-        refuse_unknown(about, {"attributes", "fraction"}, where)
-        names = about.get("attributes")
-        if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
-            raise StudyError(f"{where} lacks attributes, a list of names")
-        if len(set(names)) < len(names):
-            raise StudyError(f"{where} names an attribute twice")
-        for name in names:
-            _ = schema[name]  # refuses names that are not there
-        fraction = (
-            _exact(about["fraction"], f"fraction of {where}") if "fraction" in about else None
-        )
-        marginals.append(Marginal(tuple(names), fraction or Fraction(1, len(given))))
-    stated = sum("fraction" in about for about in given)
-    total = sum((marginal.fraction for marginal in marginals), Fraction(0))
-    if stated not in (0, len(given)) or total > 1:
-        raise StudyError(
-            f"the marginals have fractions of the budget that sum to {float(total):g}; give one "
-            "for every marginal, at most 1 together, or none for equal parts"
-        )
-    return tuple(marginals)
-
-
 def _check_roster(study: PartyStudy, roster: Roster) -> None:
-    others = [party.id for party in roster if party.role not in _ROLES]
-    if others:
+    """What a roster needs here besides the rules that hold for every roster of parties."""
+    if not all(party.role in _ROLES for party in roster):
+        raise StudyError("a roster here has parties, one curator, and a dealer where one is needed")
+    if not roster.certified:
         raise StudyError(
-            f"{', '.join(others)} has a role of other protocols; here roles are party, curator "
-            "and dealer"
-        )
-    curators = [party for party in roster if party.role is Role.CURATOR]
-    if len(curators) != 1 or not curators[0].relay:
-        raise StudyError(
-            f"the roster has {len(curators)} curators with the relay; it must have exactly one "
-            'entry with role = "curator" and relay = true'
+            "the entries [[party]] have no certificates, which receipts are checked with; make "
+            "them with `sottovoce parties keygen`"
         )
     dealers, needed = roster.count(Role.DEALER), int(study.protocol.dealer)
     if dealers != needed:
         raise StudyError(
-            f"the roster has {dealers} entries with the role dealer; this protocol has {needed}"
+            f"the roster has {dealers} entries with the role dealer; this protocol needs {needed}"
         )
-
-
-_ROLES = (Role.PARTY, Role.CURATOR, Role.DEALER)
