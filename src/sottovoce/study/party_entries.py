@@ -30,6 +30,7 @@ class Marginal:
 
 
 def read_options(about: Any) -> dict[str, Any]:
+    """The table [protocol]."""
     if not isinstance(about, Mapping) or about.get("split") not in _OPTIONS:
         raise StudyError(
             'a study between parties needs a table [protocol] with split = "rows" (everyone has '
@@ -49,12 +50,14 @@ def read_options(about: Any) -> dict[str, Any]:
 
 
 def read_entries(given: Any) -> tuple[Party, ...]:
+    """The entries [[party]], which may still be missing."""
     if not isinstance(given, list):
         raise StudyError("a roster is a list of entries [[party]]")
     return tuple(Party.from_dict(entry) for entry in given)
 
 
 def read_budgets(given: Any, entries: tuple[Party, ...]) -> dict[str, Fraction]:
+    """The table [budgets], in the order of the roster where there is one."""
     if not isinstance(given, Mapping) or not given:
         raise StudyError("the study lacks [budgets], with an epsilon for every party: A = 0.5")
     budgets = {party: _exact(epsilon, f"the budget of {party}") for party, epsilon in given.items()}
@@ -82,6 +85,7 @@ def _exact(number: Any, what: str) -> Fraction:
 def read_attributes(
     given: Any, options: Mapping[str, Any], budgets: Mapping[str, Fraction]
 ) -> tuple[Schema, dict[str, str]]:
+    """The entries [[attribute]], and where columns are split whose values count."""
     if not isinstance(given, list) or not given or not all(isinstance(x, Mapping) for x in given):
         raise StudyError("the study lacks attributes; each is a table [[attribute]]")
     attributes, holders = [], {}
@@ -129,7 +133,8 @@ def _holder(about: Mapping[str, Any], budgets: Mapping[str, Fraction], where: st
 
 
 def read_marginals(given: Any, schema: Schema) -> tuple[Marginal, ...]:
-    if given is None:  # the table of all attributes
+    """The entries [[marginal]]; without any, the table of all attributes."""
+    if given is None:
         return (Marginal(tuple(attribute.name for attribute in schema), Fraction(1)),)
     if not isinstance(given, list) or not given or not all(isinstance(x, Mapping) for x in given):
         raise StudyError("tables to be released are entries [[marginal]]")

@@ -143,7 +143,7 @@ def check(
 
 
 def _check_clock(*paths: Path) -> None:
-    """Refuse a clock that is behind files that exist already: dates in the ledger would be wrong."""
+    """Refuse a clock that is behind existing files: the ledger's dates would be wrong."""
     from ...errors import ParameterError
 
     now = time.time()
