@@ -17,8 +17,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ..errors import ParameterError
-from ..noise import DiscreteLaplace, Polya
+from ..noise import DiscreteGaussian, DiscreteLaplace, Polya
 from ..promise import Neighbours
+
+
+@dataclass(frozen=True)
+class GaussianCost:
+    """What Gaussian noise costs the people of every party whose counts it is added to.
+
+    Attributes
+    ----------
+    epsilon, delta : Fraction
+        Of one release, for a substituted record.
+    """
+
+    epsilon: Fraction
+    delta: Fraction
 
 
 @dataclass(frozen=True)
@@ -36,13 +50,16 @@ class Release:
     weights : mapping of str to int
         What each party's counts are multiplied by; parties that contribute no counts are absent.
     scale : Fraction
-        b, of the noise that any `honest` shares add up to.
+        b, of the noise that any `honest` shares add up to; where the noise is Gaussian, the σ of
+        one share.
     shares, honest : int
         How many shares of noise are in the sum, and how many of them make up the noise.
     noise_from : tuple of str
         The parties that add a share.
     kept : mapping of str to Fraction
         Sampling (SAH, SAV): the probability with which a party keeps each of its rows, in secret.
+    gaussian : GaussianCost, optional
+        Discrete Gaussian noise instead of Laplace noise, and what it costs.
     """
 
     name: str
@@ -53,6 +70,7 @@ class Release:
     honest: int
     noise_from: tuple[str, ...]
     kept: Mapping[str, Fraction] | None = None
+    gaussian: GaussianCost | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.honest <= len(self.noise_from):
@@ -74,18 +92,29 @@ class Release:
         return math.prod(self.shape)
 
     @property
-    def share_law(self) -> Polya:
+    def share_law(self) -> Polya | DiscreteGaussian:
         """The law of one party's share of the noise."""
+        if self.gaussian is not None:
+            return DiscreteGaussian(self.scale)
         return Polya(self.scale, self.honest)
 
     @property
     def variance(self) -> float:
         """Of the noise in one cell of the sum."""
+        if self.gaussian is not None:
+            return DiscreteGaussian(self.scale).variance * self.shares
         return DiscreteLaplace(self.scale).variance * self.shares / self.honest
 
     def cost(self, party: str, neighbours: Neighbours) -> Fraction:
         """What the release costs a party's people, without the effect of sampling."""
+        if self.gaussian is not None:
+            return self.gaussian.epsilon if party in self.weights else Fraction(0)
         return sensitivity(neighbours) * self.weights.get(party, 0) / self.scale
+
+    @property
+    def delta(self) -> Fraction:
+        """δ of the release; 0 for Laplace noise."""
+        return Fraction(0) if self.gaussian is None else self.gaussian.delta
 
 
 def sensitivity(neighbours: Neighbours) -> int:

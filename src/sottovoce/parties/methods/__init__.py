@@ -9,14 +9,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...errors import EstimateError
 from ...estimate.intervals import Floats
 from ..design import Design
 from ..releases import Release
+from .evidence import Evidence, Margin, MarginInterval
 
 Sums = Sequence[NDArray[np.int64]]
 
@@ -32,13 +35,15 @@ class Solved:
     raw : ndarray
         Unbiased fractions behind them, which intervals are around; NaN where there are none.
     variance : float
-        Of each raw fraction.
+        Of each raw fraction; the mean where they differ.
     interval : callable
         From a confidence to an Interval of every cell; it must pickle.
     converged : bool
         False where an iteration stopped early.
     assuming : str
         What must be true for the values to be right, in words; empty where nothing must.
+    evidence : Evidence
+        What the sums say about cells, marginals and conditional fractions, whatever the data.
     """
 
     values: Floats
@@ -47,6 +52,29 @@ class Solved:
     interval: Any
     converged: bool = True
     assuming: str = ""
+    evidence: Evidence | None = None
+
+    @classmethod
+    def of(
+        cls,
+        values: Floats,
+        evidence: Evidence,
+        shape: tuple[int, ...],
+        *,
+        converged: bool = True,
+        assuming: str = "",
+    ) -> Solved:
+        """A table, with errors from the sums behind it."""
+        margin = Margin.whole(shape)
+        return cls(
+            values=values,
+            raw=evidence.fractions(margin),
+            variance=float(evidence.variance(margin).mean()),
+            interval=MarginInterval(evidence, margin),
+            converged=converged,
+            assuming=assuming,
+            evidence=evidence,
+        )
 
 
 class Method(ABC):
@@ -77,3 +105,39 @@ class Method(ABC):
 
         `design.summed` are the parties that are really in the sums.
         """
+
+    def spent(self, design: Design) -> dict[str, Fraction]:
+        """ε that the releases cost each party's people, exactly or rounded up."""
+        opened = self.releases(design)
+        return {
+            party: sum((r.cost(party, design.neighbours) for r in opened), Fraction(0))
+            for party in design.parties
+        }
+
+    def deltas(self, design: Design) -> dict[str, Fraction]:
+        """δ that the releases cost each party's people; 0 for Laplace noise."""
+        opened = self.releases(design)
+        return {
+            party: sum((r.delta for r in opened if party in r.weights), Fraction(0))
+            for party in design.parties
+        }
+
+    def opened(self, design: Design, sums: Sums) -> dict[str, Floats]:
+        """The sums by the name of their release, as floating-point numbers.
+
+        After a drop-out some releases have nobody left; `sums` may contain them or not.
+        """
+        releases = self.releases(design)
+        every = self.releases(design.of(design.parties))
+        for candidates in (releases, every):
+            if [r.cells for r in candidates] == [np.size(table) for table in sums]:
+                names = {r.name for r in releases}
+                return {
+                    r.name: np.asarray(table, float).reshape(-1)
+                    for r, table in zip(candidates, sums, strict=True)
+                    if r.name in names
+                }
+        raise EstimateError(
+            f"the opened sums have {[np.size(table) for table in sums]} cells; {self.name} needs "
+            f"{[r.cells for r in releases]}"
+        )

@@ -1,0 +1,192 @@
+"""Stretching: rows weigh as much as their party's budget, in one sum (published; by name only).
+
+y = Σ_k w_k c_k + DLap(ΔF/ε_max), w_k = ⌊F ε_k/ε_max⌋, costs party k w_k ε_max/F ≤ ε_k.
+
+sth   simplex(y/Σ w_k n_k): right only where all parties' rows have the same distribution
+mm    a mixture of multinomials fitted to y by EM. With α_k = w_k n_k/Σ w_j n_j the likelihood
+      depends on the local tables μ_k only through Σ_k α_k μ_k, so it has no unique maximum: EM is
+      iterative proportional fitting of α_k μ_ik to the column y, and returns what the start
+      implies. From equal tables it returns `sth` after one step.
+
+Paper 002 §6.1 and §7.1; party-marginals.md (f).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ...errors import ParameterError
+from ...estimate.intervals import Floats
+from ...promise import Neighbours
+from ..design import Design
+from ..releases import Release, sensitivity
+from . import Method, Solved, Sums
+from .bounds import Weighted
+from .evidence import Evidence
+from .numbers import simplex
+from .plain import local_tables
+from .row_sums import cells, release, rows_of
+
+_DENOMINATOR = 1024
+_FLOOR = 1e-12  # a start of 0 would stay 0
+_MOST_ROUNDS, _CLOSE = 2000, 1e-13
+
+STARTS = ("uniform", "random", "noisy-local")
+ALIKE = (
+    "all parties' rows have the same distribution; where they differ, the values are biased by an "
+    "amount that these sums cannot show. The intervals hold anyway, which makes them wide"
+)
+
+
+def stretched(design: Design, part: int = 1) -> Release:
+    """The stretched sum at 1/part of every budget."""
+    most = max(design.budgets.values())
+    weights = {
+        party: math.floor(_DENOMINATOR * Fraction(budget) / most)
+        for party, budget in design.budgets.items()
+    }
+    scale = Fraction(sensitivity(design.neighbours) * _DENOMINATOR * part) / most
+    return release(design, "stretched", weights, scale)
+
+
+def evidence_of(design: Design, opened: Release, counts: Floats) -> Weighted:
+    """What a stretched sum says about the rows."""
+    weights = tuple(float(opened.weights.get(party, 0)) for party in design.summed)
+    rows = rows_of(design)
+    mean = sum(weights) / len(weights) or 1.0
+    n = max(1, round(float(counts.sum()) / mean)) if rows is None else design.total
+    return Weighted(counts, opened.variance, n, weights, rows)
+
+
+def pooled_table(evidence: Weighted) -> Floats:
+    """The distribution of the weighted rows, projected first: noise may make counts negative."""
+    if evidence.rows is None:
+        return simplex(evidence.counts / max(1.0, float(evidence.counts.sum())))
+    rows = sum(w * n for w, n in zip(evidence.weights, evidence.rows, strict=True))
+    return simplex(evidence.counts / max(rows, 1.0))
+
+
+class STH(Method):
+    """The distribution of the stretched rows."""
+
+    name = "sth"
+    source = "paper 002 §7.1, Stretching"
+    default_note = "biased where parties differ, by an amount that the sums cannot show"
+
+    def releases(self, design: Design) -> tuple[Release, ...]:
+        return (stretched(design),)
+
+    def solve(self, design: Design, sums: Sums) -> Solved:
+        counts = self.opened(design, sums)["stretched"]
+        evidence = evidence_of(design, stretched(design), counts)
+        assuming = "" if evidence.unbiased else ALIKE
+        return Solved.of(pooled_table(evidence), evidence, design.shape, assuming=assuming)
+
+
+@dataclass(frozen=True)
+class MM(Method):
+    """The mixture of multinomials.
+
+    Parameters
+    ----------
+    start : {"uniform", "random", "noisy-local"}
+        Where EM starts, which decides the result: equal tables, random ones (public randomness
+        that follows from the sums), or the parties' own tables, for which half of every budget is
+        spent. True local tables would give the right result, and are private.
+    """
+
+    start: str = "uniform"
+
+    source = "paper 002 §6.1, MM"
+    default_note = "not identifiable: the result is what the start implies"
+
+    def __post_init__(self) -> None:
+        if self.start not in STARTS:
+            raise ParameterError(f"start is {self.start!r}; it must be one of {STARTS}")
+
+    @property
+    def name(self) -> str:  # type: ignore[override]
+        """With the start, unless it is the default."""
+        return "mm" if self.start == "uniform" else f"mm-{self.start}"
+
+    def releases(self, design: Design) -> tuple[Release, ...]:
+        if self.start != "noisy-local":
+            return (stretched(design),)
+        return (stretched(design, 2), *local_tables(design, 2))
+
+    def solve(self, design: Design, sums: Sums) -> Solved:
+        opened = self.opened(design, sums)
+        releases = self.releases(design)
+        stretch = evidence_of(design, releases[0], opened["stretched"])
+        evidence: Evidence = stretch
+        rows = np.array(stretch.rows or np.ones(len(design.summed)), float)
+        if self.start == "noisy-local":
+            local = np.stack([opened[r.name] for r in releases[1:]])
+            noise = sum(r.variance for r in releases[1:])
+            evidence = cells(design, local.sum(axis=0), noise)
+            if stretch.rows is None:
+                rows = np.maximum(local.sum(axis=1), 1)
+            start = simplex(local / np.maximum(rows, 1)[:, None])
+        elif self.start == "random":
+            if design.neighbours is Neighbours.ADD_REMOVE:
+                raise ParameterError("mm-random needs the parties' numbers of rows to be public")
+            start = _random_tables(opened["stretched"], len(design.summed))
+        else:
+            start = np.full((len(design.summed), design.cells), 1 / design.cells)
+        local_tables_, converged = fit(
+            start, np.array(stretch.weights) * rows, pooled_table(stretch)
+        )
+        values = rows @ local_tables_ / rows.sum()
+        return Solved.of(
+            values, evidence, design.shape, converged=converged, assuming=self._assuming(stretch)
+        )
+
+    def _assuming(self, stretch: Weighted) -> str:
+        if self.start == "noisy-local" or (stretch.unbiased and self.start == "uniform"):
+            return ""
+        return ALIKE if self.start == "uniform" else f"the random start is right; {ALIKE}"
+
+
+def fit(start: Floats, sizes: Floats, target: Floats) -> tuple[Floats, bool]:
+    """EM for μ (parties × cells): the mixture Σ_k α_k μ_k fitted to a distribution.
+
+    Parameters
+    ----------
+    start : ndarray
+        μ at the start.
+    sizes : ndarray
+        w_k n_k, proportional to α_k.
+    target : ndarray
+        The distribution of the stretched rows.
+
+    Returns
+    -------
+    ndarray, bool
+        μ, and whether it stopped changing.
+    """
+    if not sizes.any():
+        return start, False
+    weights = sizes / sizes.sum()
+    tables = np.maximum(start, _FLOOR)
+    tables = tables / tables.sum(axis=1, keepdims=True)
+    for _ in range(_MOST_ROUNDS):
+        mixture = weights @ tables
+        again = tables * np.divide(target, mixture, out=np.zeros_like(target), where=mixture > 0)
+        again = again / np.maximum(again.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        change = float(np.abs(again - tables).max())
+        tables = again
+        if change < _CLOSE:
+            return tables, True
+    return tables, False
+
+
+def _random_tables(counts: Floats, parties: int) -> Floats:
+    """Random distributions that follow from the opened sums, which are public."""
+    digest = hashlib.sha256(np.ascontiguousarray(counts).tobytes()).digest()
+    generator = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    return generator.dirichlet(np.ones(counts.size), parties)
