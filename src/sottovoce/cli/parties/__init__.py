@@ -6,6 +6,8 @@ import click
 
 from .budget import budget
 from .keys import keygen
+from .preparing import check, plan
+from .roles import curator, dealer, join
 
 
 @click.group()
@@ -29,5 +31,5 @@ def parties() -> None:
     """  # noqa: D301
 
 
-for command in (keygen, budget):
+for command in (keygen, plan, check, curator, join, dealer, budget):
     parties.add_command(command)

@@ -20,6 +20,7 @@ from ..support.show import console, facts, heading, print_json, progress, show_n
 from .shared import (
     curator_options,
     dataset_option,
+    is_resumable,
     journal_beside,
     key_beside,
     ledger_option,
@@ -169,31 +170,36 @@ def join(
     seat = seat_of(study, name, key)
     journal = journal_beside(key, journal_path, study)
     spending = Spending(study, name, dataset or name, ledger_path)
-    spending.check_before(journal)
+    rounds = study.protocol.message_rounds
+    if not is_resumable(journal, seat, rounds):
+        spending.check_before()
     if data_path is None:
         table: Any = synthetic_table(study, name, rows)
     else:
         table = read_table(data_path, study, name)
     n_rows = study.protocol.check(name, table)
     machine = study.protocol.party_machine(name, table, seat.keys, study.verify_keys)
-    played = _play(
-        lambda done: take_part(
-            spending.charged(machine),
-            study.protocol.message_rounds,
-            seat,
-            url_of(address),
-            timeout=timeout,
-            progress=done,
-            journal=journal,
-            joined=spending.join,
-            finished=spending.finish,
-        ),
-        study.protocol.message_rounds,
-    )
-    about = {"party": name, "study": study.digest.hex(), "rehearsal": dry_run, "rows": n_rows}
-    about |= spending.as_dict() | {"refused": list(played.refused)}
+    try:
+        played = _play(
+            lambda done: take_part(
+                spending.charged(machine),
+                rounds,
+                seat,
+                url_of(address),
+                timeout=timeout,
+                progress=done,
+                journal=journal,
+                joined=spending.join,
+                finished=spending.finish,
+            ),
+            rounds,
+        )
+    except ShareError as error:
+        raise spending.refusal or error from None
     if spending.failure:
         raise ShareError(spending.failure)
+    about = {"party": name, "study": study.digest.hex(), "rehearsal": dry_run, "rows": n_rows}
+    about |= spending.as_dict() | {"refused": list(played.refused)}
     if as_json:
         print_json(about)
         return

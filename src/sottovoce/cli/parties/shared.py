@@ -124,6 +124,20 @@ def journal_beside(key_path: Path, journal_path: Path | None, study: PartyStudy)
     return key_path.with_name(f"{key_path.name}{'.rehearsal' * study.rehearsal}.journal")
 
 
+def is_resumable(journal: Path, seat: Seat, rounds: int) -> bool:
+    """Whether a run of this study was interrupted and goes on from its journal."""
+    from ...transport.journal import Journal
+
+    if not journal.exists():
+        return False
+    about = {"study": seat.study.hex(), "party": seat.party.id, "rounds": rounds}
+    kept = Journal(journal, {"journal": "party", **about})
+    try:
+        return kept.session is not None
+    finally:
+        kept.close()
+
+
 def url_of(address: str) -> str:
     """An address with its scheme: plain HTTP on this machine, TLS elsewhere."""
     from ...transport.http import is_loopback

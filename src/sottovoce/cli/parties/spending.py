@@ -35,14 +35,13 @@ class Spending:
         self.ledger: Ledger | None = None
         if not study.rehearsal:
             self.ledger = Ledger(path or default_path())
-        self.account: Account | None = None
         self.session = b""
-        self.receipt = False
+        self.refusal: Exception | None = None
         self.failure = ""
 
-    def check_before(self, resuming: bool) -> None:
+    def check_before(self) -> None:
         """Refuse a run that the budget does not allow, before anyone hears of it."""
-        if self.ledger is not None and not resuming:
+        if self.ledger is not None:
             self.ledger.check(self.data, self.cost, budget=self.budget)
 
     def join(self, session: bytes) -> None:
@@ -62,27 +61,28 @@ class Spending:
         return Charged(machine, self._charge)
 
     def _charge(self) -> None:
-        if self.ledger is not None:
-            about = {"study": self.study.digest, "session": self.session, "budget": self.budget}
-            self.account = self.ledger.charge(self.data, self.cost, **about)
+        from ...errors import ShareError, SottovoceError
+
+        if self.ledger is None:
+            return
+        about = {"study": self.study.digest, "session": self.session, "budget": self.budget}
+        try:
+            self.ledger.charge(self.data, self.cost, **about)
+        except SottovoceError as error:
+            # Others hear that the run ends, and nothing about this party's other runs.
+            self.refusal = error
+            raise ShareError("its budget does not allow the run") from error
 
     def finish(self, played: Played) -> None:
-        """Check and keep the curator's receipt; without one the run did not end well."""
-        from ...errors import SottovoceError
-
-        try:
-            receipt = self.study.protocol.receipt(played.state)
-        except SottovoceError as error:
-            charged = "; the ledger was charged" if self._was_charged() else ""
-            self.failure = f"the run has ended without a receipt from the curator: {error}{charged}"
-            return
-        self.receipt = True
-        if self.ledger is not None:
+        """Keep the curator's receipt, which the machine has checked."""
+        state = played.state
+        if state.receipt is None:
+            reason = state.failed or "no receipt came, so the curator has no result"
+            charged = " This run was charged all the same." if self._account() is not None else ""
+            self.failure = f"the run has ended without a result: {reason}.{charged}"
+        elif self.ledger is not None:
             about = {"study": self.study.digest, "session": self.session}
-            self.ledger.keep_receipt(self.data, receipt=receipt.to_bytes(), **about)
-
-    def _was_charged(self) -> bool:
-        return self._account() is not None
+            self.ledger.keep_receipt(self.data, receipt=state.receipt.to_bytes(), **about)
 
     def _account(self) -> Account | None:
         """The data set's account, where this run was charged to it."""
@@ -99,7 +99,7 @@ class Spending:
             "data_set": None if account is None else account.data,
             "spent": 0.0 if account is None else float(self.cost),
             "left": None if account is None else float(account.left),
-            "receipt": self.receipt,
+            "receipt": not self.failure,
         }
 
     def facts(self) -> list[tuple[str, str]]:
