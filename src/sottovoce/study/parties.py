@@ -155,6 +155,13 @@ class PartyStudy:
             )
         return self.budgets[party]
 
+    def cost_of(self, party: str) -> Fraction:
+        """What a run of the study costs a party, exactly; never more than its budget."""
+        budget = self.budget_of(party)
+        # Logarithms of sampled releases are rounded up in the 50th digit, beyond which the
+        # protocol has refused what costs more than the budget.
+        return min(self.protocol.costs_of(None)[party], budget)
+
     @cached_property
     def protocol(self) -> PartyProtocol:
         """How the tables are computed."""
@@ -185,9 +192,12 @@ class PartyStudy:
 
     @property
     def verify_keys(self) -> dict[str, bytes]:
-        """The keys that everyone's signatures are checked with, by name."""
-        keys = {party.id: party.verify_key for party in self.roster}
-        return {name: key for name, key in keys.items() if key is not None}
+        """The keys that signatures are checked with, by name; the curator's as "curator"."""
+        return {
+            "curator" if party.role is Role.CURATOR else party.id: party.verify_key
+            for party in self.roster
+            if party.verify_key is not None
+        }
 
     def rehearsed(self) -> PartyStudy:
         """The same study with synthetic rows."""

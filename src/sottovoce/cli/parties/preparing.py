@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,10 +26,12 @@ from .shared import (
     load_study,
     party_option,
     seat_of,
+    show_promises,
     study_argument,
 )
 
 if TYPE_CHECKING:
+    from ...parties.run import Plan
     from ...study.parties import PartyStudy
 
 _SKEW = 120.0  # seconds by which two clocks may differ without a word
@@ -63,7 +66,7 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
     digest = study.digest.hex() if study.entries else None
     about = _about(study, digest)
     if as_json:
-        print_json({**about, "plan": planned.as_dict()})
+        print_json({**about, **_plan_json(study, planned)})
         return
     screen = console()
     screen.print(heading(study.title))
@@ -110,7 +113,7 @@ def check(
     budget = study.budget_of(name)
     _check_clock(study_path, key)
     rows = study.protocol.check(name, read_table(data_path, study, name))
-    cost = study.protocol.cost_of(name)
+    cost = study.cost_of(name)
     ledger = Ledger(ledger_path or default_path())
     account = ledger.check(dataset or name, cost, budget=budget)
     about = {
@@ -140,6 +143,35 @@ def check(
     ]
     show_table(screen, facts(lines))
     show_next(screen, f"parties join {study_path} --party {name} --data {data_path} --curator …")
+
+
+def _plan_json(study: PartyStudy, planned: Plan) -> dict[str, Any]:
+    errors = [None if error != error else error for error in planned.standard_errors]
+    return {
+        "spent": dict(planned.spent),
+        "standard_errors": errors,
+        "releases": list(planned.releases),
+        "bytes": planned.bytes,
+        "rounds": planned.rounds,
+        "guarantee": study.protocol.guarantee.as_dict(),
+    }
+
+
+def _show_plan(screen: Console, study: PartyStudy, planned: Plan, *, full: bool) -> None:
+    columns = [("table", "left"), ("cells", "right"), ("standard error", "right")]
+    table = table_of(screen, columns)
+    for marginal, error in zip(study.marginals, planned.standard_errors, strict=True):
+        cells = math.prod(study.schema[name].size for name in marginal.attributes)
+        precise = "depends on --rows" if error != error else f"{100 * error:.2g} points"
+        table.add_row(printable(" × ".join(marginal.attributes)), f"{cells:,}", precise)
+    show_table(screen, table)
+    screen.print()
+    sums = plural(len(planned.releases), "sum is", "sums are")
+    screen.print(f"{sums} opened in {planned.rounds} rounds, about {planned.bytes:,} bytes in all:")
+    for release in planned.releases:
+        screen.print(f"  {printable(release)}", soft_wrap=True)
+    screen.print()
+    show_promises(screen, study.protocol.guarantee, full=full)
 
 
 def _check_clock(*paths: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from ...checks import rounded_up
 from ..support.show import decimals_for, percent, plural, printable
 
 if TYPE_CHECKING:
@@ -152,16 +153,17 @@ def _run_section(study: PartyStudy, about: Mapping[str, Any]) -> str:
     rows: list[tuple[str, str]] = [
         ("study", str(about["study"])),
         ("session", str(about["session"])),
-        *((f"cost: {name}", text) for name, text in about.get("costs_shown", {}).items()),
+        ("received by the curator", f"{about['bytes_received']:,} bytes"),
+        ("sent by the curator", f"{about['bytes_sent']:,} bytes"),
     ]
     cells = "\n".join(
         f"<tr><th>{_text(name)}</th><td><code>{_text(value)}</code></td></tr>"
         for name, value in rows
     )
     budgets = "\n".join(
-        f'<tr><td>{_text(party)}</td><td class="n">{_text(spent)}</td>'
+        f'<tr><td>{_text(party)}</td><td class="n">{rounded_up(spent, 6)}</td>'
         f'<td class="n">{float(study.budgets[party]):g}</td></tr>'
-        for party, spent in about["spent_shown"].items()
+        for party, spent in about["spent"].items()
     )
     return (
         "<h2>What it cost</h2>\n"
@@ -177,9 +179,3 @@ def _run_section(study: PartyStudy, about: Mapping[str, Any]) -> str:
 
 def _text(given: object) -> str:
     return escape(printable(given), quote=True)
-
-
-def joined(words: Iterable[str]) -> str:
-    """Words as a list in a sentence."""
-    *most, last = words
-    return f"{', '.join(most)} and {last}" if most else last

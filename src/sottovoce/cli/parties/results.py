@@ -14,7 +14,6 @@ from ..support.show import (
     plural,
     print_json,
     printable,
-    show_guarantee,
     show_table,
 )
 
@@ -33,7 +32,7 @@ class Release:
     study : PartyStudy
         What is run.
     report, out : path, optional
-        Files to write: a page, and the aggregate (numbered where there are several).
+        Files to write: a page, and the aggregates (numbered where several sums are opened).
     confidence : float
         Of the intervals.
     force : bool
@@ -59,7 +58,7 @@ class Release:
         """The files of the aggregates."""
         if self.out is None:
             return []
-        n = len(self.study.marginals)
+        n = len(self.study.protocol.plan(None).releases)
         if n == 1:
             return [self.out]
         return [self.out.with_stem(f"{self.out.stem}-{k}") for k in range(1, n + 1)]
@@ -102,6 +101,7 @@ class Release:
             "too_late": list(played.missing),
             "bytes_sent": played.bytes_sent,
             "bytes_received": played.bytes_received,
+            "spent": self.study.protocol.spent(None),
         }
 
     def show(self, played: Played, *, full: bool, as_json: bool) -> None:
@@ -133,12 +133,7 @@ class Release:
         for reason in (*played.refused, *played.missing):
             screen.print(f"\nNot counted: {printable(reason)}", style="yellow")
         screen.print()
-        if full:
-            show_guarantee(screen, self.run.guarantee)
-        else:
-            for promise in self.run.guarantee.promises:
-                screen.print(printable(promise.line()), soft_wrap=True)
-            screen.print("details: --guarantee", style="dim")
+        show_promises(screen, self.run.guarantee, full=full)
         files = [("report", self.report)] + [("aggregate", path) for path in self.outputs]
         show_table(screen, facts([(name, str(path)) for name, path in files if path is not None]))
 

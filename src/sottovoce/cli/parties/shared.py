@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from ..support.options import PATH
+from ..support.show import printable, show_guarantee
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ...promise import Guarantee
     from ...study.parties import PartyStudy
     from ...transport.batch import Role
     from ...transport.post import Seat
@@ -136,6 +140,16 @@ def is_resumable(journal: Path, seat: Seat, rounds: int) -> bool:
         return kept.session is not None
     finally:
         kept.close()
+
+
+def show_promises(screen: Console, guarantee: Guarantee, *, full: bool) -> None:
+    """A line for every party, or all words."""
+    if full:
+        show_guarantee(screen, guarantee)
+        return
+    for promise in guarantee.promises:
+        screen.print(printable(promise.line()), soft_wrap=True)
+    screen.print("details: --guarantee", style="dim")
 
 
 def url_of(address: str) -> str:

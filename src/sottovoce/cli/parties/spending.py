@@ -31,7 +31,7 @@ class Spending:
 
         self.study, self.party, self.data = study, party, data
         self.budget: Fraction = study.budget_of(party)
-        self.cost: Fraction = study.protocol.cost_of(party)
+        self.cost: Fraction = study.cost_of(party)
         self.ledger: Ledger | None = None
         if not study.rehearsal:
             self.ledger = Ledger(path or default_path())
@@ -65,9 +65,11 @@ class Spending:
 
         if self.ledger is None:
             return
-        about = {"study": self.study.digest, "session": self.session, "budget": self.budget}
+        study, session = self.study.digest, self.session
         try:
-            self.ledger.charge(self.data, self.cost, **about)
+            self.ledger.charge(
+                self.data, self.cost, study=study, session=session, budget=self.budget
+            )
         except SottovoceError as error:
             # Others hear that the run ends, and nothing about this party's other runs.
             self.refusal = error
