@@ -14,9 +14,12 @@ from ..support.show import (
     console,
     facts,
     heading,
+    plural,
     print_json,
+    printable,
     show_next,
     show_table,
+    table_of,
 )
 from .shared import (
     dataset_option,
@@ -31,6 +34,8 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ...parties.run import Plan
     from ...study.parties import PartyStudy
 

@@ -16,6 +16,7 @@ from ..support.show import (
     printable,
     show_table,
 )
+from .shared import show_promises
 
 if TYPE_CHECKING:
     from ...estimate.table import Table
