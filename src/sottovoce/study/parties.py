@@ -264,13 +264,14 @@ class PartyStudy:
 
 
 def _protocol(study: PartyStudy) -> PartyProtocol:
-    from ..parties.horizontal import Horizontal
-    from ..parties.vertical import Vertical
-
     lists = [list(marginal.attributes) for marginal in study.marginals]
     options = {name: value for name, value in study.options.items() if name not in ("split", "key")}
     if study.rows_split:
+        from ..parties.horizontal import Horizontal
+
         return Horizontal(study.schema, lists, study.budgets, **options)
+    from ..parties.vertical import Vertical
+
     schemas = {party: Schema(study.attributes_of(party)) for party in study.parties}
     return Vertical(schemas, lists, study.budgets, **options)
 
