@@ -234,7 +234,7 @@ class PartyStudy:
             marginals = read_marginals(data.get("marginal"), schema)
             study = cls(title, options, budgets, schema, holders, marginals, entries)
             if entries:
-                _check_roster(study, study.roster)
+                _ = study.roster
             for party in budgets:
                 if not study.attributes_of(party):
                     raise StudyError(
@@ -266,6 +266,8 @@ class PartyStudy:
 def _protocol(study: PartyStudy) -> PartyProtocol:
     lists = [list(marginal.attributes) for marginal in study.marginals]
     options = {name: value for name, value in study.options.items() if name not in ("split", "key")}
+    if len(lists) > 1:
+        options["fractions"] = [marginal.fraction for marginal in study.marginals]
     if study.rows_split:
         from ..parties.horizontal import Horizontal
 
