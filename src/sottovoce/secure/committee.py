@@ -25,7 +25,8 @@ from ..errors import ShareError, WireError
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, shamir
 from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
-from .receiving import Columns, Outcome, check_batch
+from ..transport.checking import Columns, check_batch
+from .receiving import Outcome
 from .selection import elect
 
 DIGEST_BYTES = 32

@@ -15,9 +15,10 @@ from ..errors import ShareError, WireError
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, shamir
 from ..transport import Batch, Inbox, Machine, Outbox, Role
+from ..transport.checking import Columns, check_batch
 from . import committee as rules
 from .committee import DIGEST_BYTES, committee_seats
-from .receiving import Columns, check_batch, pack, set_digest, unpack
+from .receiving import pack, set_digest, unpack
 from .selection import Flags
 
 _SALT = 16

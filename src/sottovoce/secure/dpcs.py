@@ -28,9 +28,10 @@ from ..promise import Against, Guarantee
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, additive
 from ..transport import Batch, Inbox, Machine, Outbox, Role
+from ..transport.checking import check_batch
 from .promises import CURATOR, rounds_sentence, sampled_promise
 from .protocol import Prepared, Protocol
-from .receiving import Outcome, check_batch
+from .receiving import Outcome
 from .selection import coins, one_hot
 
 NO_COUNT = (

@@ -26,8 +26,9 @@ from ..errors import ShareError, WireError
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, additive
 from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
+from ..transport.checking import Columns, check_batch
 from .everyone import Gathered
-from .receiving import Columns, check_batch, pack, set_digest, unpack
+from .receiving import pack, set_digest, unpack
 from .selection import Flags, elect
 
 _DIGEST = 32

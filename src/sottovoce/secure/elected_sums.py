@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from ..errors import ShareError
 from ..sharing import PrimeField
 from ..transport import Batch, Inbox, Machine, Outbox, Role
+from ..transport.checking import Columns, check_batch
 from .elected import elected_lists
 from .everyone import Gathered
-from .receiving import Columns, Outcome, check_batch, unpack
+from .receiving import Outcome, unpack
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,8 @@ from ..errors import WireError
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, additive
 from ..transport import Batch, Inbox, Machine, Outbox, Role
-from .receiving import Bits, Columns, Outcome, check_batch, empty_bits, name_some, unpack
+from ..transport.checking import Columns, check_batch
+from .receiving import Bits, Outcome, empty_bits, name_some, unpack
 
 _BLOCK = 1 << 22  # elements shared at a time
 REPEATED, TOO_FEW, OTHERS = -1, -2, -3

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 from ..randomness import Source
 from ..sharing import Elements, PrimeField, seeds
 from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
+from ..transport.checking import check_batch
 from .everyone import OTHERS, TOO_FEW
-from .receiving import Bits, check_batch, pack, unpack
+from .receiving import Bits, pack, unpack
 
 
 @dataclass(frozen=True, eq=False)

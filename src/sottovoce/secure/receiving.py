@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ShareError, WireError
 from ..sharing import Elements
-from ..transport import Batch, Role
 
 Bits = NDArray[np.uint8]
-Columns = Mapping[str, tuple[type[Any], tuple[int, ...]]]
 
 
 @dataclass(frozen=True)
@@ -35,42 +32,6 @@ class Outcome:
     totals: Elements | None = None
     failed: dict[int, str] = field(default_factory=dict)
     senders: NDArray[np.bool_] | None = None
-
-
-def check_batch(
-    batch: Batch, number: int, closed: int, sent_by: Role, senders: int, columns: Columns
-) -> None:
-    """Refuse messages of another round or role, from unknown senders, or of another form."""
-    if batch.round != number:
-        raise WireError(f"{batch.kind!r} arrived in round {batch.round}; it belongs to {number}")
-    if closed >= number:
-        raise ShareError(
-            f"{batch.kind!r} of {_named(batch)} came late: round {number} was closed; it is not "
-            "counted"
-        )
-    if batch.sent_by is not sent_by:
-        raise WireError(f"{batch.kind!r} came from {batch.sent_by.value!r}, not {sent_by.value!r}")
-    unknown = (batch.sender < 0) | (batch.sender >= senders)
-    if unknown.any():
-        raise WireError(
-            f"{batch.kind!r} came from {sent_by.value} {int(batch.sender[unknown][0])}, who is not "
-            f"among the {senders:,} of the roster"
-        )
-    if set(batch.payload) != set(columns):
-        raise WireError(f"{batch.kind!r} has the columns {sorted(batch.payload)}")
-    for name, (kind, shape) in columns.items():
-        column = batch.payload[name]
-        if column.dtype != kind or column.shape[1:] != shape:
-            raise WireError(
-                f"{name!r} of {_named(batch)} has type {column.dtype} and shape {column.shape[1:]}"
-                f"; {np.dtype(kind)} and {shape} are expected"
-            )
-
-
-def _named(batch: Batch) -> str:
-    who = sorted(set(batch.sender[:1000].tolist()))
-    shown = ", ".join(map(str, who[:3])) + (" and others" if len(who) > 3 else "")
-    return f"{batch.sent_by.value} {shown}"
 
 
 def empty_bits(rows: int, members: int) -> Bits:
