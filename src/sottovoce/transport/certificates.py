@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     )
     from cryptography.x509 import Certificate
 
+_SIGNATURE = 64
 _BEGIN = datetime(2020, 1, 1, tzinfo=UTC)
 _NEVER = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
 
@@ -44,21 +45,21 @@ def certified_key(certificate: bytes, name: str) -> bytes:
         Ed25519PrivateKey,
         Ed25519PublicKey,
     )
-    from cryptography.x509 import load_der_x509_certificate
+    from cryptography.hazmat.primitives.serialization import Encoding
 
     from .keys import is_signed
 
-    try:
-        read = load_der_x509_certificate(certificate)
-        key = read.public_key()
-    except ValueError as error:
-        raise StudyError(f"the certificate of {name} is malformed") from error
-    if isinstance(key, Ed25519PublicKey):
-        # Whoever signs it, the content of the certificate of this key and name is the same.
-        same = _certificate(key, Ed25519PrivateKey.generate(), name)
-        raw = key.public_bytes_raw()
-        if same.tbs_certificate_bytes == read.tbs_certificate_bytes and is_signed(
-            read.tbs_certificate_bytes, read.signature, raw
+    # All certificates of a name have one form, so that none has to be parsed: this is where
+    # another key is in its own, and whoever signs, the bytes before the signature are the same.
+    other = Ed25519PrivateKey.generate()
+    start = self_signed(other, name).index(other.public_key().public_bytes_raw())
+    content, signature = certificate[:-_SIGNATURE], certificate[-_SIGNATURE:]
+    raw = certificate[start : start + 32]
+    if len(raw) == 32:
+        expected = _certificate(Ed25519PublicKey.from_public_bytes(raw), other, name)
+        der = expected.public_bytes(Encoding.DER)
+        if content == der[:-_SIGNATURE] and is_signed(
+            expected.tbs_certificate_bytes, signature, raw
         ):
             return raw
     raise StudyError(

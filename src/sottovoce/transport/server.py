@@ -107,20 +107,25 @@ class RelayServer:
         if task is not None:
             self._connections.add(task)
         try:
-            if len(self._connections) > _MOST_CONNECTIONS:
-                await _answer(writer, 503, b"too many connections; try again", last=True)
-                return
-            shown = self._certified(writer)
-            while await self._serve_one(reader, writer, shown):
-                pass
+            await self._talk(reader, writer)
         except (ConnectionError, TimeoutError, asyncio.IncompleteReadError, ssl.SSLError):
             return  # they will try again, or not; either way there is nobody to tell
+        except asyncio.CancelledError:
+            return  # by `stop`; asyncio would report a cancelled task as failed
         finally:
             writer.close()
-            with suppress(OSError):
+            with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
             if task is not None:
                 self._connections.discard(task)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._connections) > _MOST_CONNECTIONS:
+            await _answer(writer, 503, b"too many connections; try again", last=True)
+            return
+        shown = self._certified(writer)
+        while await self._serve_one(reader, writer, shown):
+            pass
 
     def _certified(self, writer: asyncio.StreamWriter) -> str | None:
         if self._tls is None or self._tls.verify_mode is not ssl.CERT_REQUIRED:
