@@ -10,7 +10,7 @@ from .paint import BLUE, FILL, GREY
 
 _ROW, _TOP, _BOTTOM = 24, 6, 34
 _LABELS, _WIDTH, _END = 210, 640, 24
-_MOST_LABEL = 32
+_MOST_LABEL = 28
 _STEPS = (1, 2, 5)
 
 
@@ -91,4 +91,4 @@ def _short(label: str) -> str:
     line = printable(" ".join(label.split()))
     if len(line) <= _MOST_LABEL:
         return line
-    return f"{line[: _MOST_LABEL - 11].rstrip()}…{line[-10:].lstrip()}"
+    return f"{line[: _MOST_LABEL - 12].rstrip()}…{line[-11:].lstrip()}"

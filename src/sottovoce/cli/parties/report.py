@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from ..support.show import decimals_for, percent, plural, printable
 if TYPE_CHECKING:
     from ...estimate.table import Table
     from ...parties.run import Run
+    from ...promise import Promise
     from ...study.parties import PartyStudy
 
 _MOST_BARS, _MOST_ROWS = 30, 500
@@ -21,13 +23,13 @@ body { font: 16px/1.55 system-ui, sans-serif; margin: 0 auto; max-width: 54rem; 
 h1 { font-size: 1.6rem; line-height: 1.25; margin: .2em 0; }
 h2 { font-size: 1.2rem; margin: 2em 0 .4em; }
 h3 { font-size: 1rem; margin: 1.4em 0 .2em; }
-p { margin: .4em 0; max-width: 44rem; }
+p, li { margin: .4em 0; max-width: 44rem; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 caption { text-align: left; padding: .3em 0; color: #777; }
 th, td { padding: .25em .9em .25em 0; text-align: left; border-bottom: 1px solid #8884; }
 th.n, td.n { text-align: right; white-space: nowrap; }
-svg { width: 100%; max-width: 46rem; height: auto; display: block; margin: .6em 0 1em; }
+svg { width: 100%; min-width: 32rem; max-width: 46rem; height: auto; display: block; margin: .6em 0 1em; }
 code { overflow-wrap: anywhere; font-size: .88em; }
 .note { border-left: 4px solid #e69f00; padding: .3em .9em; }
 .muted { color: #777; }
@@ -52,7 +54,7 @@ def report_page(study: PartyStudy, run: Run, about: Mapping[str, Any], confidenc
         parts.append(f'<p class="note">Without the rows of {_text(names)}, who dropped out.</p>')
     for table in run.estimates:
         parts.append(_table_section(table, confidence))
-    parts.append(_guarantee_section(study, run))
+    parts.append(_guarantee_section(run))
     parts.append(_run_section(study, about))
     head = (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -90,7 +92,7 @@ def _table_section(table: Table, confidence: float) -> str:
         [
             title,
             f"<p>{_text(about)}</p>",
-            picture,
+            f'<div class="wide">{picture}</div>',
             some,
             _cell_table(table, cells, listed, confidence),
         ]
@@ -134,19 +136,31 @@ def _cell_table(
     )
 
 
-def _guarantee_section(study: PartyStudy, run: Run) -> str:
+def _guarantee_section(run: Run) -> str:
     from ...promise.words import promise_words
 
     parts = ["<h2>What is promised</h2>"]
-    if not run.guarantee.promises:
+    promises = run.guarantee.promises
+    if not promises:
         parts.append(f"<p>No privacy is promised: {_text(run.guarantee.reason)}</p>")
-    for promise in run.guarantee.promises:
+    # What all promises assume is said once, at the end.
+    shared = [one for one in promises[0].assuming if _in_all(one, promises)] if promises else []
+    for promise in promises:
         group = promise.unit.group
         title = f"To the people in the data of {group}" if group else "To every person"
         parts.append(f"<h3>{_text(title)}</h3>")
-        words = promise_words(promise, 1 << 20).splitlines()
+        own = tuple(one for one in promise.assuming if one not in shared)
+        words = promise_words(replace(promise, assuming=own), 1 << 20).splitlines()
         parts += [f"<p>{_text(line)}</p>" for line in words]
+    if shared:
+        parts.append("<h3>All of this assumes</h3>\n<ul>")
+        parts += [f"<li>{_text(one)}</li>" for one in shared]
+        parts.append("</ul>")
     return "\n".join(parts)
+
+
+def _in_all(assumption: str, promises: Sequence[Promise]) -> bool:
+    return all(assumption in promise.assuming for promise in promises)
 
 
 def _run_section(study: PartyStudy, about: Mapping[str, Any]) -> str:
