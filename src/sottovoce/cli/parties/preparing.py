@@ -121,11 +121,12 @@ def check(
     cost = study.cost_of(name)
     ledger = Ledger(ledger_path or default_path())
     account = ledger.check(dataset or name, cost, budget=budget)
+    attributes = [attribute.name for attribute in study.attributes_of(name)]
     about = {
         "study": study.digest.hex(),
         "party": seat.party.id,
         "rows": rows,
-        "attributes": [attribute.name for attribute in study.attributes_of(name)],
+        "attributes": attributes,
         "data_set": account.data,
         "cost": float(cost),
         "left": float(account.left),
@@ -138,7 +139,7 @@ def check(
     lines = [
         ("digest", study.digest.hex()),
         ("rows", f"{rows:,}"),
-        ("attributes", ", ".join(about["attributes"])),
+        ("attributes", ", ".join(attributes)),
         ("key", f"{key} is the one in the roster"),
         (
             "budget",
