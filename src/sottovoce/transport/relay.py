@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -99,7 +100,7 @@ class Relay:
         self.aborted: str | None = None  # who has ended the run, and why
         self.over = False
         self.strangers: list[str] = []  # who came with another study
-        self._told: set[str] = set()
+        self.told: set[str] = set()  # who knows that it was ended
         self._journal = journal
         if journal is not None and journal.session is not None:
             self.session = journal.session
@@ -176,7 +177,6 @@ class Relay:
 
     def _refuse_over(self, name: str) -> None:
         if self.aborted is not None:
-            self._told.add(name)
             raise RunOverError(self.aborted)
         if name in self.missing:
             number = self.missing[name]
@@ -192,7 +192,6 @@ class Relay:
 
     async def abort(self, name: str, reason: str) -> None:
         """A party ends the run for everyone."""
-        self._told.add(name)
         if name not in self.missing:
             await self._end(f"{name} ended the run: {reason}")
 
@@ -207,9 +206,13 @@ class Relay:
 
     async def tell_aborted(self) -> None:
         """Where the run was ended by somebody: return when all who are left know, or time is up."""
-        if self.aborted is not None:
-            present = {name for name in self._reached if name not in self.missing}
-            await self._wait_for(lambda: present <= self._told, _TELL_SECONDS)
+        if self.aborted is None:
+            return
+        left = {name for name, reached in self._reached.items() if reached <= self.rounds}
+        left -= {*self.missing, self.roster.relay.id}
+        end = time.monotonic() + _TELL_SECONDS
+        while not left <= self.told and time.monotonic() < end:
+            await asyncio.sleep(0.02)
 
     async def wait_over(self) -> None:
         """Return when all who are left have the last round."""

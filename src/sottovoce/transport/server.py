@@ -42,7 +42,8 @@ class _Request:
     method: str
     path: str
     fields: dict[str, str]
-    shown: str | None  # the party of the certificate that was shown, where TLS asks for one
+    name: str | None = None  # of the token
+    shown: str | None = None  # the party of the certificate that was shown, where TLS asks for one
 
 
 class _Refusal(Exception):  # noqa: N818, an answer rather than an error
@@ -135,6 +136,7 @@ class RelayServer:
     async def _serve_one(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, shown: str | None
     ) -> bool:
+        request = None
         try:
             head = await asyncio.wait_for(read_head(reader), _HEAD_SECONDS)
             if head is None:
@@ -142,7 +144,7 @@ class RelayServer:
             match = _REQUEST.fullmatch(head[0])
             if not match:
                 raise _Refusal(400, "this is no request that the relay knows")
-            request = _Request(match[1].decode(), match[2].decode(), head[1], shown)
+            request = _Request(match[1].decode(), match[2].decode(), head[1], shown=shown)
             status, body = await self._handle(request, reader)
         except _Refusal as refusal:
             await _answer(writer, refusal.status, refusal.reason.encode(), last=True)
@@ -151,10 +153,11 @@ class RelayServer:
             await _answer(writer, 503, b"the relay cannot write its journal", last=True)
             return False
         except SottovoceError as error:
-            await _answer(writer, _status(error), str(error).encode(), last=True)
-            return False
-        await _answer(writer, status, body)
-        return True
+            status, body = _status(error), str(error).encode()
+        await _answer(writer, status, body, last=status >= 400)
+        if request and request.name and (status == 424 or request.path == "/v1/abort"):
+            self._relay.told.add(request.name)
+        return status < 400
 
     async def _handle(self, request: _Request, reader: asyncio.StreamReader) -> tuple[int, bytes]:
         study = request.fields.get("sottovoce-study")
@@ -164,7 +167,7 @@ class RelayServer:
                 raise _Refusal(400, "this is no digest of a study")
             names = _names(self._seat.tokens(bytes.fromhex(study)))
             raise DigestError(await self._relay.refuse_study(_lookup(names, authorization), study))
-        name = _lookup(self._names, authorization)
+        request.name = name = _lookup(self._names, authorization)
         if name is None:
             raise _Refusal(
                 401, "the token is unknown: the key is not in the relay's roster, or rosters differ"
