@@ -72,6 +72,8 @@ holder = "B"
 
 """
 
+TWICE = '[[marginal]]\nattributes = ["age", "smoker"]\n' * 2
+
 
 def entry(name: str, role: Role) -> str:
     keys = KeyPair.generate()
@@ -103,7 +105,7 @@ def test_a_study_of_columns_says_whose_values_count() -> None:
     study = PartyStudy.from_toml(COLUMNS)
     assert study.protocol.name == "vertical"
     assert study.protocol.dealer
-    assert study.key == "person_id"
+    assert study.key == study.protocol.key == "person_id"
     assert [a.name for a in study.attributes_of("A")] == ["smoker"]
     assert [a.name for a in study.attributes_of("B")] == ["age"]
     assert study.budgets["B"] == Fraction(1, 3)
@@ -197,6 +199,8 @@ def test_defects_of_studies_of_rows_are_refused(old: str, new: str, match: str) 
         ('holders = ["B", "A"]\nholder = "B"', 'holder = "D"', "not in .budgets.: A, B"),
         ('holders = ["B", "A"]\nholder = "B"', 'holder = "A"', "B holds none"),
         ('engine = "dealer"', 'engine = "magic"', "magic"),
+        ("[budgets]", '[[marginal]]\nattributes = ["age"]\n\n[budgets]', "A holds none"),
+        ("[budgets]", f"{TWICE}\n[budgets]", "a study for every table"),
     ],
 )
 def test_defects_of_studies_of_columns_are_refused(old: str, new: str, match: str) -> None:

@@ -11,7 +11,7 @@
     collusion = 2                     # how many parties may work with the curator; K − 1
     dropouts = 0                      # rows: how many parties may be missing from the sums
     neighbours = "substitution"       # rows: or "add-remove"
-    noise = "shares"                  # rows: or "oblivious"
+    noise = "shares"                  # or "oblivious"
     engine = "dealer"                 # columns: or "mpyc", "cheetah"
     key = "person_id"                 # columns: what rows are matched by; needed
 
@@ -26,9 +26,9 @@
     holders = ["A", "B"]              # columns: who has it
     holder = "A"                      # columns: whose values count; enough if only one has it
 
-    [[marginal]]                      # a table to be released; several divide the budgets
+    [[marginal]]                      # a table to be released, of all attributes by default
     attributes = ["age", "smoker"]
-    fraction = 0.5                    # of every budget; equal parts by default
+    fraction = 0.5                    # rows: several divide every budget, by default equally
 
     [[party]]                         # as `sottovoce parties keygen` writes it
     id = "A"
@@ -192,9 +192,9 @@ class PartyStudy:
 
     @property
     def verify_keys(self) -> dict[str, bytes]:
-        """The keys that signatures are checked with, by name; the curator's as "curator"."""
+        """The keys that signatures are checked with: of parties by name, of others by role."""
         return {
-            "curator" if party.role is Role.CURATOR else party.id: party.verify_key
+            party.id if party.role is Role.PARTY else party.role.value: party.verify_key
             for party in self.roster
             if party.verify_key is not None
         }
@@ -241,7 +241,11 @@ class PartyStudy:
                         f"{party} holds none of the attributes in the tables; leave {party} out "
                         "of [budgets], or name an attribute of which it is the holder"
                     )
-            _ = study.protocol  # which refuses parameters that cannot be
+            if any(promise.delta for promise in study.protocol.guarantee.promises):
+                raise StudyError(
+                    f"the method {options.get('method')!r} spends delta as well, and budgets are "
+                    "of epsilon alone; take another method, or simulate it"
+                )
         except StudyError:
             raise
         except SottovoceError as error:
@@ -264,18 +268,22 @@ class PartyStudy:
 
 
 def _protocol(study: PartyStudy) -> PartyProtocol:
-    lists = [list(marginal.attributes) for marginal in study.marginals]
-    options = {name: value for name, value in study.options.items() if name not in ("split", "key")}
-    if len(lists) > 1:
-        options["fractions"] = [marginal.fraction for marginal in study.marginals]
+    options = {key: value for key, value in study.options.items() if key != "split"}
     if study.rows_split:
         from ..parties.horizontal import Horizontal
 
-        return Horizontal(study.schema, lists, study.budgets, **options)
+        lists = [list(marginal.attributes) for marginal in study.marginals]
+        fractions = [marginal.fraction for marginal in study.marginals]
+        return Horizontal(study.schema, lists, study.budgets, fractions=fractions, **options)
     from ..parties.vertical import Vertical
 
+    if len(study.marginals) > 1 or study.marginals[0].fraction != 1:
+        raise StudyError(
+            "where columns are split a study releases one table and spends the budgets on it; "
+            "write a study for every table"
+        )
     schemas = {party: Schema(study.attributes_of(party)) for party in study.parties}
-    return Vertical(schemas, lists, study.budgets, **options)
+    return Vertical(schemas, list(study.marginals[0].attributes), study.budgets, **options)
 
 
 def _check_roster(study: PartyStudy, roster: Roster) -> None:

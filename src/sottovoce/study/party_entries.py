@@ -13,9 +13,9 @@ from ..transport.batch import Role
 from ..transport.keys import Party
 from .reading import read_attribute, refuse_unknown
 
-_BOTH = {"split", "method", "collusion"}
+_BOTH = {"split", "method", "collusion", "noise"}
 _OPTIONS = {
-    "rows": _BOTH | {"dropouts", "neighbours", "noise"},
+    "rows": _BOTH | {"dropouts", "neighbours"},
     "columns": _BOTH | {"engine", "key"},
 }
 _ATTRIBUTE = {"name", "values", "edges", "missing"}

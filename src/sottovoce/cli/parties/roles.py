@@ -34,7 +34,10 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
+    from ...study.parties import PartyStudy
+    from ...transport import Machine
     from ...transport.network import Played
+    from ...transport.post import Seat
 
 
 @click.command()
@@ -243,7 +246,7 @@ def dealer(
     name = only_member(study, Role.DEALER)
     key = key_beside(study_path, name, key_path)
     seat = seat_of(study, name, key)
-    machine = study.protocol.dealer_machine()
+    machine = _dealer_machine(study, seat)
     played = _play(
         lambda done: take_part(
             machine,
@@ -263,6 +266,15 @@ def dealer(
     screen = console()
     screen.print(heading(f"{name}: the run has ended"))
     show_table(screen, facts([*about.items(), *(("refused", why) for why in played.refused)]))
+
+
+def _dealer_machine(study: PartyStudy, seat: Seat) -> Machine[Any]:
+    from ...parties.vertical import Vertical
+
+    protocol = study.protocol
+    if isinstance(protocol, Vertical):  # which refuses a dealer with the key of somebody else
+        return protocol.dealer_machine(seat.keys, study.verify_keys)
+    return protocol.dealer_machine()
 
 
 def _play(
