@@ -27,6 +27,7 @@ from .estimate import estimate
 from .guarantee import guarantee
 from .joint import joint
 from .lip import lip
+from .parties import parties
 from .plan import plan
 from .randomise import randomise
 from .secure import secure
@@ -165,6 +166,7 @@ for command in (
     estimate,
     joint,
     secure,
+    parties,
     guarantee,
     account,
     audit,
