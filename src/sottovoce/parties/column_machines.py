@@ -210,9 +210,13 @@ class ColumnsParty(Machine[ColumnsState]):
         return batches
 
     def _compare(self, state: ColumnsState) -> Batch:
-        missing = [name for k, name in enumerate(self.protocol.parties) if k not in state.contributions]
+        missing = [
+            name for k, name in enumerate(self.protocol.parties) if k not in state.contributions
+        ]
         if missing or self.sum.missing(state.held):
-            names = ", ".join(map(repr, missing)) or self.sum.design.name(self.sum.missing(state.held))
+            names = ", ".join(map(repr, missing)) or self.sum.design.name(
+                self.sum.missing(state.held)
+            )
             raise ShareError(f"stopped before anything was spent: {names} did not take part")
         check_rows(self.protocol.parties, state.held.rows)
         secret = common_secret(self.sum.session(state.held), state.contributions)

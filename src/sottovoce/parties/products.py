@@ -128,9 +128,7 @@ def share_of(table: Words, release: Release) -> Words:
     return ordered.reshape(-1) * table.dtype.type(weights.pop())
 
 
-def sampled(
-    product: Product, party: str, rows: int, source: Source
-) -> NDArray[np.uint8] | None:
+def sampled(product: Product, party: str, rows: int, source: Source) -> NDArray[np.uint8] | None:
     """The rows that a party keeps, as bits; None where it keeps all."""
     rate = product.kept.get(party)
     if rate is None or rate >= 1:
