@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AnswerError, ParameterError
-from .columns import Columns, Wanted, names_in
+from .columns import Columns, Wanted
 from .kinds import shown
+from .table_files import names_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
