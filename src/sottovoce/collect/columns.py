@@ -69,7 +69,7 @@ class Columns:
                 if start == PARQUET
                 else self._csv(pa, start.startswith(GZIP), done)
             )
-            for table in _regrouped(pa, tables, rows):
+            for table in _regroup(pa, tables, rows):
                 yield first, table
                 first += table.num_rows
         if first == 0:
@@ -109,16 +109,16 @@ class Columns:
             return arrow_csv.open_csv(stream, read, parse, convert)
 
         first = 0
-        for batch in self._checked(open_csv, names, zipped):
+        for batch in self._checked_batches(open_csv, names, zipped):
             arrays = [
-                self._converted(pa, batch.column(name), name, wanted, first)
+                self._convert(pa, batch.column(name), name, wanted, first)
                 for name, wanted in self._each
             ]
             yield pa.table(arrays, names=list(self.wanted))
             first += batch.num_rows
             done(raw.tell())
 
-    def _checked(
+    def _checked_batches(
         self, open_csv: Callable[..., Any], names: Sequence[str], zipped: bool
     ) -> Iterator[Any]:
         """The reader's batches; what is malformed is refused by row and column, never quoted."""
@@ -156,7 +156,7 @@ class Columns:
         """Whether an empty cell is text in some column; the reader knows one rule for all."""
         return any(wanted.empty_is_text for wanted in self.wanted.values())
 
-    def _converted(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
+    def _convert(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
         absent = wanted.absent
         if self._mixed and not wanted.empty_is_text:
             absent = ("", *absent)
@@ -263,7 +263,7 @@ def _row_words(row: int | None) -> str:
     return "" if row is None else f", row {row + 1:,} (header not counted)"
 
 
-def _regrouped(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
+def _regroup(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
     """The same rows in tables of `rows`, or of fewer where they take many bytes."""
     waiting: list[Any] = []
     size = nbytes = 0
