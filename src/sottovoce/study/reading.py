@@ -91,12 +91,12 @@ def read_question(number: int, about: Any) -> Mechanism:
     try:
         attribute = read_attribute(about)
         if "levels" not in about:
-            return _sampled(_plain(attribute, about, where), about, where)
+            return _sample(_plain(attribute, about, where), about, where)
         menu = {
             name: _level(attribute, about, entry, f"{where}, level {name!r}")
             for name, entry in _menu(about, where).items()
         }
-        return _sampled(Levels(menu), about, where)
+        return _sample(Levels(menu), about, where)
     except StudyError:
         raise
     except SottovoceError as error:
@@ -141,9 +141,9 @@ def _level(attribute: Attribute, about: Mapping[str, Any], entry: Any, where: st
     if "epsilon" not in own:
         raise StudyError(f"{where} lacks epsilon")
     if "mechanism" in own:
-        return _sampled(_plain(attribute, own, where), own, where)
+        return _sample(_plain(attribute, own, where), own, where)
     common = {key: about[key] for key in ("mechanism", *sorted(_EXTRAS)) if key in about}
-    return _sampled(_plain(attribute, {**common, **own}, where), own, where)
+    return _sample(_plain(attribute, {**common, **own}, where), own, where)
 
 
 def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechanism:
@@ -158,7 +158,7 @@ def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechan
         raise StudyError(f"{where}: {error}") from error
 
 
-def _sampled(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
+def _sample(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
     if "rate" not in about:
         return mechanism
     rate = about["rate"]
