@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
 
 _MOST_BYTES = 1 << 26
+_MANY_DOTS = re.compile(r"(?:\.[^.,=\n]{0,200}){65}")  # Python reads long keys in quadratic time
 _ANSWERS = ("values", "edges", "range")
 _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
@@ -27,6 +29,8 @@ _KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The data of a text; the error says what is wrong and where."""
+    if _MANY_DOTS.search(text):
+        raise StudyError("a key has more than 64 parts, or a text 65 dots and no comma; shorten it")
     try:
         return tomllib.loads(text)
     except RecursionError as error:
