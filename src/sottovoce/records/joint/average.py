@@ -13,8 +13,8 @@ the likelihood of the other fifth. A model with L nats in all gets a weight prop
 product three times that, since it is the only model without dependence), and the answer is the
 weighted mean of the tables fitted to all records: differences of a nat decide little, as they
 should, since chance makes as much, and ten nats decide everything. (Pseudo-Bayesian model
-averaging: Yao, Vehtari, Simpson and Gelman 2018.) Its attributes are then moved halfway to the
-distributions that each has when fitted alone.
+averaging: Yao, Vehtari, Simpson and Gelman 2018.) Its attributes are then moved to the
+distributions that each has when fitted alone: halfway with up to 5,000 people, and less with more.
 
 Pair tables that are as likely as can be are no model of their own: with small budgets the reports
 are nearly as likely under them as under stopped ones, so that chance may decide for them, while
@@ -41,6 +41,7 @@ PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _SWEEPS = 30
 _BALANCE = 10  # rounds that make a pair table agree with its attributes
 _PRODUCT = 3.0  # what the product counts before the likelihood, every other model 1
+_SMALL = 5000  # people up to whom attributes are moved halfway
 _LITTLE = 1e-4  # weights below it are left out
 
 
@@ -140,17 +141,19 @@ def averaged(
     alone = [
         _single(one, every, t) for one, t in zip(likelihood.singles, stops.single, strict=True)
     ]
-    return halfway(average / average.sum(), alone), kinds
+    people = sum(float(block.counts.sum()) for block in likelihood.blocks)
+    return lean_to_alone(average / average.sum(), alone, min(1.0, _SMALL / people) / 2), kinds
 
 
-def halfway(table: Floats, alone: Sequence[Floats]) -> Floats:
-    """A table whose attributes are distributed halfway between its own way and that of each alone.
+def lean_to_alone(table: Floats, alone: Sequence[Floats], part: float) -> Floats:
+    """A table whose attributes are moved part of the way to the distributions of each alone.
 
-    The table knows the attributes by their association too, but estimates the noise of people who
-    report the same attributes from few reports; fitted alone it is the other way round.
+    The table knows the attributes by their association too, but with few people it estimates the
+    noise of those who report the same attributes from too few reports; fitted alone it is the
+    other way round.
     """
     own = _own(table[None])
-    wanted = {key: (own[key] + p) / 2 for key, p in zip(own, alone, strict=True)}
+    wanted = {key: (1 - part) * own[key] + part * p for key, p in zip(own, alone, strict=True)}
     return np.asarray(fitted_to(table[None], wanted, _BALANCE)[0])
 
 
