@@ -18,8 +18,8 @@ import pytest
 from .crashing import LIMIT
 
 ROOT = Path(__file__).parents[2]
-# A party does 56 things that can be interrupted, the curator with its relay more than 105, in this order
-# but for the requests that have to be repeated; beyond the last one nothing happens.
+# A party does 56 things that can be interrupted, the curator with its relay more than 105, in this
+# order but for the requests that have to be repeated.
 _PICK = random.Random(14)
 RUNS: dict[str, dict[str, list[int]]] = {
     "nobody": {},
