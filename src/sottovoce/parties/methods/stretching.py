@@ -34,7 +34,7 @@ from .row_sums import cells, release, rows_of
 
 _DENOMINATOR = 1024
 _FLOOR = 1e-12  # a start of 0 would stay 0
-_MOST_ROUNDS, _CLOSE = 2000, 1e-13
+_MOST_ROUNDS, _CLOSE = 1000, 1e-10
 
 STARTS = ("uniform", "random", "noisy-local")
 ALIKE = (
