@@ -49,12 +49,12 @@ _LUCKY = (
 
 def stretched(design: Design, part: int = 1) -> Release:
     """The stretched sum at 1/part of every budget."""
-    most = max(design.budgets.values())
+    most = Fraction(max(design.budgets.values()))
     weights = {
         party: math.floor(_DENOMINATOR * Fraction(budget) / most)
         for party, budget in design.budgets.items()
     }
-    scale = Fraction(sensitivity(design.neighbours) * _DENOMINATOR * part) / most
+    scale = sensitivity(design.neighbours) * _DENOMINATOR * part / most
     return release(design, "stretched", weights, scale)
 
 
