@@ -33,6 +33,12 @@ TESTED = {
     "adaptive selection never leave ε* out.",
     30: "Never publish a total or remainder beside suppressed counts, and never set a suppression "
     "threshold without adding the colluding holders.",
+    23: "Never print a 95 % interval that covers a single cell less than .93 of the time on the "
+    "stress grid without saying so beside it.",
+    24: "Never let a name, path, message, log or file size outside the participant's side depend "
+    "on true answers.",
+    26: "Never accuse without a stated false-alarm rate: an audit corrects for everything it "
+    "compares.",
     25: "Never let two processes draw from copied generator state: fresh system entropy for every "
     "release.",
     27: "Never store or log who sent a report, when to the second, or in which order.",
@@ -43,4 +49,7 @@ WAITING = {
     9: ("parties", "the budget per released marginal is forgotten"),
     10: ("parties", "realised sample sizes are published"),
     20: ("parties", "the dealer of correlated randomness is the curator"),
+    31: ("parties", "sums over two sets of parties are opened with the same noise"),
+    32: ("parties", "a release carries noise of fewer parties than its account assumes"),
+    33: ("parties", "sampled ids are exchanged, or sample sizes published"),
 }

@@ -11,6 +11,11 @@ sums             masked vectors of which the curator learns the sum alone; block
 row_study        what is public about marginals over split rows, and which sums are opened
 row_machines     the roles: a party with its rows, and the curator
 horizontal       Horizontal: a study over split rows, and a simulation with every role
+column_study     what is public about a marginal over split columns
+column_machines  the roles: a party with its columns, and the curator; dealing: the dealer
+vertical         Vertical: a study over split columns, and a simulation with every role
+alignment        rows in one order by a shared key; products, engines: shares of the table
+oblivious        noise that nobody draws
 counting         a party's own counts, secret samples and shares of noise
 methods, tables  from sums to labelled tables
 promises         what every party promises; budgets: exact budgets; receipts: what the curator signs
@@ -24,10 +29,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .horizontal import Horizontal
     from .run import Run
+    from .vertical import Vertical
 
-_HOME = {"Horizontal": "horizontal", "Run": "run"}
+_HOME = {"Horizontal": "horizontal", "Run": "run", "Vertical": "vertical"}
 
-__all__ = ["Horizontal", "Run"]
+__all__ = ["Horizontal", "Run", "Vertical"]
 
 
 def __getattr__(name: str) -> Any:

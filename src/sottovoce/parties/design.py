@@ -32,6 +32,8 @@ class Design:
         are split.
     present : tuple of str, optional
         Who is in the sum; everyone by default.
+    oblivious : bool
+        Whether nobody knows any part of the noise (`oblivious`), so that one noise is enough.
     """
 
     shape: tuple[int, ...]
@@ -41,6 +43,7 @@ class Design:
     neighbours: Neighbours = Neighbours.SUBSTITUTION
     rows: Mapping[str, int] | None = None
     present: tuple[str, ...] | None = None
+    oblivious: bool = False
 
     def __post_init__(self) -> None:
         parties = len(self.budgets)
@@ -74,7 +77,9 @@ class Design:
 
     @property
     def honest(self) -> int:
-        """K − t, with t the parties that may collude or be missing."""
+        """K − t, with t the parties that may collude or be missing; K where noise is oblivious."""
+        if self.oblivious:
+            return len(self.budgets)
         return len(self.budgets) - self.collusion - self.dropouts
 
     @property

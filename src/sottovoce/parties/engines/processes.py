@@ -1,0 +1,156 @@
+"""Engines that compute in a process of their own beside each member's.
+
+End of round 2   every member starts its process, with a job on standard input: one line of JSON,
+                 then the codes of its columns, int64, product after product
+End of round 3   it waits for the process to end, reads its shares from standard output, and keeps
+                 them in a message to itself
+
+The processes talk to each other directly, so that a run cannot be resumed between these rounds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import ShareError, WireError
+from ...sharing.triples import Codes, Words
+from ...transport import Batch, Role
+from ..products import Plan
+from . import COMPARED, PartyEngine
+
+_PATIENCE_SECONDS = 1800.0
+
+#: How many rounds of messages such an engine takes.
+ROUNDS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """The shares, once they arrived in a message of the member to itself."""
+
+    shares: tuple[Words, ...] | None = None
+
+
+@dataclass(eq=False)
+class ProcessMember(PartyEngine):
+    """One member; the state of the computation is in its process."""
+
+    index: int
+    parties: int
+    _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    kinds = frozenset({"computed"})
+    name = ""
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """What is run."""
+
+    @abstractmethod
+    def job(self, plan: Plan) -> dict[str, Any]:
+        """The first line of its input."""
+
+    def start(self) -> Computed:
+        return Computed()
+
+    def take(self, state: Computed, batch: Batch, plan: Plan) -> Computed:
+        own = batch.sent_by is Role.PARTY and batch.sender.tolist() == [self.index]
+        if not own or batch.round != COMPARED + 2 or state.shares is not None:
+            raise WireError("shares of a product came from another party, or twice; refused")
+        cells = _cells(plan)
+        names = {f"share{i}": (size,) for i, size in enumerate(cells)}
+        if {name: column.shape[1:] for name, column in batch.payload.items()} != names:
+            raise WireError("shares of a product do not have the form of the study; refused")
+        return Computed(tuple(batch.payload[f"share{i}"][0] for i in range(len(cells))))
+
+    def close(
+        self, state: Computed, number: int, plan: Plan, columns: Sequence[Codes]
+    ) -> tuple[Computed, tuple[Batch, ...]]:
+        if number == COMPARED:
+            self._begin(plan, columns)
+        if number != COMPARED + 1:
+            return state, ()
+        shares = self._finish(plan)
+        if self.index == self.parties:  # the curator
+            return state, ()
+        me = np.array([self.index], np.int64)
+        payload = {f"share{i}": share[None] for i, share in enumerate(shares)}
+        return state, (Batch("computed", number + 1, Role.PARTY, Role.PARTY, me, me, payload),)
+
+    def shares(self, state: Computed) -> list[Words]:
+        if state.shares is None:
+            raise ShareError("the products were not computed; nothing was released")
+        return list(state.shares)
+
+    def _begin(self, plan: Plan, columns: Sequence[Codes]) -> None:
+        codes = b"".join(np.ascontiguousarray(c, np.int64).tobytes() for c in columns)
+        process = subprocess.Popen(  # noqa: S603
+            self.command(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with contextlib.suppress(BrokenPipeError):  # it ended early, and `_finish` says why
+            process.stdin.write(json.dumps(self.job(plan)).encode() + b"\n" + codes)  # type: ignore[union-attr]
+            process.stdin.close()  # type: ignore[union-attr]
+        process.stdin = None
+        self._process = process
+
+    def _finish(self, plan: Plan) -> list[Words]:
+        process = self._process
+        if process is None:
+            raise ShareError(
+                f"the process of {self.name} is not running; this engine cannot be resumed, so run "
+                "again"
+            )
+        self._process = None
+        try:
+            output, errors = process.communicate(timeout=_PATIENCE_SECONDS)
+        except subprocess.TimeoutExpired as error:
+            process.kill()
+            process.communicate()
+            raise ShareError(f"{self.name} did not end in time; nothing was released") from error
+        if process.returncode:
+            last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+            raise ShareError(f"the process of {self.name} failed ({last[0]}); nothing was released")
+        words = np.frombuffer(output, "<u4" if plan.bits == 32 else "<u8")
+        cells = _cells(plan) if self.index < self.parties else []
+        if words.size != sum(cells):
+            raise ShareError(f"{self.name} gave {words.size} numbers, not {sum(cells)}")
+        return np.split(words, np.cumsum(cells)[:-1]) if cells else []
+
+
+def free_addresses(many: int) -> tuple[str, ...]:
+    """Addresses on this machine whose ports are free now."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(many)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return tuple(f"127.0.0.1:{one.getsockname()[1]}" for one in sockets)
+
+
+def is_here(address: str) -> bool:
+    """Whether an address is on this machine."""
+    return address.rsplit(":", 1)[0] in ("127.0.0.1", "localhost")
+
+
+def products_job(plan: Plan) -> list[dict[str, Any]]:
+    """The products as a job names them."""
+    return [
+        {"order": plan.order, "sizes": chain.sizes, "rows": chain.rows} for chain in plan.chains
+    ]
+
+
+def _cells(plan: Plan) -> list[int]:
+    """How many numbers every share has."""
+    products = [int(np.prod(plan.shape)) for _ in plan.products]
+    return products + [noise.cells for noise in plan.noises]
