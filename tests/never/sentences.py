@@ -41,15 +41,17 @@ TESTED = {
     "compares.",
     25: "Never let two processes draw from copied generator state: fresh system entropy for every "
     "release.",
+    9: "Never forget that budget is per released marginal.",
+    10: "Never publish realised sample sizes in SAH, nor |D_k| if neighbours are add/remove.",
+    31: "Never open sums over two different sets of parties with the same noise: double masking, "
+    "or fresh noise charged again.",
+    32: "Never let a release carry noise shares of fewer parties than its account assumes.",
+    33: "Never exchange sampled ids or publish sample sizes (SAH, SAV): unsampled rows are zeroed "
+    "in secret.",
     27: "Never store or log who sent a report, when to the second, or in which order.",
 }
 
 WAITING = {
     8: ("parties", "MM starts from true local marginals"),
-    9: ("parties", "the budget per released marginal is forgotten"),
-    10: ("parties", "realised sample sizes are published"),
     20: ("parties", "the dealer of correlated randomness is the curator"),
-    31: ("parties", "sums over two sets of parties are opened with the same noise"),
-    32: ("parties", "a release carries noise of fewer parties than its account assumes"),
-    33: ("parties", "sampled ids are exchanged, or sample sizes published"),
 }

@@ -1,0 +1,45 @@
+"""Never exchange sampled ids or publish sample sizes (SAH, SAV): unsampled rows are zeroed in
+secret.
+
+Who is in a sample is drawn by each party alone, leaves no trace in its messages or state, and is
+drawn afresh for every release.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.parties import counting
+from sottovoce.transport import Role
+
+SCHEMA = [sv.Attribute("ward", 50)]
+ROWS = {"ward": np.repeat(np.arange(50), 4)}
+
+
+def test_samples_stay_with_the_party(monkeypatch: pytest.MonkeyPatch) -> None:
+    samples: list[np.ndarray] = []
+    flips = counting.flips
+
+    def recorded(chances, which, source):  # type: ignore[no-untyped-def]
+        samples.append(flips(chances, which, source))
+        return samples[-1]
+
+    monkeypatch.setattr(counting, "flips", recorded)
+    study = sv.parties.Horizontal(SCHEMA, ["ward"], {"A": 0.5, "B": 2.0}, method="sah")
+    run = study.simulate(dict.fromkeys("AB", ROWS))
+    (kept,) = samples  # B has the largest budget and keeps every row
+    assert 0 < kept.sum() < kept.size
+    sent = {b.kind for b in run.views.of(Role.PARTY)} | {b.kind for b in run.views.of(Role.CURATOR)}
+    assert sent == {"hello", "kept", "masked", "receipt"}
+    for batch in run.views.batches:
+        if batch.kind == "kept":  # what a party remembers is its secret key
+            assert set(batch.payload) == {"secret"}
+            continue
+        parts = [np.packbits(kept).tobytes(), int(kept.sum()).to_bytes(8, "little")]
+        for column in batch.payload.values():
+            assert not any(part in column.tobytes() for part in parts)
+    # Drawn again for every release: the same rows are not kept twice.
+    study.simulate(dict.fromkeys("AB", ROWS))
+    assert (samples[0] != samples[1]).any()
