@@ -36,11 +36,12 @@ TESTED = {
     25: "Never let two processes draw from copied generator state: fresh system entropy for every "
     "release.",
     27: "Never store or log who sent a report, when to the second, or in which order.",
+    20: "Never let the dealer of correlated randomness be the curator, or any recipient of the "
+    "result.",
 }
 
 WAITING = {
     8: ("parties", "MM starts from true local marginals"),
     9: ("parties", "the budget per released marginal is forgotten"),
     10: ("parties", "realised sample sizes are published"),
-    20: ("parties", "the dealer of correlated randomness is the curator"),
 }

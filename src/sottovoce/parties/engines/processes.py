@@ -120,8 +120,10 @@ class ProcessMember(PartyEngine):
             process.communicate()
             raise ShareError(f"{self.name} did not end in time; nothing was released") from error
         if process.returncode:
-            last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-            raise ShareError(f"the process of {self.name} failed ({last[0]}); nothing was released")
+            lines = errors.decode(errors="replace").splitlines()
+            said = [line for line in lines if line.strip() and not line.startswith("[")]
+            why = said[-1] if said else "no message"
+            raise ShareError(f"the process of {self.name} failed ({why}); nothing was released")
         words = np.frombuffer(output, "<u4" if plan.bits == 32 else "<u8")
         cells = _cells(plan) if self.index < self.parties else []
         if words.size != sum(cells):

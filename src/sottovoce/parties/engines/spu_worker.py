@@ -12,7 +12,6 @@ the matrix product W_iᵀ V_s.
 import json
 import os
 import sys
-import time
 
 import numpy as np
 
@@ -123,7 +122,8 @@ class Pairs:
             )
             runtime.run(program)
             results.append(self._words(runtime.get_var("z")))
-            runtime.clear()
+            for name in "xyz":
+                runtime.del_var(name)
         flat = np.concatenate(results)
         return flat if matrix else flat.reshape(len(own), -1)
 
@@ -141,7 +141,6 @@ class Pairs:
             link.barrier()
         for link in self.links.values():
             link.stop_link()
-        time.sleep(0)
 
 
 if __name__ == "__main__":
