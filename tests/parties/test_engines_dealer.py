@@ -168,6 +168,6 @@ def test_malformed_matrices_and_forms_are_refused():
         chain.joined(1, np.zeros(5, np.int64), opened, np.zeros((2, 3), np.uint32))
     with pytest.raises(ShareError, match="32"):
         chain.correction(1, [b"short", bytes(32)])
-    for bad in [dict(sizes=(2,)), dict(rows=0), dict(bits=16)]:
+    for bad in [{"sizes": (2,)}, {"rows": 0}, {"bits": 16}]:
         with pytest.raises(ParameterError):
             Chain(**{"label": "t", "sizes": (2, 2), "rows": 5, **bad})

@@ -59,9 +59,7 @@ def test_overlapping_attributes_are_resolved_by_the_caller_or_refused(monkeypatc
     budgets = {"A": 1, "B": 1}
     with pytest.raises(ParameterError, match="holds="):
         Vertical({"A": both, "B": other}, ["age", "ward", "sex"], budgets)
-    chosen = Vertical(
-        {"A": both, "B": other}, ["age", "ward", "sex"], budgets, holds={"age": "B"}
-    )
+    chosen = Vertical({"A": both, "B": other}, ["age", "ward", "sex"], budgets, holds={"age": "B"})
     assert chosen.held == {"A": ("ward",), "B": ("age", "sex")}
     with pytest.raises(ParameterError, match="leave them out"):
         Vertical({"A": both, "B": other}, ["ward"], budgets)
@@ -181,7 +179,11 @@ def test_promises_for_each_party_and_for_a_whole_person():
 def test_the_curator_signs_a_receipt_and_plans_say_what_is_sent():
     schemas, frames, _ = split((2, 3, 2), 40)
     run, plan = study(schemas).simulate(frames), study(schemas).plan(40)
-    assert dict(run.receipt.spent) == {"A": Fraction(1, 2), "B": Fraction(3, 2), "C": Fraction(5, 2)}
+    assert dict(run.receipt.spent) == {
+        "A": Fraction(1, 2),
+        "B": Fraction(3, 2),
+        "C": Fraction(5, 2),
+    }
     opened_bytes = sum(
         batch.payload["words"].nbytes for batch in run.views.batches if batch.kind == "open"
     )
@@ -216,14 +218,14 @@ def test_large_matrices_travel_in_parts(monkeypatch):
 def test_what_cannot_be_is_refused_at_construction():
     schemas, frames, _ = split((2, 3), 10)
     for options, reason in [
-        (dict(engine="abacus"), "engines are"),
-        (dict(method="sjs"), "split columns"),
-        (dict(noise="none"), "noise is"),
-        (dict(noise="oblivious"), "mpyc"),
-        (dict(collusion=0), "collusion is 0"),
-        (dict(collusion=2), "collusion is 2"),
-        (dict(key="a"), "no attribute"),
-        (dict(key=""), "key is"),
+        ({"engine": "abacus"}, "engines are"),
+        ({"method": "sjs"}, "split columns"),
+        ({"noise": "none"}, "noise is"),
+        ({"noise": "oblivious"}, "mpyc"),
+        ({"collusion": 0}, "collusion is 0"),
+        ({"collusion": 2}, "collusion is 2"),
+        ({"key": "a"}, "no attribute"),
+        ({"key": ""}, "key is"),
     ]:
         with pytest.raises(ParameterError, match=reason):
             study(schemas, **options)

@@ -102,7 +102,9 @@ class ColumnStudy:
         if self.noise not in _NOISE:
             raise ParameterError(f"noise is {self.noise!r}; it can come from {', '.join(_NOISE)}")
         if self.noise == "oblivious" and self.engine.name != "mpyc":
-            raise ParameterError("noise='oblivious' is drawn by the engine 'mpyc'; take engine='mpyc'")
+            raise ParameterError(
+                "noise='oblivious' is drawn by the engine 'mpyc'; take engine='mpyc'"
+            )
         if not isinstance(self.key, str) or not self.key:
             raise ParameterError(f"key is {self.key!r}; it is the name of the shared key's column")
         for attribute in self.columns:
@@ -295,9 +297,7 @@ def columns_guarantee(
         for party, epsilon in costs.items()
     }
     parties = guarantee(costs, study.neighbours, Protected.PARTY_RECORD, assuming, deltas)
-    whole = sum(
-        (r.cost(next(iter(r.weights)), study.neighbours) for r in releases), Fraction(0)
-    )
+    whole = sum((r.cost(next(iter(r.weights)), study.neighbours) for r in releases), Fraction(0))
     spare = sum((r.delta for r in releases), Fraction(0))
     if coins:
         spare += Fraction(delta(whole, coins))

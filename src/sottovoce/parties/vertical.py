@@ -210,7 +210,9 @@ class Vertical(ColumnStudy):
         sent = 0
         if n is not None:
             sent = self.engine.bytes(self.product_plan(n)) or 0
-        sent += sum(block.cells * block.bits // 8 for block in self.blocks(said)) * len(self.parties)
+        sent += sum(block.cells * block.bits // 8 for block in self.blocks(said)) * len(
+            self.parties
+        )
         error = self._standard_error(said)
         return Plan(self.spent(), (error,), texts, sent, self.message_rounds)
 

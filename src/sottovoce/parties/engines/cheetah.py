@@ -88,9 +88,7 @@ class CheetahMember(ProcessMember):
             raise ParameterError("noise='oblivious' needs the engine 'mpyc'")
         at, k = self.engine.addresses, self.parties
         links = {
-            j: (at[self.index * k + j], at[j * k + self.index])
-            for j in range(k)
-            if j != self.index
+            j: (at[self.index * k + j], at[j * k + self.index]) for j in range(k) if j != self.index
         }
         return {
             "index": self.index,

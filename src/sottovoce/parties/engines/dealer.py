@@ -144,7 +144,8 @@ class DealtParty(PartyEngine):
     def _openings(
         self, state: Dealt, step: int, me: int, plan: Plan, columns: Sequence[Codes]
     ) -> list[Batch]:
-        seed, batches = state.seed or b"", []
+        seed = state.seed or b""
+        batches: list[Batch] = []
         receivers = range(step) if me == step else (step,)
         for p, chain in enumerate(plan.chains):
             own = columns[p] if state.own is None else state.own[p]
