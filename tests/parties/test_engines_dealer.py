@@ -149,7 +149,7 @@ def test_what_is_opened_is_uniform():
         return float(((counts - counts.mean()) ** 2 / counts.mean()).sum())
 
     codes = [np.zeros(20_000, np.int64)] * 3
-    shares, sent, corrections = compute(Chain("t", (2, 2, 8), 20_000), codes, seeds_of(3))
+    _, sent, corrections = compute(Chain("t", (2, 2, 8), 20_000), codes, seeds_of(3))
     assert all(statistic(matrix) < limit for *_, matrix in sent)
     assert statistic(corrections[1]) < limit
     hot = np.zeros((20_000, 2), np.uint32)
@@ -163,8 +163,8 @@ def test_malformed_matrices_and_forms_are_refused():
         chain.held(1, bytes(32), np.zeros((4, 2), np.uint32))
     with pytest.raises(ShareError, match="missing"):
         chain.joined(1, np.zeros(5, np.int64), {}, np.zeros((2, 2), np.uint32))
+    opened = {0: np.zeros((5, 2), np.uint32)}
     with pytest.raises(ShareError, match="correction"):
-        opened = {0: np.zeros((5, 2), np.uint32)}
         chain.joined(1, np.zeros(5, np.int64), opened, np.zeros((2, 3), np.uint32))
     with pytest.raises(ShareError, match="32"):
         chain.correction(1, [b"short", bytes(32)])

@@ -1,4 +1,4 @@
-"""Vertical: opened sums are the true counts, in the order asked, and whatever differs is refused."""
+"""Vertical: opened sums are the true counts, in the order asked; whatever differs is refused."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_overlapping_attributes_are_resolved_by_the_caller_or_refused(monkeypatc
     with pytest.raises(ParameterError, match="leave them out"):
         Vertical({"A": both, "B": other}, ["ward"], budgets)
     with pytest.raises(ParameterError, match="does not have"):
-        Vertical({"A": both, "B": other}, ["ward", "sex"], budgets, holds={"ward": "B"}).held
+        Vertical({"A": both, "B": other}, ["ward", "sex"], budgets, holds={"ward": "B"})
     with pytest.raises(ParameterError, match="no party"):
         Vertical({"A": both, "B": other}, ["height"], budgets)
 
@@ -144,7 +144,7 @@ def test_messages_that_are_lost_or_altered_leave_no_result():
                             batch.receiver, payload, batch.order),)  # fmt: skip
 
     for kind in ("contribution", "digest", "seed", "correction", "open", "masked"):
-        with pytest.raises(ShareError, match="missing|not take part"):
+        with pytest.raises(ShareError, match=r"missing|not take part"):
             study(schemas).simulate(frames, tamper=lose(kind))
     with pytest.raises(ShareError, match="outside what these rows can give"):
         study(schemas).simulate(frames, tamper=alter)

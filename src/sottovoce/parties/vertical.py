@@ -1,4 +1,4 @@
-"""Marginals over columns that several parties hold: everyone has some attributes of the same people.
+"""Marginals over columns that several parties hold, each some attributes of the same people.
 
 The parties compare their rows by key, compute additive shares of the table of all their columns
 (`engines`), and every party sums its shares to those of each release, adds its share of noise and

@@ -4,8 +4,8 @@ It imports nothing of Sottovoce. The job arrives on standard input: one line of 
 of this party's columns, int64, product after product. The shares leave on standard output.
 
 SPU's two-party product (Cheetah) gives two parties additive shares of W V from W of one and V of
-the other. Before step s holders i < s have shares W_i of the product so far; each runs it with party
-s. Afterwards holder i has its share of W_i V_s, and party s the sum of its shares. The last step is
+the other. Before step s holders i < s have shares W_i of the product so far; each runs it with
+party s. Afterwards holder i has its share of W_i V_s, and party s the sum of its shares. The last step is
 the matrix product W_iᵀ V_s.
 """
 
@@ -34,7 +34,7 @@ def main() -> None:
 
 
 def share_of(pairs: "Pairs", product: dict[str, Any], me: int, codes: Any) -> Any:
-    """This party's share of a table, its axes in the order of the steps."""
+    """The party's share of a table, its axes in the order of the steps."""
     order, sizes, rows = product["order"], product["sizes"], product["rows"]
     position = order.index(me)
     hot = np.zeros((rows, sizes[position]), pairs.integer)
