@@ -8,8 +8,9 @@ from typing import Any
 from sottovoce.transport import Machine
 from sottovoce.transport.keys import KeyPair, Roster
 from sottovoce.transport.network import Played, play, serve, take_part
+from sottovoce.transport.office import LocalOffice
 from sottovoce.transport.post import Seat
-from sottovoce.transport.relay import LocalOffice, Relay
+from sottovoce.transport.relay import Relay
 
 PROTOCOL = bytes(32)
 Results = dict[str, Played | BaseException]

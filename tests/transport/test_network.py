@@ -22,8 +22,9 @@ from sottovoce.transport import Machine, Role, drive
 from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.keys import KeyPair, Party, Roster
 from sottovoce.transport.network import Address, Patience, Played, play, serve, take_part
+from sottovoce.transport.office import LocalOffice
 from sottovoce.transport.post import Seat
-from sottovoce.transport.relay import MOST_BYTES, LocalOffice, Relay
+from sottovoce.transport.relay import MOST_BYTES, Relay
 from sottovoce.transport.sealing import Head, seal
 from sottovoce.transport.server import RelayServer
 from sottovoce.transport.sessions import Sessions
@@ -98,7 +99,7 @@ def _served(
 
     async def run() -> None:
         relay = Relay(roster, study, bytes(16), ROUNDS, QUICK)
-        server = RelayServer(relay, Seat(roster, study, keys["curator"]).tokens())
+        server = RelayServer(relay, Seat(roster, study, keys["curator"]))
         where = await server.start()
         try:
             async with asyncio.timeout(20):
@@ -239,10 +240,10 @@ def test_the_relay_takes_no_parcel_above_the_limit() -> None:
 
 
 def test_plain_http_stays_on_this_machine() -> None:
-    roster, _ = cast([4], 2)
+    roster, keys = cast([4], 2)
     relay = Relay(roster, bytes(32), bytes(16), ROUNDS)
     with pytest.raises(ParameterError, match="needs TLS"):
-        RelayServer(relay, {}, host="0.0.0.0")
+        RelayServer(relay, Seat(roster, bytes(32), keys["curator"]), host="0.0.0.0")
     with pytest.raises(ParameterError, match="use https"):
         HttpOffice("http://example.org:80", "", bytes(32))
 

@@ -22,7 +22,7 @@ from sottovoce.transport.sealing import Head, read_head, seal, unseal
 from .summing import cast
 
 SESSION = bytes(16)
-PARCEL = "6f390d929aa2042e63552dcd14868806f064f7fae0fa855bcab4bd2a090e9635"
+PARCEL = "054591062f232333b79692fa4eba6a9ca1d9989e68e3b807d0fb0cbdc22c800d"
 ROSTER, KEYS = cast([4, 7], 2)
 STUDY = ROSTER.bind(bytes(32))
 ENVELOPE = Envelope(STUDY, SESSION)

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answers:
-    """One column of a file."""
+    """One column of a file; without `quoted`, no message repeats what is in a cell."""
 
     path: Path
     column: str
     domain: Domain
+    quoted: bool = True
 
     @property
     def wanted(self) -> Wanted:
@@ -56,9 +57,10 @@ class Answers:
             allowed = f"the {len(domain.values):,} values {first_few(domain.values)}"
         if outside.any():
             row = int(np.flatnonzero(outside)[0])
+            answer = f"the answer {shown(chunk[row].as_py())}" if self.quoted else "the answer"
             return AnswerError(
-                f"{self._place(first + row)}: the answer {shown(chunk[row].as_py())} is not "
-                f"among {allowed}; correct the file, or begin a study that declares the answer"
+                f"{self._place(first + row)}: {answer} is not among {allowed}; correct the file, "
+                "or begin a study that declares the answer"
             )
         if absent.any() and domain.missing == "refuse":
             row = int(np.flatnonzero(absent)[0])

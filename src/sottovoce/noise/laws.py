@@ -298,6 +298,8 @@ class Polya(Law):
         return self.total.reach(miss)
 
     def _draw(self, n: int, source: Source) -> samplers.Integers:
+        if self.parties == 1:  # the only share is the whole noise
+            return self.total._draw(n, source)
         first = samplers.negative_binomial(self.scale, self.parties, n, source)
         return first - samplers.negative_binomial(self.scale, self.parties, n, source)
 

@@ -106,8 +106,6 @@ def fair_coins(coins: Integers, source: Source) -> Integers:
 def negative_binomial(scale: Fraction, parts: int, n: int, source: Source) -> Integers:
     """n shares of which `parts` independent ones add up to a geometric number of that scale."""
     balls = geometric(scale, n, source)
-    if parts == 1:  # every ball goes to the only share
-        return balls
     order = np.argsort(-balls, kind="stable")
     sizes = balls[order]
     share = np.zeros(n, np.int64)

@@ -11,7 +11,8 @@ from typing import Any
 
 from ..checks import float_above
 from ..contract.collection import canonical_digest
-from ..domain.values import Attribute, Schema
+from ..domain.schema import Schema
+from ..domain.values import Attribute
 from ..errors import ParameterError, ShareError
 from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
 from .blocks import Block

@@ -65,7 +65,10 @@ class NoisyTable(Table):
         part = margin.of(tuple(margin.kept[a] for a in axes))
         own = Margin.whole(self.table.shape).of(tuple(axes))
         attributes = tuple(self.attributes[a] for a in axes)
-        return _labelled(replace(self, raw=None), own.sum(self.values), attributes, evidence, part)
+        table = _labelled(replace(self, raw=None), own.sum(self.values), attributes, evidence, part)
+        if self.raw is None and table.raw is not None:  # a sum of its own was opened for it
+            return replace(table, assuming="")
+        return table
 
     def project(self, method: str = "norm-sub") -> NoisyTable:
         """The nearest distribution to the unbiased table, where there is one; else to the values.

@@ -5,9 +5,13 @@ wire         the bytes of a batch, strict
 machine      Machine: a role as a state machine, `step(state, inbox) → (state, outbox)`
 in_process   every role in this process, with what each of them saw and what it cost
 network      one party of a run between machines: `serve` is the relay, `take_part` any other
-keys         KeyPair, and the roster that pins everyone's key
+playing      a machine from the first round to the last (table), resumed from its journal
+keys         KeyPair, and the roster that pins everyone's key; rules: which rosters are allowed
+certificates, tls   the parties' certificates, and TLS between them
 sealing      parcels: messages sealed to the receiver's key; post: batches as parcels, and back
 relay        parcels from everyone to everyone, round by round; server, client: over HTTP
+office       a party's way to the relay
+journal      what a process must remember to go on after a crash
 sessions     which sessions a key has taken part in
 
 A protocol is a list of machines. A driver moves batches between them and closes one round after

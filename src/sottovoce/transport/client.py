@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from ..errors import DigestError, ParameterError, SottovoceError, TransportError, WireError
 from .http import MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
-from .relay import MOST_BYTES
+from .office import RunOverError
+from .relay import MOST_BYTES, MOST_REASON
+from .tls import file_client
 
 
 @dataclass
@@ -32,6 +34,8 @@ class HttpOffice:
         The only certificate (or authority) to be trusted; by default those of the system.
     timeout : float
         Seconds without an answer after which the relay counts as lost.
+    tls : SSLContext, optional
+        For https, in place of `certificate`: of the roster's certificates.
     """
 
     address: str
@@ -39,6 +43,7 @@ class HttpOffice:
     study: bytes
     certificate: Path | None = None
     timeout: float = 60.0
+    tls: ssl.SSLContext | None = None
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
@@ -50,7 +55,10 @@ class HttpOffice:
             )
         self._host = parts.hostname
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
-        self._tls = _client_context(self.certificate) if parts.scheme == "https" else None
+        if parts.scheme == "http":
+            self.tls = None
+        elif self.tls is None:
+            self.tls = file_client(self.certificate)
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def join(self) -> bytes:
@@ -75,6 +83,12 @@ class HttpOffice:
                 yield parcel
                 k += 1
 
+    async def abort(self, reason: str) -> None:
+        await self._ask("POST", "abort", reason[:MOST_REASON].encode())
+
+    async def leave(self) -> None:
+        """There is nobody who waits for this party but the relay, which has everything."""
+
     async def close(self) -> None:
         """Hang up."""
         if self._streams is not None:
@@ -92,6 +106,8 @@ class HttpOffice:
                 status, answer = await asyncio.wait_for(
                     self._ask_once(method, path, body), self.timeout + POLL_SECONDS
                 )
+                if status == 503:
+                    raise ConnectionResetError(answer.decode("utf-8", "replace"))
                 break
             except (OSError, TimeoutError, asyncio.IncompleteReadError, WireError) as error:
                 await self.close()
@@ -109,7 +125,7 @@ class HttpOffice:
     async def _ask_once(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         if self._streams is None:
             self._streams = await asyncio.open_connection(
-                self._host, self._port, limit=MOST_HEAD, ssl=self._tls
+                self._host, self._port, limit=MOST_HEAD, ssl=self.tls
             )
         reader, writer = self._streams
         head = (
@@ -132,13 +148,6 @@ class HttpOffice:
 def _error(status: int, reason: str) -> SottovoceError:
     if status == 409:
         return DigestError(reason)
+    if status == 424:
+        return RunOverError(reason)
     return WireError(reason) if status in (400, 413) else TransportError(reason)
-
-
-def _client_context(certificate: Path | None) -> ssl.SSLContext:
-    try:
-        context = ssl.create_default_context(cafile=certificate)
-    except OSError as error:
-        raise ParameterError(f"cannot use the certificate {str(certificate)!r}: {error}") from error
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    return context

@@ -5,15 +5,18 @@
     POST /v1/join             Sottovoce-Study: HEX   → 200, 16 bytes: the session
     POST /v1/parcel           a parcel               → 200
     POST /v1/done/ROUND                              → 200
+    POST /v1/abort            the reason             → 200
     GET  /v1/parcel/ROUND/K                          → 200, a parcel; 202: the round is still open,
                                                        ask again; 204: there are no more
 
 Every request carries `Authorization: Bearer TOKEN`; the token also says who it is. A refusal is
-400 (malformed), 401 (unknown token), 404, 409 (another study or roster), 410 (too late) or 413 (too
-long), with the reason as text. Bodies need a Content-Length; chunked ones are refused. Nothing is
-read of a body before its token was found good, and nothing is logged.
+400 (malformed), 401 (unknown token), 404, 409 (another study or roster), 410 (too late), 413 (too
+long) or 424 (the run is over), with the reason as text; after 503 the same is asked again. Bodies
+need a Content-Length; chunked ones are refused. Nothing is read of a body before its token was
+found good, and nothing is logged.
 
-Plain HTTP is allowed to and from this machine only; elsewhere TLS 1.3 with a certificate.
+Plain HTTP is allowed to and from this machine only; elsewhere TLS 1.3, with the certificates of the
+roster on both sides or a certificate file at the relay.
 """
 
 from __future__ import annotations

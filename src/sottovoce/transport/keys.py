@@ -27,13 +27,15 @@ from ..contract.collection import canonical_digest
 from ..errors import StudyError
 from ..files import read_file, whole_file
 from .batch import Role
+from .certificates import certified_key, self_signed
+from .rules import check_roster
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 KEY_BYTES = 32
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_FIELDS = {"id", "role", "key", "users", "relay"}
+_FIELDS = {"id", "role", "key", "users", "relay", "certificate"}
 _MOST_USERS = 1 << 40
 
 
@@ -81,6 +83,17 @@ class KeyPair:
         """A signature of 64 bytes that `is_signed` checks against `verify_key`."""
         return self._signer.sign(message)
 
+    def certificate(self, name: str) -> bytes:
+        """The signing key's certificate under a party's name, as DER; it never changes."""
+        return self_signed(self._signer, name)
+
+    def encrypted_signer(self, password: str) -> bytes:
+        """The signing key as encrypted PEM, for TLS."""
+        from cryptography.hazmat.primitives import serialization as forms
+
+        encryption = forms.BestAvailableEncryption(password.encode())
+        return self._signer.private_bytes(forms.Encoding.PEM, forms.PrivateFormat.PKCS8, encryption)
+
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the private key to a file that only its owner can read."""
         text = base64.b64encode(self._secret).decode()
@@ -92,8 +105,8 @@ class KeyPair:
         """The key pair whose private key is in a file."""
         lines = read_file(path, most=1024).split(b"\n")
         if len(lines) != 3 or lines[0] != b"sottovoce private key v1" or lines[2]:
-            raise StudyError(f"{os.fspath(path)!r} is not a private key of `secure keygen`")
-        return cls(_decoded(lines[1], f"the key in {os.fspath(path)!r}"))
+            raise StudyError(f"{os.fspath(path)!r} is not a private key that keygen wrote")
+        return cls(_decoded(lines[1], f"the key in {os.fspath(path)!r}", KEY_BYTES))
 
     def __repr__(self) -> str:
         return f"KeyPair({base64.b64encode(self.public).decode()})"
@@ -134,6 +147,8 @@ class Party:
         How many members it plays; 1 for servers.
     relay : bool
         Whether it carries the messages of all.
+    certificate : bytes, optional
+        Of its signing key (`KeyPair.certificate`), as DER; all parties have one, or none.
     """
 
     id: str
@@ -141,6 +156,7 @@ class Party:
     key: bytes = field(repr=False)
     users: int = 1
     relay: bool = False
+    certificate: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not (isinstance(self.id, str) and _ID.fullmatch(self.id)):
@@ -151,42 +167,58 @@ class Party:
         if type(self.users) is not int or not 1 <= self.users < _MOST_USERS:
             raise StudyError(f"{self.id} plays {self.users!r} users; it must be at least one")
         if self.role is not Role.USER and self.users != 1:
-            raise StudyError(f"{self.id} is a server ({self.role.value}); only hosts have users")
+            raise StudyError(
+                f"{self.id} is a {self.role.value}, which is one member; only hosts have users"
+            )
         if type(self.relay) is not bool or (self.relay and self.role is Role.USER):
             raise StudyError(f"{self.id} cannot be the relay; a server must be")
         if len(self.key) != KEY_BYTES:
             raise StudyError(f"the key of {self.id} has {len(self.key)} bytes, not {KEY_BYTES}")
+        if self.certificate is not None:
+            object.__setattr__(self, "_verify_key", certified_key(self.certificate, self.id))
+
+    @property
+    def verify_key(self) -> bytes | None:
+        """The key that the party's signatures are checked with, where it has a certificate."""
+        return getattr(self, "_verify_key", None)
 
     def to_toml(self) -> str:
         """The party's entry; rosters are such entries one after the other."""
         lines = ["[[party]]", f'id = "{self.id}"', f'role = "{self.role.value}"']
         lines += [f"users = {self.users}"] * (self.role is Role.USER)
         lines += ["relay = true"] * self.relay
-        return "\n".join([*lines, f'key = "{base64.b64encode(self.key).decode()}"', ""])
+        lines.append(f'key = "{_text(self.key)}"')
+        if self.certificate is not None:
+            lines.append(f'certificate = "{_text(self.certificate)}"')
+        return "\n".join([*lines, ""])
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
-        key = base64.b64encode(self.key).decode()
-        about = {"id": self.id, "role": self.role.value, "key": key}
+        about = {"id": self.id, "role": self.role.value, "key": _text(self.key)}
+        about |= {} if self.certificate is None else {"certificate": _text(self.certificate)}
         return {**about, "users": self.users, "relay": self.relay}
 
     @classmethod
     def from_dict(cls, about: Any) -> Party:
         """The party of an entry, which must have nothing else in it."""
         if not isinstance(about, Mapping) or not {"id", "role", "key"} <= about.keys() <= _FIELDS:
-            raise StudyError("an entry [[party]] needs id, role and key, and may have users, relay")
+            raise StudyError(
+                "an entry [[party]] needs id, role and key, and may have users, relay and "
+                "certificate"
+            )
         roles = {role.value: role for role in Role}
         if not isinstance(about["role"], str) or about["role"] not in roles:
             raise StudyError(
                 f"a party has the role {about['role']!r}; roles are {', '.join(roles)}"
             )
-        key = about["key"].encode() if isinstance(about["key"], str) else b""
+        shown = about.get("certificate")
         return cls(
             about["id"],
             roles[about["role"]],
-            _decoded(key, f"the key of {about['id']!r}"),
+            _decoded(about["key"], f"the key of {about['id']!r}", KEY_BYTES),
             about.get("users", 1),
             about.get("relay", False),
+            None if shown is None else _decoded(shown, f"the certificate of {about['id']!r}"),
         )
 
 
@@ -209,23 +241,7 @@ class Roster:
     parties: tuple[Party, ...]
 
     def __post_init__(self) -> None:
-        for what, values in (
-            ("name", [party.id for party in self.parties]),
-            ("key", [party.key for party in self.parties]),
-        ):
-            if len(set(values)) < len(values):
-                raise StudyError(f"two parties of the roster have the same {what}")
-        relays = [party for party in self.parties if party.relay]
-        if len(relays) != 1:
-            raise StudyError(
-                f"{len(relays)} parties of the roster are the relay; exactly one must have "
-                "relay = true"
-            )
-        if self.count(Role.S1) and relays[0].role is not Role.S1:
-            raise StudyError(
-                f"the relay is {relays[0].id}, but it must be S1: who sends to whom shows which "
-                "items people report, and nobody but S1 may know that"
-            )
+        check_roster(self.parties)
 
     @classmethod
     def from_entries(cls, entries: Any) -> Roster:
@@ -271,6 +287,8 @@ class Roster:
         """The party that a private key belongs to."""
         for party in self.parties:
             if party.key == keys.public:
+                if party.verify_key not in (None, keys.verify_key):
+                    raise StudyError(f"the certificate of {party.id} is of another key than yours")
                 return party
         raise StudyError(
             "the roster has no party with this key; was the right key file given, and is this the "
@@ -286,6 +304,11 @@ class Roster:
         """The party that carries the messages."""
         return next(party for party in self.parties if party.relay)
 
+    @property
+    def certified(self) -> bool:
+        """Whether the parties have certificates; all do, or none."""
+        return self.relay.certificate is not None
+
     @cached_property
     def digest(self) -> bytes:
         """Of everything in the roster, its order included."""
@@ -296,11 +319,17 @@ class Roster:
         return canonical_digest("study of a roster", [protocol.hex(), self.digest.hex()])
 
 
-def _decoded(text: bytes, what: str) -> bytes:
+def _text(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _decoded(text: Any, what: str, size: int | None = None) -> bytes:
     try:
-        key = base64.b64decode(text, validate=True)
-    except ValueError as error:
+        value = base64.b64decode(text, validate=True)
+    except (ValueError, TypeError) as error:
         raise StudyError(f"{what} is not written in base64") from error
-    if len(key) != KEY_BYTES or base64.b64encode(key) != text:
-        raise StudyError(f"{what} must have {KEY_BYTES} bytes in base64")
-    return key
+    if _text(value).encode() != (text.encode() if isinstance(text, str) else text):
+        raise StudyError(f"{what} is not written in canonical base64")
+    if size is not None and len(value) != size:
+        raise StudyError(f"{what} must have {size} bytes in base64")
+    return value

@@ -53,10 +53,11 @@ class Seat:
         """What this party shows to the relay."""
         return token(self.keys, self.roster.relay.key, self.study, self.keys.public)
 
-    def tokens(self) -> dict[str, str]:
-        """At the relay: what every other party shows, by its name."""
+    def tokens(self, study: bytes | None = None) -> dict[str, str]:
+        """At the relay: what every other party shows, by its name; also for another study."""
+        about = self.study if study is None else study
         others = (party for party in self.roster if party.key != self.keys.public)
-        return {party.id: token(self.keys, party.key, self.study, party.key) for party in others}
+        return {party.id: token(self.keys, party.key, about, party.key) for party in others}
 
 
 @dataclass

@@ -8,43 +8,40 @@ closed, by sender and not as they came in.
 A parcel is accepted once. The same bytes again get the same answer, so that a sender who got none
 may repeat them; other bytes under the same name are refused.
 
+Anybody in the roster can end the run for everyone, with a reason.
+
 The relay keeps neither times nor the order of arrival, and writes no log. It is trusted to deliver:
-what it can break by dropping messages is the result, never the secrecy of a share.
+what it can break by dropping messages is the result, never the secrecy of a share. With a journal,
+which is meant for runs between organisations, the sealed parcels are in a private file until the
+run has ended, in the order of arrival; what was accepted is on disk before the sender has an
+answer, so that a relay that was killed goes on in the same session.
 """
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from ..errors import TransportError, WireError
+from .batch import Role
+from .journal import Journal
 from .keys import Roster
-from .sealing import check_head, read_head
+from .office import RunOverError
+from .sealing import Head, check_head, read_head
 
 #: Bytes of one parcel, at most.
 MOST_BYTES = 1 << 26
 #: Bytes that one party may send in one round.
 MOST_ROUND_BYTES = 1 << 32
-
-
-class Office(Protocol):
-    """How a party reaches the relay: by calls in one process, or over HTTP."""
-
-    async def join(self) -> bytes:
-        """Take part; the session that is run."""
-
-    async def post(self, parcel: bytes) -> None:
-        """Send a parcel; again and again, until it is there or refused."""
-
-    async def done(self, round_number: int) -> None:
-        """Say that everything of a round was sent."""
-
-    def collect(self, round_number: int) -> AsyncIterator[bytes]:
-        """All parcels to this party, once the round is closed."""
+#: Characters of the reason for which somebody ends a run.
+MOST_REASON = 500
+_TELL_SECONDS = 20.0
+_MOST_STRANGERS = 16
+_PARCEL, _DONE, _CLOSED, _ABORTED = b"p", b"d", b"c", b"a"
 
 
 @dataclass
@@ -76,6 +73,8 @@ class Relay:
         How many rounds there are.
     patience : Patience, optional
         When to go on without those who are missing.
+    journal : Journal, optional
+        Where everything is kept that a restarted relay needs; the session in it goes on.
     """
 
     def __init__(
@@ -85,6 +84,7 @@ class Relay:
         session: bytes,
         rounds: int,
         patience: Patience | None = None,
+        journal: Journal | None = None,
     ) -> None:
         self.roster, self.study, self.session, self.rounds = roster, study, session, rounds
         self.patience = patience or Patience()
@@ -97,18 +97,72 @@ class Relay:
         self._seen: dict[tuple[str, str, int, int], bytes] = {}
         self._sent: dict[tuple[str, int], int] = {}
         self._changed = asyncio.Condition()
+        self.aborted: str | None = None  # who has ended the run, and why
+        self.over = False
+        self.strangers: list[str] = []  # who came with another study
+        self.told: set[str] = set()  # who knows that it was ended
+        self._journal = journal
+        self._syncing, self._synced = asyncio.Lock(), 0  # records that are on disk
+        if journal is not None and journal.session is not None:
+            self.session = journal.session
+            self._replay(journal)
+        elif journal is not None:
+            journal.begin(session)
+
+    def _replay(self, journal: Journal) -> None:
+        for record in journal.records:
+            body = journal.read(record)
+            if record.kind == _PARCEL:
+                self._store(body, read_head(body))
+                continue
+            if record.kind == _ABORTED:
+                self.aborted = body.decode()
+                continue
+            number, _, name = body.decode().partition(" ")
+            if record.kind == _DONE:
+                self._mark_done(name, int(number))
+            else:
+                self._leave_behind(int(number))
+                self.closed = int(number)
+
+    def _write(self, kind: bytes, body: bytes) -> None:
+        if self._journal is not None:
+            self._journal.append(kind, body)
+
+    async def keep(self) -> None:
+        """Return when everything that was accepted is on disk, where there is a journal."""
+        if self._journal is None:
+            return
+        written = len(self._journal.records)
+        async with self._syncing:
+            if self._synced < written:  # else somebody else has seen to it in the meantime
+                reached = len(self._journal.records)
+                await asyncio.to_thread(self._journal.sync)
+                self._synced = reached
 
     async def conduct(self) -> None:
         """Close one round after the other; returns when all who are left have the last one."""
-        for closing in range(self.rounds + 2):
+        for closing in range(self.closed + 1, self.rounds + 2):
             seconds = self.patience.round if closing else self.patience.gathering
             await self._wait_for(partial(self._all_done, closing), seconds)
+            if self.aborted is not None:
+                break
+            # From here on nothing more comes from those who are late, whatever is written next.
+            self._write(_CLOSED, f"{closing}".encode())
             self._leave_behind(closing)
-            async with self._changed:
-                self.closed = closing
-                self._changed.notify_all()
+            await self.keep()
+            self.closed = closing
+            await self._notify()
+        self.over = True
+        await self._notify()
+
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
     def _all_done(self, number: int) -> bool:
+        if self.aborted is not None:
+            return True
         present = (name for name in self._order if name not in self.missing)
         return all(self._reached.get(name, -1) >= number for name in present)
 
@@ -129,19 +183,65 @@ class Relay:
                 return False
         return True
 
-    def _refuse_missing(self, name: str) -> None:
+    def _refuse_over(self, name: str) -> None:
+        if self.aborted is not None:
+            raise RunOverError(self.aborted)
         if name in self.missing:
             number = self.missing[name]
             when = f"went on after round {number}" if number else "began"
-            raise TransportError(f"{name} was too late: the run {when} without it")
+            raise RunOverError(f"{name} was too late: the run {when} without it")
 
     async def join(self, name: str) -> bytes:
         """A party takes part."""
-        self._refuse_missing(name)
-        async with self._changed:
-            self._reached.setdefault(name, 0)
-            self._changed.notify_all()
+        self._refuse_over(name)
+        if name not in self._reached:
+            await self._set_done(name, 0)
         return self.session
+
+    async def abort(self, name: str, reason: str) -> None:
+        """A party ends the run for everyone."""
+        if name not in self.missing:
+            await self._end(f"{name} ended the run: {reason}")
+
+    async def _end(self, reason: str) -> None:
+        if self.aborted is None and not self.over:
+            short = reason[:MOST_REASON]
+            self.aborted = "".join(c if c.isprintable() else " " for c in short)
+            self._write(_ABORTED, self.aborted.encode())
+            await self._notify()
+            await self.keep()
+
+    async def tell_aborted(self) -> None:
+        """Where the run was ended by somebody: return when all who are left know, or time is up."""
+        if self.aborted is None:
+            return
+        left = {name for name, reached in self._reached.items() if reached <= self.rounds}
+        left -= {*self.missing, self.roster.relay.id}
+        end = time.monotonic() + _TELL_SECONDS
+        while not left <= self.told and time.monotonic() < end:
+            await asyncio.sleep(0.02)
+
+    async def wait_over(self) -> None:
+        """Return when all who are left have the last round."""
+        await self._wait_for(lambda: self.over, None)
+        if self.aborted is not None:
+            raise RunOverError(self.aborted)
+
+    async def refuse_study(self, name: str | None, study: str) -> str:
+        """Somebody came with another study; why that is refused.
+
+        Between organisations everyone is needed: where one of them has another study, the run ends
+        before it begins. Elsewhere it goes on without them, and the relay reports it.
+        """
+        reason = (
+            f"{name or 'a party'} has the study {study[:12]}, and the relay "
+            f"{self.study.hex()[:12]}: protocol, parameters or roster differ; compare the files"
+        )
+        if reason not in self.strangers and len(self.strangers) < _MOST_STRANGERS:
+            self.strangers.append(reason)
+        if name is not None and self.closed < 0 and self.roster.count(Role.PARTY):
+            await self._end(f"the run was ended: {reason}")
+        return reason
 
     def accept(self, name: str, parcel: bytes) -> None:
         """Take a parcel from a party.
@@ -163,15 +263,20 @@ class Relay:
             if self._seen[key] == digest:
                 return
             raise WireError(f"{head.name} was there already with other content; refused")
-        self._refuse_missing(name)
+        self._refuse_over(name)
         expected = self._reached.get(name, -1) + 1
         if head.round != expected or not 1 <= head.round <= min(self.closed + 1, self.rounds):
             raise TransportError(f"{head.name} does not belong to the round that is open; refused")
-        total = self._sent.get((name, head.round), 0) + len(parcel)
-        if total > MOST_ROUND_BYTES:
+        if self._sent.get((name, head.round), 0) + len(parcel) > MOST_ROUND_BYTES:
             raise WireError(f"{name} sent more than {MOST_ROUND_BYTES:,} bytes in one round")
-        self._sent[name, head.round] = total
-        self._seen[key] = digest
+        self._write(_PARCEL, parcel)
+        self._store(parcel, head)
+
+    def _store(self, parcel: bytes, head: Head) -> None:
+        name = head.sender
+        key = (name, head.receiver, head.round, head.sequence)
+        self._seen[key] = hashlib.sha256(parcel).digest()
+        self._sent[name, head.round] = self._sent.get((name, head.round), 0) + len(parcel)
         box = self._boxes.setdefault((head.receiver, head.round), {})
         box[self._order[name], head.sequence] = parcel
 
@@ -180,51 +285,35 @@ class Relay:
         reached = self._reached.get(name, -1)
         if round_number <= reached:
             return
-        self._refuse_missing(name)
+        self._refuse_over(name)
         if round_number != reached + 1 or round_number > self.closed + 1:
             raise TransportError(f"{name} is done with round {round_number}, which is not open")
-        async with self._changed:
-            self._reached[name] = round_number
-            self._sorted[name, round_number - 1] = []
-            self._changed.notify_all()
+        await self._set_done(name, round_number)
+
+    async def _set_done(self, name: str, round_number: int) -> None:
+        self._write(_DONE, f"{round_number} {name}".encode())
+        self._mark_done(name, round_number)
+        await self._notify()
+        await self.keep()
+
+    def _mark_done(self, name: str, round_number: int) -> None:
+        self._reached[name] = round_number
+        self._boxes.pop((name, round_number - 1), None)
+        self._sorted[name, round_number - 1] = []
 
     async def parcel(self, name: str, round_number: int, k: int, wait: float) -> bytes | None:
         """The k-th parcel to a party in a round that is closed; empty where there are no more.
 
         None where the round is not closed after so many seconds.
         """
-        if not await self._wait_for(lambda: self.closed >= round_number, wait):
+        closed = await self._wait_for(
+            lambda: self.closed >= round_number or self.aborted is not None, wait
+        )
+        if not closed:
             return None
-        self._refuse_missing(name)
+        self._refuse_over(name)
         if (name, round_number) not in self._sorted:
             box = self._boxes.pop((name, round_number), {})
             self._sorted[name, round_number] = [box[key] for key in sorted(box)]
         parcels = self._sorted[name, round_number]
         return parcels[k] if k < len(parcels) else b""
-
-
-class LocalOffice:
-    """The relay's own party."""
-
-    def __init__(self, relay: Relay, name: str) -> None:
-        self._relay, self._name = relay, name
-
-    async def join(self) -> bytes:
-        return await self._relay.join(self._name)
-
-    async def post(self, parcel: bytes) -> None:
-        self._relay.accept(self._name, parcel)
-
-    async def done(self, round_number: int) -> None:
-        await self._relay.done(self._name, round_number)
-
-    async def collect(self, round_number: int) -> AsyncIterator[bytes]:
-        k = 0
-        while True:
-            parcel = await self._relay.parcel(self._name, round_number, k, 3600.0)
-            if parcel is None:
-                continue
-            if not parcel:
-                return
-            yield parcel
-            k += 1

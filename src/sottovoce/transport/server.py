@@ -8,16 +8,19 @@ import re
 import ssl
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from ..errors import DigestError, ParameterError, SottovoceError, TransportError
+from ..errors import DigestError, FileError, ParameterError, SottovoceError, TransportError
 from .http import MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
-from .relay import MOST_BYTES, Relay
+from .office import RunOverError
+from .post import Seat
+from .relay import MOST_BYTES, MOST_REASON, Relay
+from .tls import peer_name
 
 _MOST_CONNECTIONS = 4096
 _HEAD_SECONDS = 30.0
 _REQUEST = re.compile(rb"(GET|POST) (/v1/[a-z0-9/]{1,64}) HTTP/1\.1")
+_STUDY = re.compile(r"[0-9a-f]{64}")
 _NUMBER = re.compile(r"[0-9]{1,12}")
 _REASONS = {
     200: "OK",
@@ -29,6 +32,7 @@ _REASONS = {
     409: "Conflict",
     410: "Gone",
     413: "Content Too Large",
+    424: "Failed Dependency",
     503: "Service Unavailable",
 }
 
@@ -38,6 +42,8 @@ class _Request:
     method: str
     path: str
     fields: dict[str, str]
+    name: str | None = None  # of the token
+    shown: str | None = None  # the party of the certificate that was shown, where TLS asks for one
 
 
 class _Refusal(Exception):  # noqa: N818, an answer rather than an error
@@ -52,33 +58,31 @@ class RelayServer:
     ----------
     relay : Relay
         Where parcels go.
-    tokens : dict of str to str
-        The token of every party, by its name.
+    seat : Seat
+        The relay's own place: its keys and the roster say who may come.
     host, port : str, int
         Where to listen; port 0 lets the system choose.
-    certificate, key : path, optional
-        For TLS; needed unless `host` is this machine alone.
+    tls : SSLContext, optional
+        Needed unless `host` is this machine alone. Where it asks for certificates, the party of a
+        certificate must be that of the token.
     """
 
     def __init__(
         self,
         relay: Relay,
-        tokens: dict[str, str],
+        seat: Seat,
         *,
         host: str = "127.0.0.1",
         port: int = 0,
-        certificate: Path | None = None,
-        key: Path | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
-        if certificate is None and not is_loopback(host):
+        if tls is None and not is_loopback(host):
             raise ParameterError(
-                f"listening on {host} needs TLS: give a certificate and its key, or listen on "
-                "127.0.0.1"
+                f"listening on {host} needs TLS: give a certificate and its key, put certificates "
+                "into the roster, or listen on 127.0.0.1"
             )
-        self._relay, self._host, self._port = relay, host, port
-        # Looked up by digest: how long that takes says nothing about a token.
-        self._names = {_hashed(token): name for name, token in tokens.items()}
-        self._tls = _server_context(certificate, key) if certificate is not None else None
+        self._relay, self._seat, self._host, self._port, self._tls = relay, seat, host, port, tls
+        self._names = _names(seat.tokens())
         self._connections: set[asyncio.Task[Any]] = set()
         self._server: asyncio.Server | None = None
 
@@ -104,21 +108,35 @@ class RelayServer:
         if task is not None:
             self._connections.add(task)
         try:
-            if len(self._connections) > _MOST_CONNECTIONS:
-                await _answer(writer, 503, b"too many connections; try again", last=True)
-                return
-            while await self._serve_one(reader, writer):
-                pass
+            await self._talk(reader, writer)
         except (ConnectionError, TimeoutError, asyncio.IncompleteReadError, ssl.SSLError):
             return  # they will try again, or not; either way there is nobody to tell
+        except asyncio.CancelledError:
+            return  # by `stop`; asyncio would report a cancelled task as failed
         finally:
             writer.close()
-            with suppress(OSError):
+            with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
             if task is not None:
                 self._connections.discard(task)
 
-    async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if len(self._connections) > _MOST_CONNECTIONS:
+            await _answer(writer, 503, b"too many connections; try again", last=True)
+            return
+        shown = self._certified(writer)
+        while await self._serve_one(reader, writer, shown):
+            pass
+
+    def _certified(self, writer: asyncio.StreamWriter) -> str | None:
+        if self._tls is None or self._tls.verify_mode is not ssl.CERT_REQUIRED:
+            return None
+        return peer_name(self._seat.roster, writer.get_extra_info("ssl_object")) or ""
+
+    async def _serve_one(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, shown: str | None
+    ) -> bool:
+        request = None
         try:
             head = await asyncio.wait_for(read_head(reader), _HEAD_SECONDS)
             if head is None:
@@ -126,25 +144,36 @@ class RelayServer:
             match = _REQUEST.fullmatch(head[0])
             if not match:
                 raise _Refusal(400, "this is no request that the relay knows")
-            request = _Request(match[1].decode(), match[2].decode(), head[1])
+            request = _Request(match[1].decode(), match[2].decode(), head[1], shown=shown)
             status, body = await self._handle(request, reader)
         except _Refusal as refusal:
             await _answer(writer, refusal.status, refusal.reason.encode(), last=True)
             return False
-        except SottovoceError as error:
-            await _answer(writer, _status(error), str(error).encode(), last=True)
+        except FileError:
+            await _answer(writer, 503, b"the relay cannot write its journal", last=True)
             return False
-        await _answer(writer, status, body)
-        return True
+        except SottovoceError as error:
+            status, body = _status(error), str(error).encode()
+        await _answer(writer, status, body, last=status >= 400)
+        if request and request.name and (status == 424 or request.path == "/v1/abort"):
+            self._relay.told.add(request.name)
+        return status < 400
 
     async def _handle(self, request: _Request, reader: asyncio.StreamReader) -> tuple[int, bytes]:
         study = request.fields.get("sottovoce-study")
+        authorization = request.fields.get("authorization", "")
         if study is not None and study != self._relay.study.hex():
-            raise DigestError(
-                "the relay runs another study: protocol, parameters or roster differ; compare "
-                "the files"
+            if not _STUDY.fullmatch(study):
+                raise _Refusal(400, "this is no digest of a study")
+            names = _names(self._seat.tokens(bytes.fromhex(study)))
+            raise DigestError(await self._relay.refuse_study(_lookup(names, authorization), study))
+        request.name = name = _lookup(self._names, authorization)
+        if name is None:
+            raise _Refusal(
+                401, "the token is unknown: the key is not in the relay's roster, or rosters differ"
             )
-        name = self._name(request.fields.get("authorization", ""))
+        if request.shown not in (None, name):
+            raise _Refusal(401, f"the token is that of {name}, and the certificate is not")
         length = body_length(request.fields)
         if length > MOST_BYTES:
             raise _Refusal(413, f"a parcel may have {MOST_BYTES:,} bytes; this one has {length:,}")
@@ -156,6 +185,10 @@ class RelayServer:
                 return 200, await self._relay.join(name)
             case "POST", ["parcel"]:
                 self._relay.accept(name, body)
+                await self._relay.keep()
+                return 200, b""
+            case "POST", ["abort"]:
+                await self._relay.abort(name, body[: 4 * MOST_REASON].decode("utf-8", "replace"))
                 return 200, b""
             case "POST", ["done", number]:
                 await self._relay.done(name, _number(number))
@@ -165,15 +198,6 @@ class RelayServer:
                 parcel = await self._relay.parcel(name, *wanted, POLL_SECONDS)
                 return (202, b"") if parcel is None else (200 if parcel else 204, parcel)
         raise _Refusal(404, "the relay has no such path")
-
-    def _name(self, authorization: str) -> str:
-        kind, _, token = authorization.partition(" ")
-        name = self._names.get(_hashed(token)) if kind == "Bearer" else None
-        if name is None:
-            raise _Refusal(
-                401, "the token is unknown: the key is not in the relay's roster, or rosters differ"
-            )
-        return name
 
 
 async def _answer(
@@ -188,6 +212,8 @@ async def _answer(
 def _status(error: SottovoceError) -> int:
     if isinstance(error, DigestError):
         return 409
+    if isinstance(error, RunOverError):
+        return 424
     return 410 if isinstance(error, TransportError) else 400
 
 
@@ -197,15 +223,11 @@ def _number(text: str) -> int:
     return int(text)
 
 
-def _hashed(token: str) -> bytes:
-    return hashlib.sha256(token.encode()).digest()
+def _names(tokens: dict[str, str]) -> dict[bytes, str]:
+    """Parties by the digest of their token: how long a lookup takes says nothing about a token."""
+    return {hashlib.sha256(token.encode()).digest(): name for name, token in tokens.items()}
 
 
-def _server_context(certificate: Path, key: Path | None) -> ssl.SSLContext:
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.minimum_version = ssl.TLSVersion.TLSv1_3
-    try:
-        context.load_cert_chain(certificate, key)
-    except OSError as error:
-        raise ParameterError(f"cannot use the certificate {str(certificate)!r}: {error}") from error
-    return context
+def _lookup(names: dict[bytes, str], authorization: str) -> str | None:
+    kind, _, token = authorization.partition(" ")
+    return names.get(hashlib.sha256(token.encode()).digest()) if kind == "Bearer" else None

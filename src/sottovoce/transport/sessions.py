@@ -2,8 +2,9 @@
 
 A party takes part in a session once. Playing it again after a crash would draw new coins under the
 same name, or open a second sum with the coins of others; so a session is noted in a file before
-anything is sent, and refused when it comes back. How many sessions there were about the same
-subject is how often coins were drawn, which a guarantee has to state.
+anything is sent, and refused when it comes back without the journal that it goes on from. How many
+sessions there were about the same subject is how often coins were drawn, which a guarantee has to
+state.
 """
 
 from __future__ import annotations
@@ -40,13 +41,31 @@ class Sessions:
         except OSError as error:
             raise FileError(f"cannot read {str(self._path)!r}: {error}") from error
 
-    def note(self, session: bytes) -> int:
+    def __contains__(self, session: bytes) -> bool:
+        """Whether a session was noted."""
+        try:
+            with self._path.open("rb") as stream:
+                return any(line[0] == session.hex().encode() for line in _lines(stream))
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise FileError(f"cannot read {str(self._path)!r}: {error}") from error
+
+    def note(self, session: bytes, *, resumed: bool = False) -> int:
         """Note a session, on disk before this returns; how many there are about the subject.
+
+        Parameters
+        ----------
+        session : bytes
+            Its name.
+        resumed : bool
+            Whether its journal is there, so that the same messages are sent again; then it may
+            have been noted before.
 
         Raises
         ------
         TransportError
-            Where it is noted already.
+            Where it is noted already, and not resumed.
         """
         try:
             with self._path.open("a+b") as stream:
@@ -55,6 +74,8 @@ class Sessions:
                 lines = _lines(stream)
                 name = session.hex().encode()
                 if any(line[0] == name for line in lines):
+                    if resumed:
+                        return self._about(lines)
                     raise TransportError(
                         "this key has taken part in this session already; a second run needs a "
                         "new session, in which everyone draws new coins, and counts as a round "

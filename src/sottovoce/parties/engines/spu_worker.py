@@ -5,8 +5,8 @@ of this party's columns, int64, product after product. The shares leave on stand
 
 SPU's two-party product (Cheetah) gives two parties additive shares of W V from W of one and V of
 the other. Before step s holders i < s have shares W_i of the product so far; each runs it with
-party s. Afterwards holder i has its share of W_i V_s, and party s the sum of its shares. The last step is
-the matrix product W_iᵀ V_s.
+party s. Afterwards holder i has its share of W_i V_s, and party s the sum of its shares. The last
+step is the matrix product W_iᵀ V_s.
 """
 
 import json

@@ -92,7 +92,9 @@ class Weighted(Evidence):
         for side in (-1, 1):
             at = sums + side
             rest = np.maximum((at + lean) ** 2 - at**2 + h * h * noise, 0)
-            ends.append(np.maximum(at + lean + side * np.sqrt(rest), 0))
+            # The lower root is at most `at`; beyond it, it belongs to the other sign of y − S.
+            end = at + lean + side * np.sqrt(rest)
+            ends.append(np.maximum(np.minimum(end, at) if side < 0 else end, 0))
         return Interval(*ends)
 
     def _rows_of(self, sums: Floats, order: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Floats:

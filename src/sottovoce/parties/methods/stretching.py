@@ -41,6 +41,10 @@ ALIKE = (
     "all parties' rows have the same distribution; where they differ, the values are biased by an "
     "amount that these sums cannot show. The intervals hold anyway, which makes them wide"
 )
+_LUCKY = (
+    "the random tables that the iteration starts from are close to the parties' own, which nothing "
+    "supports. The intervals hold anyway, which makes them wide"
+)
 
 
 def stretched(design: Design, part: int = 1) -> Release:
@@ -138,10 +142,8 @@ class MM(Method):
             start = _random_tables(opened["stretched"], len(design.summed))
         else:
             start = np.full((len(design.summed), design.cells), 1 / design.cells)
-        local_tables_, converged = fit(
-            start, np.array(stretch.weights) * rows, pooled_table(stretch)
-        )
-        values = rows @ local_tables_ / rows.sum()
+        fitted, converged = fit(start, np.array(stretch.weights) * rows, pooled_table(stretch))
+        values = rows @ fitted / rows.sum()
         return Solved.of(
             values, evidence, design.shape, converged=converged, assuming=self._assuming(stretch)
         )
@@ -149,7 +151,7 @@ class MM(Method):
     def _assuming(self, stretch: Weighted) -> str:
         if self.start == "noisy-local" or (stretch.unbiased and self.start == "uniform"):
             return ""
-        return ALIKE if self.start == "uniform" else f"the random start is right; {ALIKE}"
+        return ALIKE if self.start == "uniform" else _LUCKY
 
 
 def fit(start: Floats, sizes: Floats, target: Floats) -> tuple[Floats, bool]:

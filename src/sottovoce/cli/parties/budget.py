@@ -1,0 +1,101 @@
+"""``sottovoce parties budget``: what a party's data sets have spent, on what, and what is left."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..support.options import PATH, json_option
+from ..support.show import console, heading, plural, print_json, printable, show_table, table_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ...parties.budget import Account
+
+_DIGITS = 16  # of digests on the screen; --json has all
+
+
+@click.command()
+@click.option(
+    "--ledger",
+    "ledger_path",
+    type=PATH,
+    metavar="FILE",
+    help="The budget ledger; by default that of this user.",
+)
+@click.option("--dataset", metavar="NAME", help="Only this data set.")
+@click.option(
+    "--total", metavar="E", help="Set the most that the data set may spend in all, such as 1.5."
+)
+@json_option
+def budget(ledger_path: Path | None, dataset: str | None, total: str | None, as_json: bool) -> None:
+    """Show what each data set has spent, on what, and what is left.
+
+    A budget belongs to a data set and holds across all runs and studies. It is the budget in the
+    first study that uses the data set, unless its owner sets another one with --total.
+
+    \b
+    Examples:
+      sottovoce parties budget
+      sottovoce parties budget --dataset clinic-2026 --total 1.5
+
+    Next: sottovoce parties check study.toml --party B --data b.csv
+    """  # noqa: D301
+    from ...errors import ParameterError
+    from ...parties.budget import Ledger, default_path
+
+    ledger = Ledger(ledger_path or default_path())
+    if total is not None:
+        if dataset is None:
+            raise click.UsageError("--total needs --dataset: a budget belongs to one data set")
+        ledger.set_budget(dataset, _exact(total))
+    accounts = [one for one in ledger.accounts() if dataset in (None, one.data)]
+    if dataset is not None and not accounts:
+        raise ParameterError(
+            f"the ledger {str(ledger.path)!r} has no data set {printable(dataset)!r}"
+        )
+    if as_json:
+        about = {"ledger": str(ledger.path)}
+        print_json({**about, "data_sets": [account.as_dict() for account in accounts]})
+        return
+    screen = console()
+    if not accounts:
+        screen.print(f"Nothing was spent yet; there is no entry in {ledger.path}.")
+    for k, account in enumerate(accounts):
+        screen.print("\n" * bool(k), end="")
+        _show(screen, account)
+
+
+def _exact(total: str) -> Fraction:
+    from ...errors import ParameterError
+
+    try:
+        exact = Fraction(total)
+    except (ValueError, ZeroDivisionError):
+        exact = Fraction(0)
+    if exact <= 0:
+        raise ParameterError(f"--total is {total!r}; it must be a number above 0, such as 1.5")
+    return exact
+
+
+def _show(screen: Console, account: Account) -> None:
+    from ...parties.budget import shown
+
+    screen.print(heading(account.data))
+    screen.print(
+        f"ε = {shown(account.spent)} of {shown(account.budget)} spent in "
+        f"{plural(len(account.charges), 'run')}; {shown(account.left, down=True)} left"
+    )
+    if not account.charges:
+        return
+    titles = [("date", "left"), ("study", "left"), ("session", "left")]
+    table = table_of(screen, [*titles, ("epsilon", "right"), ("receipt", "left")])
+    for charge in account.charges:
+        names = charge.study[:_DIGITS], charge.session[:_DIGITS]
+        receipt = "signed" if charge.receipt else "none"
+        table.add_row(charge.date, *names, shown(charge.epsilon), receipt)
+    show_table(screen, table)

@@ -1,0 +1,237 @@
+"""``sottovoce parties plan`` and ``check``: before anything is spent."""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..support.options import PATH, guarantee_option, json_option
+from ..support.show import (
+    console,
+    facts,
+    heading,
+    plural,
+    print_json,
+    printable,
+    show_next,
+    show_table,
+    table_of,
+)
+from .shared import (
+    dataset_option,
+    key_beside,
+    key_option,
+    ledger_option,
+    load_study,
+    party_option,
+    seat_of,
+    show_promises,
+    study_argument,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ...parties.run import Plan
+    from ...study.parties import PartyStudy
+
+_SKEW = 120.0  # seconds by which two clocks may differ without a word
+
+
+@click.command()
+@study_argument
+@click.option(
+    "--rows",
+    metavar="N | A=N,B=N",
+    help="Numbers of rows to expect: one for every party, or one each. They are public anyway "
+    "unless neighbours = add-remove.",
+)
+@guarantee_option
+@json_option
+def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
+    """Show what a study releases, how precise it will be, and what it costs every party.
+
+    No data is read. Everyone compares the digest over another channel, such as the telephone,
+    before the run: whoever distributed the file could have put other keys into it.
+
+    \b
+    Examples:
+      sottovoce parties plan study.toml
+      sottovoce parties plan study.toml --rows A=12000,B=8000,C=30000
+
+    Next: sottovoce parties check study.toml --party B --data b.csv
+    """  # noqa: D301
+    study = load_study(study_path)
+    expected = _rows(study, rows)
+    planned = study.protocol.plan(expected)
+    digest = study.digest.hex() if study.entries else None
+    about = _about(study, digest)
+    if as_json:
+        print_json({**about, **_plan_json(study, planned)})
+        return
+    screen = console()
+    screen.print(heading(study.title))
+    show_table(screen, facts([(name, str(value)) for name, value in _facts(study, digest)]))
+    screen.print()
+    _show_plan(screen, study, planned, full=full)
+    show_next(screen, f"parties check {study_path} --party {study.parties[0]} --data FILE")
+
+
+@click.command()
+@study_argument
+@party_option
+@click.option("--data", "data_path", type=PATH, required=True, metavar="FILE", help="Your rows.")
+@key_option
+@ledger_option
+@dataset_option
+@json_option
+def check(
+    study_path: Path,
+    name: str,
+    data_path: Path,
+    key_path: Path | None,
+    ledger_path: Path | None,
+    dataset: str | None,
+    as_json: bool,
+) -> None:
+    """Check that you can take part: schema, rows, key, budget and clock. It spends nothing.
+
+    FILE is a CSV (also gzipped) or Parquet file with one row per person. Nothing is sent, and
+    messages name rows and columns without repeating what is there.
+
+    \b
+    Example:
+      sottovoce parties check study.toml --party B --data b.csv
+
+    Next: sottovoce parties join study.toml --party B --data b.csv --curator HOST:PORT
+    """  # noqa: D301
+    from ...parties.budget import Ledger, default_path, shown
+    from .data import read_table
+
+    study = load_study(study_path)
+    key = key_beside(study_path, name, key_path)
+    seat = seat_of(study, name, key)
+    budget = study.budget_of(name)
+    _check_clock(study_path, key)
+    rows = study.protocol.check(name, read_table(data_path, study, name))
+    cost = study.cost_of(name)
+    ledger = Ledger(ledger_path or default_path())
+    account = ledger.check(dataset or name, cost, budget=budget)
+    attributes = [attribute.name for attribute in study.attributes_of(name)]
+    about = {
+        "study": study.digest.hex(),
+        "party": seat.party.id,
+        "rows": rows,
+        "attributes": attributes,
+        "data_set": account.data,
+        "cost": float(cost),
+        "left": float(account.left),
+    }
+    if as_json:
+        print_json(about)
+        return
+    screen = console()
+    screen.print(heading(f"{study.title}: {name} can take part"))
+    lines = [
+        ("digest", study.digest.hex()),
+        ("rows", f"{rows:,}"),
+        ("attributes", ", ".join(attributes)),
+        ("key", f"{key} is the one in the roster"),
+        (
+            "budget",
+            f"ε = {shown(cost)} of {shown(account.left, down=True)} left for {account.data}",
+        ),
+        ("clock", time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())),
+    ]
+    show_table(screen, facts(lines))
+    show_next(screen, f"parties join {study_path} --party {name} --data {data_path} --curator …")
+
+
+def _plan_json(study: PartyStudy, planned: Plan) -> dict[str, Any]:
+    errors = [None if error != error else error for error in planned.standard_errors]
+    return {
+        "spent": dict(planned.spent),
+        "standard_errors": errors,
+        "releases": list(planned.releases),
+        "bytes": planned.bytes,
+        "rounds": planned.rounds,
+        "guarantee": study.protocol.guarantee.as_dict(),
+    }
+
+
+def _show_plan(screen: Console, study: PartyStudy, planned: Plan, *, full: bool) -> None:
+    columns = [("table", "left"), ("cells", "right"), ("standard error", "right")]
+    table = table_of(screen, columns)
+    for marginal, error in zip(study.marginals, planned.standard_errors, strict=True):
+        cells = math.prod(study.schema[name].size for name in marginal.attributes)
+        precise = "depends on --rows" if error != error else f"{100 * error:.2g} points"
+        table.add_row(printable(" × ".join(marginal.attributes)), f"{cells:,}", precise)
+    show_table(screen, table)
+    screen.print()
+    sums = plural(len(planned.releases), "sum is", "sums are")
+    screen.print(f"{sums} opened in {planned.rounds} rounds, about {planned.bytes:,} bytes in all:")
+    for release in planned.releases:
+        screen.print(f"  {printable(release)}", soft_wrap=True)
+    screen.print()
+    show_promises(screen, study.protocol.guarantee, full=full)
+
+
+def _check_clock(*paths: Path) -> None:
+    """Refuse a clock that is behind existing files: the ledger's dates would be wrong."""
+    from ...errors import ParameterError
+
+    now = time.time()
+    for path in paths:
+        written = path.stat().st_mtime
+        if written > now + _SKEW:
+            raise ParameterError(
+                f"this machine's clock says {_utc(now)}, and {str(path)!r} was written at "
+                f"{_utc(written)}; set the clock"
+            )
+
+
+def _utc(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(seconds))
+
+
+def _rows(study: PartyStudy, given: str | None) -> dict[str, int] | None:
+    from ...errors import ParameterError
+
+    if given is None:
+        return None
+    try:
+        if "=" not in given:
+            return dict.fromkeys(study.parties, int(given))
+        pairs = (entry.split("=", 1) for entry in given.split(","))
+        rows = {name.strip(): int(number) for name, number in pairs}
+    except ValueError as error:
+        raise ParameterError(f"--rows is {given!r}; give 10000, or A=10000,B=5000") from error
+    if set(rows) != set(study.parties) or min(rows.values()) < 1:
+        raise ParameterError(
+            f"--rows names {', '.join(rows)}; it must give a number above 0 for every one of "
+            f"{', '.join(study.parties)}"
+        )
+    return {party: rows[party] for party in study.parties}
+
+
+def _about(study: PartyStudy, digest: str | None) -> dict[str, Any]:
+    return {
+        "title": study.title,
+        "digest": digest,
+        "split": study.options["split"],
+        "budgets": {party: float(budget) for party, budget in study.budgets.items()},
+        "marginals": [list(marginal.attributes) for marginal in study.marginals],
+    }
+
+
+def _facts(study: PartyStudy, digest: str | None) -> list[tuple[str, str]]:
+    lines = [("digest", digest or "none yet: the study has no entries [[party]]")]
+    for party in study.parties:
+        names = ", ".join(attribute.name for attribute in study.attributes_of(party))
+        held = "" if study.rows_split else f", holds {names}"
+        lines.append((party, f"ε = {float(study.budgets[party]):g}{held}"))
+    return lines

@@ -1,0 +1,160 @@
+"""The curator's end of a run: everything is released, or nothing is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..support.estimates import show_estimate
+from ..support.options import check_output
+from ..support.show import (
+    console,
+    facts,
+    heading,
+    plural,
+    print_json,
+    printable,
+    show_table,
+)
+from .shared import show_promises
+
+if TYPE_CHECKING:
+    from ...estimate.table import Table
+    from ...parties.run import Run
+    from ...study.parties import PartyStudy
+    from ...transport.network import Played
+
+
+class Release:
+    """What a run releases, and where to.
+
+    Parameters
+    ----------
+    study : PartyStudy
+        What is run.
+    report, out : path, optional
+        Files to write: a page, and the aggregates (numbered where several sums are opened).
+    confidence : float
+        Of the intervals.
+    force : bool
+        Whether files may be replaced.
+    """
+
+    def __init__(
+        self,
+        study: PartyStudy,
+        report: Path | None,
+        out: Path | None,
+        *,
+        confidence: float,
+        force: bool,
+    ) -> None:
+        self.study, self.report, self.out = study, report, out
+        self.confidence, self.force = confidence, force
+        self.run: Run | None = None
+        self.failure: Exception | None = None
+
+    @property
+    def outputs(self) -> list[Path]:
+        """The files of the aggregates."""
+        if self.out is None:
+            return []
+        n = len(self.study.protocol.plan(None).releases)
+        if n == 1:
+            return [self.out]
+        return [self.out.with_stem(f"{self.out.stem}-{k}") for k in range(1, n + 1)]
+
+    def check_files(self, *inputs: Path) -> None:
+        """Refuse what cannot be written before anyone has spent anything."""
+        if self.report is not None:
+            check_output(self.report, *inputs, force=self.force, ends=(".html",))
+        for path in self.outputs:
+            check_output(path, *inputs, force=self.force, ends=(".sva",))
+
+    def finish(self, played: Played) -> None:
+        """Compute everything, then write it; a crash before the end is resumed here."""
+        from ...errors import ShareError
+        from ...files import whole_file
+        from .report import report_page
+
+        try:
+            self.run = self.study.protocol.outcome(played.state)
+        except ShareError as error:
+            self.failure = error
+            return
+        contents = [aggregate.to_bytes() for aggregate in self.run.aggregates]
+        if self.report is not None:
+            page = report_page(self.study, self.run, self.about(played), self.confidence)
+            with whole_file(self.report) as stream:
+                stream.write(page.encode())
+        for path, content in zip(self.outputs, contents if self.outputs else [], strict=True):
+            with whole_file(path) as stream:
+                stream.write(content)
+
+    def about(self, played: Played) -> dict[str, Any]:
+        """The run itself, as plain data."""
+        return {
+            "title": self.study.title,
+            "study": self.study.digest.hex(),
+            "session": played.session.hex(),
+            "rehearsal": self.study.rehearsal,
+            "refused": list(played.refused),
+            "too_late": list(played.missing),
+            "bytes_sent": played.bytes_sent,
+            "bytes_received": played.bytes_received,
+            "spent": self.study.protocol.spent(None),
+        }
+
+    def show(self, played: Played, *, full: bool, as_json: bool) -> None:
+        """The tables, with each party's guarantee in a line.
+
+        Raises
+        ------
+        ShareError
+            Where there is no result; it names who is missing.
+        """
+        from ...errors import ShareError
+
+        if self.run is None:
+            late = f". Too late: {', '.join(played.missing)}" if played.missing else ""
+            refused = f". Refused: {'; '.join(played.refused)}" if played.refused else ""
+            raise ShareError(f"{self.failure}{late}{refused}") from self.failure
+        if as_json:
+            print_json(self._json(self.run, played))
+            return
+        screen = console()
+        mark = " (rehearsal with synthetic rows)" if self.study.rehearsal else ""
+        screen.print(heading(f"{self.study.title}{mark}"))
+        for table in self.run.estimates:
+            people = plural(table.n, "person", "people")
+            screen.print(f"\n{printable(table.name)}: {people}; {printable(table.method)}")
+            show_estimate(screen, table, self.confidence)
+        for party in self.run.dropped:
+            screen.print(f"\nDropped out: {printable(party)}", style="yellow")
+        for reason in (*played.refused, *played.missing):
+            screen.print(f"\nNot counted: {printable(reason)}", style="yellow")
+        screen.print()
+        show_promises(screen, self.run.guarantee, full=full)
+        files = [("report", self.report)] + [("aggregate", path) for path in self.outputs]
+        show_table(screen, facts([(name, str(path)) for name, path in files if path is not None]))
+
+    def _json(self, run: Run, played: Played) -> dict[str, Any]:
+        return {
+            **self.about(played),
+            "tables": [self._table_json(table) for table in run.estimates],
+            "dropped": list(run.dropped),
+            "guarantee": run.guarantee.as_dict(),
+            "report": None if self.report is None else str(self.report),
+            "aggregates": [str(path) for path in self.outputs],
+        }
+
+    def _table_json(self, table: Table) -> dict[str, Any]:
+        return {
+            "attributes": table.names,
+            "people": table.n,
+            "method": table.method,
+            "biased": table.biased,
+            "assuming": table.assuming,
+            "confidence": self.confidence,
+            "values": table.rows(self.confidence),
+        }

@@ -1,0 +1,285 @@
+"""``sottovoce parties curator``, ``join`` and ``dealer``: the roles as separate processes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..support.options import (
+    PATH,
+    confidence_option,
+    force_option,
+    guarantee_option,
+    json_option,
+)
+from ..support.show import console, facts, heading, print_json, progress, show_next, show_table
+from .shared import (
+    curator_options,
+    dataset_option,
+    is_resumable,
+    journal_beside,
+    key_beside,
+    ledger_option,
+    load_study,
+    only_member,
+    party_option,
+    playing_options,
+    seat_of,
+    study_argument,
+    url_of,
+)
+
+if TYPE_CHECKING:
+    from ...study.parties import PartyStudy
+    from ...transport import Machine
+    from ...transport.network import Played
+    from ...transport.post import Seat
+
+
+@click.command()
+@study_argument
+@playing_options
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--port", type=int, default=8765, show_default=True, help="0: any that is free.")
+@click.option("--tls", is_flag=True, help="Mutual TLS also on this machine; elsewhere always.")
+@click.option(
+    "--gather", type=float, default=3600.0, show_default=True, help="Seconds to wait for parties."
+)
+@click.option(
+    "--wait", type=float, default=600.0, show_default=True, help="Seconds to wait in a round."
+)
+@click.option("--report", type=PATH, metavar="FILE", help="Write a report: .html.")
+@click.option("--out", type=PATH, metavar="FILE", help="Write the aggregate: .sva.")
+@confidence_option
+@guarantee_option
+@force_option
+@json_option
+def curator(
+    study_path: Path,
+    key_path: Path | None,
+    journal_path: Path | None,
+    dry_run: bool,
+    host: str,
+    port: int,
+    tls: bool,
+    gather: float,
+    wait: float,
+    report: Path | None,
+    out: Path | None,
+    confidence: float,
+    full: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Wait for the parties, add up what they send, and show the tables.
+
+    The curator sees sums with noise and nothing else. Either everything is released, or, where
+    somebody is missing, nothing: the message names them. Stopped or crashed, the same command goes
+    on where it was.
+
+    \b
+    Examples:
+      sottovoce parties curator study.toml --report report.html
+      sottovoce parties curator study.toml --host 0.0.0.0 --port 8765 --out tables.sva
+
+    Next: sottovoce parties join study.toml --party B --data b.csv --curator HOST:PORT, by everyone.
+    """  # noqa: D301
+    from ...transport import Role
+    from ...transport.network import Address, serve
+    from ...transport.relay import Patience
+    from .results import Release
+
+    study = load_study(study_path, dry_run=dry_run)
+    name = only_member(study, Role.CURATOR)
+    key = key_beside(study_path, name, key_path)
+    seat = seat_of(study, name, key)
+    release = Release(study, report, out, confidence=confidence, force=force)
+    release.check_files(study_path, key)
+    machine = study.protocol.curator_machine(seat.keys, study.verify_keys)
+    played = _play(
+        lambda done: serve(
+            machine,
+            study.protocol.message_rounds,
+            seat,
+            address=Address(host, port, tls=True if tls else None),
+            patience=Patience(gather, wait),
+            listening=lambda where: click.echo(f"listening on {where}", err=True),
+            progress=done,
+            journal=journal_beside(key, journal_path, study),
+            finished=release.finish,
+        ),
+        study.protocol.message_rounds,
+    )
+    release.show(played, full=full, as_json=as_json)
+
+
+@click.command()
+@study_argument
+@party_option
+@click.option("--data", "data_path", type=PATH, metavar="FILE", help="Your rows.")
+@curator_options
+@playing_options
+@click.option(
+    "--rows",
+    type=int,
+    default=1000,
+    show_default=True,
+    help="With --dry-run: how many synthetic rows.",
+)
+@ledger_option
+@dataset_option
+@json_option
+def join(
+    study_path: Path,
+    name: str,
+    data_path: Path | None,
+    address: str,
+    timeout: float,
+    key_path: Path | None,
+    journal_path: Path | None,
+    dry_run: bool,
+    rows: int,
+    ledger_path: Path | None,
+    dataset: str | None,
+    as_json: bool,
+) -> None:
+    """Take part in a study with your own data.
+
+    FILE is a CSV (also gzipped) or Parquet file with one row per person. Rows stay here: what
+    leaves are counts with noise under masks, of which only the sum over all parties can be opened.
+    The budget ledger is charged before they leave, however the run ends. Stopped or crashed, the
+    same command goes on where it was and is charged once.
+
+    \b
+    Examples:
+      sottovoce parties join study.toml --party B --data b.csv --curator institute.example:8765
+      sottovoce parties join study.toml --party B --curator 127.0.0.1:8765 --dry-run
+
+    Next: sottovoce parties budget
+    """  # noqa: D301
+    from ...errors import ShareError
+    from ...transport.network import take_part
+    from .data import read_table, synthetic_table
+    from .spending import Spending
+
+    if (data_path is None) != dry_run:
+        raise click.UsageError("give --data FILE, or --dry-run for synthetic rows")
+    study = load_study(study_path, dry_run=dry_run)
+    key = key_beside(study_path, name, key_path)
+    seat = seat_of(study, name, key)
+    journal = journal_beside(key, journal_path, study)
+    spending = Spending(study, name, dataset or name, ledger_path)
+    rounds = study.protocol.message_rounds
+    if not is_resumable(journal, seat, rounds):
+        spending.check_before()
+    if data_path is None:
+        table: Any = synthetic_table(study, name, rows)
+    else:
+        table = read_table(data_path, study, name)
+    n_rows = study.protocol.check(name, table)
+    machine = study.protocol.party_machine(name, table, seat.keys, study.verify_keys)
+    try:
+        played = _play(
+            lambda done: take_part(
+                spending.charged(machine),
+                rounds,
+                seat,
+                url_of(address),
+                timeout=timeout,
+                progress=done,
+                journal=journal,
+                joined=spending.join,
+                finished=spending.finish,
+            ),
+            rounds,
+        )
+    except ShareError as error:
+        raise spending.refusal or error from None
+    if spending.failure:
+        raise ShareError(spending.failure)
+    about = {"party": name, "study": study.digest.hex(), "rehearsal": dry_run, "rows": n_rows}
+    about |= spending.as_dict() | {"refused": list(played.refused)}
+    if as_json:
+        print_json(about)
+        return
+    screen = console()
+    screen.print(heading(f"{name}: the run has ended"))
+    lines = [("session", played.session.hex()), ("rows", f"{n_rows:,}"), *spending.facts()]
+    lines += [("refused", reason) for reason in played.refused]
+    show_table(screen, facts(lines))
+    show_next(screen, "parties budget")
+
+
+@click.command()
+@study_argument
+@curator_options
+@playing_options
+@json_option
+def dealer(
+    study_path: Path,
+    address: str,
+    timeout: float,
+    key_path: Path | None,
+    journal_path: Path | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Deal correlated randomness to the parties; only for engine = "dealer".
+
+    The dealer has no data and learns nothing. Whoever runs it must not work with the curator or
+    with a party: together they could undo what it dealt.
+
+    \b
+    Example:
+      sottovoce parties dealer study.toml --curator institute.example:8765
+
+    Next: the curator shows the result.
+    """  # noqa: D301
+    from ...transport import Role
+    from ...transport.network import take_part
+
+    study = load_study(study_path, dry_run=dry_run)
+    name = only_member(study, Role.DEALER)
+    key = key_beside(study_path, name, key_path)
+    seat = seat_of(study, name, key)
+    machine = _dealer_machine(study, seat)
+    played = _play(
+        lambda done: take_part(
+            machine,
+            study.protocol.message_rounds,
+            seat,
+            url_of(address),
+            timeout=timeout,
+            progress=done,
+            journal=journal_beside(key, journal_path, study),
+        ),
+        study.protocol.message_rounds,
+    )
+    about = {"party": name, "study": study.digest.hex(), "session": played.session.hex()}
+    if as_json:
+        print_json({**about, "refused": list(played.refused)})
+        return
+    screen = console()
+    screen.print(heading(f"{name}: the run has ended"))
+    show_table(screen, facts([*about.items(), *(("refused", why) for why in played.refused)]))
+
+
+def _dealer_machine(study: PartyStudy, seat: Seat) -> Machine[Any]:
+    from ...parties.vertical import Vertical
+
+    protocol = study.protocol
+    if isinstance(protocol, Vertical):  # which refuses a dealer with the key of somebody else
+        return protocol.dealer_machine(seat.keys, study.verify_keys)
+    return protocol.dealer_machine()
+
+
+def _play(
+    start: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, Played]], rounds: int
+) -> Played:
+    """Run a role to the end, with a bar over the rounds."""
+    with progress("Rounds", rounds) as done:
+        return asyncio.run(start(lambda closed, _: done(closed)))

@@ -1,0 +1,118 @@
+"""A party's side of the money: the ledger before, during and after a run."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...parties.budget import Account, Ledger
+    from ...study.parties import PartyStudy
+    from ...transport import Machine
+    from ...transport.network import Played
+
+
+class Spending:
+    """What one run spends from a data set; a rehearsal spends nothing.
+
+    Parameters
+    ----------
+    study : PartyStudy
+        What is run.
+    party, data : str
+        Who takes part, and the data set that is charged.
+    path : path, optional
+        The ledger.
+    """
+
+    def __init__(self, study: PartyStudy, party: str, data: str, path: Path | None) -> None:
+        from ...parties.budget import Ledger, default_path
+
+        self.study, self.party, self.data = study, party, data
+        self.budget: Fraction = study.budget_of(party)
+        self.cost: Fraction = study.cost_of(party)
+        self.ledger: Ledger | None = None
+        if not study.rehearsal:
+            self.ledger = Ledger(path or default_path())
+        self.session = b""
+        self.refusal: Exception | None = None
+        self.failure = ""
+
+    def check_before(self) -> None:
+        """Refuse a run that the budget does not allow, before anyone hears of it."""
+        if self.ledger is not None:
+            self.ledger.check(self.data, self.cost, budget=self.budget)
+
+    def join(self, session: bytes) -> None:
+        """Note which run it is; one that was charged already is continued."""
+        self.session = session
+        if self.ledger is None:
+            return
+        known = {account.data: account for account in self.ledger.accounts()}
+        account = known.get(self.data)
+        if account is None or account.of(session) is None:
+            self.ledger.check(self.data, self.cost, budget=self.budget)
+
+    def charged(self, machine: Machine[Any]) -> Machine[Any]:
+        """The party's machine, which charges before its masked vector leaves."""
+        from ...parties.charging import Charged
+
+        return Charged(machine, self._charge)
+
+    def _charge(self) -> None:
+        from ...errors import ShareError, SottovoceError
+
+        if self.ledger is None:
+            return
+        study, session = self.study.digest, self.session
+        try:
+            self.ledger.charge(
+                self.data, self.cost, study=study, session=session, budget=self.budget
+            )
+        except SottovoceError as error:
+            # Others hear that the run ends, and nothing about this party's other runs.
+            self.refusal = error
+            raise ShareError("its budget does not allow the run") from error
+
+    def finish(self, played: Played) -> None:
+        """Keep the curator's receipt, which the machine has checked."""
+        state = played.state
+        if state.receipt is None:
+            reason = state.failed or "no receipt came, so the curator has no result"
+            charged = " This run was charged all the same." if self._account() is not None else ""
+            self.failure = f"the run has ended without a result: {reason}.{charged}"
+        elif self.ledger is not None:
+            about = {"study": self.study.digest, "session": self.session}
+            self.ledger.keep_receipt(self.data, receipt=state.receipt.to_bytes(), **about)
+
+    def _account(self) -> Account | None:
+        """The data set's account, where this run was charged to it."""
+        for account in self.ledger.accounts() if self.ledger is not None else ():
+            if account.data == self.data and account.of(self.session) is not None:
+                return account
+        return None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        account = self._account()
+        return {
+            "session": self.session.hex(),
+            "data_set": None if account is None else account.data,
+            "spent": 0.0 if account is None else float(self.cost),
+            "left": None if account is None else float(account.left),
+            "receipt": not self.failure,
+        }
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Lines for the screen."""
+        from ...parties.budget import shown
+
+        account = self._account()
+        if account is None:
+            return [("spent", "nothing: a rehearsal with synthetic rows")]
+        left = f"{shown(account.left, down=True)} of {shown(account.budget)} left"
+        return [
+            ("spent", f"ε = {shown(self.cost)} of the data set {account.data}; {left}"),
+            ("receipt", "signed by the curator, kept in the ledger"),
+        ]

@@ -1,0 +1,245 @@
+"""What a process must remember to go on after a crash: an append-only, private file.
+
+::
+
+    record = length of the body (8 bytes) | kind (1 byte) | checksum of these 9 bytes (4 bytes)
+             | body | checksum of the body (4 bytes)         little-endian, CRC-32
+
+The first record says what the journal belongs to. Whoever writes one calls `sync` before anything
+that depends on it leaves the process. A crash may leave the last record cut off; nothing depended
+on it yet, and it is dropped. Any other damage is refused, and so is a journal that others can read:
+it contains what a party told itself.
+
+A journal that has ended keeps only what it belonged to, so that the run cannot be played again.
+Checksums are against accidents; whoever can write the file can do as they like with the party's
+secrets anyway.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import struct
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ..errors import FileError, TransportError
+from ..files import whole_file
+
+_BEGIN, _END = b"B", b"E"
+_HEAD = struct.Struct("<QcI")
+_SUM = struct.Struct("<I")
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class Record(NamedTuple):
+    """Where a record's body is."""
+
+    kind: bytes
+    start: int
+    size: int
+
+    @property
+    def stop(self) -> int:
+        """The end of the whole record."""
+        return self.start + self.size + _SUM.size
+
+
+class Journal:
+    """A journal, locked as long as this process has it open.
+
+    Parameters
+    ----------
+    path : path
+        The file; created where it is not there.
+    about : dict of str to int or str
+        What it belongs to, but for the session. A journal of anything else is refused.
+
+    Attributes
+    ----------
+    session : bytes, optional
+        The session that can be resumed; None in a journal that is new, or has ended.
+    records : list of Record
+        Everything after the first record.
+
+    Raises
+    ------
+    FileError
+        For a file that is no journal, was altered, is in use, or can be read by others.
+    TransportError
+        For a journal of another study, party or number of rounds.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], about: dict[str, Any]) -> None:
+        self.path, self._about = Path(path), about
+        self.session: bytes | None = None
+        self.records: list[Record] = []
+        self._ended: bytes | None = None
+        try:
+            self._file = os.open(self.path, _FLAGS, 0o600)
+        except OSError as error:
+            raise FileError(f"cannot open the journal {str(path)!r}: {error}") from error
+        try:
+            self._check_private()
+            self._resume(list(self._scan()))
+        except BaseException:
+            os.close(self._file)
+            raise
+
+    def _check_private(self) -> None:
+        status = os.fstat(self._file)
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
+            raise FileError(f"the journal {str(self.path)!r} is not a file of yours")
+        if status.st_mode & 0o077:
+            raise FileError(
+                f"the journal {str(self.path)!r} can be read or written by others; it contains "
+                "secrets of a run. If nobody has used that, chmod 600 it and start again"
+            )
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise FileError(
+                f"the journal {str(self.path)!r} is in use; is the same party running already?"
+            ) from error
+
+    def _scan(self) -> Iterator[Record]:
+        size, at = os.fstat(self._file).st_size, 0
+        while at + _HEAD.size <= size:
+            raw = os.pread(self._file, _HEAD.size, at)
+            length, kind, checksum = _HEAD.unpack(raw)
+            if zlib.crc32(raw[:9]) != checksum:
+                raise self._damaged()
+            record = Record(kind, at + _HEAD.size, length)
+            if record.stop > size:
+                break
+            body = self.read(record)
+            if _SUM.pack(zlib.crc32(body)) != os.pread(self._file, _SUM.size, record.stop - 4):
+                if record.stop < size:
+                    raise self._damaged()
+                break  # the size of the file reached the disk, and the last bytes did not
+            yield record
+            at = record.stop
+        if at < size:
+            os.ftruncate(self._file, at)
+
+    def _resume(self, records: list[Record]) -> None:
+        if not records:
+            return
+        first, *rest = records
+        try:
+            about: dict[str, Any] = json.loads(self.read(first)) if first.kind == _BEGIN else {}
+            session = bytes.fromhex(about.pop("session"))
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damaged() from error
+        if rest and rest[-1].kind == _END:
+            self._ended = session
+            return
+        different = sorted(key for key in self._about if about.get(key) != self._about[key])
+        if different:
+            raise TransportError(
+                f"the journal {str(self.path)!r} is of another run ({', '.join(different)}); "
+                "finish that run with it, or remove it to give that run up"
+            )
+        self.session, self.records = session, rest
+
+    def _damaged(self) -> FileError:
+        return FileError(
+            f"the journal {str(self.path)!r} was altered, or is none; the run cannot be resumed "
+            "from it"
+        )
+
+    def check_session(self, session: bytes) -> None:
+        """Refuse to begin or resume a session that is not this journal's, or has ended.
+
+        Raises
+        ------
+        TransportError
+            Saying which.
+        """
+        if session == self._ended:
+            raise TransportError(
+                f"this session has ended according to {str(self.path)!r}; it is not played again"
+            )
+        if self.session not in (None, session):
+            raise TransportError(
+                f"the journal {str(self.path)!r} is of session {_short(self.session)}, and the "
+                f"relay runs {_short(session)}: a new run, with new noise. To give the old run up "
+                "and take part in the new one, remove the journal"
+            )
+
+    def begin(self, session: bytes) -> None:
+        """Begin the journal of a session; on disk, with its name, before this returns."""
+        self.check_session(session)
+        os.ftruncate(self._file, 0)
+        self.session, self._ended, self.records = session, None, []
+        about = {**self._about, "session": session.hex()}
+        self._write(_BEGIN, json.dumps(about, sort_keys=True).encode())
+        self.sync()
+        folder = os.open(self.path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+    def append(self, kind: bytes, body: bytes) -> Record:
+        """Add a record; it is on disk after the next `sync`."""
+        record = self._write(kind, body)
+        self.records.append(record)
+        return record
+
+    def _write(self, kind: bytes, body: bytes) -> Record:
+        start = os.fstat(self._file).st_size
+        try:
+            for part in _parts(kind, body):
+                view = memoryview(part)
+                while view:
+                    view = view[os.write(self._file, view) :]
+        except OSError as error:
+            os.ftruncate(self._file, start)
+            raise FileError(f"cannot write the journal {str(self.path)!r}: {error}") from error
+        return Record(kind, start + _HEAD.size, len(body))
+
+    def read(self, record: Record) -> bytes:
+        """A record's body."""
+        return os.pread(self._file, record.size, record.start)
+
+    def drop_after(self, count: int) -> None:
+        """Forget all but the first records: what was received but not acted on."""
+        if count < len(self.records):
+            os.ftruncate(self._file, self.records[count].start - _HEAD.size)
+            del self.records[count:]
+
+    def sync(self) -> None:
+        """Return when everything is on disk."""
+        try:
+            os.fsync(self._file)
+        except OSError as error:
+            raise FileError(f"cannot write the journal {str(self.path)!r}: {error}") from error
+
+    def end(self) -> None:
+        """The run is over: erase what was in it, and say so."""
+        if self.session is None:
+            return
+        session, self.session, self.records = self.session, None, []
+        about = json.dumps({**self._about, "session": session.hex()}, sort_keys=True).encode()
+        with whole_file(self.path, private=True) as stream:  # the old content, or this, at any time
+            stream.writelines((*_parts(_BEGIN, about), *_parts(_END, b"")))
+        os.ftruncate(self._file, 0)
+        self._ended = session
+
+    def close(self) -> None:
+        """Let another process have it."""
+        os.close(self._file)
+
+
+def _parts(kind: bytes, body: bytes) -> tuple[bytes, bytes, bytes]:
+    head = struct.pack("<Qc", len(body), kind)
+    return head + _SUM.pack(zlib.crc32(head)), body, _SUM.pack(zlib.crc32(body))
+
+
+def _short(session: bytes | None) -> str:
+    return (session or b"").hex()[:12]

@@ -1,0 +1,323 @@
+"""A journal is private, whole up to its last record, and good for the run it was written in."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sottovoce.errors import (
+    AnswerError,
+    DigestError,
+    FileError,
+    GuaranteeError,
+    SottovoceError,
+    TransportError,
+)
+from sottovoce.transport import Inbox, Machine, Outbox
+from sottovoce.transport.client import HttpOffice
+from sottovoce.transport.journal import Journal
+from sottovoce.transport.keys import KeyPair, Roster
+from sottovoce.transport.network import Patience, Played, serve, take_part
+from sottovoce.transport.office import LocalOffice, RunOverError
+from sottovoce.transport.playing import play
+from sottovoce.transport.post import Seat
+from sottovoce.transport.relay import Relay
+from sottovoce.transport.sessions import Sessions
+
+from .pads import ROUNDS, State, cast, machine
+
+ABOUT = {"journal": "party", "study": "00", "party": "A", "rounds": 3}
+SESSION = b"s" * 16
+ROSTER, KEYS = cast(3)
+STUDY = ROSTER.bind(bytes(32))
+
+
+# --- the file ---------------------------------------------------------------------------------
+
+
+def written(path: Path, *bodies: bytes) -> None:
+    journal = Journal(path, ABOUT)
+    journal.begin(SESSION)
+    for body in bodies:
+        journal.append(b"x", body)
+    journal.sync()
+    journal.close()
+
+
+def contents(path: Path) -> list[bytes]:
+    journal = Journal(path, ABOUT)
+    try:
+        return [journal.read(record) for record in journal.records]
+    finally:
+        journal.close()
+
+
+def test_what_was_written_is_read_again(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    written(path, b"one", b"", b"three" * 1000)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert contents(path) == [b"one", b"", b"three" * 1000]
+
+
+def test_a_last_record_that_was_cut_off_is_dropped_and_others_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    written(path, b"one", b"two")
+    whole = path.read_bytes()
+    written(tmp_path / "shorter", b"one")
+    shorter = (tmp_path / "shorter").stat().st_size
+    for size in range(shorter, len(whole)):
+        path.write_bytes(whole[:size])
+        assert contents(path) == [b"one"]
+        assert path.stat().st_size == shorter
+    # Its length is on disk, and its bytes are not.
+    path.write_bytes(whole[:-7] + bytes(7))
+    assert contents(path) == [b"one"]
+
+
+def test_other_damage_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    written(path, b"one", b"two")
+    whole = path.read_bytes()
+    start = len(whole) - 2 * (13 + 3 + 4)
+    for k in range(start, start + 20):
+        path.write_bytes(whole[:k] + bytes([whole[k] ^ 1]) + whole[k + 1 :])
+        with pytest.raises(FileError, match="altered"):
+            Journal(path, ABOUT)
+    path.write_bytes(b"some text that is not a journal")
+    with pytest.raises(FileError, match="altered"):
+        Journal(path, ABOUT)
+
+
+def test_a_journal_that_others_can_read_or_that_is_in_use_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    written(path)
+    for mode in (0o640, 0o604, 0o620):
+        path.chmod(mode)
+        with pytest.raises(FileError, match="by others"):
+            Journal(path, ABOUT)
+    path.chmod(0o600)
+    journal = Journal(path, ABOUT)
+    with pytest.raises(FileError, match="in use"):
+        Journal(path, ABOUT)
+    journal.close()
+    (tmp_path / "link").symlink_to(path)
+    with pytest.raises(FileError, match="cannot open"):
+        Journal(tmp_path / "link", ABOUT)
+
+
+@pytest.mark.parametrize("change", [{"study": "01"}, {"party": "B"}, {"rounds": 4}])
+def test_a_journal_of_another_run_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:
+    path = tmp_path / "journal"
+    written(path)
+    with pytest.raises(TransportError, match=f"of another run \\({next(iter(change))}\\)"):
+        Journal(path, ABOUT | change)
+
+
+def test_a_journal_of_another_session_or_of_one_that_has_ended_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "journal"
+    written(path, b"secret")
+    journal = Journal(path, ABOUT)
+    with pytest.raises(TransportError, match="a new run, with new noise"):
+        journal.check_session(b"t" * 16)
+    journal.end()
+    journal.close()
+    assert b"secret" not in path.read_bytes()
+    assert path.stat().st_mode & 0o777 == 0o600
+    journal = Journal(path, ABOUT)
+    assert journal.session is None
+    with pytest.raises(TransportError, match="has ended"):
+        journal.begin(SESSION)
+    journal.begin(b"t" * 16)  # a journal that has ended makes room for the next run
+    journal.close()
+
+
+# --- a party with a journal -------------------------------------------------------------------
+
+
+def test_a_session_goes_on_with_its_journal_only(tmp_path: Path) -> None:
+    """A host that was there before: refused without its journal, and after its journal's end."""
+    sessions = Sessions(tmp_path / "sessions", bytes(32))
+    relay = Relay(ROSTER, STUDY, SESSION, ROUNDS)
+    seat = Seat(ROSTER, STUDY, KEYS["A"])
+
+    class Stops(LocalOffice):
+        async def done(self, round_number: int) -> None:
+            raise ConnectionResetError
+
+    def start() -> Any:
+        return play(
+            machine(ROSTER, "A"),
+            ROUNDS,
+            seat,
+            Stops(relay, "A"),
+            sessions=sessions,
+            journal=tmp_path / "journal",
+        )
+
+    async def run() -> None:
+        relay.closed = 0
+        for _ in range(3):  # breaks off each time, and may come back
+            with pytest.raises(ConnectionResetError):
+                await start()
+        assert sessions.count() == 1
+        (tmp_path / "journal").rename(tmp_path / "elsewhere")
+        for _ in range(2):
+            with pytest.raises(TransportError, match="already"):
+                await start()
+
+    asyncio.run(run())
+
+
+def test_a_run_that_has_ended_is_not_played_again(tmp_path: Path) -> None:
+    results: list[Played] = []
+    joined: list[bytes] = []
+
+    def options(name: str) -> dict[str, Any]:
+        keep = {"joined": joined.append, "finished": results.append}
+        return {"journal": tmp_path / name, **keep}
+
+    ends = run_all({name: machine(ROSTER, name) for name in KEYS}, options)
+    assert all(isinstance(end, Played) and end.state.total == 111 for end in ends.values())
+    assert len(results) == 4
+    assert len(joined) == 4
+    assert len(set(joined)) == 1
+    relay = Relay(ROSTER, STUDY, joined[0], ROUNDS)
+    office = LocalOffice(relay, "A")
+    seat = Seat(ROSTER, STUDY, KEYS["A"])
+    with pytest.raises(TransportError, match="has ended"):
+        asyncio.run(play(machine(ROSTER, "A"), ROUNDS, seat, office, journal=tmp_path / "A"))
+
+
+# --- ending a run for everyone ----------------------------------------------------------------
+
+
+def run_all(
+    machines: dict[str, Machine[Any]],
+    options: Callable[[str], dict[str, Any]] = lambda _: {},
+    roster: Roster = ROSTER,
+    keys: dict[str, KeyPair] = KEYS,
+    studies: dict[str, bytes] | None = None,
+) -> dict[str, Played | BaseException]:
+    async def run() -> dict[str, Played | BaseException]:
+        address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        async def one(name: str) -> Played:
+            seat = Seat(roster, (studies or {}).get(name, STUDY), keys[name])
+            if name == "curator":
+                patience = Patience(10.0, 10.0)
+                heard = address.set_result
+                return await serve(
+                    machines[name],
+                    ROUNDS,
+                    seat,
+                    patience=patience,
+                    listening=heard,
+                    **options(name),
+                )
+            return await take_part(
+                machines[name], ROUNDS, seat, await address, timeout=5.0, **options(name)
+            )
+
+        async with asyncio.timeout(20):
+            ends = await asyncio.gather(*map(one, machines), return_exceptions=True)
+        return dict(zip(machines, ends, strict=True))
+
+    return asyncio.run(run())
+
+
+@dataclass(frozen=True, eq=False)
+class Refuses(Machine[State]):
+    """A machine that will not go on after some round."""
+
+    machine: Machine[State]
+    after: int
+    error: SottovoceError
+
+    @property
+    def role(self) -> Any:  # type: ignore[override]
+        return self.machine.role
+
+    @property
+    def members(self) -> range:  # type: ignore[override]
+        return self.machine.members
+
+    def start(self) -> State:
+        return self.machine.start()
+
+    def step(self, state: State, inbox: Inbox) -> tuple[State, Outbox]:
+        if inbox.closed == self.after:
+            raise self.error
+        return self.machine.step(state, inbox)
+
+
+@pytest.mark.parametrize(("name", "after"), [("B", 0), ("B", 3), ("C", 1), ("curator", 2)])
+def test_whoever_cannot_go_on_ends_the_run_for_everyone(
+    name: str, after: int, tmp_path: Path
+) -> None:
+    error = GuaranteeError("the budget is spent\nand so on")
+    machines = {party: machine(ROSTER, party) for party in KEYS}
+    machines[name] = Refuses(machines[name], after, error)
+    ends = run_all(machines, lambda party: {"journal": tmp_path / party})
+    assert ends.pop(name) is error
+    for end in ends.values():
+        if after == 3 and isinstance(end, Played):
+            continue  # it had everything before the last one refused
+        assert isinstance(end, RunOverError)
+        assert str(end) == f"{name} ended the run: the budget is spent and so on"
+    assert after < 3 or isinstance(ends["curator"], RunOverError)
+    for path in tmp_path.iterdir():  # nobody can go on with it
+        assert path.stat().st_size < 300, path
+
+
+def test_others_are_not_told_what_is_wrong_with_ones_own_rows() -> None:
+    machines = {party: machine(ROSTER, party) for party in KEYS}
+    machines["A"] = Refuses(machines["A"], 1, AnswerError("row 7: 'diabetes' is no value"))
+    ends = run_all(machines)
+    assert isinstance(ends["A"], AnswerError)
+    for name in ("B", "C", "curator"):
+        assert isinstance(ends[name], RunOverError)
+        assert "A ended the run: its own data or files cannot be used" in str(ends[name])
+        assert "diabetes" not in str(ends[name])
+
+
+def test_a_party_with_another_study_ends_the_run_and_both_digests_are_named() -> None:
+    other = ROSTER.bind(b"x" * 32)
+    machines = {party: machine(ROSTER, party) for party in KEYS}
+    ends = run_all(machines, studies={"C": other})
+    assert isinstance(ends["C"], DigestError)
+    for end in ends.values():
+        assert isinstance(end, (DigestError, RunOverError))
+        assert f"C has the study {other.hex()[:12]}, and the relay {STUDY.hex()[:12]}" in str(end)
+
+
+def test_a_stranger_with_another_study_ends_nothing() -> None:
+    async def run() -> None:
+        address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        seat = Seat(ROSTER, STUDY, KEYS["curator"])
+        serving = asyncio.create_task(
+            serve(
+                machine(ROSTER, "curator"),
+                ROUNDS,
+                seat,
+                patience=Patience(10.0, 10.0),
+                listening=address.set_result,
+            )
+        )
+        where = await address
+        office = HttpOffice(where, "00" * 32, bytes(32), timeout=1.0)
+        with pytest.raises(DigestError, match=f"a party has the study {'0' * 12}"):
+            await office.join()
+        seats = {name: Seat(ROSTER, STUDY, KEYS[name]) for name in "ABC"}
+        parts = [take_part(machine(ROSTER, n), ROUNDS, seats[n], where) for n in seats]
+        async with asyncio.timeout(10):
+            await asyncio.gather(*parts)
+            played = await serving
+        assert played.state.total == 111
+        assert len(played.refused) == 1
+
+    asyncio.run(run())
