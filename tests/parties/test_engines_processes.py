@@ -109,6 +109,21 @@ def test_addresses_on_other_machines_are_refused():
         engine_of("mpyc").party(0, names)
 
 
+def test_addresses_come_from_the_study():
+    schemas, _, _ = split((2, 2), 10)
+    at = {"A": "127.0.0.1:9100", "B": "127.0.0.1:9200", "curator": "127.0.0.1:9300"}
+    assert study(schemas, engine="mpyc", addresses=at).engine.addresses == tuple(at.values())
+    assert study(schemas, engine="cheetah", addresses=at).engine.addresses == (
+        "127.0.0.1:9100", "127.0.0.1:9101", "127.0.0.1:9200", "127.0.0.1:9201"
+    )  # fmt: skip
+    with pytest.raises(ParameterError, match="'curator' are missing"):
+        study(schemas, engine="mpyc", addresses={"A": at["A"], "B": at["B"]})
+    with pytest.raises(ParameterError, match="host:port"):
+        study(schemas, engine="mpyc", addresses={**at, "B": "9200"})
+    with pytest.raises(ParameterError, match="no processes"):
+        study(schemas, addresses=at)
+
+
 def test_engines_that_are_not_installed_say_how(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
     with pytest.raises(MissingExtraError, match=VARIABLE):

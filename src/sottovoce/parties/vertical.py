@@ -63,6 +63,9 @@ class Vertical(ColumnStudy):
         The column that says whom a row is about.
     holds : mapping of str to str, optional
         Whose column counts where several parties have an attribute.
+    addresses : mapping of str to str, optional
+        For engines whose processes talk to each other: host:port of every party, and with mpyc of
+        the curator as "curator".
 
     Examples
     --------
