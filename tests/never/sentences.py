@@ -49,9 +49,10 @@ TESTED = {
     33: "Never exchange sampled ids or publish sample sizes (SAH, SAV): unsampled rows are zeroed "
     "in secret.",
     27: "Never store or log who sent a report, when to the second, or in which order.",
+    20: "Never let the dealer of correlated randomness be the curator, or any recipient of the "
+    "result.",
 }
 
 WAITING = {
     8: ("parties", "MM starts from true local marginals"),
-    20: ("parties", "the dealer of correlated randomness is the curator"),
 }

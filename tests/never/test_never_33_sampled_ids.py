@@ -13,6 +13,8 @@ import pytest
 import sottovoce as sv
 from sottovoce.parties import counting
 from sottovoce.transport import Role
+from tests.parties.columns import split
+from tests.parties.columns import study as columns_study
 
 SCHEMA = [sv.Attribute("ward", 50)]
 ROWS = {"ward": np.repeat(np.arange(50), 4)}
@@ -43,3 +45,20 @@ def test_samples_stay_with_the_party(monkeypatch: pytest.MonkeyPatch) -> None:
     # Drawn again for every release: the same rows are not kept twice.
     study.simulate(dict.fromkeys("AB", ROWS))
     assert (samples[0] != samples[1]).any()
+
+
+def test_where_columns_are_split_rows_are_zeroed_and_nothing_shows_how_many() -> None:
+    schemas, frames, _ = split((2, 3, 2), 200)
+    study = columns_study(schemas).with_method("sav")
+    forms = []
+    for _ in range(2):
+        views = study.simulate(frames, views=True).views
+        samples = [batch for batch in views.batches if batch.kind == "sample"]
+        assert len(samples) == 2  # the party with the largest budget keeps every row
+        assert all((batch.sender == batch.receiver).all() for batch in samples)
+        forms.append([
+            (batch.kind, {name: column.shape for name, column in batch.payload.items()})
+            for batch in views.batches
+            if batch.kind not in ("sample", "receipt")
+        ])  # fmt: skip
+    assert forms[0] == forms[1]  # other rows were kept, and every message has the same form

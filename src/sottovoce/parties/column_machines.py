@@ -205,7 +205,10 @@ class ColumnsParty(Machine[ColumnsState]):
         for p, product in enumerate(self.protocol.products()):
             bits = sampled(product, name, rows, self.source)
             if bits is not None:
-                payload = {"product": np.array([p], np.int64), "bits": bits[None]}
+                payload: dict[str, NDArray[Any]] = {
+                    "product": np.array([p], np.int64),
+                    "bits": bits[None],
+                }
                 batches.append(self.sum.batch("sample", 1, Role.PARTY, payload, self.index))
         return batches
 

@@ -65,6 +65,7 @@ class ColumnStudy:
         noise: str = "shares",
         key: str = "person_id",
         holds: Mapping[str, str] | None = None,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         checked = exact_budgets(budgets)
         if not isinstance(schemas, Mapping) or set(schemas) != set(checked):
@@ -77,6 +78,8 @@ class ColumnStudy:
             for party in checked
         }
         chosen = engine_of(engine) if isinstance(engine, str) else engine
+        if addresses is not None:
+            chosen = chosen.at(addresses, tuple(checked))
         most = max(1, min(len(checked) - 1, chosen.tolerates(len(checked)) - 1))
         values: dict[str, Any] = {
             "schemas": own,
