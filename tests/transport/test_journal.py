@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from sottovoce.errors import (
     ShareError,
     SottovoceError,
     TransportError,
+    WireError,
 )
 from sottovoce.transport import Inbox, Machine, Outbox
 from sottovoce.transport.client import HttpOffice
@@ -28,6 +30,7 @@ from sottovoce.transport.office import LocalOffice, RunOverError
 from sottovoce.transport.playing import play
 from sottovoce.transport.post import Seat
 from sottovoce.transport.relay import Relay
+from sottovoce.transport.sealing import Head, seal
 from sottovoce.transport.sessions import Sessions
 
 from .pads import ROUNDS, State, cast, machine
@@ -192,6 +195,70 @@ def test_a_run_that_has_ended_is_not_played_again(tmp_path: Path) -> None:
     seat = Seat(ROSTER, STUDY, KEYS["A"])
     with pytest.raises(TransportError, match="has ended"):
         asyncio.run(play(machine(ROSTER, "A"), ROUNDS, seat, office, journal=tmp_path / "A"))
+
+
+def test_a_result_that_could_not_be_kept_is_there_after_a_restart(tmp_path: Path) -> None:
+    """Everyone else has gone; the curator has everything in its journals."""
+    results: list[Played] = []
+
+    def fails(_: Played) -> None:
+        raise FileError("the disk is full")
+
+    def options(name: str) -> dict[str, Any]:
+        return {"journal": tmp_path / name, "finished": fails} if name == "curator" else {}
+
+    ends = run_all({name: machine(ROSTER, name) for name in KEYS}, options)
+    assert isinstance(ends["curator"], FileError)
+    again = run_all(
+        {"curator": machine(ROSTER, "curator")},
+        lambda name: {"journal": tmp_path / name, "finished": results.append},
+    )["curator"]
+    assert isinstance(again, Played)
+    assert results[0].state.total == again.state.total == 111
+
+
+# --- the relay's journal ----------------------------------------------------------------------
+
+
+def test_a_relay_that_was_started_again_refuses_what_it_refused_before(tmp_path: Path) -> None:
+    about = {"journal": "relay", "study": STUDY.hex()}
+
+    def parcel(sender: str, receiver: str, session: bytes) -> bytes:
+        head = Head(STUDY.hex(), session.hex(), 1, "pad", sender, receiver, 0)
+        return seal(b"text", head, KEYS[sender], KEYS[receiver].public)
+
+    async def run() -> None:
+        journal = Journal(tmp_path / "relay", about)
+        relay = Relay(ROSTER, STUDY, os.urandom(16), ROUNDS, Patience(5.0, 0.2), journal)
+        session = relay.session
+        for name in KEYS:
+            await relay.join(name)
+        conducting = asyncio.create_task(relay.conduct())
+        await relay.parcel("A", 0, 0, 5.0)
+        sent = {name: parcel(name, "B", session) for name in "AC"}
+        for name, data in sent.items():
+            relay.accept(name, data)
+        for name in ("A", "B", "curator"):  # C sends, and is never done
+            await relay.done(name, 1)
+        assert await relay.parcel("B", 1, 0, 5.0) == sent["A"]
+        conducting.cancel()
+        journal.close()
+
+        journal = Journal(tmp_path / "relay", about)
+        relay = Relay(ROSTER, STUDY, os.urandom(16), ROUNDS, Patience(5.0, 5.0), journal)
+        assert (relay.session, relay.closed, relay.missing) == (session, 1, {"C": 1})
+        assert await relay.parcel("B", 1, 0, 5.0) == sent["A"]
+        assert await relay.parcel("B", 1, 1, 5.0) == b""  # nothing of C's, now as before
+        relay.accept("A", sent["A"])  # the same bytes
+        with pytest.raises(WireError, match="other content"):
+            relay.accept("A", parcel("A", "B", session))
+        with pytest.raises(TransportError, match="does not belong to the round"):
+            relay.accept("A", parcel("A", "C", session))
+        with pytest.raises(RunOverError, match="C was too late"):
+            await relay.join("C")
+        journal.close()
+
+    asyncio.run(run())
 
 
 # --- ending a run for everyone ----------------------------------------------------------------

@@ -119,11 +119,13 @@ async def serve(
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await server.stop()
-            if kept is not None and (relay.over or relay.aborted is not None):
+            if kept is not None and relay.aborted is not None:
                 kept.end()
         if tasks[1].cancelled():
             await tasks[0]  # the relay has failed
         played = await tasks[1]
+        if kept is not None:
+            kept.end()
     finally:
         if kept is not None:
             kept.close()
