@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ from sottovoce.errors import (
     DigestError,
     FileError,
     GuaranteeError,
+    ParameterError,
     ShareError,
     SottovoceError,
     TransportError,
     WireError,
 )
-from sottovoce.transport import Inbox, Machine, Outbox
+from sottovoce.transport import Inbox, Machine, Outbox, table
 from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.journal import Journal
 from sottovoce.transport.keys import KeyPair, Roster
@@ -33,7 +34,7 @@ from sottovoce.transport.relay import Relay
 from sottovoce.transport.sealing import Head, seal
 from sottovoce.transport.sessions import Sessions
 
-from .pads import ROUNDS, State, cast, machine
+from .pads import ROUNDS, Holder, State, cast, machine
 
 ABOUT = {"journal": "party", "study": "00", "party": "A", "rounds": 3}
 SESSION = b"s" * 16
@@ -217,6 +218,59 @@ def test_a_result_that_could_not_be_kept_is_there_after_a_restart(tmp_path: Path
     assert results[0].state.total == again.state.total == 111
 
 
+class Remembers(Holder):
+    """Keeps its pad in its state instead of sending it to itself: against the rule."""
+
+    def step(self, state: State, inbox: Inbox) -> tuple[State, Outbox]:
+        state, outbox = super().step(state, inbox)
+        if inbox.closed != 0:
+            return state, outbox
+        to_next, to_self = outbox.batches
+        pad = int(to_self.payload["value"][0])
+        return replace(state, pads={**state.pads, self.index: pad}), Outbox([to_next])
+
+
+def broken_off(party: Machine[Any], journal: Path | None) -> int | None:
+    """The total, where A breaks off when its pad was sent, and starts again."""
+
+    class BreaksOff(LocalOffice):
+        async def done(self, round_number: int) -> None:
+            raise ConnectionResetError
+
+    async def run() -> int | None:
+        relay = Relay(ROSTER, STUDY, SESSION, ROUNDS, Patience(5.0, 5.0))
+
+        def start(name: str, kind: type[LocalOffice] = LocalOffice) -> Any:
+            seat = Seat(ROSTER, STUDY, KEYS[name])
+            part = party if name == "A" else machine(ROSTER, name)
+            own = journal if name == "A" else None
+            return play(part, ROUNDS, seat, kind(relay, name), journal=own)
+
+        tasks = [asyncio.create_task(start(name)) for name in ("B", "C", "curator")]
+        tasks.append(asyncio.create_task(relay.conduct()))
+        try:
+            async with asyncio.timeout(10):
+                with pytest.raises(ConnectionResetError):
+                    await start("A", BreaksOff)
+                total: int | None = (await start("A")).state.total
+                return total
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def test_what_was_sent_is_not_drawn_again_and_machines_that_do_so_are_caught(
+    tmp_path: Path,
+) -> None:
+    assert broken_off(machine(ROSTER, "A"), tmp_path / "journal") == 111
+    assert broken_off(Remembers(0, 1, 3), tmp_path / "twin") != 111
+    with pytest.raises(WireError, match="other content"):
+        broken_off(machine(ROSTER, "A"), None)
+
+
 # --- the relay's journal ----------------------------------------------------------------------
 
 
@@ -350,6 +404,14 @@ def test_when_the_relay_cannot_go_on_nobody_waits_for_it() -> None:
     assert ends.pop("curator") is error
     for end in ends.values():
         assert str(end) == "curator ended the run: no total: too few parties are left"
+
+
+def test_a_message_that_is_too_large_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "MOST_BYTES", 200)
+    ends = run_all({party: machine(ROSTER, party) for party in KEYS})
+    for end in ends.values():
+        assert isinstance(end, (ParameterError, RunOverError))
+        assert "'pad' has" in str(end)
 
 
 def test_others_are_not_told_what_is_wrong_with_ones_own_rows() -> None:
