@@ -560,7 +560,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "grid": lambda: grid_section(100, 100),
     "columns-nltcs": lambda: columns_section("nltcs", 100),
     "columns-adult": lambda: columns_section("adult", 40),
-    "schemas": lambda: schemas_section(50, 30),
+    "schemas": lambda: schemas_section(50, 20),
     "coverage": lambda: coverage_section(250),
     "steps": steps_section,
 }
