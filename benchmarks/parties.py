@@ -191,8 +191,8 @@ def rows_section(
         f"## Rows: {_TITLES[name]}",
         "",
         f"{len(codes):,} rows between 10 parties of 10 % (3, 4 and 3 with ε = ε_min, (1 + ε_min)/2 "
-        f"and 1), {repeats} repeats; each draws a split and a marginal that gets all of every party's ε, "
-        "the same for all methods. iid: random rows. strong: rows sorted by a random linear score "
+        f"and 1), {repeats} repeats; each draws a split and a marginal that gets all "
+        "of every party's ε, the same for all methods. iid: random rows. strong: rows sorted by a random linear score "
         "plus .3 normal noise and cut into parts. One noise, except where t is named. Sizes of the "
         f"attributes: {', '.join(map(str, sizes))}.",
         "",
