@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from . import accuracy, audits, memory, ours, peers, personal, scaling
+from . import accuracy, audits, memory, ours, peers, personal, scaling, secure
 from .machine import FULL, QUICK, Effort, cores, describe
 
 HEADER = """# Benchmarks
@@ -35,6 +35,7 @@ def page(effort: Effort, picture: Path) -> str:
         guesses = peers.guesses(rivals, heavy.n, effort)
     examined = audits.measure(effort)
     files = memory.measure(effort)
+    protocols, client = secure.measure(effort), secure.client_side(effort.people(100_000))
     scaling.plot(lines, picture)
     parts = [
         HEADER,
@@ -45,6 +46,7 @@ def page(effort: Effort, picture: Path) -> str:
         scaling.section(lines, f"{picture.parent.name}/{picture.name}"),
         memory.section(files),
         audits.section(examined),
+        secure.section(protocols, client),
         f"Machine: {machine}. The run took {time.perf_counter() - start:.0f} s.\n",
     ]
     return "\n".join(parts)
@@ -55,12 +57,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny sizes: shows that it runs")
     parser.add_argument("--write", type=Path, default=PAGE, help="the page to write")
-    given = parser.parse_args()
-    if given.quick and given.write == PAGE:
+    options = parser.parse_args()
+    if options.quick and options.write == PAGE:
         parser.error("--quick measures nothing worth keeping; say where with --write")
-    picture = given.write.parent / "img" / "bench-scaling.png"
-    text = page(QUICK if given.quick else FULL, picture)
-    given.write.write_text(text)
+    picture = options.write.parent / "img" / "bench-scaling.png"
+    text = page(QUICK if options.quick else FULL, picture)
+    options.write.write_text(text)
     print(text)
 
 

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce import Duchi, Hybrid, Piecewise
-from sottovoce.mechanisms.numeric import BINS, NumericMechanism
+from sottovoce.mechanisms.numeric import NumericMechanism
+from sottovoce.mechanisms.numeric_estimates import BINS
 from sottovoce.mechanisms.tails import MeanLaw, Population
 
 EPSILONS = (0.1, 1.0, 3.0, 6.0, 10.0, 20.0)
@@ -46,9 +47,9 @@ def populations(n: int, steps: int) -> Iterator[tuple[str, Population]]:
 def mean_law(mechanism: NumericMechanism, n: int, second_moment: float) -> MeanLaw:
     """The law of the sum of n scores."""
     grids = list(mechanism.grids.values())
-    if mechanism.finest_share is None:
+    if mechanism.finest_fraction is None:
         return MeanLaw(n, grids[-1], None, 1.0, second_moment)
-    share = float(mechanism.finest_share.fraction)
+    share = float(mechanism.finest_fraction.fraction)
     return MeanLaw(n, grids[-1], grids[0], share, second_moment)
 
 

@@ -72,7 +72,7 @@ def aggregate() -> list[str]:
 
     from sottovoce import Study
     from sottovoce.cli import main
-    from sottovoce.contract.report_files import ReportWriter
+    from sottovoce.contract.reports import ReportWriter
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

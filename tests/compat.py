@@ -1,7 +1,8 @@
-"""``make compat``: the fast tests on every Python that is found, and with the oldest dependencies.
+"""``make compat``: tests on every Python that is installed, and with the oldest dependencies.
 
-Each environment is made anew under build/compat. Exact versions are those that pip finds; the
-oldest ones are the lower bounds of pyproject.toml, as constraints.
+Each environment is built anew under build/compat. Exact versions are those that pip chooses; the
+oldest ones are the lower bounds of pyproject.toml, as constraints. Arguments name the environments
+to run, such as ``python3.12`` or ``oldest``; without any, all of them are run.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "build" / "compat"
 PYTHONS = ("python3.11", "python3.12", "python3.13")
-FAST = ("tests/core", "tests/vectors", "tests/cli/test_randomise.py", "tests/cli/test_ledger.py")
+OLDEST = "oldest"
+TEST_PACKAGES = ("pytest", "pytest-xdist", "hypothesis", "polars", "mpmath")
+#: Slower tests that read what other packages write, besides all fast ones.
+SLOWER = ("tests/core", "tests/vectors", "tests/plot")
+SLOWER += ("tests/cli/test_randomise.py", "tests/cli/test_ledger.py", "tests/cli/test_receipts.py")
+RUNS = (("-m", "fast", "tests"), ("-m", "not fast", *SLOWER))
 _LOWER = re.compile(r"([A-Za-z0-9_.-]+)>=([0-9.]+)")
 
 
@@ -24,47 +30,49 @@ def lower_bounds() -> list[str]:
     """The oldest version of each dependency that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    listed = [*project["dependencies"], *(one for name in extras for one in extras[name])]
-    bounds = (_LOWER.match(requirement) for requirement in listed)
+    requirements = [*project["dependencies"], *(line for name in extras for line in extras[name])]
+    bounds = (_LOWER.match(requirement) for requirement in requirements)
     return sorted({f"{bound[1]}=={bound[2]}" for bound in bounds if bound})
 
 
-def works(python: str) -> bool:
+def is_usable(python: str) -> bool:
     """Whether an interpreter is there (a shim of an absent one fails) and has venv."""
     if shutil.which(python) is None:
         return False
     return subprocess.run([python, "-c", "import venv"], capture_output=True).returncode == 0
 
 
-def run(python: str, name: str, constraints: list[str]) -> bool:
-    """Make an environment and run the fast tests in it."""
+def passes(python: str, name: str, constraints: list[str]) -> bool:
+    """Build an environment and run the tests in it."""
     print(f"--- {name}: {python}", flush=True)
     home = FOLDER / name
     shutil.rmtree(home, ignore_errors=True)
     subprocess.run([python, "-m", "venv", str(home)], check=True)
-    own = str(home / "bin" / "python")
-    listed = home / "constraints.txt"
-    listed.write_text("".join(f"{line}\n" for line in constraints), encoding="utf-8")
-    pip = [own, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-    test = ["pytest", "hypothesis", "polars"]
-    given = ["--constraint", str(listed), "--editable", f"{ROOT}[all]", *test]
-    if subprocess.run([*pip, *given]).returncode:
+    interpreter = str(home / "bin" / "python")
+    constraint_file = home / "constraints.txt"
+    constraint_file.write_text("".join(f"{line}\n" for line in constraints), encoding="utf-8")
+    install = [interpreter, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    install += ["--constraint", str(constraint_file), "--editable", f"{ROOT}[all]", *TEST_PACKAGES]
+    if subprocess.run(install).returncode:
         return False
     # Old and new packages deprecate each other's names; only our own warnings count here.
-    test = [own, "-m", "pytest", "-q", "-W", "ignore::DeprecationWarning", *FAST]
-    return subprocess.run(test, cwd=ROOT).returncode == 0
+    pytest = [interpreter, "-m", "pytest", "-q", "-n", "2", "-W", "ignore::DeprecationWarning"]
+    codes = [subprocess.run([*pytest, *arguments], cwd=ROOT).returncode for arguments in RUNS]
+    return not any(codes)
 
 
-def main() -> int:
-    """Run everything that can be run here."""
-    found = [python for python in PYTHONS if works(python)]
-    failed = [python for python in found if not run(python, python, [])]
-    if found and not run(found[0], "oldest", lower_bounds()):
-        failed.append("the oldest dependencies")
-    absent = [python for python in PYTHONS if python not in found]
-    print(f"passed: {len(found) + 1 - len(failed)}; failed: {failed}; not found: {absent}")
-    return 1 if failed or not found else 0
+def main(names: list[str]) -> int:
+    """Run everything that can be run here, or the environments that are named."""
+    usable = [python for python in PYTHONS if is_usable(python)]
+    environments = {python: (python, []) for python in usable}
+    if usable:
+        environments[OLDEST] = (usable[0], lower_bounds())
+    wanted = {name: environments[name] for name in names or environments if name in environments}
+    failed = [name for name, (python, bounds) in wanted.items() if not passes(python, name, bounds)]
+    absent = [name for name in names or (*PYTHONS, OLDEST) if name not in environments]
+    print(f"passed: {len(wanted) - len(failed)}; failed: {failed}; not found: {absent}")
+    return 1 if failed or not wanted else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

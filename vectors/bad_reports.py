@@ -6,7 +6,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sottovoce.contract.wire import encode
+from sottovoce.contract.codec import encode_reports
 
 from .describe import HIDDEN, KINDS, MENU, PUBLIC, RATES, SAMPLED, STUDY, Vector, changed, forged
 
@@ -77,7 +77,7 @@ def bad(of: Of, raw: Raw) -> Iterator[tuple[str, Vector]]:
         of("grr_envelopes", envelopes[:65] + oue, "DigestError", "'oue'"),
     )
     for name, (good_one, collection, columns, says) in (bad_wrapped() | bad_records()).items():
-        yield name, of(good_one, encode(forged(collection, **columns)), "WireError", says)
+        yield name, of(good_one, encode_reports(forged(collection, **columns)), "WireError", says)
 
 
 def bad_wrapped() -> dict[str, tuple[str, Any, dict[str, list[Any]], str]]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 import sottovoce as sv
+from sottovoce.contract.codec import encode_reports
 from sottovoce.contract.sparse import Sparse
-from sottovoce.contract.wire import encode
 
 Vector = dict[str, Any]
 
@@ -59,7 +59,7 @@ def about(collection: Any) -> Vector:
 
 def of_reports(collection: Any, batches: list[sv.Reports]) -> Vector:
     """Reports of one collection, in one envelope or several."""
-    envelopes = [encode(b, more=k < len(batches) - 1) for k, b in enumerate(batches)]
+    envelopes = [encode_reports(b, more=k < len(batches) - 1) for k, b in enumerate(batches)]
     whole = sv.Reports.concatenate(batches)
     return {
         "kind": "reports",

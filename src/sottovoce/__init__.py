@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .contract.aggregate import Aggregate
     from .contract.reports import Reports
     from .domain.ranges import Range
-    from .domain.values import Attribute, Domain, Schema
+    from .domain.schema import Schema
+    from .domain.values import Attribute, Domain
     from .errors import SottovoceError
     from .estimate.combine import combine
     from .estimate.estimate import Estimate
@@ -69,7 +70,7 @@ _HOME = {
     "Reports": "contract.reports",
     "SUE": "mechanisms",
     "Sampled": "participation",
-    "Schema": "domain.values",
+    "Schema": "domain.schema",
     "SottovoceError": "errors",
     "Study": "study",
     "SubsetSelection": "mechanisms",

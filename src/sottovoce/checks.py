@@ -1,8 +1,12 @@
-"""Numbers, counts, rates and probabilities: the one place that says what is allowed."""
+"""Numbers, counts, rates and probabilities: the one place that says what is allowed.
+
+And text from outside, made safe to show.
+"""
 
 from __future__ import annotations
 
 import math
+import unicodedata
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from numbers import Integral, Real
@@ -99,3 +103,24 @@ def float_above(exact: Fraction) -> float:
     except OverflowError:
         return math.inf
     return math.nextafter(near, math.inf) if Fraction(near) < exact else near
+
+
+def printable(text: object) -> str:
+    r"""The text with everything escaped that could control a terminal or a page.
+
+    Those are control characters, and marks that reorder or hide letters.
+
+    Examples
+    --------
+    >>> printable("red\x1b[31m, \u202eright to left")
+    'red\\x1b[31m, \\u202eright to left'
+    """
+    return "".join(map(_printable_sign, str(text)))
+
+
+def _printable_sign(sign: str) -> str:
+    if sign.isprintable():
+        return sign
+    if unicodedata.category(sign) == "Zs":  # a space of another width
+        return " "
+    return sign.encode("unicode_escape").decode("ascii")

@@ -139,8 +139,8 @@ def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] =
         raise FileError(
             f"cannot write {str(path)!r}: there is no folder {str(path.parent)!r}; create it first"
         )
-    for given in inputs:
-        if _same(path, given):
+    for source in inputs:
+        if _same(path, source):
             raise FileError(
                 f"{str(path)!r} is one of the inputs and would be overwritten; choose another name"
             )

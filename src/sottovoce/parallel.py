@@ -13,9 +13,9 @@ _WORTH_A_THREAD = 50_000_000
 
 def cores() -> int:
     """How many threads to use: SOTTOVOCE_THREADS, else the cores this process may use."""
-    wanted = os.environ.get("SOTTOVOCE_THREADS", "")
-    if wanted.isdigit() and int(wanted) > 0:
-        return int(wanted)
+    setting = os.environ.get("SOTTOVOCE_THREADS", "")
+    if setting.isdigit() and int(setting) > 0:
+        return int(setting)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -18,7 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
@@ -48,6 +48,8 @@ class Probability:
     """An exact probability numerator / 2^128, strictly between 0 and 1."""
 
     numerator: int
+    #: The exact value; computed once, because estimates, variances and channels all read it.
+    fraction: Fraction = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not 0 < self.numerator < 1 << BITS:
@@ -55,6 +57,7 @@ class Probability:
                 f"a probability of {self.numerator}/2^{BITS} cannot be drawn; it must lie strictly "
                 "between 0 and 1, so the epsilon is too small or too large for 128 bits"
             )
+        object.__setattr__(self, "fraction", Fraction(self.numerator, 1 << BITS))
 
     @classmethod
     def at_most(cls, value: Fraction) -> Probability:
@@ -65,11 +68,6 @@ class Probability:
     def at_least(cls, value: Fraction) -> Probability:
         """A drawable probability certainly not below the number that `value` was computed for."""
         return cls(math.ceil(value * (1 + _SLACK) * (1 << BITS)))
-
-    @property
-    def fraction(self) -> Fraction:
-        """The exact value."""
-        return Fraction(self.numerator, 1 << BITS)
 
     @property
     def words(self) -> tuple[np.uint64, np.uint64]:
@@ -284,16 +282,16 @@ class _OneRelease(Source):
 SYSTEM = SystemSource()
 
 
-def source_of(given: Source | None) -> Source:
+def source_of(source: Source | None) -> Source:
     """The source that was given, or the system's."""
-    if given is None:
+    if source is None:
         return SYSTEM
-    if not isinstance(given, Source):
+    if not isinstance(source, Source):
         raise ParameterError(
-            f"source is {given!r}; leave it out for real people, and in tests take one from "
+            f"source is {source!r}; leave it out for real people, and in tests take one from "
             "`with sottovoce.testing.seeded(...)`"
         )
-    return given
+    return source
 
 
 _seeded_allowed: ContextVar[bool] = ContextVar("seeded_allowed", default=False)

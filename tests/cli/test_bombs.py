@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sottovoce import GRR, OUE, Aggregate, Reports, Study
-from sottovoce.contract import wire
+from sottovoce.contract.codec import encode_reports
 from sottovoce.contract.collection import Collection
 from sottovoce.contract.sparse import Sparse
 from sottovoce.errors import ParameterError, StudyError, WireError
@@ -112,8 +112,8 @@ def test_empty_envelopes_are_counted_together(folder, monkeypatch) -> None:
     study("oue", "values = 1048576")
     mechanism = Study.load("study.toml").mechanism()
     nobody = mechanism.randomise(np.zeros(0, int))
-    Path("e.svr").write_bytes(wire.encode(nobody, more=True) * 200 + wire.encode(nobody))
-    from sottovoce.contract.report_files import read_batches
+    Path("e.svr").write_bytes(encode_reports(nobody, more=True) * 200 + encode_reports(nobody))
+    from sottovoce.contract.reports import read_batches
 
     assert len(list(read_batches("e.svr", expect=mechanism))) == 1
 

@@ -263,7 +263,7 @@ def test_of_many_that_aggregate_at_once_one_wins(folder, randomised) -> None:
     code = (
         "import sys, time\nfrom pathlib import Path\nfrom sottovoce import Study\n"
         "from sottovoce.errors import FileError\n"
-        "from sottovoce.contract.report_files import read_batches\n"
+        "from sottovoce.contract.reports import read_batches\n"
         "m = Study.load('study.toml').mechanism()\n"
         "counts = sum(m.aggregate(b) for b in read_batches('reports.svr', expect=m))\n"
         "from sottovoce.cli import aggregate\n"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sottovoce import Levels, Study
-from sottovoce.contract.report_files import read_batches
+from sottovoce.contract.reports import read_batches
 
 from .conftest import STUDY
 from .menus import GIVEN, MENU, USUAL, rows, write

@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sottovoce import Study
-from sottovoce.contract.report_files import read_batches
+from sottovoce.contract.reports import read_batches
 
 from .conftest import STUDY
 

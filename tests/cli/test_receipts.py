@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from sottovoce import Study
-from sottovoce.contract.report_files import read_batches
+from sottovoce.contract.reports import read_batches
 
 from .conftest import STUDY
 
@@ -268,7 +268,7 @@ def test_a_crash_before_the_receipt_has_released_nothing(folder, randomised):
 
 
 def test_a_crash_while_drawing_leaves_no_rubbish_for_long(folder, randomised):
-    crash("from sottovoce.contract import report_files\nreport_files.ReportWriter.__exit__ = die")
+    crash("from sottovoce.contract import reports\nreports.ReportWriter.__exit__ = die")
     assert list(Path("receipts").glob("*/.sottovoce-*.part"))
     randomised()
     assert sorted(p.name for p in receipts()[0].parent.iterdir()) == [

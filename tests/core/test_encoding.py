@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -135,6 +137,20 @@ def test_large_numbers_beside_gaps_are_not_rounded(frame: str) -> None:
     assert Domain(labels, missing="value").encode(column).tolist() == [1, 2, 0]
 
 
+@pytest.mark.parametrize("frame", ["polars", "pandas"])
+def test_large_numbers_beside_gaps_are_not_rounded_without_pyarrow(
+    frame: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = [1 << 53, (1 << 53) + 1]
+    answers = [labels[1], None, labels[0]]
+    column = {
+        "polars": pl.Series(answers, dtype=pl.Int64),
+        "pandas": pd.Series(answers, dtype="Int64"),
+    }[frame]
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert Domain(labels, missing="value").encode(column).tolist() == [1, 2, 0]
+
+
 @pytest.mark.parametrize(
     "nobody",
     [[], (), np.array([], np.int64), np.array([], object), pd.Series([], dtype=object),
@@ -234,7 +250,7 @@ NESTED = {
     "pyarrow struct": (pa.array([{"k": "a"}]), "struct<k: string>"),
     "pyarrow lists of one length": (pa.array([["a"]], pa.list_(pa.string(), 1)), "fixed_size_list"),
     "polars": (pl.Series(LISTS), "list<"),
-    "pandas": (pd.Series(LISTS), "list<"),
+    "pandas": (pd.Series(LISTS), r"list<|answer \['a'\]"),  # pandas 2 does not speak Arrow
     "arrays": ([np.array(["a"]), np.array(["b", "c"])], "array"),
     "arrays of one length": ([np.array([1.0]), np.array([2.0])], "array"),
 }

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from sottovoce import GRR, OUE, Mechanism, Reports, files
-from sottovoce.contract.report_files import ReportWriter, read_batches
+from sottovoce.contract.reports import ReportWriter, read_batches
 from sottovoce.errors import DigestError, FileError, MergeError, MissingExtraError, WireError
 from sottovoce.files import read_file, whole_file
 

@@ -19,7 +19,7 @@ from sottovoce import Duchi, Hybrid, Piecewise, testing
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import ParameterError
 from sottovoce.estimate.likelihood import smoothed_em
-from sottovoce.mechanisms.numeric import BINS
+from sottovoce.mechanisms.numeric_estimates import BINS
 
 LEAST = 0.93
 
@@ -33,7 +33,7 @@ def counted(mechanism, table) -> Aggregate:
 
 def exact_coverage(mechanism, position: float, n: int, interval) -> float:
     """Of n answers at one position, by enumeration of all tables."""
-    grid = mechanism._finest
+    grid = mechanism.finest
     below = min(int(position * grid.steps), grid.steps - 1)
     up = position * grid.steps - below
     law = (1 - up) * np.array(grid.law(below), float) + up * np.array(grid.law(below + 1), float)
@@ -55,7 +55,7 @@ def of_estimate(mechanism, counts):
 
 def collapsing(mechanism, counts):
     """The interval that this one replaced: without noise where all reports agree."""
-    grid, table = mechanism._finest, counts.tables["bits"]
+    grid, table = mechanism.finest, counts.tables["bits"]
     mean, square = (float(table @ s) / counts.reports for s in (grid.scores, grid.scores**2))
     least = min(float(mechanism.variance_at([0, 0.5, 1]).min()), square)
     half = 1.96 * math.sqrt(max(square - mean**2, least) / counts.reports)
@@ -147,7 +147,7 @@ def test_intervals_that_are_too_narrow_are_noticed(shapes) -> None:
 
 def test_smoothing_helps_where_the_answers_are_smooth(shapes) -> None:
     true, estimate, counts = shapes[0]
-    laws = Piecewise((0, 1), epsilon=2.0)._finest.bin_laws(BINS)
+    laws = Piecewise((0, 1), epsilon=2.0).finest.bin_laws(BINS)
     raw = smoothed_em(counts.tables["cells"], laws, np.ones(BINS), (0.0, 0)).values
     assert np.abs(estimate.values - true).sum() / 2 < 0.1 < np.abs(raw - true).sum() / 2
 

@@ -7,6 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.estimate.table import Repetitions, spread_of
 from sottovoce.records.joint import fit
 
 N = 1500
@@ -53,3 +54,14 @@ def test_errors_that_leave_out_early_stops_are_caught(monkeypatch) -> None:
     """Planted fault: repetitions that stop where the estimate did, at the product."""
     monkeypatch.setattr(fit, "climb", lambda blocks, start, *_, **__: start)
     assert covered(0.3, "em-ll2") < 0.8
+
+
+def test_a_cell_that_every_repetition_has_at_zero_is_not_certain() -> None:
+    """Exactly: its standard error is half the root mean square of the table's."""
+    values = np.array([0.6, 0.4, 0.0, 0.0])
+    tables = np.array([[0.7, 0.3, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]])
+    variance = spread_of(values, Repetitions(lambda: tables))()
+    np.testing.assert_allclose(variance, [0.01, 0.01, 0.005 / 4, 0.005 / 4])
+    np.testing.assert_allclose(
+        spread_of(values, Repetitions(lambda: tables), 0.0)(), [0.01, 0.01, 0, 0]
+    )

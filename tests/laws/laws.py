@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from sottovoce import Aggregate, Promise, Reports
+from sottovoce.contract.codec import encode_reports
 from sottovoce.contract.sparse import Sparse
 from sottovoce.contract.way import Way
-from sottovoce.contract.wire import encode
 from sottovoce.promise import LDP, LIP
 
 from .entries import IDEALISED_PAIRS, answers
@@ -159,7 +159,7 @@ def decoding_inverts_encoding(collection: Any, sizes: Sequence[int], **choice: A
         same(reports, Reports.from_bytes(reports.to_bytes(), expect=collection))
         rows = len(reports)
         parts = [reports[: rows // 3], reports[rows // 3 : rows // 2], reports[rows // 2 :]]
-        envelopes = [encode(part, more=k < 2) for k, part in enumerate(parts)]
+        envelopes = [encode_reports(part, more=k < 2) for k, part in enumerate(parts)]
         same(reports, Reports.from_bytes(b"".join(envelopes), expect=collection))
 
 

@@ -105,6 +105,16 @@ def test_one_curve_on_its_own_figure() -> None:
     assert [text.get_text() for text in legend.get_texts()] == list(drawn)
 
 
+@pytest.mark.parametrize("panels", [1, 2, 3, 4])
+def test_the_legend_lies_within_the_figure(panels: int) -> None:
+    curves = [prior_curve(p, [1.0, 2.0]) for p in (0.1, 0.2, 0.3, 0.4)[:panels]]
+    figure = sv.plot.lip(curves)[0].figure
+    figure.canvas.draw()
+    box = figure.legends[0].get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    assert 0 <= box.y0 < box.y1 <= figure.bbox.height
+
+
 def test_several_curves_and_given_axes() -> None:
     curves = [prior_curve(p) for p in (0.01, "random")]
     axes = sv.plot.lip(curves)

@@ -33,14 +33,26 @@ TESTED = {
     "adaptive selection never leave ε* out.",
     30: "Never publish a total or remainder beside suppressed counts, and never set a suppression "
     "threshold without adding the colluding holders.",
+    23: "Never print a 95 % interval that covers a single cell less than .93 of the time on the "
+    "stress grid without saying so beside it.",
+    24: "Never let a name, path, message, log or file size outside the participant's side depend "
+    "on true answers.",
+    26: "Never accuse without a stated false-alarm rate: an audit corrects for everything it "
+    "compares.",
     25: "Never let two processes draw from copied generator state: fresh system entropy for every "
     "release.",
+    9: "Never forget that budget is per released marginal.",
+    10: "Never publish realised sample sizes in SAH, nor |D_k| if neighbours are add/remove.",
+    31: "Never open sums over two different sets of parties with the same noise: double masking, "
+    "or fresh noise charged again.",
+    32: "Never let a release carry noise shares of fewer parties than its account assumes.",
+    33: "Never exchange sampled ids or publish sample sizes (SAH, SAV): unsampled rows are zeroed "
+    "in secret.",
     27: "Never store or log who sent a report, when to the second, or in which order.",
+    20: "Never let the dealer of correlated randomness be the curator, or any recipient of the "
+    "result.",
 }
 
 WAITING = {
     8: ("parties", "MM starts from true local marginals"),
-    9: ("parties", "the budget per released marginal is forgotten"),
-    10: ("parties", "realised sample sizes are published"),
-    20: ("parties", "the dealer of correlated randomness is the curator"),
 }

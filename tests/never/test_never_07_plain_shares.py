@@ -43,3 +43,18 @@ def test_every_message_to_the_last_server_is_uniform(protocol: sv.secure.Protoco
     assert spread(np.concatenate(sums)) < limit
     # The fault: the plain rows would be seen at once.
     assert spread(session._prepared.rows.astype(np.uint64) % np.uint64(4_294_967_291)) > limit
+
+
+def test_what_parties_send_to_the_curator_is_uniform() -> None:
+    codes = np.arange(4000) % 2000
+    study = sv.parties.Horizontal(
+        [sv.Attribute("place", 2000)], ["place"], {"A": 1.0, "B": 1.0}, method="mh"
+    )
+    with testing.seeded(1) as source:
+        run = study.simulate({key: {"place": codes} for key in "AB"}, source=source)
+    words = [b.payload["words32"] for b in run.views.of(Role.CURATOR) if b.kind == "masked"]
+    assert len(words) == 2
+    limit = chi2.isf(1e-9, 15)
+    assert all(spread(sent.astype(np.uint64)) < limit for sent in words)
+    # The fault: counts with a share of noise are small numbers.
+    assert spread(run.aggregates[0].dense("y1").astype(np.uint64) % np.uint64(2**32 - 5)) > limit

@@ -15,7 +15,7 @@ import pytest
 
 import sottovoce
 from sottovoce import GRR, Aggregate, Reports, randomness, testing
-from sottovoce.contract.report_files import ReportWriter, read_batches
+from sottovoce.contract.reports import ReportWriter, read_batches
 from sottovoce.errors import GuaranteeError, SeededError
 from sottovoce.mechanisms import REGISTRY
 from tests.laws.entries import answers, example

@@ -218,17 +218,29 @@ def test_intervals_half_as_wide_would_be_noticed(kind: type) -> None:
         assert coverage(kind, EPSILONS[name], "uniform", alike=alike, widen=0.5) < 0.9
 
 
-def test_intervals_of_000s_own_mechanism_are_as_good_as_its_noise_is_known() -> None:
-    """A value that nobody reported has no noise to show, so its group alone covers less."""
+@pytest.mark.parametrize("groups", ["random", "sorted"])
+def test_intervals_hold_where_a_value_that_nobody_reported_shows_no_noise(groups: str) -> None:
+    """000's own mechanism: the estimates know no more than their values and variances.
+
+    200 runs for each of 30 values. At a coverage of .97 a value falls below .9 with probability
+    3e-6; the seed is fixed.
+    """
     rng = np.random.default_rng(3)
-    truth, covered = shares(DATA["uniform"]), {"hybrid": [], "post-stratified": []}
-    for _ in range(150):
-        groups = by_sampling(cut(DATA["uniform"], 4, rng), EPSILONS["s1"], rng)
-        for method, found in covered.items():
-            estimate = combine(groups, method=method)
-            found.append(np.abs(estimate.values - truth) <= 1.96 * estimate.std_error)
-    assert np.mean(covered["hybrid"]) > 0.92
-    assert np.mean(covered["hybrid"]) > np.mean(covered["post-stratified"])
+    truth, runs = shares(DATA["normal"]), 200
+    inside = {method: np.zeros(VALUES) for method in ("hybrid", "james-stein", "post-stratified")}
+    plain = np.zeros(VALUES)
+    for _ in range(runs):
+        holders = cut(DATA["normal"], 4, rng if groups == "random" else None)
+        estimates = by_sampling(holders, EPSILONS["s1"], rng)
+        for method in inside:
+            estimate = combine(estimates, method=method)
+            low, high = estimate.interval()
+            inside[method] += (low <= truth) & (truth <= high)
+        plain += np.abs(estimate.values - truth) <= 1.96 * estimate.std_error
+    for method, times in inside.items():
+        assert times.mean() / runs > 0.93, method
+        assert times.min() / runs > 0.93, method
+    assert plain.min() / runs < 0.75  # twin: the normal approximation at the estimate
 
 
 def test_hybrid_is_the_formula_of_the_page() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.collections import FillBetweenPolyCollection, PathCollection
+from matplotlib.collections import PathCollection, PolyCollection
 from matplotlib.colors import to_hex
 from matplotlib.container import BarContainer, ErrorbarContainer
 
@@ -35,8 +35,8 @@ def truth(ax: Axes) -> list[np.ndarray]:
     ]
 
 
-def band(ax: Axes) -> FillBetweenPolyCollection:
-    (found,) = (c for c in ax.collections if isinstance(c, FillBetweenPolyCollection))
+def band(ax: Axes) -> PolyCollection:
+    (found,) = (c for c in ax.collections if isinstance(c, PolyCollection))
     return found
 
 

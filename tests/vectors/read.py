@@ -10,7 +10,7 @@ from sottovoce import Aggregate, Attribute, Domain, Range, Records, Reports, Stu
 from sottovoce.contract.collection import Collection
 from sottovoce.mechanisms import by_id
 from sottovoce.participation import Participation
-from sottovoce.participation.choices import Level
+from sottovoce.participation.menu import Level
 from vectors.make import DESCRIPTION
 
 FOLDER = Path(__file__).parents[2] / "vectors" / "v1"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sottovoce import Reports, Study, errors, testing
-from sottovoce.contract.wire import decode, encode
+from sottovoce.contract.codec import decode_reports, encode_reports
 from sottovoce.errors import WireError
 from vectors import make
 from vectors.describe import plain
@@ -60,10 +60,10 @@ def test_reports_are_read(vector: dict[str, Any]) -> None:
 
 @each(REPORTS)
 def test_reports_are_written_to_the_same_bytes(vector: dict[str, Any]) -> None:
-    batches = list(decode(read.data(vector), expect=read.collection(vector)))
+    batches = list(decode_reports(read.data(vector), expect=read.collection(vector)))
     assert [len(batch) for batch in batches] == vector["envelopes"]
     last = len(batches) - 1
-    again = b"".join(encode(batch, more=k < last) for k, batch in enumerate(batches))
+    again = b"".join(encode_reports(batch, more=k < last) for k, batch in enumerate(batches))
     assert again == read.data(vector)
 
 

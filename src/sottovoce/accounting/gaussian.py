@@ -67,5 +67,5 @@ def _delta(epsilon: float, mu: float) -> float:
     first = float(ndtr(a)) if a > 0 else common * float(erfcx(-a / math.sqrt(2)))
     second = common * float(erfcx(-b / math.sqrt(2)))
     at_zero = mu / math.sqrt(2 * math.pi)  # a little above δ(0), which no δ(ε) exceeds
-    found = min(1.0, at_zero * (1 + _ROUND_OFF), max(0.0, first - second) + _ROUND_OFF * first)
-    return max(math.ulp(0.0), found)
+    bound = min(1.0, at_zero * (1 + _ROUND_OFF), max(0.0, first - second) + _ROUND_OFF * first)
+    return max(math.ulp(0.0), bound)

@@ -145,18 +145,18 @@ def _filled(column: Floats, low: Floats, high: Floats) -> float:
     return float(column @ low + column[order] @ extra)
 
 
-def _channel(given: ArrayLike) -> Floats:
-    q = np.asarray(given, float)
+def _channel(table: ArrayLike) -> Floats:
+    q = np.asarray(table, float)
     if q.ndim != 2 or q.size == 0 or not (q >= 0).all() or not np.allclose(q.sum(1), 1, atol=1e-9):
         raise ParameterError("a channel is a table of probabilities, one row per answer, sum one")
     return q
 
 
-def _prior(given: ArrayLike, size: int) -> Floats:
-    p = np.asarray(given, float)
+def _prior(prior: ArrayLike, size: int) -> Floats:
+    p = np.asarray(prior, float)
     if p.shape != (size,) or not (p >= 0).all() or not abs(p.sum() - 1) < 1e-9:
         raise ParameterError(
-            f"the prior must be {size} probabilities of at least 0 that sum to 1; {given!r:.80} "
+            f"the prior must be {size} probabilities of at least 0 that sum to 1; {prior!r:.80} "
             "was given"
         )
     return p
@@ -173,7 +173,7 @@ def _box(low: ArrayLike, high: ArrayLike, size: int) -> tuple[Floats, Floats]:
     return a, b
 
 
-def _times(given: int) -> int:
-    if isinstance(given, bool) or not isinstance(given, int) or given < 1:
-        raise ParameterError(f"times is {given!r}; it must be a whole number of at least 1")
-    return given
+def _times(times: int) -> int:
+    if isinstance(times, bool) or not isinstance(times, int) or times < 1:
+        raise ParameterError(f"times is {times!r}; it must be a whole number of at least 1")
+    return times

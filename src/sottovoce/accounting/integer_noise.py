@@ -27,6 +27,7 @@ from ..errors import GuaranteeError, ParameterError
 from .binomial import log_pmf, window
 from .pairs import SMALLEST, Pair, rounds_delta, shifted
 from .sampled_counts import Neighbours, check_neighbours
+from .search import smallest
 
 _MOST_COINS = 10**12
 _LOG_MISS = 760.0
@@ -84,22 +85,16 @@ def smallest_coins(
     delta = checked_positive(checked_delta(delta), "delta")
     insiders = checked_count(insiders, "insiders", 0)
 
-    def kept(coins: int) -> bool:
+    def suffices(coins: int) -> bool:
         return binomial_noise_delta(epsilon, coins, neighbours=neighbours, rounds=rounds) <= delta
 
-    high = 1
-    while not kept(high):
-        high *= 2
-        if high > _MOST_COINS:
-            raise GuaranteeError(
-                f"no number of coins up to {_MOST_COINS:,} keeps epsilon = {epsilon:g} with "
-                f"delta = {delta:g}; choose larger ones"
-            )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if kept(middle) else (middle, high)
-    return high + insiders
+    least = smallest(suffices, _MOST_COINS)
+    if least is None:
+        raise GuaranteeError(
+            f"no number of coins up to {_MOST_COINS:,} keeps epsilon = {epsilon:g} with "
+            f"delta = {delta:g}; choose larger ones"
+        )
+    return least + insiders
 
 
 def noise_delta(

@@ -35,7 +35,7 @@ from ..errors import GuaranteeError, ParameterError
 from ..promise import DP, Against, Promise, Protected, Unit
 from ..promise import Neighbours as Relation
 from .pairs import rounds_delta, with_holder, without_holder
-from .search import upper_end
+from .search import smallest, upper_end
 
 Neighbours = Literal["substitute", "add-remove"]
 
@@ -153,22 +153,16 @@ def smallest_count(
     check_neighbours(neighbours)
     insiders = checked_count(insiders, "insiders", 0)
 
-    def kept(count: int) -> bool:
+    def suffices(count: int) -> bool:
         return exact_delta(epsilon, count, rate, neighbours) <= delta
 
-    high = 1
-    while not kept(high):
-        high *= 2
-        if high > _MOST_COUNT:
-            raise GuaranteeError(
-                f"no number of holders up to {_MOST_COUNT:,} keeps epsilon = {epsilon:g} with "
-                f"delta = {delta:g} at rate {rate:g}; choose a smaller rate or a larger epsilon"
-            )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if kept(middle) else (middle, high)
-    return high + insiders
+    least = smallest(suffices, _MOST_COUNT)
+    if least is None:
+        raise GuaranteeError(
+            f"no number of holders up to {_MOST_COUNT:,} keeps epsilon = {epsilon:g} with "
+            f"delta = {delta:g} at rate {rate:g}; choose a smaller rate or a larger epsilon"
+        )
+    return least + insiders
 
 
 def largest_rate(

@@ -222,9 +222,9 @@ def value_dependent_loss(epsilon: float, rates: Iterable[float]) -> float:
 
 def refuse_value_dependent(epsilon: float, rates: Iterable[float]) -> float:
     """The one rate, if they are all equal; else an error that says what is really lost."""
-    given = list(rates) if isinstance(rates, Iterable) else rates
-    loss = value_dependent_loss(epsilon, given)
-    least, most = _ends(given)
+    every_rate = list(rates) if isinstance(rates, Iterable) else rates
+    loss = value_dependent_loss(epsilon, every_rate)
+    least, most = _ends(every_rate)
     if least != most:
         raise GuaranteeError(
             f"the rates go from {float(least):g} to {float(most):g} by the person's own answer, so "
@@ -239,12 +239,12 @@ def _ends(rates: Any) -> tuple[Fraction, Fraction]:
     allowed = "a probability from 0 to 1"
     if isinstance(rates, str) or not isinstance(rates, Iterable):
         raise ParameterError(f"rates is {rates!r}; give one probability for each possible answer")
-    made = [number(rate, "a rate", allowed) for rate in rates]
-    if not made or not all(0 <= rate <= 1 for rate in made):
-        raise ParameterError(f"rates is {made!r}; each must be {allowed}, one for each answer")
-    if max(made) == 0:
+    numbers = [number(rate, "a rate", allowed) for rate in rates]
+    if not numbers or not all(0 <= rate <= 1 for rate in numbers):
+        raise ParameterError(f"rates is {numbers!r}; each must be {allowed}, one for each answer")
+    if max(numbers) == 0:
         raise ParameterError("rates are all 0, so nobody reports; one must be above 0")
-    return Fraction(min(made)), Fraction(max(made))
+    return Fraction(min(numbers)), Fraction(max(numbers))
 
 
 def _refuse_known(sample: Any, epsilon: float) -> None:

@@ -20,8 +20,8 @@ def upper_end(delta_at: Callable[[float], float], delta: float, most: float) -> 
     """
 
     def excess(x: float) -> float:
-        found = delta_at(x) * MARGIN
-        return max(-_FAR, math.log(found) - math.log(delta)) if found > 0 else -_FAR
+        reached = delta_at(x) * MARGIN
+        return max(-_FAR, math.log(reached) - math.log(delta)) if reached > 0 else -_FAR
 
     if excess(0.0) <= 0:
         return 0.0
@@ -38,11 +38,28 @@ def upper_end(delta_at: Callable[[float], float], delta: float, most: float) -> 
         step += 1
         secant = high - below * (high - low) / (below - above)
         guess = secant if step % 4 and low < secant < high else (low + high) / 2
-        found = excess(guess)
-        if found <= 0:
-            high, below = guess, found
+        value = excess(guess)
+        if value <= 0:
+            high, below = guess, value
             above, moved = (above / 2 if moved > 0 else above), 1
         else:
-            low, above = guess, found
+            low, above = guess, value
             below, moved = (below / 2 if moved < 0 else below), -1
+    return high
+
+
+def smallest(suffices: Callable[[int], bool], most: int) -> int | None:
+    """The smallest whole number from 1 on that suffices, where all larger ones do as well.
+
+    None where no power of two up to `most` does.
+    """
+    high = 1
+    while not suffices(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
     return high

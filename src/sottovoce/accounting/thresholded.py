@@ -23,6 +23,7 @@ from ..errors import GuaranteeError
 from .binomial import Floats, log_pmf
 from .pairs import Pair, log_sum, rounded, with_holder, without_holder
 from .sampled_counts import Neighbours, check_neighbours, exact_delta
+from .search import smallest
 
 _MOST_THRESHOLD = 100_000
 _MOST_PAIRS = 40_000  # true counts (c_a, c_b) compared for a substitution; beyond, a simpler bound
@@ -105,22 +106,16 @@ def smallest_threshold(
     delta = checked_positive(checked_delta(delta), "delta")
     insiders = checked_count(insiders, "insiders", 0)
 
-    def kept(threshold: int) -> bool:
+    def suffices(threshold: int) -> bool:
         return thresholded_delta(epsilon, rate, threshold, neighbours=neighbours) <= delta
 
-    high = 1
-    while not kept(high):
-        high *= 2
-        if high > _MOST_THRESHOLD:
-            raise GuaranteeError(
-                f"no threshold up to {_MOST_THRESHOLD:,} keeps epsilon = {epsilon:g} with "
-                f"delta = {delta:g} at rate {rate:g}; choose a smaller rate or a larger epsilon"
-            )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if kept(middle) else (middle, high)
-    return high + insiders
+    least = smallest(suffices, _MOST_THRESHOLD)
+    if least is None:
+        raise GuaranteeError(
+            f"no threshold up to {_MOST_THRESHOLD:,} keeps epsilon = {epsilon:g} with "
+            f"delta = {delta:g} at rate {rate:g}; choose a smaller rate or a larger epsilon"
+        )
+    return least + insiders
 
 
 def _one_count(epsilon: float, rate: float, threshold: int, insiders: int) -> float:

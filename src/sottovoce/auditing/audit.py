@@ -113,9 +113,9 @@ def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Find
         [list(_reports(one, answer, n)) for answer in one.answers] for _ in range(2)
     )
 
-    def tallies(drawn: Sequence[Any], i: int, j: int) -> tuple[dict[Any, int], dict[Any, int]]:
+    def tallies(outcomes: Sequence[Any], i: int, j: int) -> tuple[dict[Any, int], dict[Any, int]]:
         x, y = one.answers[i], one.answers[j]
-        here, there = (tally(one.outcomes(b, x, y) for b in drawn[k]) for k in (i, j))
+        here, there = (tally(one.outcomes(b, x, y) for b in outcomes[k]) for k in (i, j))
         return here, there
 
     best: tuple[float, int, int, Event] | None = None

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from ..contract.reports import Reports
 from ..contract.way import Way
 from ..domain.ranges import Range
-from ..domain.values import Domain, Schema
+from ..domain.schema import Schema
+from ..domain.values import Domain
 from ..errors import ParameterError
 from ..promise import LIP, Guarantee, Promise, Protected
 

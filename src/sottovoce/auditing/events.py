@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..participation.participation import SILENCE
+from ..participation.laws import SILENCE
 from ..promise import Promise
 
 Tally = Mapping[Any, int]

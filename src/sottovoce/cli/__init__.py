@@ -17,7 +17,7 @@ from typing import IO, Any
 import click
 
 from .. import __version__
-from ..domain.text import printable
+from ..checks import printable
 from ..errors import SottovoceError
 from .account import account
 from .aggregate import aggregate
@@ -108,12 +108,12 @@ class _Once:
     """
 
     def __init__(self) -> None:
-        self._told: set[str] = set()
+        self._shown_before: set[str] = set()
 
     def __call__(self, message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) in self._told:
+        if str(message) in self._shown_before:
             return
-        self._told.add(str(message))
+        self._shown_before.add(str(message))
         coloured = sys.stderr.isatty()
         start = click.style("warning:", fg="yellow", bold=True) if coloured else "warning:"
         # Not click.echo: it overrides the encoding.

@@ -65,8 +65,8 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
     from ..accounting.sampling import refuse_value_dependent
 
     one = refuse_value_dependent(epsilon, numbers_from(rate, "--rate"))
-    made = accounting.poisson(epsilon, one, delta=delta, sample=sample)
-    say("poisson", made, as_json, epsilon=epsilon, delta=delta, rate=one)
+    promise = accounting.poisson(epsilon, one, delta=delta, sample=sample)
+    say("poisson", promise, as_json, epsilon=epsilon, delta=delta, rate=one)
 
 
 @account.command()
@@ -92,9 +92,9 @@ def fixed(
     """  # noqa: D301
     from .. import accounting
 
-    made = accounting.fixed_size(epsilon, sampled, people, delta=delta, sample=sample)
-    given = {"epsilon": epsilon, "delta": delta, "sampled": sampled, "people": people}
-    say("fixed", made, as_json, **given)
+    promise = accounting.fixed_size(epsilon, sampled, people, delta=delta, sample=sample)
+    parameters = {"epsilon": epsilon, "delta": delta, "sampled": sampled, "people": people}
+    say("fixed", promise, as_json, **parameters)
 
 
 @account.command()
@@ -115,8 +115,8 @@ def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
     """  # noqa: D301
     from .. import accounting
 
-    made = accounting.dummies(epsilon, d, rate)
-    say("dummies", made, as_json, epsilon=epsilon, values=d, rate=rate)
+    promise = accounting.dummies(epsilon, d, rate)
+    say("dummies", promise, as_json, epsilon=epsilon, values=d, rate=rate)
 
 
 @account.command()
@@ -161,11 +161,11 @@ def shuffle(
     """  # noqa: D301
     from .. import accounting
 
-    made = accounting.shuffle(
+    promise = accounting.shuffle(
         epsilon, people, delta, bound=bound, d=d, labelled=labelled, crowd=crowd
     )
-    given = {"epsilon": epsilon, "people": people, "delta": delta, "bound": bound, "values": d}
-    say("shuffle", made, as_json, **given, labelled=labelled, crowd=crowd)
+    parameters = {"epsilon": epsilon, "people": people, "delta": delta, "bound": bound, "values": d}
+    say("shuffle", promise, as_json, **parameters, labelled=labelled, crowd=crowd)
 
 
 @account.command()
@@ -206,9 +206,15 @@ def rounds(
     once = Promise(LDP, checked_epsilon(epsilon), checked_delta(delta))
     if central:
         once = central_promise(once)
-    made = accounting.rounds(once, k, slack=slack)
-    given = {"epsilon": epsilon, "delta": delta, "rounds": k, "slack": slack, "central": central}
-    say("rounds", made, as_json, **given)
+    promise = accounting.rounds(once, k, slack=slack)
+    parameters = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "rounds": k,
+        "slack": slack,
+        "central": central,
+    }
+    say("rounds", promise, as_json, **parameters)
 
 
 @account.command()

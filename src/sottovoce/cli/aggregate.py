@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..collect.counting import counted
+from ..collect.counting import count_files
 from .support.options import (
     COUNTS,
     PATH,
@@ -71,7 +71,7 @@ def aggregate(
     study = Study.load(study_path)
     collection = study.collection(question)
     check_output(out, study_path, *reports, force=force, ends=COUNTS)
-    counts = counted(reports, collection, allow_equal=allow_equal, progress=progress)
+    counts = count_files(reports, collection, allow_equal=allow_equal, progress=progress)
     counts.save(out, replace=force)
     if as_json:
         print_json(

@@ -175,9 +175,9 @@ def _examples(menu: Mechanism) -> list[dict[str, Any]]:
     examples = []
     for name, (level, answer) in PEOPLE.items():
         report = menu.randomise([answer], level=level)
-        said = menu.domain.decode(report.columns["value"])
+        label = menu.domain.decode(report.columns["value"])
         examples.append(
-            {"name": name, "level": level, "answer": answer or NO_ANSWER, "report": said[0]}
+            {"name": name, "level": level, "answer": answer or NO_ANSWER, "report": label[0]}
         )
     return examples
 

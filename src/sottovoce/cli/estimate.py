@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..collect.counting import counted
+from ..collect.counting import count_files
 from ..errors import ParameterError
 from .support.estimates import estimate_json, show_estimate, show_levels, show_turnout
 from .support.options import (
@@ -107,7 +107,7 @@ def estimate(
     collection = study.collection(question)
     check_picture(picture, study_path, *files, force=force)
     _check(collection, names, levels=levels, rate=rate)
-    counts = counted(files, collection, allow_equal=allow_equal, progress=progress)
+    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
     with noted() as warned:
         result: Estimate = collection.marginal(
             counts, names, method=method or collection.shown_method

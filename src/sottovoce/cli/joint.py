@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..collect.counting import counted
+from ..collect.counting import count_files
 from ..errors import ParameterError
 from .support.estimates import estimate_json, show_estimate
 from .support.options import (
@@ -92,7 +92,7 @@ def joint(
             f"'kronecker' is for two attributes, {len(names)} were asked for: its error would be "
             "larger than the table; use --method model-average"
         )
-    counts = counted(files, collection, allow_equal=allow_equal, progress=progress)
+    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
     bars: list[Callable[[int], None]] = []
     if method in ("model-average", "em-ll2", "em-full", "pgm"):
         options["progress"] = lambda step, of: bars[-1](100 * step // max(of, 1))

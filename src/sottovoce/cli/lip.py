@@ -95,51 +95,54 @@ def design(
 
     if prior is None and (low is None or high is None):
         raise click.UsageError("give --prior, or both --low and --high")
-    written = {"prior": prior, "prior_low": low, "prior_high": high}
+    texts = {"prior": prior, "prior_low": low, "prior_high": high}
     options = {"prior": "--prior", "prior_low": "--low", "prior_high": "--high"}
-    given: dict[str, Any] = {
-        key: prior_from(text, options[key]) for key, text in written.items() if text is not None
+    known: dict[str, Any] = {
+        key: prior_from(text, options[key]) for key, text in texts.items() if text is not None
     }
-    made = LIP(epsilon=epsilon, variant=variant, **given)
-    compared = _compared(made, people)
+    mechanism = LIP(epsilon=epsilon, variant=variant, **known)
+    compared = _compared(mechanism, people)
     if as_json:
-        matrix = made.matrix.tolist() if made.domain.size <= _MOST_SHOWN else None
+        matrix = mechanism.matrix.tolist() if mechanism.domain.size <= _MOST_SHOWN else None
         print_json(
             {
-                "parameters": made.parameters,
-                "values": [str(label) for label in made.domain.labels],
+                "parameters": mechanism.parameters,
+                "values": [str(label) for label in mechanism.domain.labels],
                 "channel": matrix,
-                "levels": {p.notion.value: p.epsilon for p in made.guarantee.promises},
-                "leakage_nats": made.leakage,
+                "levels": {p.notion.value: p.epsilon for p in mechanism.guarantee.promises},
+                "leakage_nats": mechanism.leakage,
                 "people": people,
                 "errors": compared,
-                "guarantee": made.guarantee.as_dict(),
+                "guarantee": mechanism.guarantee.as_dict(),
             }
         )
         return
-    _show_design(made, compared, people)
+    _show_design(mechanism, compared, people)
 
 
-def _compared(made: LIP, people: int) -> list[dict[str, Any]]:
+def _compared(mechanism: LIP, people: int) -> list[dict[str, Any]]:
     """Errors of the design, of LDP at its epsilon, and of LDP at the level without a prior."""
     from ..mechanisms import LIP
 
-    known = {key: getattr(made, key) for key in ("prior", "prior_low", "prior_high")}
-    response = {"domain": made.domain, "variant": "context-free-ldp", **known}
+    known = {key: getattr(mechanism, key) for key in ("prior", "prior_low", "prior_high")}
+    response = {"domain": mechanism.domain, "variant": "context-free-ldp", **known}
     rows: list[tuple[str, LIP]] = [
-        (f"{made.variant}, ε = {made.epsilon:.4g}", made),
-        (f"randomised response, ε = {made.epsilon:.4g}", LIP(epsilon=made.epsilon, **response)),
+        (f"{mechanism.variant}, ε = {mechanism.epsilon:.4g}", mechanism),
+        (
+            f"randomised response, ε = {mechanism.epsilon:.4g}",
+            LIP(epsilon=mechanism.epsilon, **response),
+        ),
     ]
-    if made.ldp_epsilon != made.epsilon and made.ldp_epsilon <= 20:
-        name = f"randomised response, ε = {made.ldp_epsilon:.4g}"
-        rows.append((name, LIP(epsilon=made.ldp_epsilon, **response)))
+    if mechanism.ldp_epsilon != mechanism.epsilon and mechanism.ldp_epsilon <= 20:
+        name = f"randomised response, ε = {mechanism.ldp_epsilon:.4g}"
+        rows.append((name, LIP(epsilon=mechanism.ldp_epsilon, **response)))
     return [
         {
             "design": name,
-            "per_person": _per_person(mechanism) if made.prior is not None else None,
-            "std_error": _std_error(mechanism, people),
+            "per_person": _per_person(each) if mechanism.prior is not None else None,
+            "std_error": _std_error(each, people),
         }
-        for name, mechanism in rows
+        for name, each in rows
     ]
 
 
@@ -155,31 +158,35 @@ def _std_error(mechanism: LIP, people: int) -> float | None:
     return math.sqrt(float(mechanism.variance(mechanism.centre, people).mean()))
 
 
-def _show_design(made: LIP, compared: list[dict[str, Any]], people: int) -> None:
+def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) -> None:
     screen = console()
-    screen.print(heading(f"{plural(made.domain.size, 'value')}, {made.variant}"))
-    if max(made.domain.size, made.cells) <= _MOST_SHOWN:
-        labels = [str(label) for label in made.domain.labels]
-        reports = labels if not made.integers.rows else [f"report {k}" for k in range(made.cells)]
+    screen.print(heading(f"{plural(mechanism.domain.size, 'value')}, {mechanism.variant}"))
+    if max(mechanism.domain.size, mechanism.cells) <= _MOST_SHOWN:
+        labels = [str(label) for label in mechanism.domain.labels]
+        reports = (
+            labels
+            if not mechanism.integers.rows
+            else [f"report {k}" for k in range(mechanism.cells)]
+        )
         table = table_of(screen, [("answer", "left"), *((name, "right") for name in reports)])
-        for label, row in zip(labels, made.matrix, strict=True):
+        for label, row in zip(labels, mechanism.matrix, strict=True):
             table.add_row(label, *(f"{cell:.4f}" for cell in row))
         show_table(screen, table)
         screen.print("How likely each answer is to give each report.", style="dim")
     else:
-        keep = made.integers.keep / 2.0**128
+        keep = mechanism.integers.keep / 2.0**128
         screen.print(f"The answer is kept with probability {keep:.4g}, else a value is drawn.")
     screen.print()
-    show_table(screen, facts(_levels(made)))
+    show_table(screen, facts(_levels(mechanism)))
     screen.print()
-    per = "yes or no" if made.domain.size == 2 else "all values"
+    per = "yes or no" if mechanism.domain.size == 2 else "all values"
     columns = [("design", "left"), (f"one person, {per}", "right"), ("a fraction", "right")]
     table = table_of(screen, columns)
     for row in compared:
         numbers = (row["per_person"], row["std_error"])
         table.add_row(row["design"], *("–" if n is None else f"{n:.4g}" for n in numbers))
     show_table(screen, table)
-    where = "where the prior is right" if made.prior else "in the middle of the bounds"
+    where = "where the prior is right" if mechanism.prior else "in the middle of the bounds"
     last = " The last line makes the promise that holds here without a prior."
     screen.print(
         "Squared error of one person's answer by its posterior mean, and standard error of an "
@@ -189,16 +196,16 @@ def _show_design(made: LIP, compared: list[dict[str, Any]], people: int) -> None
         style="dim",
     )
     screen.print()
-    show_guarantee(screen, made.guarantee)
+    show_guarantee(screen, mechanism.guarantee)
 
 
-def _levels(made: LIP) -> list[tuple[str, str]]:
+def _levels(mechanism: LIP) -> list[tuple[str, str]]:
     """Both levels in a few words."""
     from ..checks import rounded_up
     from ..promise import LIP as UNDER
 
     rows = []
-    for promise in made.guarantee.promises:
+    for promise in mechanism.guarantee.promises:
         times = rounded_up(math.exp(promise.epsilon), 3)
         level = f"ε = {rounded_up(promise.epsilon, 4)}: "
         rows.append(
@@ -244,28 +251,28 @@ def curve(
 
     check_picture(picture, force=force)
     grid = None if epsilons is None else numbers_from(epsilons, "--epsilon")
-    found = [
+    curves = [
         prior_curve("random" if text == "random" else numbers_from(text, "--prior")[0], grid)
         for text in priors or _PRIORS
     ]
     if picture is not None:
-        save_figure(lambda: _drawn(found), picture)
+        save_figure(lambda: _picture(curves), picture)
     if as_json:
-        curves = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in found]
-        print_json({"curves": curves, "plot": None if picture is None else str(picture)})
+        listed = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in curves]
+        print_json({"curves": listed, "plot": None if picture is None else str(picture)})
         return
-    _show_curves(found, picture)
+    _show_curves(curves, picture)
 
 
-def _drawn(found: list[Curve]) -> Any:
+def _picture(curves: list[Curve]) -> Any:
     from .. import plot
 
-    return plot.lip(found)
+    return plot.lip(curves)
 
 
-def _show_curves(found: list[Curve], picture: Path | None) -> None:
+def _show_curves(curves: list[Curve], picture: Path | None) -> None:
     screen = console()
-    for each in found:
+    for each in curves:
         screen.print(heading(each.prior))
         names = list(each.errors)
         table = table_of(screen, [("ε", "right"), *((name, "right") for name in names)])

@@ -97,7 +97,7 @@ def plan(
 
     check_picture(picture, force=force)
     menu, fractions = (None, None) if levels is None else _menu(levels)
-    found = make(
+    designs = make(
         d=d,
         bounds=bounds,
         n=n,
@@ -113,54 +113,56 @@ def plan(
         attributes=None if attributes is None else _sizes(attributes),
     )
     if picture is not None:
-        save_figure(found.plot, picture)
+        save_figure(designs.plot, picture)
     if as_json:
         print_json(
             {
-                "requirement": found.requirement.words(),
-                "designs": found.rows(),
-                "verdict": found.verdict(),
+                "requirement": designs.requirement.words(),
+                "designs": designs.rows(),
+                "verdict": designs.verdict(),
                 "plot": None if picture is None else str(picture),
             }
         )
         return
-    _show(found, picture)
+    _show(designs, picture)
 
 
-def _show(found: Plan, picture: Path | None) -> None:
+def _show(designs: Plan, picture: Path | None) -> None:
     screen = console()
-    screen.print(heading(found.requirement.words()))
-    columns = found.columns()
+    screen.print(heading(designs.requirement.words()))
+    columns = designs.columns()
     columns[0] = ("mechanism", columns[0][1])
-    if found.requirement.attributes:
-        columns = [column for column in columns if column[0] != "people" or found.requirement.error]
-    elif not found.requirement.personal:
+    if designs.requirement.attributes:
+        columns = [
+            column for column in columns if column[0] != "people" or designs.requirement.error
+        ]
+    elif not designs.requirement.personal:
         columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.3g}"))
         columns.append(("decode steps", lambda x: f"{x.decode_steps:.2g}"))
     table = table_of(
         screen, [(title, "right" if k else "left") for k, (title, _) in enumerate(columns)]
     )
-    for design in found:
+    for design in designs:
         table.add_row(*(cell(design) for _, cell in columns))
     show_table(screen, table)
-    if found.by_role():
-        titles, *rows = found.by_role()
+    if designs.by_role():
+        titles, *rows = designs.by_role()
         table = table_of(screen, [(x, "right" if k > 1 else "left") for k, x in enumerate(titles)])
         for row in rows:
             table.add_row(*row)
-        screen.print(f"\n{found.verdict()}\n\nOne member of each role:")
+        screen.print(f"\n{designs.verdict()}\n\nOne member of each role:")
         show_table(screen, table)
-    if found.by_level():
-        screen.print(f"\n{found.by_level()}")
-    unit = "the mean" if found.requirement.bounds is not None else "an average fraction"
+    if designs.by_level():
+        screen.print(f"\n{designs.by_level()}")
+    unit = "the mean" if designs.requirement.bounds is not None else "an average fraction"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
-    if found.requirement.attributes:
+    if designs.requirement.attributes:
         screen.print(
             "Epsilon is that of the whole record. 'tuple' and 'sample one' may spend all of it on "
             "any answer; the others keep each answer's own part.",
             style="dim",
         )
-    if len(found.requirement.levels) > 1:
+    if len(designs.requirement.levels) > 1:
         screen.print(
             "They hold whatever people of each level answer; 'if alike' is the error of the "
             "default estimate if all levels answer alike.",

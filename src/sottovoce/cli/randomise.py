@@ -110,7 +110,8 @@ def randomise(
 
     Next: sottovoce aggregate, or sottovoce estimate directly.
     """  # noqa: D301
-    from ..collect.ledger import Ledger, folder_of
+    from ..collect.ledger import Ledger
+    from ..collect.receipt_folder import folder_of
     from ..collect.release import check_plain, form, release
     from ..collect.source import Source
     from ..study import Study

@@ -173,18 +173,18 @@ def check(path: Path, as_json: bool) -> None:
     """  # noqa: D301
     from ..study import Study
 
-    found = Study.load(path)
-    advice = [line for line in map(_advice, found) if line]
+    loaded = Study.load(path)
+    advice = [line for line in map(_advice, loaded) if line]
     if as_json:
-        print_json({"path": str(path), "ok": True, **_about(found, None), "advice": advice})
+        print_json({"path": str(path), "ok": True, **_about(loaded, None), "advice": advice})
         return
     screen = console()
-    records = sum(one.section == "records" for one in found)
-    asked = [plural(len(found) - records, "question")] * (len(found) > records)
+    records = sum(one.section == "records" for one in loaded)
+    asked = [plural(len(loaded) - records, "question")] * (len(loaded) > records)
     asked += [plural(records, "set of records", "sets of records")] * (records > 0)
     screen.print(
-        f"{path} is a valid study: {found.title!r}, {' and '.join(asked)}, "
-        f"digest {found.digest.hex()[:12]}…",
+        f"{path} is a valid study: {loaded.title!r}, {' and '.join(asked)}, "
+        f"digest {loaded.digest.hex()[:12]}…",
         soft_wrap=True,
     )
     for line in advice:
@@ -212,20 +212,20 @@ def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
     """  # noqa: D301
     from ..study import Study
 
-    found = Study.load(path)
+    loaded = Study.load(path)
     if as_json:
-        print_json({"path": str(path), **_about(found, people)})
+        print_json({"path": str(path), **_about(loaded, people)})
         return
     screen = console()
-    screen.print(heading(found.title))
-    _show(screen, found, people, full=full)
+    screen.print(heading(loaded.title))
+    _show(screen, loaded, people, full=full)
 
 
-def _about(found: Study, people: int | None) -> dict[str, Any]:
+def _about(study: Study, people: int | None) -> dict[str, Any]:
     from ..planning.predict import predicted_error
 
     sections: dict[str, list[dict[str, Any]]] = {"question": [], "records": []}
-    for one in found:
+    for one in study:
         domains = [
             {
                 "name": domain.name,
@@ -245,12 +245,12 @@ def _about(found: Study, people: int | None) -> dict[str, Any]:
             about["std_error"] = predicted_error(one, people)
         sections[one.section].append(about)
     return {
-        "title": found.title,
-        "digest": found.digest.hex(),
+        "title": study.title,
+        "digest": study.digest.hex(),
         "people": people,
         "questions": sections["question"],
         "records": sections["records"],
-        "guarantee": found.guarantee.as_dict(),
+        "guarantee": study.guarantee.as_dict(),
     }
 
 
@@ -268,13 +268,13 @@ def _advice(collection: Collection) -> str:
     )
 
 
-def _show(screen: Console, found: Study, people: int | None, *, full: bool) -> None:
-    show_table(screen, facts([("digest", found.digest.hex())]))
-    for one in found:
+def _show(screen: Console, study: Study, people: int | None, *, full: bool) -> None:
+    show_table(screen, facts([("digest", study.digest.hex())]))
+    for one in study:
         screen.print()
         show_table(screen, facts(_rows(one, people)))
     screen.print()
-    show_guarantee(screen, found.guarantee, full=full)
+    show_guarantee(screen, study.guarantee, full=full)
 
 
 def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
@@ -307,9 +307,9 @@ def _choices(collection: Collection) -> list[tuple[str, str]]:
         "rates": [f"{rate:g}" for rate in collection.rates] if len(collection.rates) > 1 else [],
     }
     rows = [
-        (name, ", ".join(given[:_MOST_SHOWN]) + ", …" * (len(given) > _MOST_SHOWN))
-        for name, given in choices.items()
-        if given
+        (name, ", ".join(several[:_MOST_SHOWN]) + ", …" * (len(several) > _MOST_SHOWN))
+        for name, several in choices.items()
+        if several
     ]
     if "public" in entries:
         sent = "sent along with the reports" if entries["public"] else "nobody's is sent"

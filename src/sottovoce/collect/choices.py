@@ -72,12 +72,12 @@ class Choice:
         bad = codes < 0 if present is None else (codes < 0) & present
         if bad.any():
             row = int(np.flatnonzero(bad)[0])
-            given = column[row].as_py()
-            absent = given is None or given != given or (given == "" and self.what == "level")
+            entry = column[row].as_py()
+            absent = entry is None or entry != entry or (entry == "" and self.what == "level")
             problem = (
                 f"there is no {self.what}, and everyone needs one of {self._few}"
                 if absent
-                else f"there is no {self.what} {shown(given)}; the study has {self._few}"
+                else f"there is no {self.what} {shown(entry)}; the study has {self._few}"
             )
             raise AnswerError(
                 f"{source.place(self.column, first + row)}: {problem}; correct the file"
@@ -92,11 +92,11 @@ class Choice:
 
         if self.what == "level":
             return as_column(column).positions(list(self.allowed))[0]
-        given = as_column(column).numbers()
+        numbers = as_column(column).numbers()
         rates = np.array(self.allowed)
         order = np.argsort(rates)
-        near = order[np.minimum(np.searchsorted(rates[order], given), rates.size - 1)]
-        return np.where(rates[near] == given, near, -1)
+        near = order[np.minimum(np.searchsorted(rates[order], numbers), rates.size - 1)]
+        return np.where(rates[near] == numbers, near, -1)
 
     def argument(self, codes: NDArray[Any]) -> Any:
         """What `randomise` is given."""
@@ -134,22 +134,22 @@ def choices_of(
             f"the question {question!r} has several rates; give --rate with the column of people's "
             "rates, or with one number for everyone"
         )
-    for option, given, has in (("--levels", levels, names), ("--rate", rate, rates)):
-        if given is not None and not has:
+    for option, entry, has in (("--levels", levels, names), ("--rate", rate, rates)):
+        if entry is not None and not has:
             what = "levels" if option == "--levels" else "rates: everyone reports"
             raise ParameterError(
-                f"the question {question!r} has no {what}, so {option} {given} has no meaning; "
+                f"the question {question!r} has no {what}, so {option} {entry} has no meaning; "
                 f"leave it out, or begin a study with {option} (sottovoce study new --help)"
             )
-    found = []
+    choices = []
     if levels is None and len(names) == 1:
-        found.append(Choice("level", names, everyone=names[0]))
+        choices.append(Choice("level", names, everyone=names[0]))
     if levels is not None:
-        found.append(_resolved("level", "--levels", levels, names, levels, answers))
+        choices.append(_resolved("level", "--levels", levels, names, levels, answers))
     if rate is not None:
-        found.append(_resolved("rate", "--rate", rate, rates, _number(rate), answers))
-    _refuse_same(found, column)
-    return found
+        choices.append(_resolved("rate", "--rate", rate, rates, _number(rate), answers))
+    _refuse_same(choices, column)
+    return choices
 
 
 def _number(text: str) -> float | None:
@@ -182,9 +182,9 @@ def _resolved(
     )
 
 
-def _refuse_same(found: list[Choice], column: str) -> None:
-    used = [column, *(choice.column for choice in found if choice.column)]
-    for choice in found:
+def _refuse_same(choices: list[Choice], column: str) -> None:
+    used = [column, *(choice.column for choice in choices if choice.column)]
+    for choice in choices:
         if used.count(choice.column) > 1 and choice.column == column:
             raise ParameterError(
                 f"the column {column!r} holds the answers; a {choice.what} taken from it would "

@@ -346,19 +346,19 @@ def _parquet_schema(path: Path, raw: Any) -> Any:
 
 def _regrouped(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
     """The same rows in tables of `rows`, or of fewer where they take many bytes."""
-    held: list[Any] = []
+    waiting: list[Any] = []
     size = nbytes = 0
     for table in tables:
-        held.append(table)
+        waiting.append(table)
         size += table.num_rows
         nbytes += table.nbytes
         if size < rows and nbytes < _MOST_BYTES:
             continue
-        joined = pa.concat_tables(held)
+        joined = pa.concat_tables(waiting)
         whole = size - size % rows if nbytes < _MOST_BYTES else size
         for start in range(0, whole, rows):
             yield joined.slice(start, min(rows, whole - start))
         rest = joined.slice(whole)
-        held, size, nbytes = [rest], rest.num_rows, rest.nbytes
+        waiting, size, nbytes = [rest], rest.num_rows, rest.nbytes
     if size:
-        yield pa.concat_tables(held)
+        yield pa.concat_tables(waiting)

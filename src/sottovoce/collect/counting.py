@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
     from ..contract.collection import Collection
 
-_COUNTS = b"SVAG"
+_COUNTS = b"SVAG"  # how files of counts begin
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Print:
             )
 
 
-def counted(
+def count_files(
     paths: Sequence[Path],
     collection: Collection,
     *,
@@ -64,9 +64,9 @@ def counted(
         for path in paths:
             counts = _start(path) == _COUNTS
             own, content = (
-                _loaded(path, collection)
+                _load_counts(path, collection)
                 if counts
-                else _counted(path, collection, partial(_told, done, before))
+                else _count_reports(path, collection, partial(_progress, done, before))
             )
             before += _size(path)
             done(before)
@@ -80,11 +80,11 @@ def counted(
     return total
 
 
-def _told(done: Done, before: int, read: int) -> None:
+def _progress(done: Done, before: int, read: int) -> None:
     done(before + read)
 
 
-def _loaded(path: Path, collection: Collection) -> tuple[Aggregate, bytes]:
+def _load_counts(path: Path, collection: Collection) -> tuple[Aggregate, bytes]:
     """Counts that were stored, and a digest of them."""
     from ..contract.aggregate import Aggregate
     from ..randomness import refuse_seeded
@@ -95,9 +95,9 @@ def _loaded(path: Path, collection: Collection) -> tuple[Aggregate, bytes]:
     return counts, hashlib.sha256(counts.to_bytes()).digest()
 
 
-def _counted(path: Path, collection: Collection, done: Done) -> tuple[Aggregate, bytes]:
+def _count_reports(path: Path, collection: Collection, done: Done) -> tuple[Aggregate, bytes]:
     """The counts of a file's reports, and a digest of them."""
-    from ..contract.report_files import read_batches
+    from ..contract.reports import read_batches
 
     read = 0
     total: Aggregate | None = None
@@ -117,9 +117,9 @@ def _counted(path: Path, collection: Collection, done: Done) -> tuple[Aggregate,
 
 
 def _refuse_twice(paths: Sequence[Path]) -> None:
-    seen: dict[Path, Path] = {}
+    first: dict[Path, Path] = {}
     for path in paths:
-        twin = seen.setdefault(path.resolve(), path)
+        twin = first.setdefault(path.resolve(), path)
         if twin is not path:
             raise MergeError(
                 f"{str(path)!r} was given twice and would be counted twice; leave one out"

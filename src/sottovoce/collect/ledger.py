@@ -28,7 +28,6 @@ import os
 import re
 import secrets
 import shutil
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -36,32 +35,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import FileError
-from ..files import opened, read_file, whole_file
+from ..files import opened, whole_file
 from .progress import Done, Progress, silent
+from .receipt_folder import make_private, read_key, sync
 from .receipts import Receipt
 
 if TYPE_CHECKING:
     from .fingerprint import Content
 
-_NAME, _KEY = "receipt.json", "key"
+_NAME = "receipt.json"
 _DIGITS = 16  # of the question's digest in a folder's name; the receipt holds all of them
 _ENTRY = re.compile(rf"[0-9a-f]{{{_DIGITS}}}-[0-9a-f]{{16}}")
 _BLOCK_BYTES = 1 << 20
-
-
-def folder_of(given: Path | None) -> Path:
-    """Where receipts are kept: as given, else as the environment says."""
-    if given is not None:
-        return given
-    if os.environ.get("SOTTOVOCE_RECEIPTS"):
-        return Path(os.environ["SOTTOVOCE_RECEIPTS"])
-    try:
-        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    except RuntimeError as error:
-        raise FileError(
-            "this user has no home folder to keep receipts in; choose a folder with --receipts"
-        ) from error
-    return Path(state) / "sottovoce" / "receipts"
 
 
 @dataclass(frozen=True)
@@ -106,12 +91,12 @@ class Ledger:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.notes: list[str] = []
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             with self._locked():
-                self._make_private()
-                self.key = self._read_key()
+                open_before = make_private(root)
+                self.key, key_note = read_key(root, begun=bool(self._folders()))
+                self.notes = [note for note in (open_before, key_note) if note is not None]
         except FileError:
             raise
         except OSError as error:
@@ -119,49 +104,6 @@ class Ledger:
                 f"cannot keep receipts in {str(root)!r}: {error.strerror}; without them the "
                 "same answers could be randomised twice; choose a folder with --receipts"
             ) from error
-
-    def _make_private(self) -> None:
-        about = self.root.stat()
-        if about.st_uid != os.geteuid():
-            raise FileError(
-                f"the folder {str(self.root)!r} belongs to another user, who could read the "
-                "receipts; choose a folder of your own with --receipts"
-            )
-        if not about.st_mode & 0o077:
-            return
-        mode = stat.S_IMODE(about.st_mode)
-        names = [path.name for path in self.root.iterdir()]
-        if names and _KEY not in names:
-            raise FileError(
-                f"others can look into the folder {str(self.root)!r} (its mode is {mode:o}), and "
-                "it holds other things than receipts; choose a separate folder with --receipts, "
-                "or make it private with chmod 700"
-            )
-        self.root.chmod(0o700)
-        self.notes.append(
-            f"Others could look into the folder of receipts {str(self.root)!r} (its mode was "
-            f"{mode:o}): it is private now."
-        )
-
-    def _read_key(self) -> bytes:
-        path = self.root / _KEY
-        if not path.exists():
-            if self._folders():
-                raise FileError(
-                    f"the key of the receipts in {str(self.root)!r} is not there (earlier releases "
-                    "kept none), so that answers cannot be recognised; restore it, or choose "
-                    "another folder with --receipts if none of those answers is randomised again"
-                )
-            with whole_file(path, private=True) as stream:
-                stream.write(secrets.token_bytes(32))
-            _sync(self.root)
-        if path.stat().st_mode & 0o077:
-            path.chmod(0o600)
-            self.notes.append("Others could read the key of the receipts: it is private now.")
-        key = read_file(path, most=32)
-        if len(key) != 32:
-            raise FileError(f"{str(path)!r} is not a key: it has {len(key)} bytes, not 32")
-        return key
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
@@ -279,7 +221,7 @@ class Ledger:
         A column may have been randomised on its own, or as an attribute of records; it is known by
         its answers, or by its file and name.
         """
-        found = []
+        receipts = []
         digests = set(subject.content.columns.values()) if subject.content.certain else set()
         for folder in self._folders():
             if folder.name.startswith(f"{subject.mechanism_digest[:_DIGITS]}-"):
@@ -293,8 +235,8 @@ class Ledger:
                     and not subject.content.columns.keys().isdisjoint(receipt.columns)
                 )
                 if same_file or digests & set(receipt.columns.values()):
-                    found.append(receipt)
-        return found
+                    receipts.append(receipt)
+        return receipts
 
 
 @dataclass(frozen=True)
@@ -336,8 +278,8 @@ class Entry:
         """Put the receipt in place, on the disk, before anything that relies on it."""
         with whole_file(self.path, private=True) as stream:
             stream.write(receipt.to_json())
-        _sync(self.folder)
-        _sync(self.ledger.root)
+        sync(self.folder)
+        sync(self.ledger.root)
         self.tidy()
 
     def latest(self, receipt: Receipt, progress: Progress = silent) -> Path:
@@ -385,11 +327,3 @@ def place(kept: Path, out: Path, *, replace: bool) -> None:
     """Write kept reports to the output: a complete copy, which may be changed freely."""
     with whole_file(out, replace=replace) as copy, opened(kept) as source:
         shutil.copyfileobj(source, copy, _BLOCK_BYTES)
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -89,7 +89,7 @@ def notes_of(
             "below is that of people who are in every version; new people have a stronger one."
         )
     if elsewhere:
-        titles = ", ".join(sorted({repr(found.study) for found in elsewhere}))
+        titles = ", ".join(sorted({repr(earlier.study) for earlier in elsewhere}))
         notes.append(
             f"Some of these columns were randomised under {titles} too: for these people the "
             "promises of all these studies add up."

@@ -20,7 +20,7 @@ from .source import Source, Tally
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection
-    from ..contract.report_files import Form
+    from ..contract.reports import Form
     from ..promise import Guarantee
 
 
@@ -47,9 +47,9 @@ class Input:
         fingerprint = Fingerprint(ledger.key, source.names, stops)
         with progress("reading", stamp[2]) as done:
             source.read_into(fingerprint, done)
-        given = cls(str(path.resolve()), fingerprint.content(), stamp)
-        given.check_unchanged()
-        return given
+        own_input = cls(str(path.resolve()), fingerprint.content(), stamp)
+        own_input.check_unchanged()
+        return own_input
 
     @property
     def size(self) -> int:
@@ -83,7 +83,7 @@ def check_plain(path: Path) -> None:
 
 def form(path: Path) -> Form:
     """The form that a file's name asks for."""
-    from ..contract.report_files import form_of
+    from ..contract.reports import form_of
 
     return form_of(path)
 
@@ -125,23 +125,29 @@ def release(
         Replace an output file that exists.
     """
     collection, digest = source.collection, source.collection.digest.hex()
-    given = Input.of(source.path, source, ledger, digest, progress)
+    own_input = Input.of(source.path, source, ledger, digest, progress)
     subject = Subject(
-        title, collection.name, collection.id, digest, source.column, given.path, given.content
+        title,
+        collection.name,
+        collection.id,
+        digest,
+        source.column,
+        own_input.path,
+        own_input.content,
     )
     with ledger.entry(subject) as entry:
-        receipt = entry.receipt().of_file(given.path)
+        receipt = entry.receipt().of_file(own_input.path)
         others = entry.others()
         fresh = again or not receipt.releases
         if fresh:
             if others and not again:
-                raise refused(source.label, given.content, others)
+                raise refused(source.label, own_input.content, others)
             check_output(out, source.path, *inputs, force=force)
-            receipt = draw(source, given, entry, receipt, out, progress)
+            receipt = draw(source, own_input, entry, receipt, out, progress)
             promised = _promised(collection, receipt, others)
             receipt = replace(receipt, guarantee=promised.as_dict())
             entry.write(receipt)  # before anyone can see the reports
-        elif _chosen(receipt.latest) != (given.content.choices, source.allocation):
+        elif _chosen(receipt.latest) != (own_input.content.choices, source.allocation):
             raise other_choices(source.label, receipt, source.words)
         receipt = give(collection, entry, receipt, out, force=force or fresh, progress=progress)
         elsewhere = entry.elsewhere()
@@ -165,18 +171,18 @@ def _promised(collection: Collection, receipt: Receipt, others: list[Receipt]) -
 
 def draw(
     source: Source,
-    given: Input,
+    own_input: Input,
     entry: Entry,
     receipt: Receipt,
     out: Path,
     progress: Progress = silent,
 ) -> Receipt:
     """Randomise into the entry's folder; the receipt with this release is not written yet."""
-    from ..contract.report_files import ReportWriter
+    from ..contract.reports import ReportWriter
 
     kept, tally = entry.kept(len(receipt.releases) + 1, form(out)), Tally(source.collection)
     written = 0
-    with progress("randomising", given.size) as done, ReportWriter(kept, form(out)) as writer:
+    with progress("randomising", own_input.size) as done, ReportWriter(kept, form(out)) as writer:
         for people, batch in source.batches(done):
             tally.add(people, batch)
             written += len(batch)
@@ -184,10 +190,10 @@ def draw(
                 writer.append(batch)
         if not written:
             raise AnswerError(
-                f"none of the {tally.people:,} people in {given.path!r} "
+                f"none of the {tally.people:,} people in {own_input.path!r} "
                 "answered, so there is nothing to report"
             )
-        given.check_unchanged()
+        own_input.check_unchanged()
     today = datetime.now(UTC).date().isoformat()  # never to the second
     release = Release(
         today,
@@ -195,7 +201,7 @@ def draw(
         kept.name,
         {form(out): sha256(kept)},
         source.words,
-        given.content.choices,
+        own_input.content.choices,
         tally.counts,
     )
     return replace(receipt.with_release(release), rows=tally.people)
@@ -212,12 +218,12 @@ def give(
 ) -> Receipt:
     """Write the kept reports to the output, in the form that its name asks for."""
     kept = entry.latest(receipt, progress)
-    wanted = form(out)
-    known = receipt.latest.sha256.get(wanted)
+    out_form = form(out)
+    known = receipt.latest.sha256.get(out_form)
     if not (out.is_file() and known is not None and sha256(out) == known):
         check_output(out, force=force)
         try:
-            if wanted == form_of_kept(kept):
+            if out_form == form_of_kept(kept):
                 place(kept, out, replace=force)
             else:
                 _convert(collection, kept, out, progress, replace=force)
@@ -226,7 +232,7 @@ def give(
                 f"{error}; the reports themselves are drawn and kept, so run the same command "
                 "again (without --again), with another --out if necessary"
             ) from error
-    digests = {**receipt.latest.sha256, wanted: sha256(out)}
+    digests = {**receipt.latest.sha256, out_form: sha256(out)}
     latest = replace(receipt.latest, sha256=digests)
     receipt = replace(receipt, releases=(*receipt.releases[:-1], latest))
     if receipt != entry.receipt():
@@ -237,7 +243,7 @@ def give(
 def _convert(
     collection: Collection, kept: Path, out: Path, progress: Progress, *, replace: bool
 ) -> None:
-    from ..contract.report_files import ReportWriter, read_batches
+    from ..contract.reports import ReportWriter, read_batches
 
     with (
         progress("converting", kept.stat().st_size) as done,

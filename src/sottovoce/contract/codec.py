@@ -1,6 +1,23 @@
-"""The stored form of an aggregate, version 1. Strict: anything else is refused.
+"""The binary forms of reports and of aggregates, version 1. Strict: anything else is refused.
 
-::
+Reports (`.svr`)::
+
+    offset  bytes  content
+    0       4      "SVRP"
+    4       1      version, 1
+    5       1      flags: bit 0 seeded, bit 1 another envelope follows; the others are zero
+    6       1      length k of the collection's id
+    7       1      zero
+    8       8      number of reports n
+    16      32     digest of the study, or of the collection
+    48      k      the collection's id, ASCII
+                   zeros up to a multiple of 16
+                   each column of the collection's layout, n values, one column after the other
+
+A long sequence is several envelopes in a row, all but the last with bit 1 set, so that a file cut
+between two of them is noticed.
+
+Aggregates (`.sva`)::
 
     offset  bytes  content
     0       4      "SVAG"
@@ -23,23 +40,128 @@ Numbers are little-endian.
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import struct
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError, WireError
 from .aggregate import Aggregate, Table
+from .reports import Expected, Reports
 from .route import Route
 from .sparse import MOST_COUNT, Sparse
 
-MAGIC = b"SVAG"
 VERSION = 1
-_HEAD = struct.Struct("<4sBBHQQ32s")
-_SEEDED, _ROUTE = 1, 2
+REPORTS_MAGIC = b"SVRP"
+AGGREGATE_MAGIC = b"SVAG"
+_REPORTS_HEAD = struct.Struct("<4sBBBBQ32s")
+_AGGREGATE_HEAD = struct.Struct("<4sBBHQQ32s")
+_SEEDED, _MORE, _ROUTE = 1, 2, 2
 _MOST_DIMENSIONS = 4
 _MOST_ROUTE = 1 << 16
+
+Buffer = bytes | bytearray | memoryview
+
+
+class _Reader:
+    """Reads a stream in order and refuses to read past its end."""
+
+    def __init__(self, stream: BinaryIO, subject: str) -> None:
+        self._stream = stream
+        self._subject = subject  # how a sentence about what is read begins
+        self.left = stream.seek(0, os.SEEK_END)
+        stream.seek(0)
+
+    def take(self, size: int, what: str) -> bytes:
+        # Compared before reading: a forged count must not make us allocate what is not there.
+        data = self._stream.read(size) if size <= self.left else b""
+        if len(data) != size:
+            raise WireError(
+                f"{self._subject} too early: {what} takes {size:,} bytes and {self.left:,} are "
+                "left; the file or message was cut off, fetch it again"
+            )
+        self.left -= size
+        return data
+
+    def name(self, size: int) -> str:
+        raw = self.take(size, "a name")
+        if not raw or not raw.isascii():
+            raise WireError("a name in the aggregate is empty or not ASCII")
+        return raw.decode("ascii")
+
+
+# --- reports --------------------------------------------------------------------------------------
+
+
+def encode_reports(reports: Reports, *, more: bool = False) -> bytes:
+    """One envelope."""
+    return b"".join(envelope(reports, more=more))
+
+
+def envelope(reports: Reports, *, more: bool) -> Iterator[bytes | memoryview]:
+    """The parts of an envelope: its head, and the columns' bytes without a copy."""
+    name = reports.collection.encode("ascii")
+    flags = _SEEDED * reports.seeded | _MORE * more
+    head = _REPORTS_HEAD.pack(
+        REPORTS_MAGIC, VERSION, flags, len(name), 0, len(reports), reports.digest
+    )
+    yield head + name + bytes(-(len(head) + len(name)) % 16)
+    for column in reports.columns.values():
+        yield np.ascontiguousarray(column).reshape(-1).view(np.uint8).data
+
+
+def decode_reports(data: Buffer, *, expect: Expected) -> Iterator[Reports]:
+    """The batches of a complete sequence of envelopes in memory."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise WireError(f"reports are bytes; {type(data).__name__} was given")
+    if isinstance(data, memoryview) and not (data.c_contiguous and data.format == "B"):
+        data = data.tobytes()  # a view may skip some bytes, or hold wider items
+    return decode_stream(io.BytesIO(data), expect=expect)
+
+
+def decode_stream(stream: BinaryIO, *, expect: Expected) -> Iterator[Reports]:
+    """The batches of a complete sequence of envelopes in a seekable stream, one at a time."""
+    reader = _Reader(stream, "the reports end")
+    more = True
+    while more:
+        head = reader.take(_REPORTS_HEAD.size, "the head of an envelope")
+        magic, version, flags, id_length, zero, n, digest = _REPORTS_HEAD.unpack(head)
+        if magic != REPORTS_MAGIC:
+            raise WireError(
+                f"these are not reports: they begin with {magic!r}, not {REPORTS_MAGIC!r}"
+            )
+        if version != VERSION:
+            raise WireError(
+                f"the reports are of version {version}; this release reads version {VERSION}"
+            )
+        if flags & ~(_SEEDED | _MORE) or zero:
+            raise WireError(f"the envelope has unknown flags ({flags:#04x}, {zero:#04x})")
+        padding = -(_REPORTS_HEAD.size + id_length) % 16
+        name = reader.take(id_length + padding, "the collection's id")
+        if not id_length or any(name[id_length:]) or not name[:id_length].isascii():
+            raise WireError("the collection's id is empty, not ASCII, or padded with other than 0")
+        collection = name[:id_length].decode("ascii")
+        expected = expect.match(collection, digest)
+        size = sum(column.nbytes for column in expected.layout) * n
+        body = memoryview(reader.take(size, f"{n:,} reports of {collection!r}"))
+        columns: dict[str, NDArray[Any]] = {}
+        for column in expected.layout:
+            end = column.nbytes * n
+            columns[column.name] = np.frombuffer(body[:end], column.dtype).reshape(column.shape(n))
+            body = body[end:]
+        expected.check(columns)
+        yield Reports(collection, digest, columns, bool(flags & _SEEDED))
+        more = bool(flags & _MORE)
+    if reader.left:
+        raise WireError(f"{reader.left:,} bytes follow the last report; nothing may")
+
+
+# --- aggregates -----------------------------------------------------------------------------------
 
 
 def encode_aggregate(aggregate: Aggregate) -> bytes:
@@ -48,7 +170,7 @@ def encode_aggregate(aggregate: Aggregate) -> bytes:
     name = aggregate.collection.encode("ascii")
     numbers = (len(aggregate.tables), aggregate.people, aggregate.reports)
     parts = [
-        _HEAD.pack(MAGIC, VERSION, flags, *numbers, aggregate.digest),
+        _AGGREGATE_HEAD.pack(AGGREGATE_MAGIC, VERSION, flags, *numbers, aggregate.digest),
         bytes([len(name)]),
         name,
     ]
@@ -69,16 +191,21 @@ def encode_aggregate(aggregate: Aggregate) -> bytes:
     return b"".join(parts)
 
 
-def decode_aggregate(data: bytes, *, expect: Any) -> Aggregate:
+def decode_aggregate(data: Buffer, *, expect: Any) -> Aggregate:
     """Read the stored form, refusing what does not belong to `expect`."""
     if not hasattr(expect, "match"):
         raise ParameterError(
             f"expect is {expect!r:.80}; give the collection or study that the counts belong to"
         )
-    reader = _Reader(data)
-    magic, version, flags, n_tables, people, reports, digest = _HEAD.unpack(reader.take(_HEAD.size))
-    if magic != MAGIC:
-        raise WireError(f"this is not an aggregate: it begins with {magic!r}, not {MAGIC!r}")
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise WireError(f"an aggregate is bytes; {type(data).__name__} was given")
+    reader = _Reader(io.BytesIO(bytes(data)), "the aggregate ends")
+    head = reader.take(_AGGREGATE_HEAD.size, "the head")
+    magic, version, flags, n_tables, people, reports, digest = _AGGREGATE_HEAD.unpack(head)
+    if magic != AGGREGATE_MAGIC:
+        raise WireError(
+            f"this is not an aggregate: it begins with {magic!r}, not {AGGREGATE_MAGIC!r}"
+        )
     if version != VERSION or flags & ~(_SEEDED | _ROUTE):
         raise WireError(
             f"the aggregate has version {version} and flags {flags:#04x}; this release reads "
@@ -86,19 +213,20 @@ def decode_aggregate(data: bytes, *, expect: Any) -> Aggregate:
         )
     if not reports <= people < MOST_COUNT:
         raise WireError(f"{reports} reports of {people} people; allowed are 0 to 2^62")
-    collection = reader.text(reader.take(1)[0])
+    collection = reader.name(reader.take(1, "the length of the id")[0])
     expected = expect.match(collection, digest)
     route = _route(reader) if flags & _ROUTE else None
     tables: dict[str, Table] = {}
     for _ in range(n_tables):
-        label_length, dimensions = struct.unpack("<BB", reader.take(2))
+        label_length, dimensions = struct.unpack("<BB", reader.take(2, "the head of a table"))
         if dimensions > _MOST_DIMENSIONS:
             raise WireError(f"a table of {dimensions} dimensions; allowed are at most 4")
-        label = reader.text(label_length)
+        label = reader.name(label_length)
         if label in tables:
             raise WireError(f"the table {label!r} appears twice")
         tables[label] = _dense(reader, dimensions) if dimensions else _sparse(reader)
-    reader.done()
+    if reader.left:
+        raise WireError(f"{reader.left:,} bytes follow the aggregate; nothing may")
     seeded = bool(flags & _SEEDED)
     aggregate = Aggregate(collection, digest, tables, people, reports, seeded, route)
     expected.check_aggregate(aggregate)
@@ -106,20 +234,20 @@ def decode_aggregate(data: bytes, *, expect: Any) -> Aggregate:
 
 
 def _dense(reader: _Reader, dimensions: int) -> Table:
-    shape = struct.unpack(f"<{dimensions}Q", reader.take(8 * dimensions))
+    shape = struct.unpack(f"<{dimensions}Q", reader.take(8 * dimensions, "the sides of a table"))
     if not all(0 < side < MOST_COUNT for side in shape):
         raise WireError(f"a table of shape {shape}; each side must be at least 1")
-    cells = reader.take(8 * int(np.prod(np.array(shape, object))))
+    cells = reader.take(8 * int(np.prod(np.array(shape, object))), f"a table of shape {shape}")
     return np.frombuffer(cells, "<i8").reshape(shape).astype(np.int64)
 
 
 def _sparse(reader: _Reader) -> Sparse:
-    width, many = struct.unpack("<IQ", reader.take(12))
+    width, many = struct.unpack("<IQ", reader.take(12, "the head of a sparse table"))
     if width < 1:
         raise WireError("reports of 0 bytes; each must have at least one")
-    rows = np.frombuffer(reader.take(width * many), np.uint8).reshape(many, width).copy()
-    counts = np.frombuffer(reader.take(8 * many), "<i8").astype(np.int64)
-    table = Sparse(rows, counts)
+    rows = np.frombuffer(reader.take(width * many, f"{many:,} rows"), np.uint8)
+    counts = np.frombuffer(reader.take(8 * many, f"the counts of {many:,} rows"), "<i8")
+    table = Sparse(rows.reshape(many, width).copy(), counts.astype(np.int64))
     table.check_order()
     return table
 
@@ -129,10 +257,10 @@ def _canonical(route: Route) -> bytes:
 
 
 def _route(reader: _Reader) -> Route:
-    (size,) = struct.unpack("<I", reader.take(4))
+    (size,) = struct.unpack("<I", reader.take(4, "the length of the route"))
     if size > _MOST_ROUTE:
         raise WireError(f"a route of {size:,} bytes; at most {_MOST_ROUTE:,} are allowed")
-    raw = reader.take(size)
+    raw = reader.take(size, "the route")
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError) as error:
@@ -141,31 +269,3 @@ def _route(reader: _Reader) -> Route:
     if _canonical(route) != raw:
         raise WireError("the route of an aggregate is not in its canonical form")
     return route
-
-
-class _Reader:
-    """Reads bytes in order and refuses to read past their end."""
-
-    def __init__(self, data: bytes) -> None:
-        if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise WireError(f"an aggregate is bytes; {type(data).__name__} was given")
-        self._data = bytes(data)
-        self._at = 0
-
-    def take(self, size: int) -> bytes:
-        left = len(self._data) - self._at
-        if size > left:
-            raise WireError(f"the aggregate ends too early: {size:,} bytes needed, {left:,} left")
-        self._at += size
-        return self._data[self._at - size : self._at]
-
-    def text(self, size: int) -> str:
-        raw = self.take(size)
-        if not raw or not raw.isascii():
-            raise WireError("a name in the aggregate is empty or not ASCII")
-        return raw.decode("ascii")
-
-    def done(self) -> None:
-        left = len(self._data) - self._at
-        if left:
-            raise WireError(f"{left:,} bytes follow the aggregate; nothing may")

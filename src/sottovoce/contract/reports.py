@@ -1,4 +1,4 @@
-"""A columnar batch of reports.
+"""A columnar batch of reports, and files of them: the wire form (`.svr`) or Parquet.
 
 Bit order, stated once for every collection whose report is a set of values: value v is bit
 (v mod 8) of byte (v div 8), least significant bit first; unused bits of the last byte are zero.
@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Protocol
+from pathlib import Path
+from types import MappingProxyType, TracebackType
+from typing import Any, BinaryIO, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..domain.values import code_dtype
-from ..errors import MergeError, WireError
+from ..errors import FileError, MergeError, WireError
+from ..files import opened, whole_file
+
+Form = Literal["svr", "parquet"]
+BATCH_ROWS = 1 << 16  # read from a file at once, or fewer where they are wide
+BATCH_BYTES = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +108,11 @@ class Reports:
         return Reports(self.collection, self.digest, columns, self.seeded)
 
     @property
+    def kind(self) -> tuple[str, bytes, bool]:
+        """What reports must have in common to be in one file: collection, digest, seeded."""
+        return self.collection, self.digest, self.seeded
+
+    @property
     def nbytes(self) -> int:
         """Bytes of content, without the envelope."""
         return sum(column.nbytes for column in self.columns.values())
@@ -126,10 +138,10 @@ class Reports:
         return cls(first.collection, first.digest, columns, any(b.seeded for b in batches))
 
     def to_bytes(self) -> bytes:
-        """The wire form; see `sottovoce.contract.wire`."""
-        from .wire import encode
+        """The wire form; see `sottovoce.contract.codec`."""
+        from .codec import encode_reports
 
-        return encode(self)
+        return encode_reports(self)
 
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, expect: Expected) -> Reports:
@@ -140,22 +152,18 @@ class Reports:
         expect : Collection or Study
             What the reports must belong to.
         """
-        from .wire import decode
+        from .codec import decode_reports
 
-        return cls.concatenate(list(decode(data, expect=expect)))
+        return cls.concatenate(list(decode_reports(data, expect=expect)))
 
     def to_parquet(self, path: str | os.PathLike[str]) -> None:
         """Write a Parquet file that carries version, collection and digest in its metadata."""
-        from .report_files import ReportWriter
-
         with ReportWriter(path, "parquet") as writer:
             writer.append(self)
 
     @classmethod
     def from_parquet(cls, path: str | os.PathLike[str], *, expect: Expected) -> Reports:
         """Read such a file, checked like the wire form."""
-        from .report_files import read_batches
-
         return cls.concatenate(list(read_batches(path, expect=expect, form="parquet")))
 
 
@@ -173,3 +181,131 @@ def split_reports(
             part = {name: column[start:end] for name, column in columns.items()}
             yield k, Reports(reports.collection, reports.digest, part, reports.seeded)
         start = end
+
+
+def form_of(path: str | os.PathLike[str]) -> Form:
+    """Parquet for `.parquet` and `.pq`, the wire form for everything else."""
+    return "parquet" if Path(path).suffix.lower() in (".parquet", ".pq") else "svr"
+
+
+class ReportWriter:
+    """Writes batches of one kind to a file that appears only when it is complete.
+
+    Use as a context manager; after an error there is no file.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], form: Form | None = None, *, replace: bool = True
+    ) -> None:
+        self._path = path
+        self._replace = replace
+        self._form = form or form_of(path)
+        self._stack = ExitStack()
+        self._last: Reports | None = None
+        self._stream: BinaryIO
+        self._parquet: Any = None
+
+    def __enter__(self) -> ReportWriter:
+        if self._form == "parquet":
+            from .parquet import require_pyarrow
+
+            require_pyarrow()
+        self._stream = self._stack.enter_context(whole_file(self._path, replace=self._replace))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None:
+            self._stack.__exit__(kind, error, trace)
+            return
+        with self._stack:
+            if self._last is None:
+                raise FileError(f"no reports were given for {os.fspath(self._path)!r}")
+            self._write(self._last, more=False)
+            if self._parquet is not None:
+                self._parquet.close()
+
+    def append(self, reports: Reports) -> None:
+        """Add a batch; it must be of the same collection and digest as the others."""
+        if self._last is not None:
+            if reports.kind != self._last.kind:
+                raise MergeError(
+                    "a file holds reports of one collection under one study; start another file"
+                )
+            if not len(reports):
+                return  # only a file without any reports has an empty envelope
+            if len(self._last):
+                self._write(self._last, more=True)
+        self._last = reports
+
+    def _write(self, reports: Reports, *, more: bool) -> None:
+        if self._form == "svr":
+            from .codec import envelope
+
+            self._stream.writelines(envelope(reports, more=more))
+            return
+        from .parquet import to_table
+
+        table = to_table(reports)
+        if self._parquet is None:
+            import pyarrow.parquet as pq
+
+            # Random bits do not compress, and dictionaries of them only cost time.
+            self._parquet = pq.ParquetWriter(
+                self._stream, table.schema, compression="none", use_dictionary=False
+            )
+            self._stack.callback(self._abandon)
+        self._parquet.write_table(table)
+
+    def _abandon(self) -> None:
+        # After an error the file is discarded; its writer must not try again when collected.
+        with suppress(Exception):
+            self._parquet.close()
+        self._parquet.is_open = False
+
+
+def read_batches(
+    path: str | os.PathLike[str], *, expect: Expected, form: Form | None = None
+) -> Iterator[Reports]:
+    """The batches of a report file, each checked, in little memory."""
+    with opened(path) as stream:
+        try:
+            if (form or _sniff(stream)) == "svr":
+                from .codec import decode_stream
+
+                batches = decode_stream(stream, expect=expect)
+            else:
+                from .parquet import parquet_batches
+
+                batches = parquet_batches(stream, expect)
+            yield from _joined(batches)
+        except WireError as error:
+            raise type(error)(f"{os.fspath(path)!r}: {error}") from error
+
+
+def _joined(batches: Iterator[Reports]) -> Iterator[Reports]:
+    """The same reports in larger batches: a file may consist of very many small ones."""
+    waiting: list[Reports] = []
+    rows = size = 0
+    for batch in batches:
+        same = waiting and batch.kind == waiting[0].kind
+        if same and not len(batch):
+            continue
+        fits = rows + len(batch) <= BATCH_ROWS and size + batch.nbytes <= BATCH_BYTES
+        if waiting and not (same and fits):
+            yield Reports.concatenate(waiting)
+            waiting, rows, size = [], 0, 0
+        waiting.append(batch)
+        rows, size = rows + len(batch), size + batch.nbytes
+    if waiting:
+        yield Reports.concatenate(waiting)
+
+
+def _sniff(stream: BinaryIO) -> Form:
+    start = stream.read(4)
+    stream.seek(0)
+    return "parquet" if start == b"PAR1" else "svr"

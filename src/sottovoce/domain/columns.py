@@ -79,13 +79,21 @@ def as_column(answers: Any) -> Column:
         if arrow is not None:
             return arrow
     if hasattr(answers, "to_numpy"):
-        answers = answers.to_numpy()
+        answers = _frame_column(answers)
     array = answers if isinstance(answers, np.ndarray) else _as_array(answers)
     if array.ndim != 1:
         raise AnswerError(
             f"answers are one column, one entry per person; the shape {array.shape} was given"
         )
     return _NumpyColumn(array)
+
+
+def _frame_column(answers: Any) -> NDArray[Any]:
+    """A column of a data frame that pyarrow does not read."""
+    array: NDArray[Any] = answers.to_numpy()
+    if array.dtype.kind == "f" and "int" in str(getattr(answers, "dtype", "")).lower():
+        return _as_array(answers.to_list())  # beside gaps, large integers would be rounded
+    return array
 
 
 def first_few(values: Iterable[Any], most: int = 6) -> str:
@@ -213,8 +221,10 @@ def _try_arrow(answers: Any) -> Column | None:
         return None
     try:
         chunked = pa.chunked_array(answers)
-    except (pa.ArrowException, TypeError, ValueError):
-        return None  # a data frame, or a column of mixed objects: the general path handles it
+    except (pa.ArrowException, OSError, TypeError, ValueError):
+        # A data frame, a column of mixed objects, or a stream that is not valid (old versions of
+        # polars send such ones for categories): the general path handles it.
+        return None
     if pa.types.is_nested(chunked.type):
         raise AnswerError(
             f"the column holds {chunked.type}; an answer is one text or one number; give each part "
@@ -243,14 +253,14 @@ def _is_missing(value: Any) -> bool:
 
 def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
     if isinstance(values, range):  # 0..d-1 need no index
-        found = [_whole(answer, len(values)) for answer in answers]
+        positions = [_whole(answer, len(values)) for answer in answers]
     else:
         index: dict[Any, int] = {value: k for k, value in enumerate(values)}
         try:
-            found = [index.get(answer, _UNKNOWN) for answer in answers]
+            positions = [index.get(answer, _UNKNOWN) for answer in answers]
         except TypeError:  # an unhashable answer, such as a list
-            found = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
-    codes = np.array(found, np.int64) if found else np.zeros(0, np.int64)
+            positions = [index.get(a, _UNKNOWN) if _hashable(a) else _UNKNOWN for a in answers]
+    codes = np.array(positions, np.int64) if positions else np.zeros(0, np.int64)
     unknown: dict[str, Any] = {}
     for k in np.flatnonzero(codes == _UNKNOWN).tolist():
         if _is_missing(answers[k]):
@@ -304,8 +314,8 @@ def _lookup_numbers(
 
 
 def _few(array: NDArray[Any]) -> list[Any]:
-    found: list[Any] = np.unique(array).tolist()
-    return found
+    distinct: list[Any] = np.unique(array).tolist()
+    return distinct
 
 
 def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:

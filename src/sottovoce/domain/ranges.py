@@ -75,16 +75,16 @@ class Range(Attribute):
             object.__setattr__(self, key, value)
 
     @classmethod
-    def of(cls, given: Domain | int | Sequence[Label] | Sequence[float]) -> Range:
+    def of(cls, bounds: Domain | int | Sequence[Label] | Sequence[float]) -> Range:
         """A range from a Range or from (low, high)."""
-        if isinstance(given, Range):
-            return given
-        if not isinstance(given, (tuple, list, np.ndarray)) or len(given) != 2:
+        if isinstance(bounds, Range):
+            return bounds
+        if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
             raise ParameterError(
                 f"a mechanism for numbers needs bounds, as Range('age', 0, 120) or (0, 120); "
-                f"{given!r} was given"
+                f"{bounds!r} was given"
             )
-        low, high = given
+        low, high = bounds
         return cls("number", low, high)  # type: ignore[arg-type]
 
     @property
@@ -139,10 +139,10 @@ class Range(Attribute):
         self, answers: Any
     ) -> tuple[int, Iterator[tuple[slice, NDArray[np.float64]]]]:
         """The same positions in blocks: how many in all, and an iterator of (where, positions)."""
-        found = self.positions(answers)
-        starts = range(0, found.size, _BLOCK)
-        parts = (slice(start, min(start + _BLOCK, found.size)) for start in starts)
-        return found.size, ((part, found[part]) for part in parts)
+        positions = self.positions(answers)
+        starts = range(0, positions.size, _BLOCK)
+        parts = (slice(start, min(start + _BLOCK, positions.size)) for start in starts)
+        return positions.size, ((part, positions[part]) for part in parts)
 
     def canonical(self) -> dict[str, Any]:
         """What goes into a digest."""

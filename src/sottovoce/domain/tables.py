@@ -59,11 +59,11 @@ def _column(table: Any, name: str, names: Sequence[str], known: set[Any] | None)
     )
 
 
-def has_rows(given: Any) -> bool:
+def has_rows(table: Any) -> bool:
     """Whether its rows have an order: not so for a set, a mapping or a scalar."""
-    if isinstance(given, (str, bytes, Mapping)) or getattr(given, "ndim", 1) == 0:
+    if isinstance(table, (str, bytes, Mapping)) or getattr(table, "ndim", 1) == 0:
         return False
-    return hasattr(given, "__len__") and hasattr(given, "__getitem__")
+    return hasattr(table, "__len__") and hasattr(table, "__getitem__")
 
 
 def _names(table: Any) -> list[Any]:
@@ -103,9 +103,9 @@ def rows_of(column: Any, part: slice) -> Any:
     return array
 
 
-def checked_reported(given: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:
+def checked_reported(reported: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:
     """Who reports what."""
-    sent = np.asarray(given)
+    sent = np.asarray(reported)
     if sent.shape != shape or sent.dtype != bool:
         raise ParameterError(
             f"reported has the shape {sent.shape} and the type {sent.dtype}; it must be true or "

@@ -1,8 +1,8 @@
 """What may be answered: public values, declared before anyone answers.
 
-A `Domain` is an ordered set of values; an `Attribute` is a domain with a name; a `Schema` is an
-ordered set of attributes. Nothing here is ever learned from private answers: inferring the values
-from data needs an explicit ``public_data=True``.
+A `Domain` is an ordered set of values; an `Attribute` is a domain with a name. Nothing here is ever
+learned from private answers: inferring the values from data needs an explicit
+``public_data=True``.
 """
 
 from __future__ import annotations
@@ -12,20 +12,21 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, TypeAlias, get_args, overload
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import kernels
 from ..errors import AnswerError, ParameterError
-from .columns import Coded, Rows, as_column, first_few, first_row, shown
+from .columns import Coded, Rows, as_column, first_few, first_row
+from .encoding import encode_column, narrow, plain_integers
+from .labels import NO_ANSWER as NO_ANSWER
+from .labels import Label as Label
+from .labels import NumbersAndNoAnswer
 
-Label: TypeAlias = str | int
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Missing: TypeAlias = Literal["refuse", "value", "public"]
 
-NO_ANSWER = "no answer"
 _MOST_VALUES = 1 << 31
 _BLOCK = 1 << 16
 
@@ -86,9 +87,9 @@ class Domain:
             )
 
     @classmethod
-    def of(cls, given: Domain | int | Sequence[Label]) -> Domain:
+    def of(cls, values: Domain | int | Sequence[Label]) -> Domain:
         """A domain from a Domain, a size, or a list of values."""
-        return given if isinstance(given, Domain) else cls(given)
+        return values if isinstance(values, Domain) else cls(values)
 
     @classmethod
     def infer(cls, answers: Any, *, public_data: bool = False) -> Domain:
@@ -102,13 +103,13 @@ class Domain:
                 "answers occur; list the possible values, or pass public_data=True if the data are "
                 "public"
             )
-        found = as_column(answers).distinct()
-        if not all(isinstance(value, (str, int)) for value in found):
+        distinct = as_column(answers).distinct()
+        if not all(isinstance(value, (str, int)) for value in distinct):
             raise ParameterError(
-                f"the data hold values such as {first_few(found)}; only text and whole numbers can "
-                "be values; use Attribute.bins for measurements"
+                f"the data hold values such as {first_few(distinct)}; only text and whole "
+                "numbers can be values; use Attribute.bins for measurements"
             )
-        return cls(sorted(found, key=lambda v: (isinstance(v, str), v)))
+        return cls(sorted(distinct, key=lambda v: (isinstance(v, str), v)))
 
     def has(self, label: Label) -> bool:
         """Whether this is one of the values; takes constant time even for 2^31 numbers."""
@@ -122,7 +123,7 @@ class Domain:
         if self.missing != "value":
             return self.values
         if isinstance(self.values, range):
-            return _AndNoAnswer(self.values)
+            return NumbersAndNoAnswer(self.values)
         return (*self.values, NO_ANSWER)
 
     @property
@@ -158,11 +159,11 @@ class Domain:
         """
         if isinstance(answers, Coded):
             return answers
-        plain = self._plain_integers(answers)
+        plain = plain_integers(self, answers)
         if plain is None:
-            return self._encode_any(answers, rows)
+            return encode_column(self, answers, rows)
         out = np.empty(plain.size, self.dtype)
-        self._narrow(plain, out, range(plain.size) if rows is None else rows)
+        narrow(self, plain, out, range(plain.size) if rows is None else rows)
         return Coded(out)
 
     def blocks(
@@ -173,7 +174,7 @@ class Domain:
         Returns how many there are in all, and an iterator of (where, codes). The codes are only
         valid until the next step.
         """
-        plain = None if isinstance(answers, Coded) else self._plain_integers(answers)
+        plain = None if isinstance(answers, Coded) else plain_integers(self, answers)
         if plain is None:
             codes = self.encode(answers)
             return codes.size, ((part, codes[part]) for part in _parts(codes.size, most))
@@ -182,7 +183,7 @@ class Domain:
         def narrowed() -> Iterator[tuple[slice, Codes]]:
             for part in _parts(plain.size, most):
                 block = buffer[: part.stop - part.start]
-                self._narrow(plain[part], block, range(part.start, part.stop))
+                narrow(self, plain[part], block, range(part.start, part.stop))
                 yield part, block
 
         return plain.size, narrowed()
@@ -201,41 +202,6 @@ class Domain:
             "missing": self.missing,
         }
 
-    def _plain_integers(self, answers: Any) -> NDArray[np.integer[Any]] | None:
-        """The answers as they are, where they are an integer array and the values are 0..d-1."""
-        if not (isinstance(answers, np.ndarray) and isinstance(self.values, range)):
-            return None
-        if answers.ndim != 1 or answers.dtype.kind not in "iu":
-            return None
-        return np.ascontiguousarray(answers, answers.dtype.newbyteorder("="))
-
-    def _narrow(self, plain: NDArray[np.integer[Any]], out: Codes, rows: Rows) -> None:
-        bad = kernels.draw.narrow(plain, len(self.values), out)
-        if bad >= 0:
-            raise self._outside(plain[bad].item(), rows[bad])
-
-    def _encode_any(self, answers: Any, rows: Rows | None) -> Coded:
-        column = as_column(answers)
-        if self.edges is not None:
-            codes = self._encode_bins(column.numbers(), rows)
-        else:
-            codes, unknown = column.positions(self.values)
-            if unknown:
-                wrong = codes == -2
-                answer = column.at(int(wrong.argmax()))
-                raise self._outside(answer, first_row(wrong, rows), different=len(unknown))
-        absent = codes == -1
-        present = None
-        if absent.any():
-            if self.missing == "refuse":
-                raise self.refuse_missing(absent, rows)
-            if self.missing == "public":
-                present = ~absent
-                codes = codes[present]
-            else:
-                codes[absent] = len(self.values)
-        return Coded(codes.astype(self.dtype), present)
-
     def refuse_missing(self, absent: NDArray[np.bool_], rows: Rows | None = None) -> AnswerError:
         """The error for missing answers that are not declared."""
         also = "" if len(self.values) == 1 else "missing='value' to make \"no answer\" a value, or "
@@ -253,26 +219,6 @@ class Domain:
         codes[(codes < 0) | (codes >= len(self.values))] = -2
         codes[np.isnan(numbers)] = -1
         return codes
-
-    def _encode_bins(self, numbers: NDArray[np.float64], rows: Rows | None) -> NDArray[np.int64]:
-        edges = np.asarray(self.edges, float)
-        codes = self.bin_codes(numbers)
-        outside = codes == -2
-        if outside.any():
-            raise AnswerError(
-                f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
-                f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
-                f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
-                "inf if necessary"
-            )
-        return codes
-
-    def _outside(self, answer: Any, row: int, *, different: int = 1) -> AnswerError:
-        return AnswerError(
-            f"the answer {answer!r} (row {row}) is not one of the {len(self.values)} values "
-            f"{first_few(self.values)}; correct the data, or declare the value in the domain"
-            + (f"; {different} distinct unknown answers in total" if different > 1 else "")
-        )
 
 
 @dataclass(frozen=True, init=False)
@@ -312,78 +258,6 @@ class Attribute(Domain):
         return {"name": self.name, **super().canonical()}
 
 
-@dataclass(frozen=True, init=False)
-class Schema:
-    """Attributes in order, with distinct names."""
-
-    attributes: tuple[Attribute, ...]
-
-    def __init__(self, attributes: Iterable[Attribute]) -> None:
-        several = isinstance(attributes, Iterable) and not isinstance(attributes, (str, bytes))
-        given = tuple(attributes) if several else (attributes,)
-        if not several or not all(isinstance(one, Attribute) for one in given):
-            raise ParameterError(
-                f"the attributes are {attributes!r}; give a list of them, such as "
-                "[Attribute('smokes', ['yes', 'no'])]"
-            )
-        object.__setattr__(self, "attributes", given)
-        if not self.attributes:
-            raise ParameterError("a schema needs at least one attribute; none was given")
-        names = Counter(attribute.name for attribute in self.attributes)
-        twice = sorted(name for name, count in names.items() if count > 1)
-        if twice:
-            raise ParameterError(f"attribute names must differ; {first_few(twice)} appear twice")
-
-    def __iter__(self) -> Iterator[Attribute]:
-        return iter(self.attributes)
-
-    def __len__(self) -> int:
-        return len(self.attributes)
-
-    def __getitem__(self, name: str) -> Attribute:
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
-        known = first_few([attribute.name for attribute in self.attributes])
-        raise ParameterError(f"there is no attribute {name!r}; the schema has {known}")
-
-
-class _AndNoAnswer(Sequence[Label]):
-    """The numbers 0..d-1 and "no answer", without a list of them."""
-
-    def __init__(self, values: range) -> None:
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._values) + 1
-
-    @overload
-    def __getitem__(self, at: int) -> Label: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Label]: ...
-    def __getitem__(self, at: int | slice) -> Label | Sequence[Label]:
-        if isinstance(at, slice):
-            return tuple(self[k] for k in range(*at.indices(len(self))))
-        place = at + len(self) if at < 0 else at
-        if not 0 <= place < len(self):
-            raise IndexError(f"there is no value {at}; the last is {len(self) - 1}")
-        return NO_ANSWER if place == len(self._values) else self._values[place]
-
-    def __contains__(self, label: object) -> bool:
-        return label == NO_ANSWER or (isinstance(label, int) and label in self._values)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, _AndNoAnswer):
-            return self._values == other._values
-        return isinstance(other, tuple) and len(other) == len(self) and tuple(self) == other
-
-    def __hash__(self) -> int:
-        return hash((self._values, NO_ANSWER))
-
-    def __repr__(self) -> str:
-        return f"({first_few(self)})"
-
-
 def code_dtype(size: int) -> np.dtype[Any]:
     """The smallest little-endian unsigned integer that holds 0..size-1."""
     return np.dtype("u1" if size <= 1 << 8 else "<u2" if size <= 1 << 16 else "<u4")
@@ -393,23 +267,24 @@ def _parts(n: int, most: int) -> Iterator[slice]:
     return (slice(start, min(start + most, n)) for start in range(0, n, most))
 
 
-def _checked_values(given: int | Sequence[Label]) -> Sequence[Label]:
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        if given > _MOST_VALUES:
+def _checked_values(labels: int | Sequence[Label]) -> Sequence[Label]:
+    if isinstance(labels, (int, np.integer)) and not isinstance(labels, bool):
+        if labels > _MOST_VALUES:
             raise ParameterError(
-                f"a domain of {_size_words(int(given))} values is too large; between 2 and 2^31 "
+                f"a domain of {_size_words(int(labels))} values is too large; between 2 and 2^31 "
                 "are allowed"
             )
-        return range(max(int(given), 0))
+        return range(max(int(labels), 0))
     # A set is refused too: its order changes from run to run, and with it the digest.
     unordered = (str, bytes, set, frozenset, Mapping)
-    if isinstance(given, unordered) or not isinstance(given, Iterable):
+    if isinstance(labels, unordered) or not isinstance(labels, Iterable):
         raise ParameterError(
-            f"the values are {given!r}; give a list such as ['yes', 'no'], or a number d for 0..d-1"
+            f"the values are {labels!r}; give a list such as ['yes', 'no'], or a number d for "
+            "0..d-1"
         )
-    if isinstance(given, range) and given == range(len(given)):
-        return given
-    values = tuple(value.item() if isinstance(value, np.generic) else value for value in given)
+    if isinstance(labels, range) and labels == range(len(labels)):
+        return labels
+    values = tuple(value.item() if isinstance(value, np.generic) else value for value in labels)
     for value in values:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise ParameterError(
@@ -427,13 +302,13 @@ def _size_words(size: int) -> str:
     return str(size) if size < 10**30 else f"about 2^{size.bit_length()}"
 
 
-def _checked_edges(given: Sequence[float]) -> tuple[float, ...]:
+def _checked_edges(numbers: Sequence[float]) -> tuple[float, ...]:
     try:
-        edges = tuple(float(edge) for edge in given)
+        edges = tuple(float(edge) for edge in numbers)
     except OverflowError as error:
         raise ParameterError("a bin edge is too large for a float; write inf") from error
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"bin edges must be numbers; {given!r} was given") from error
+        raise ParameterError(f"bin edges must be numbers; {numbers!r} was given") from error
     increasing = all(a < b for a, b in pairwise(edges))
     if len(edges) < 3 or not increasing or any(math.isnan(edge) for edge in edges):
         raise ParameterError(

@@ -14,17 +14,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..domain.text import printable
 from ..domain.values import Label
-from ..errors import EstimateError, MissingExtraError, ParameterError, UselessEstimateWarning
+from ..errors import EstimateError, ParameterError, UselessEstimateWarning
 from ..promise import Guarantee
+from . import display
 from .intervals import Floats, Interval, normal_quantile
 from .projection import PROJECTIONS
 
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
-_MOST_HTML_ROWS = 50
 _FAIR = 0.05  # a useful half-width of an interval, as a fraction of the range
 
 
@@ -238,26 +235,7 @@ class Estimate:
         backend : {"pandas", "polars", "pyarrow"}
             Which library's frame to make.
         """
-        try:
-            import narwhals as nw
-        except ImportError as error:
-            raise MissingExtraError.of("narwhals", "frame", "to_frame()") from error
-        low, high = self.interval(confidence)
-        columns = {
-            "value": list(self.labels),
-            "estimate": self.values,
-            "std_error": self.std_error,
-            "low": low,
-            "high": high,
-        }
-        try:
-            return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
-        except ImportError as error:
-            raise MissingExtraError.of(backend, "frame", f"a {backend} frame") from error
-        except ValueError as error:
-            raise ParameterError(
-                f"backend is {backend!r}; allowed are 'pandas', 'polars' and 'pyarrow'"
-            ) from error
+        return display.to_frame(self, confidence, backend)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
         """Bars with intervals; see `sottovoce.plot.estimate`."""
@@ -267,47 +245,11 @@ class Estimate:
         return axes
 
     def __str__(self) -> str:
-        low, high = self.interval()
-        shown = min(self.values.size, 20)
-        labels = [printable(label) for label in self.labels[:shown]]
-        width = max(5, *map(len, labels))
-        lines = [self._title()]
-        lines.append(f"{'value':<{width}}  estimate     95 % interval")
-        lines += [
-            f"{label:<{width}}  {self.values[k]:8.4f}  {low[k]:8.4f} to {high[k]:7.4f}"
-            for k, label in enumerate(labels)
-        ]
-        if self.values.size > shown:
-            lines.append(f"… and {self.values.size - shown:,} more values")
-        if self.assuming:
-            lines += wrap(f"Assuming: {printable(self.assuming)}.", 79, subsequent_indent="  ")
-        return "\n".join(lines)
-
-    def _title(self) -> str:
-        of = "" if self.reports in (None, self.n) else f" from {self.n:,} people"
-        sent = self.n if self.reports is None else self.reports
-        return f"{printable(self.name) or 'estimate'}: {sent:,} reports{of}, {self.method}"
+        return display.to_text(self)
 
     def _repr_html_(self) -> str:
         """For notebooks: a table with bars, and the guarantee beneath."""
-        rows = self.rows()
-        most = max((abs(row["high"]) for row in rows), default=1.0) or 1.0
-        body = "".join(
-            f"<tr><td style='text-align:left'>{escape(printable(row['value']))}</td>"
-            f"<td>{row['estimate']:.4g}</td><td>{row['low']:.4g} to {row['high']:.4g}</td>"
-            "<td style='text-align:left'><div style='background:#0072B2;height:0.7em;"
-            f"width:{max(0.0, row['estimate']) / most * 12:.2f}em'></div></td></tr>"
-            for row in rows[:_MOST_HTML_ROWS]
-        )
-        more = len(rows) - _MOST_HTML_ROWS
-        rest = f"<p>… and {more:,} more values</p>" if more > 0 else ""
-        title = escape(self._title())
-        claim = f"<p>Assuming: {escape(printable(self.assuming))}.</p>" if self.assuming else ""
-        head = "<tr><th>value</th><th>estimate</th><th>95 % interval</th><th></th></tr>"
-        return (
-            f"<div><b>{title}</b><table>{head}{body}</table>{rest}{claim}"
-            f"{self.guarantee._repr_html_()}</div>"
-        )
+        return display.to_html(self)
 
     def _as_fractions(self, truth: ArrayLike | Mapping[Any, float]) -> Floats:
         if isinstance(truth, Mapping):

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import AlikeWarning, EstimateError
 from .count_intervals import CountInterval, GroupedCountInterval, combine_count_intervals
 from .estimate import Estimate
-from .intervals import Floats, NoiseLines, ScoreInterval
+from .intervals import Floats, NoiseLines, ScoreInterval, fit_noise_line
 from .weights import WEIGHTS, pooled
 
 ALIKE = (
@@ -30,6 +30,15 @@ LEANS = (
 )
 _TINY = 1e-300
 _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at most
+
+
+def _noise_line(estimate: Estimate) -> ScoreInterval | None:
+    """How the noise of an estimate depends on the truth, where that is known or can be seen."""
+    if isinstance(estimate._interval, ScoreInterval):
+        return estimate._interval
+    if estimate._interval is None and estimate.fractions and estimate.error_from == "plug-in":
+        return fit_noise_line(estimate.values, estimate.variance)
+    return None
 
 
 @dataclass(frozen=True)
@@ -63,7 +72,8 @@ class Groups:
         vary = None
         if not estimates[0].fractions:
             vary = np.array([e.answer_variance or 0.0 for e in estimates])
-        own = tuple(e._interval for e in estimates if isinstance(e._interval, ScoreInterval))
+        lines = (_noise_line(estimate) for estimate in estimates)
+        own = tuple(line for line in lines if line is not None)
         counted = tuple(e._interval for e in estimates if isinstance(e._interval, CountInterval))
         known: NoiseLines | tuple[CountInterval, ...] | None = None
         if len(own) == len(estimates):
@@ -104,7 +114,7 @@ class Groups:
         if self.intervals is None:
             return None
         if isinstance(self.intervals, NoiseLines):
-            return self.intervals.combine(values, weights)
+            return self.intervals.combine(self.values, weights)
         return combine_count_intervals(values, self.intervals)
 
     @cached_property

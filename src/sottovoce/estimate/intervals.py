@@ -5,12 +5,13 @@ variance depends on m, and few of them may be noise at all. The variance at the 
 far from that at the truth (with no report it would be zero). So an interval is the set of all
 fractions f that are consistent with the count, with the variance at f and not at the estimate:
 
-    (|f̂ − f| − h)² ≤ z² (a + b f + g f (1 − f))
+    (|f̂ − f| − h)² ≤ z² (a + b f + g f (1 − f) + r max(f − f̂, 0))
 
 a + b f is the noise of the reports, g f (1 − f) what drawing people adds, and h half the distance
-between two values that the estimate can take (the continuity correction). For h = 0 and a plain
-binomial count this is the interval of Wilson 1927; with h, its coverage is at least about the
-stated one also for counts of 0 and 1 (`docs/coverage.md` has the figures).
+between two values that the estimate can take (the continuity correction). r is zero, except for a
+sum over groups: holders that the estimate missed may all be in the group with the most noise. For
+h = 0 and a plain binomial count this is the interval of Wilson 1927; with h, its coverage is at
+least about the stated one also for counts of 0 and 1 (`docs/coverage.md` has the figures).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 
 Floats = NDArray[np.float64]
+_ON_THE_LINE = 1e-6  # relative error of variances that count as lying on a line
 
 
 class Interval(NamedTuple):
@@ -56,6 +58,8 @@ class ScoreInterval:
         a, b and g.
     step : ndarray or float
         h.
+    rise : ndarray or float
+        r.
     """
 
     values: Floats
@@ -63,6 +67,7 @@ class ScoreInterval:
     slope: Floats | float
     draw: Floats | float = 0.0
     step: Floats | float = 0.0
+    rise: Floats | float = 0.0
 
     def __call__(self, confidence: float) -> Interval:
         z = normal_quantile(confidence)
@@ -71,11 +76,12 @@ class ScoreInterval:
         )
 
     def _end(self, at: Floats, z: float) -> Floats:
-        """The root of (at − f)² = z² (a + b f + g f (1 − f)) beyond `at`, on the side of z."""
-        square = z * z
+        """The root of (at − f)² = z² (noise at f) beyond `at`, on the side of z."""
+        square, rise = z * z, np.asarray(self.rise) if z > 0 else 0.0
+        base, slope = self.base - rise * self.values, self.slope + rise
         lead = 1 + square * np.asarray(self.draw)
-        middle = at + square * (np.asarray(self.slope) + self.draw) / 2
-        rest = middle**2 - lead * (at**2 - square * np.asarray(self.base))
+        middle = at + square * (slope + self.draw) / 2
+        rest = middle**2 - lead * (at**2 - square * base)
         end = (middle + np.sign(z) * np.sqrt(np.maximum(rest, 0.0))) / lead
         # Where the variance at `at` itself is below zero there is no root beyond it.
         return np.asarray(np.minimum(end, at) if z < 0 else np.maximum(end, at))
@@ -83,25 +89,60 @@ class ScoreInterval:
 
 @dataclass(frozen=True, eq=False)
 class NoiseLines:
-    """a, b, g and h of several estimates, one row each; with one column where all values agree."""
+    """a, b, g, h and r of several estimates, one row each; one column where all values agree."""
 
     base: Floats
     slope: Floats
     draw: Floats
     step: Floats
+    rise: Floats | float = 0.0
 
     @classmethod
     def of(cls, parts: Sequence[ScoreInterval]) -> NoiseLines:
         """Those of intervals that know them."""
         rows = (
             np.stack([np.broadcast_to(getattr(part, name), part.values.shape) for part in parts])
-            for name in ("base", "slope", "draw", "step")
+            for name in ("base", "slope", "draw", "step", "rise")
         )
         return cls(*rows)
 
-    def combine(self, values: Floats, weights: Floats) -> ScoreInterval:
-        """The interval of Σ ω_j ψ̂_j, of independent estimates."""
-        squares = weights**2
-        terms = (squares @ self.base, squares @ self.slope, squares @ self.draw)
-        # The coarsest of the parts' steps: the sum can take no fewer values than that.
-        return ScoreInterval(values, *terms, (weights[:, None] * self.step).max(axis=0))
+    def combine(self, parts: Floats, weights: Floats) -> ScoreInterval:
+        """The interval of Σ ω_j ψ̂_j, of independent estimates ψ̂_j (the rows of `parts`).
+
+        The line of the sum assumes that a value is as frequent in every group. Where the groups'
+        own estimates show more noise than that (a value held in a noisy group alone), the noise
+        starts at what they show; and above the estimate it grows as in the noisiest group.
+        """
+        squares, values = weights**2, weights @ parts
+        base, slope, draw = squares @ self.base, squares @ self.slope, squares @ self.draw
+        shown = squares @ (self.base + self.slope * parts + self.draw * parts * (1 - parts))
+        alike = base + slope * values + draw * values * (1 - values)
+        steepest = (weights[:, None] * (self.slope + self.draw + self.rise)).max(axis=0)
+        return ScoreInterval(
+            values,
+            base + np.maximum(shown - alike, 0.0),
+            slope,
+            draw,
+            # The coarsest of the parts' steps: the sum can take no fewer values than that.
+            step=(weights[:, None] * self.step).max(axis=0),
+            rise=np.maximum(steepest - slope - draw, 0.0),
+        )
+
+
+def fit_noise_line(values: Floats, variance: Floats) -> ScoreInterval | None:
+    """The interval of fractions of which only the estimates and their variances are known.
+
+    Variances that were computed from the estimates lie on a line a + b f, or on a curve with
+    g f (1 − f) as well. None where these do not: then they are not a function of the fractions.
+    Counts of reports change in steps of at least b: b = (1 − p − q) / (n (p − q)).
+    """
+    terms = np.stack([np.ones_like(values), values, values * (1 - values)], axis=1)
+    for known in (2, 3):
+        if values.size <= known:  # that many points always lie on it
+            return None
+        fit, _, rank, _ = np.linalg.lstsq(terms[:, :known], variance)
+        gap = np.abs(terms[:, :known] @ fit - variance).max()
+        if rank == known and gap <= _ON_THE_LINE * np.abs(variance).max():
+            base, slope, draw = (*fit.tolist(), 0.0)[:3]
+            return ScoreInterval(values, base, slope, draw, step=abs(slope) / 2)
+    return None

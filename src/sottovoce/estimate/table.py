@@ -21,6 +21,10 @@ Again = Callable[[], Floats]
 Change = Callable[[Floats], Floats]
 
 
+#: The least standard error of a table's cell, in root mean squares of its standard errors.
+LEAST_ERROR = 0.5
+
+
 @dataclass(frozen=True, eq=False)
 class Repetitions:
     """Tables fitted again to repetitions of the reports; computed on first use and kept.
@@ -155,7 +159,7 @@ class Table(Estimate):
         again = None if both.again is None else both.again.changed(change)
         values = change(both.values[None])[0]
         about = {
-            "spread": spread_of(values, again),
+            "spread": spread_of(values, again, 0.0),
             "n": self.n,
             "reports": both.reports,
             "guarantee": self.guarantee,
@@ -239,15 +243,22 @@ def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
     return tuple(" | ".join(map(str, cell)) for cell in every)
 
 
-def spread_of(values: Floats, again: Again | None) -> Any:
-    """Variances from repetitions, computed on demand."""
-    return np.full(values.size, np.nan) if again is None else partial(_mean_square, values, again)
+def spread_of(values: Floats, again: Again | None, least: float = LEAST_ERROR) -> Any:
+    """Variances from repetitions, computed on demand; see `_mean_square`."""
+    if again is None:
+        return np.full(values.size, np.nan)
+    return partial(_mean_square, values, again, least)
 
 
-def _mean_square(values: Floats, again: Again) -> Floats:
-    """The mean squared distance of the repetitions; NaN where no repetition has a number."""
-    away = np.ma.masked_invalid((again() - values) ** 2)
-    return np.asarray(away.mean(axis=0).filled(np.nan))
+def _mean_square(values: Floats, again: Again, least: float) -> Floats:
+    """The mean squared distance of the repetitions; NaN where no repetition has a number.
+
+    A cell that is zero in the estimate and in every repetition is not known exactly: reports are
+    as noisy about rare answers as about others. So no standard error is below `least` times the
+    root mean square of all.
+    """
+    away = np.ma.masked_invalid((again() - values) ** 2).mean(axis=0)
+    return np.asarray(np.ma.maximum(away, least**2 * away.mean()).filled(np.nan))
 
 
 def _changed(source: Again, change: Change) -> Floats:

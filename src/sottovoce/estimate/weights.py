@@ -59,8 +59,8 @@ def _optimised(v: Floats, n: Floats) -> Floats:
         return value * scale, w * (slope - w @ slope) * scale
 
     scale = float(n.sum() ** 2 / (n @ v))
-    found = minimize(error, np.zeros(v.size), jac=True, method="BFGS", options={"gtol": 1e-10})
-    w = np.exp(found.x - found.x.max())
+    solution = minimize(error, np.zeros(v.size), jac=True, method="BFGS", options={"gtol": 1e-10})
+    w = np.exp(solution.x - solution.x.max())
     return np.asarray(w / w.sum())
 
 

@@ -51,7 +51,7 @@ class Hybrid(SteppedMechanism):
         return {**coarse, "cells": piecewise_grid(self.epsilon, self.steps)}
 
     @property
-    def finest_share(self) -> Probability | None:
+    def finest_fraction(self) -> Probability | None:
         return None if self.epsilon <= _DUCHI_ALONE else _alpha(self.epsilon)
 
 

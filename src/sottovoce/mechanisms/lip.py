@@ -138,10 +138,10 @@ class LIP(ChannelMechanism):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        given = {"prior": self.prior, "prior_low": self.prior_low, "prior_high": self.prior_high}
-        said = {key: list(value) for key, value in given.items() if value is not None}
+        priors = {"prior": self.prior, "prior_low": self.prior_low, "prior_high": self.prior_high}
+        stated = {key: list(value) for key, value in priors.items() if value is not None}
         mark = {} if self.fingerprint is None else {"fingerprint": self.fingerprint}
-        return {**super().parameters, **said, "variant": self.variant, **mark}
+        return {**super().parameters, **stated, "variant": self.variant, **mark}
 
     @cached_property
     def fingerprint(self) -> str | None:
@@ -199,17 +199,17 @@ class LIP(ChannelMechanism):
 
     @property
     def methods(self) -> Mapping[str, Method]:
-        found = {
+        offered = {
             "unbiased": Method("inverse of the channel", biased=False),
             "mle": Method("maximum likelihood", biased=True, shown=True),
             "mmse": Method("Jiang et al., section IV: posterior means at the prior", biased=True),
             "shrunk": Method("shrunk towards the prior according to its stated error", biased=True),
         }
         if self.prior is None:
-            found = {name: found[name] for name in ("unbiased", "mle")}
+            offered = {name: offered[name] for name in ("unbiased", "mle")}
         if not self.invertible:
-            found = {name: found[name] for name in ("mle", "mmse")}
-        return found
+            offered = {name: offered[name] for name in ("mle", "mmse")}
+        return offered
 
     def chosen_method(self, method: str | None) -> str:
         if method == "unbiased" and not self.invertible:

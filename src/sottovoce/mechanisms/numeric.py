@@ -6,8 +6,6 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,21 +19,19 @@ from ..contract.way import Way
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
-from ..estimate.estimate import Estimate, bootstrap, warn_if_useless
-from ..estimate.intervals import Interval, normal_quantile
-from ..estimate.likelihood import choose_smoothing, smoothed_em
-from ..estimate.profile import Profile
+from ..estimate.estimate import Estimate, warn_if_useless
 from ..randomness import Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
 from .mechanism import TOO_SMALL, Mechanism, Method
-from .tails import MeanLaw
+from .numeric_estimates import (
+    BINS,
+    estimate_distribution,
+    estimate_mean,
+    estimate_variance,
+)
 
 _NARROWEST, _WIDEST = 1e-60, 1e60
-BINS = 16
-PARTS = 4
-_SLIGHT = (1 / 32, 1)
-"""Smoothing of the distribution at which the likelihood is expanded."""
 
 
 class NumericMechanism(Mechanism):
@@ -72,24 +68,26 @@ class NumericMechanism(Mechanism):
         """The grids by name, the finest last."""
 
     @property
-    def finest_share(self) -> Probability | None:
+    def finest_fraction(self) -> Probability | None:
         """Probability that the last of two grids is used; None where there is one grid."""
         return None
 
     @property
-    def _finest(self) -> Grid:
+    def finest(self) -> Grid:
+        """The grid whose reports carry information on the spread of answers."""
         return list(self.grids.values())[-1]
 
     @property
     def methods(self) -> Mapping[str, Method]:
         mean = {"unbiased": Method("mean of the unbiased scores", biased=False)}
-        if self._finest.steps == 1:
+        if self.finest.steps == 1:
             return mean  # one bit carries no information on the spread
         return {
             **mean,
             "variance": Method("unbiased second moment less the squared mean", biased=True),
             "distribution": Method(
-                f"EM over {BINS} equal bins, smoothed as reports held out suggest", biased=True
+                f"EM over {BINS} equal bins, smoothed as reports held out suggest",
+                biased=True,
             ),
         }
 
@@ -116,8 +114,8 @@ class NumericMechanism(Mechanism):
         which = np.zeros(n, np.uint8)
         draws = source.draws()
         for where, positions in blocks:
-            if self.finest_share is not None:
-                coins = source.bernoulli(self.finest_share, positions.size)
+            if self.finest_fraction is not None:
+                coins = source.bernoulli(self.finest_fraction, positions.size)
                 bits = np.unpackbits(coins, count=positions.size, bitorder="little")
                 which[where] = bits
             if len(grids) == 1:
@@ -142,9 +140,9 @@ class NumericMechanism(Mechanism):
     def check_aggregate(self, aggregate: Aggregate) -> None:
         tables = {n: t for n, t in aggregate.tables.items() if isinstance(t, np.ndarray)}
         shapes = {name: table.shape for name, table in tables.items()}
-        wanted = {name: (grid.cells,) for name, grid in self.grids.items()}
-        if shapes != wanted or len(tables) != len(aggregate.tables):
-            raise WireError(f"the tables are {shapes}; {self.id!r} has {wanted}")
+        expected = {name: (grid.cells,) for name, grid in self.grids.items()}
+        if shapes != expected or len(tables) != len(aggregate.tables):
+            raise WireError(f"the tables are {shapes}; {self.id!r} has {expected}")
         if aggregate.route is not None:
             raise WireError(f"counts of {self.id!r} cannot come from a protocol")
         total = sum(exact_sum(table) for table in tables.values())
@@ -158,140 +156,25 @@ class NumericMechanism(Mechanism):
         name = self.chosen_method(method)
         if aggregate.reports == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
-        made = {"unbiased": self._mean, "variance": self._variance, "distribution": self._bins}
-        estimate = made[name](aggregate)
+        estimator = {
+            "unbiased": estimate_mean,
+            "variance": estimate_variance,
+            "distribution": estimate_distribution,
+        }
+        estimate = estimator[name](self, aggregate)
         if name == "unbiased":
             warn_if_useless(estimate, self.domain.high - self.domain.low)
         return replace(estimate, guarantee=self.guarantee_behind(aggregate))
 
-    def _one(self, label: str, value: float, variance: float, n: int, method: str) -> Estimate:
-        return Estimate(
-            values=np.array([value]),
-            spread=np.array([variance]),
-            n=n,
-            labels=(label,),
-            name=self.domain.name,
-            guarantee=self.guarantee,
-            method=method,
-            biased=self.methods[method].biased,
-            fractions=False,
-            _covariance=partial(np.diag, [variance]),
-        )
-
-    def _means(self, aggregate: Aggregate, per_cell: Mapping[str, Floats]) -> float:
-        total = sum(float(aggregate.dense(name) @ per_cell[name]) for name in self.grids)
-        return total / aggregate.reports
-
-    def _mean(self, aggregate: Aggregate) -> Estimate:
-        """Mean, with the exact variance for fixed data at the estimated second moment."""
-        n = aggregate.reports
-        scores = {name: grid.scores for name, grid in self.grids.items()}
-        mean = self._means(aggregate, scores)
-        square = self._means(aggregate, {name: s**2 for name, s in scores.items()})
-        # The mean squared answer: estimated on a fine grid; from one bit at least the mean squared.
-        one_bit = self._finest.steps == 1
-        answers = mean**2 if one_bit else max(self._second_moment(aggregate), 0.0)
-        exact = self.variance_at(np.linspace(0, 1, 2 * self._finest.steps + 1))
-        noise = min(max(square - answers, float(exact.min())), float(exact.max()))
-        span = self.domain.high - self.domain.low
-        value = self.domain.low + span * mean
-        estimate = self._one("mean", value, span**2 * noise / n, n, "unbiased")
-        most = max(mean * (1 - mean), 0.0)  # the largest variance between the bounds
-        varies = most if one_bit else min(max(answers - mean**2, 0.0), most)
-        law = self._law(aggregate)
-        interval = partial(_mean_interval, law, mean, noise / n, self.domain.low, span)
-        return replace(estimate, answer_variance=span**2 * varies, _interval=interval)
-
-    def _law(self, aggregate: Aggregate) -> MeanLaw:
-        """The law of the sum of all scores, with the largest spread that the reports support."""
-        finest, n = self._finest, int(aggregate.dense(list(self.grids)[-1]).sum())
-        second = 1.0
-        if finest.steps > 1 and n:
-            error = (finest.variance_of_squares / n) ** 0.5
-            second = self._second_moment(aggregate) + 2 * error
-        bits = None if self.finest_share is None else next(iter(self.grids.values()))
-        fraction = 1.0 if self.finest_share is None else float(self.finest_share.fraction)
-        return MeanLaw(aggregate.reports, finest, bits, fraction, second)
-
-    def _second_moment(self, aggregate: Aggregate) -> float:
-        """Mean squared position, less rounding to the grid as for evenly spread answers."""
-        finest = list(self.grids)[-1]
-        table = aggregate.dense(finest)
-        rounded = float(table @ self._finest.squares) / max(int(table.sum()), 1)
-        return rounded - self._finest.rounding * 2 / 3
-
     def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""
         grids = list(self.grids.values())
-        if self.finest_share is None:
+        if self.finest_fraction is None:
             return grids[0].variance_at(position)
-        fraction = float(self.finest_share.fraction)
+        fraction = float(self.finest_fraction.fraction)
         return fraction * grids[1].variance_at(position) + (1 - fraction) * grids[0].variance_at(
             position
         )
-
-    def _variance(self, aggregate: Aggregate) -> Estimate:
-        """Population variance; its error by the delta method on the scores of the finest grid.
-
-        Rounding to the grid cannot be distinguished from spread: its value for evenly spread
-        answers is subtracted, and the interval extends downwards by the most that it can be. It
-        adds Bernstein's term for few reports and few noise events to the normal half-width, and is
-        limited to what numbers between the bounds can have.
-        """
-        table = aggregate.dense(list(self.grids)[-1])
-        n = int(table.sum())
-        if n < 2:
-            raise EstimateError(f"a variance needs two reports on the fine grid; there are {n}")
-        scores, squares = self._finest.scores, self._finest.squares
-        mean = float(table @ scores) / n
-        noise = (float(table @ scores**2) / n - mean**2) / (n - 1)
-        rounded = float(table @ squares) / n - mean**2 + noise
-        value = rounded - 2 / 3 * self._finest.rounding
-        pull = squares - 2 * mean * scores
-        at_points = self._finest.mean_at_points
-        least = float((at_points(pull**2) - at_points(pull) ** 2).min())
-        seen = (float(table @ pull**2) - float(table @ pull) ** 2 / n) / (n - 1)
-        spread = max(seen, least) / n
-        span = self.domain.high - self.domain.low
-        variance, error = span**2 * value, span**4 * spread
-        estimate = self._one("variance", variance, error, aggregate.reports, "variance")
-        reach, offset = float(np.ptp(pull)) / n, self._finest.rounding
-        interval = partial(_variance_interval, value, spread, reach, offset, span)
-        return replace(estimate, _interval=interval)
-
-    def _bins(self, aggregate: Aggregate) -> Estimate:
-        """Distribution over equal bins; intervals by profile likelihood over parts of them."""
-        counts = np.concatenate(
-            [grid.merge_cells(aggregate.dense(name)) for name, grid in self.grids.items()]
-        )
-        laws = self._bin_laws(BINS)
-        smoothing, fit = choose_smoothing(counts, laws, np.ones(BINS))
-        again = partial(_bins_again, laws, aggregate.reports, smoothing)
-        interval = partial(_bin_intervals, counts, self._bin_laws(BINS * PARTS), fit.values)
-        edges = np.linspace(self.domain.low, self.domain.high, BINS + 1)
-        labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
-        labels[-1] = labels[-1][:-1] + "]"
-        return Estimate(
-            values=fit.values,
-            spread=partial(bootstrap, fit.values, again, 50),
-            assuming=f"answers spread evenly within the {PARTS} quarters of each bin",
-            n=aggregate.reports,
-            labels=tuple(labels),
-            name=self.domain.name,
-            guarantee=self.guarantee,
-            method="distribution",
-            biased=True,
-            error_from="bootstrap",
-            converged=fit.converged,
-            _interval=interval,
-        )
-
-    def _bin_laws(self, bins: int) -> Floats:
-        laws = [grid.merge_cells(grid.bin_laws(bins)) for grid in self.grids.values()]
-        if self.finest_share is None:
-            return laws[0]
-        fraction = float(self.finest_share.fraction)
-        return np.concatenate([(1 - fraction) * laws[0], fraction * laws[1]], axis=1)
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
         """Cells, up to 32 together: among rare ones, the event would be chosen by chance."""
@@ -312,11 +195,11 @@ class NumericMechanism(Mechanism):
 
     def channel(self, way: Way | None = None) -> Channel:
         """The law at the points of the finest grid; coarser grids round them without bias."""
-        steps = self._finest.steps
-        fraction = Fraction(1) if self.finest_share is None else self.finest_share.fraction
+        steps = self.finest.steps
+        fraction = Fraction(1) if self.finest_fraction is None else self.finest_fraction.fraction
         rows = []
         for i in range(steps + 1):
-            row = [fraction * cell for cell in self._finest.law(i)]
+            row = [fraction * cell for cell in self.finest.law(i)]
             for grid in list(self.grids.values())[:-1]:
                 low, high = grid.law(0), grid.law(1)
                 mixed = zip(low, high, strict=True)
@@ -326,41 +209,3 @@ class NumericMechanism(Mechanism):
         span = self.domain.high - self.domain.low
         inputs = [f"{self.domain.low + span * i / steps:g}" for i in range(steps + 1)]
         return Channel(inputs, [str(k) for k in range(len(rows[0]))], tuple(rows))
-
-
-def _mean_interval(
-    law: MeanLaw, mean: float, variance: float, low: float, span: float, confidence: float
-) -> Interval:
-    """In the units of the question."""
-    ends = np.array(law.interval(mean, confidence, variance**0.5))
-    return Interval(low + span * ends[:1], low + span * ends[1:])
-
-
-def _variance_interval(
-    value: float, spread: float, reach: float, offset: float, span: float, confidence: float
-) -> Interval:
-    """In the units of the question, squared."""
-    quantile = normal_quantile(confidence)
-    half = quantile * spread**0.5 + quantile**2 * reach / 2
-    low = min(max(value - half - offset, 0.0), value)
-    high = max(min(value + half + offset, 0.25), value)
-    return Interval(np.array([span**2 * low]), np.array([span**2 * high]))
-
-
-def _bins_again(
-    laws: Floats, n: int, smoothing: tuple[float, int], values: Floats, rng: np.random.Generator
-) -> Floats:
-    law = values @ laws
-    counts = rng.multinomial(n, law / law.sum())
-    return smoothed_em(counts, laws, values + 1 / (n + BINS), smoothing, slack=0.1).values
-
-
-def _bin_intervals(
-    counts: NDArray[np.int64], laws: Floats, values: Floats, confidence: float
-) -> Interval:
-    """Of every bin on its own; they hold the estimate, which smoothing may have moved outside."""
-    parts = len(laws) // values.size
-    profile = Profile(counts, laws, smoothed_em(counts, laws, np.ones(len(laws)), _SLIGHT).values)
-    bins = np.eye(values.size).repeat(parts, axis=1)
-    low, high = np.array([profile.interval(group, confidence) for group in bins]).T
-    return Interval(np.minimum(low, values), np.maximum(high, values))

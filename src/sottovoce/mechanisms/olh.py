@@ -251,13 +251,13 @@ def _bucket_bits(epsilon: float, size: int, word_bits: int) -> int:
 def _codes(digest: bytes, size: int, bits: int) -> NDArray[np.uint32]:
     """Distinct integers below 2^bits: the first ones of a keystream keyed by the digest."""
     stream = Keystream(hashlib.sha256(b"sottovoce olh codes v1\n" + digest).digest()[:16])
-    found = np.zeros(0, np.uint32)
-    while found.size < size:
-        words = np.empty(max(64, 2 * (size - found.size)), "<u4")
+    distinct = np.zeros(0, np.uint32)
+    while distinct.size < size:
+        words = np.empty(max(64, 2 * (size - distinct.size)), "<u4")
         stream.fill(words.view(np.uint8).data)
-        pool = np.concatenate([found, (words >> np.uint32(32 - bits)).astype(np.uint32)])
+        pool = np.concatenate([distinct, (words >> np.uint32(32 - bits)).astype(np.uint32)])
         _, first = np.unique(pool, return_index=True)
-        found = pool[np.sort(first)]
-    codes = found[:size].copy()
+        distinct = pool[np.sort(first)]
+    codes = distinct[:size].copy()
     codes.flags.writeable = False
     return codes

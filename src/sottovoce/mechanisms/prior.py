@@ -182,12 +182,12 @@ def _listed(labels: Sequence[Label], fractions: Sequence[str]) -> str:
     return listed.replace("' with ", "' with probability ", 1)
 
 
-def _values(domain: Domain | int | Sequence[Label] | None, given: _Given) -> Domain:
+def _values(domain: Domain | int | Sequence[Label] | None, prior: _Given) -> Domain:
     if domain is not None:
         return Domain.of(domain)
-    if given is None or isinstance(given, float):
+    if prior is None or isinstance(prior, float):
         raise ParameterError("give the values, or a prior that names or counts them")
-    return Domain(list(given) if isinstance(given, dict) else len(given))
+    return Domain(list(prior) if isinstance(prior, dict) else len(prior))
 
 
 def _yes_no(probability: float, domain: Any, *, other: float) -> _Given:
@@ -200,53 +200,53 @@ def _yes_no(probability: float, domain: Any, *, other: float) -> _Given:
     return pair if domain is not None else {"yes": probability, "no": other}
 
 
-def _read(given: Any, what: str) -> _Given:
+def _read(entry: Any, what: str) -> _Given:
     """Numbers by value, in order, or a single one; anything else is refused."""
-    if given is None:
+    if entry is None:
         return None
-    if isinstance(given, np.ndarray) and given.ndim == 0:
-        given = given.item()
-    if isinstance(given, Mapping):
-        return {label: _number(fraction, given, what) for label, fraction in given.items()}
-    if isinstance(given, Real):
-        return _number(given, given, what)
-    if isinstance(given, (str, bytes, set, frozenset)):
-        raise _no_numbers(given, what)
+    if isinstance(entry, np.ndarray) and entry.ndim == 0:
+        entry = entry.item()
+    if isinstance(entry, Mapping):
+        return {label: _number(fraction, entry, what) for label, fraction in entry.items()}
+    if isinstance(entry, Real):
+        return _number(entry, entry, what)
+    if isinstance(entry, (str, bytes, set, frozenset)):
+        raise _no_numbers(entry, what)
     try:
-        return [_number(fraction, given, what) for fraction in given]
+        return [_number(fraction, entry, what) for fraction in entry]
     except TypeError as error:
-        raise _no_numbers(given, what) from error
+        raise _no_numbers(entry, what) from error
 
 
-def _number(fraction: Any, given: Any, what: str) -> float:
+def _number(fraction: Any, entry: Any, what: str) -> float:
     if isinstance(fraction, bool) or not isinstance(fraction, Real):
-        raise _no_numbers(given, what)
+        raise _no_numbers(entry, what)
     try:
         number = float(fraction)
     except OverflowError:
         number = float("inf")
     if not np.isfinite(number):
-        raise ParameterError(f"{what} is {given!r:.80}; it must be finite numbers")
+        raise ParameterError(f"{what} is {entry!r:.80}; it must be finite numbers")
     return number
 
 
-def _no_numbers(given: Any, what: str) -> ParameterError:
+def _no_numbers(entry: Any, what: str) -> ParameterError:
     return ParameterError(
-        f"{what} is {given!r:.80}; it must be probabilities, one per value, such as "
+        f"{what} is {entry!r:.80}; it must be probabilities, one per value, such as "
         "{'yes': 0.1, 'no': 0.9}, a list of them, or one number for yes"
     )
 
 
 def _in_order(
-    given: dict[Label, float] | list[float] | float, values: Domain, what: str
+    entry: dict[Label, float] | list[float] | float, values: Domain, what: str
 ) -> tuple[float, ...]:
     labels = list(values.labels)
-    if isinstance(given, dict):
-        if set(given) != set(labels):
-            strange = sorted(map(str, set(given) ^ set(labels)))[:6]
+    if isinstance(entry, dict):
+        if set(entry) != set(labels):
+            strange = sorted(map(str, set(entry) ^ set(labels)))[:6]
             raise ParameterError(f"{what} must name every value once; it differs in {strange}")
-        given = [given[label] for label in labels]
-    numbers = [given] if isinstance(given, float) else given
+        entry = [entry[label] for label in labels]
+    numbers = [entry] if isinstance(entry, float) else entry
     if len(numbers) != len(labels):
         raise ParameterError(f"{what} has {len(numbers)} numbers; there are {len(labels)} values")
     return tuple(numbers)

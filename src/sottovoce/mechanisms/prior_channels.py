@@ -147,10 +147,10 @@ def pairs(row: Sequence[tuple[int, int]], bits: int) -> list[tuple[int, int, int
     outcomes = [*row, *[(row[0][0], 0)] * ((1 << bits) - len(row))]
     small = [(report, size) for report, size in outcomes if size < cell]
     large = [(report, size) for report, size in outcomes if size >= cell]
-    made = []
+    cells = []
     while small:
         (report, size), (other, rest) = small.pop(), large.pop()
-        made.append((size, report, other))
+        cells.append((size, report, other))
         left = rest - (cell - size)
         (small if left < cell else large).append((other, left))
-    return made + [(cell, report, report) for report, _ in large]
+    return cells + [(cell, report, report) for report, _ in large]

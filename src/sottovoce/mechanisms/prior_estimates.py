@@ -96,12 +96,12 @@ def shrunk(u: Floats, prior: Floats, noise: Floats, sd: float, n: int) -> Floats
     return np.asarray(prior + weight @ (u - prior))
 
 
-def checked_sd(given: Any) -> float:
+def checked_sd(sd: Any) -> float:
     """The stated standard deviation of the prior."""
-    good = isinstance(given, Real) and not isinstance(given, bool)
-    if not good or not 0 <= float(given) < math.inf:
-        raise ParameterError(f"prior_sd is {given!r}; it must be a number of at least 0")
-    return float(given)
+    good = isinstance(sd, Real) and not isinstance(sd, bool)
+    if not good or not 0 <= float(sd) < math.inf:
+        raise ParameterError(f"prior_sd is {sd!r}; it must be a number of at least 0")
+    return float(sd)
 
 
 # --- maximum likelihood -------------------------------------------------------------------------

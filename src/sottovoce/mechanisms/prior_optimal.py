@@ -45,10 +45,10 @@ def mmse_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
     p, vertices = _vertices(epsilon, prior, _MOST_MMSE, "mmse-optimal")
     gain = ((p * vertices) ** 2).sum(axis=1)
     matrix, total = _balance(p, vertices)
-    found = linprog(gain.min() - gain, A_eq=matrix, b_eq=total, method="highs")
-    if not found.success:
+    solution = linprog(gain.min() - gain, A_eq=matrix, b_eq=total, method="highs")
+    if not solution.success:
         raise ParameterError(_NOT_FOUND.format(variant="mmse-optimal", epsilon=epsilon))
-    return _whole(vertices, found.x, epsilon, prior)
+    return _whole(vertices, solution.x, epsilon, prior)
 
 
 @lru_cache(maxsize=32)
@@ -75,10 +75,10 @@ def a_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
         return float(np.trace(inverse)), -((some @ inverse) ** 2).sum(axis=1)
 
     def columns(cost: Floats) -> Floats:
-        found = linprog(cost / np.abs(cost).max(), A_eq=matrix, b_eq=total, method="highs")
-        if not found.success:
+        solution = linprog(cost / np.abs(cost).max(), A_eq=matrix, b_eq=total, method="highs")
+        if not solution.success:
             raise ParameterError(_NOT_FOUND.format(variant="a-optimal", epsilon=epsilon))
-        return np.asarray(found.x)
+        return np.asarray(solution.x)
 
     rng = np.random.default_rng(0)  # only where to begin; nobody's answer depends on it
     weights = np.mean([columns(rng.standard_normal(len(vertices))) for _ in range(4 * d)], axis=0)
@@ -92,7 +92,7 @@ def a_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
         last = value
         which = np.flatnonzero((weights * vertices.max(axis=1) > _LEAST) | (towards > 0))
         start = 0.9 * weights[which] + 0.1 * towards[which]
-        found = minimize(
+        solution = minimize(
             lambda w, k=which, scale=value: tuple(part / scale for part in error(w, k)),
             start,
             jac=True,
@@ -106,7 +106,7 @@ def a_optimal(epsilon: float, prior: tuple[Fraction, ...]) -> IntegerChannel:
             options={"maxiter": 300, "ftol": 1e-12},
         )
         weights = np.zeros(len(vertices))
-        weights[which] = np.maximum(found.x, 0.0)
+        weights[which] = np.maximum(solution.x, 0.0)
     raise ParameterError(_NOT_FOUND.format(variant="a-optimal", epsilon=epsilon))
 
 
@@ -126,15 +126,15 @@ def _vertices(
             f"needs at least {_LEAST_EPSILON:g}; 'optimal' does not"
         )
     high, low = math.exp(epsilon), math.exp(-epsilon)
-    found = []
+    parts = []
     for k in np.flatnonzero(p > 0).tolist():
         others = [x for x in range(p.size) if x != k]
         ends = np.array(list(product((low, high), repeat=p.size - 1)))
         v = np.empty((len(ends), p.size))
         v[:, others] = ends
         v[:, k] = (1 - ends @ p[others]) / p[k]
-        found.append(v[(v[:, k] >= low * (1 - _SAME)) & (v[:, k] <= high * (1 + _SAME))])
-    every = np.clip(np.concatenate(found), low, high)
+        parts.append(v[(v[:, k] >= low * (1 - _SAME)) & (v[:, k] <= high * (1 + _SAME))])
+    every = np.clip(np.concatenate(parts), low, high)
     _, first = np.unique(np.log(every).round(12), axis=0, return_index=True)
     return p, every[np.sort(first)]
 
@@ -178,13 +178,13 @@ def _whole(
             [(1 - part) * cell + part * mean for cell, mean in zip(row, seen, strict=True)]
             for row in rows
         ]
-        channel = IntegerChannel(0, rows=tuple(map(_drawn, mixed)))
+        channel = IntegerChannel(0, rows=tuple(map(_whole_row, mixed)))
         if exact_lip(channel, prior) <= exp(epsilon) * (1 - Fraction(1, 10**70)):
             return channel
     raise ParameterError(_NOT_FOUND.format(variant="an optimal", epsilon=epsilon))
 
 
-def _drawn(row: Sequence[Fraction]) -> tuple[int, ...]:
+def _whole_row(row: Sequence[Fraction]) -> tuple[int, ...]:
     """A law in whole numbers; what rounding leaves goes to the likeliest report."""
     cells = [math.floor(cell * WHOLE) for cell in row]
     cells[max(range(len(row)), key=row.__getitem__)] += WHOLE - sum(cells)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,40 +11,8 @@ from numpy.typing import NDArray
 from ..domain.columns import Coded, as_column, first_few
 from ..domain.values import code_dtype
 from ..errors import AnswerError, ParameterError
-from ..mechanisms.mechanism import Mechanism
-from ..promise import LDP
+from .menu import EVERYONE, Level
 from .rates import rate_codes, refuse_following
-
-EVERYONE = (1.0,)
-
-
-@dataclass(frozen=True)
-class Level:
-    """One level of the privacy menu, or the only one where there is no menu.
-
-    Attributes
-    ----------
-    name : str, optional
-        None where there is no menu.
-    mechanism : Mechanism
-        Makes the reports; it has no levels or rates of its own.
-    rates : tuple of float
-        The public grid of rates; (1.0,) where everyone reports.
-    """
-
-    name: str | None
-    mechanism: Mechanism
-    rates: tuple[float, ...] = EVERYONE
-
-    @property
-    def epsilon(self) -> float:
-        """The largest epsilon that its reports keep, whatever the prior is."""
-        return free_epsilon(self.mechanism)
-
-
-def free_epsilon(mechanism: Mechanism) -> float:
-    """The largest epsilon that any report keeps whatever the prior is."""
-    return max(p.epsilon for p in mechanism.guarantee.promises if p.notion == LDP)
 
 
 def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> NDArray[Any]:
@@ -73,8 +40,8 @@ def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> N
         return ways
     for k, one in enumerate(levels):
         rows = np.flatnonzero(chosen == k)
-        given = None if one.rates == EVERYONE else _of_people(rate, coded, rows)
-        codes = rate_codes(given, one.rates, rows.size, one.epsilon)
+        own_rate = None if one.rates == EVERYONE else _of_people(rate, coded, rows)
+        codes = rate_codes(own_rate, one.rates, rows.size, one.epsilon)
         if len(one.rates) > 1:
             refuse_following(coded.take(rows), codes, one.rates, one.epsilon)
         ways[rows] = starts[k] + codes.astype(np.int64)

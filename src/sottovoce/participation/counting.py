@@ -11,8 +11,9 @@ from ..contract.aggregate import Aggregate
 from ..contract.collection import Columns
 from ..contract.reports import Reports
 from ..domain.values import code_dtype
-from ..errors import WireError
-from .rows import check_unused, inner_reports, pick_rows, read_only, speaking_rows
+from ..errors import ParameterError, WireError
+from .drawing import silent_rows
+from .rows import blank_columns, check_unused, inner_reports, pick_rows, read_only, speaking_rows
 
 if TYPE_CHECKING:
     from .participation import Participation
@@ -122,3 +123,25 @@ def check_counts(table: Participation, aggregate: Aggregate) -> None:
             raise WireError(f"the table {name!r} has {len(counts)} rows; one per way is needed")
     for way in table.ways():
         table.way_mechanisms[way.index].check_aggregate(table.part_of(aggregate, [way.index]))
+
+
+def absent_rows(table: Participation, people: Any) -> Reports:
+    """Rows for people who were asked and sent nothing, one number per way."""
+    quiet = np.atleast_1d(np.asarray(people))
+    many = len(table.ways())
+    if quiet.shape != (many,) or quiet.dtype.kind not in "iu" or (quiet < 0).any():
+        labels = [way.label or "everyone" for way in table.ways()[:12]]
+        raise ParameterError(
+            f"people is {people!r:.80}; give how many were silent for each of the {many} ways "
+            f"to take part ({', '.join(labels)})"
+        )
+    if not table.sampled and quiet.any():
+        raise ParameterError("nobody can be silent here: everyone reports")
+    ways, numbers = silent_rows(quiet)
+    columns = blank_columns(table.layout, numbers.size)
+    if "silent" in columns:
+        columns["silent"][:] = numbers
+    if "way" in columns:
+        columns["way"][:] = ways
+    table.check(columns)
+    return Reports(table.id, table.digest, columns)

@@ -8,7 +8,7 @@ from typing import Any
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..mechanisms.mechanism import Mechanism
-from .choices import Level
+from .menu import Level
 from .participation import Participation
 from .rates import MOST_CHOICES
 

@@ -59,10 +59,10 @@ class CountedMeans:
     @cached_property
     def table(self) -> Floats:
         reports = np.maximum(self.reported, 1)[:, None]
-        found = self.mechanism.debias(self.counts, reports)  # type: ignore[arg-type]
+        fractions = self.mechanism.debias(self.counts, reports)  # type: ignore[arg-type]
         if not self.reported.all():
-            found[self.reported == 0] = 0.0
-        return found
+            fractions[self.reported == 0] = 0.0
+        return fractions
 
     @cached_property
     def _reporting(self) -> tuple[Floats, Floats]:

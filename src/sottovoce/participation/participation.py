@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -36,17 +35,13 @@ from ..estimate.intervals import Floats
 from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism, Method
 from ..promise import Guarantee
-from ..promise.assumptions import LEVEL_IS_PUBLIC, RATE_IS_PUBLIC
 from ..randomness import Source, source_of
-from . import estimating
-from .choices import EVERYONE, Level, way_codes
-from .counting import check_counts, check_reports, count_people, count_reports
-from .drawing import draw_ways, silent_rows
-from .rates import MOST_CHOICES
-from .rows import blank_columns, inner_reports, put_rows, widest_layout
-
-SILENCE = -1
-_ELSEWHERE = -2  # a report of another way than was chosen
+from . import estimating, laws
+from .choices import way_codes
+from .counting import absent_rows, check_counts, check_reports, count_people, count_reports
+from .drawing import draw_ways
+from .menu import EVERYONE, Level, check_levels, entries_of, words_of
+from .rows import widest_layout
 
 P = TypeVar("P", bound="Participation")
 
@@ -62,7 +57,7 @@ class Participation(Mechanism):
     id = "participation"
 
     def __init__(self, levels: Sequence[Level], *, study: bytes | None = None) -> None:
-        _check_levels(levels)
+        check_levels(levels)
         for key, value in {
             "domain": levels[0].mechanism.domain,
             "epsilon": max(level.mechanism.epsilon for level in levels),
@@ -97,35 +92,10 @@ class Participation(Mechanism):
 
     @property
     def words(self) -> str:
-        plain = self.levels[0].mechanism.words
-        if self.menu:
-            epsilons = sorted(mechanism.epsilon for mechanism in self.menu.values())
-            kinds = " or ".join(dict.fromkeys(level.mechanism.id for level in self.levels))
-            plain = f"{kinds} at 1 level, epsilon = {epsilons[0]:g}"
-            if len(epsilons) > 1:
-                spread = f"epsilon {epsilons[0]:g} to {epsilons[-1]:g}"
-                plain = f"{kinds} at {len(epsilons)} levels, {spread}"
-        if not self.sampled:
-            return plain
-        least, most, many = min(self.rates), max(self.rates), len(self.rates)
-        return f"{plain}, " + (
-            f"rate {most:g}" if many == 1 else f"{many} rates from {least:g} to {most:g}"
-        )
+        return words_of(self.levels)
 
     def entries(self) -> dict[str, Any]:
-        first = self.levels[0]
-        if first.name is None:
-            return {**first.mechanism.entries(), **_rate_entry(first.rates)}
-        own = len({level.rates for level in self.levels}) > 1
-        menu = {
-            level.name: {
-                **level.mechanism.entries(),
-                **(_rate_entry(level.rates) if own and level.rates != EVERYONE else {}),
-            }
-            for level in self.levels
-        }
-        common = {} if own or first.rates == EVERYONE else _rate_entry(first.rates)
-        return {**_menu_entries(menu), **common}
+        return entries_of(self.levels)
 
     def strictest(self) -> Mechanism:
         """The mechanism of the level with the lowest epsilon, for everyone to use instead."""
@@ -147,25 +117,14 @@ class Participation(Mechanism):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        return {
-            "levels": [
-                {
-                    "name": level.name,
-                    "mechanism": level.mechanism.id,
-                    "parameters": level.mechanism.parameters,
-                    "rates": [repr(rate) for rate in level.rates],
-                }
-                for level in self.levels
-            ]
-        }
+        return {"levels": [level.canonical() for level in self.levels]}
 
     @cached_property
     def _ways(self) -> tuple[Way, ...]:
         ways: list[Way] = []
         for level, mechanism in zip(self.levels, self.bound, strict=True):
-            guarantee = _promised(level)
             for rate in level.rates:
-                ways.append(Way(len(ways), level.name, rate, mechanism, guarantee))
+                ways.append(Way(len(ways), level.name, rate, mechanism, level.guarantee))
         return tuple(ways)
 
     @cached_property
@@ -190,7 +149,7 @@ class Participation(Mechanism):
         """One promise per level: who stays silent is visible, and depends on nothing private."""
         promises = []
         for level in self.levels:
-            for promise in _promised(level).promises:
+            for promise in level.guarantee.promises:
                 unit = promise.unit if level.name is None else promise.unit.at_level(level.name)
                 promises.append(replace(promise, unit=unit))
         return Guarantee(tuple(promises))
@@ -273,24 +232,7 @@ class Participation(Mechanism):
 
     def absent(self, people: Any) -> Reports:
         """The collector's note of people who were asked and sent nothing, one number per way."""
-        quiet = np.atleast_1d(np.asarray(people))
-        many = len(self.ways())
-        if quiet.shape != (many,) or quiet.dtype.kind not in "iu" or (quiet < 0).any():
-            labels = [way.label or "everyone" for way in self.ways()[:12]]
-            raise ParameterError(
-                f"people is {people!r:.80}; give how many were silent for each of the {many} ways "
-                f"to take part ({', '.join(labels)})"
-            )
-        if not self.sampled and quiet.any():
-            raise ParameterError("nobody can be silent here: everyone reports")
-        ways, numbers = silent_rows(quiet)
-        columns = blank_columns(self.layout, numbers.size)
-        if "silent" in columns:
-            columns["silent"][:] = numbers
-        if "way" in columns:
-            columns["way"][:] = ways
-        self.check(columns)
-        return Reports(self.id, self.digest, columns)
+        return absent_rows(self, people)
 
     def part(self, aggregate: Aggregate, way: Way) -> Aggregate:
         """The counts of one way, as its own mechanism has them."""
@@ -379,25 +321,13 @@ class Participation(Mechanism):
     # --- what audits and laws need --------------------------------------------------------------
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        """Reports of the way that most of them name, silence, and reports of other ways."""
-        columns = reports.columns
-        silent = columns.get("silent", np.zeros(len(reports), np.uint16)).astype(np.int64)
-        way = columns.get("way", np.zeros(len(reports), np.uint8)).astype(np.int64)
-        people = np.maximum(silent, 1)
-        main = int(np.bincount(way, weights=people, minlength=1).argmax()) if way.size else 0
-        mine = way == main
-        mechanism = self.way_mechanisms[main]
-        spoken = inner_reports(
-            columns, np.flatnonzero(mine & (silent == 0)), mechanism, reports.seeded
-        )
-        seen = np.asarray(mechanism.outcomes(spoken, x, y)).astype(np.int64)
-        if len(self.ways()) > 1:  # the way that most of them name is visible as well
-            seen = np.column_stack([seen, np.full(len(seen), main)])
-        quiet = np.full(int(silent[mine].sum()), SILENCE)
-        strange = np.repeat(_ELSEWHERE - way[~mine], people[~mine])
-        marks = np.concatenate([quiet, strange])
-        wide = np.repeat(marks[:, None], seen.shape[1], axis=1) if seen.ndim == 2 else marks
-        return np.concatenate([seen, wide])
+        return laws.outcomes(self, reports, x, y)
+
+    def every_report(self, way: Way | None = None) -> Reports:
+        return laws.every_report(self, self._at(way))
+
+    def channel(self, way: Way | None = None) -> Channel:
+        return laws.channel(self, self._at(way))
 
     def _at(self, way: Way | None) -> Way:
         if way is None:
@@ -414,88 +344,9 @@ class Participation(Mechanism):
         ]
         return self._rebuilt(small, None)
 
-    def every_report(self, way: Way | None = None) -> Reports:
-        """All reports of one way, by default the first; silence last."""
-        own = self._at(way)
-        mechanism = self.way_mechanisms[own.index]
-        inner = mechanism.every_report().columns if own.rate > 0 else {}
-        spoken = len(next(iter(inner.values()))) if inner else 0
-        columns = blank_columns(self.layout, spoken + (own.rate < 1))
-        put_rows(columns, slice(0, spoken), inner)
-        if own.rate < 1:
-            columns["silent"][spoken:] = 1
-        if "way" in columns:
-            columns["way"][:] = own.index
-        return Reports(self.id, self.digest, columns)
-
-    def channel(self, way: Way | None = None) -> Channel:
-        """The law of a report or silence given the answer and the public way."""
-        own = self._at(way)
-        law = self.way_mechanisms[own.index].channel()
-        rate = Fraction(own.rate)
-        rows = []
-        for row in law.exact:
-            spoken = tuple(rate * cell for cell in row) if rate > 0 else ()
-            rows.append((*spoken, *((1 - rate,) if rate < 1 else ())))
-        outputs = [*law.outputs] * (rate > 0) + ["silent"] * (rate < 1)
-        return Channel(law.inputs, outputs, tuple(rows))
-
-
-def _rate_entry(rates: tuple[float, ...]) -> dict[str, Any]:
-    """What a study file says about rates."""
-    return {"rate": rates[0] if len(rates) == 1 else list(rates)}
-
-
-def _menu_entries(menu: Mapping[str | None, dict[str, Any]]) -> dict[str, Any]:
-    """What a study file says about a menu; what all levels have in common is stated once."""
-    first, *others = menu.values()
-    common = {
-        key: value
-        for key, value in first.items()
-        if key not in ("epsilon", "rate") and all(o.get(key) == value for o in others)
-    }
-    if "mechanism" not in common:
-        common = {}  # extras of one mechanism mean nothing to another
-    own = {name: {k: v for k, v in e.items() if k not in common} for name, e in menu.items()}
-    short = {name: e["epsilon"] if e.keys() == {"epsilon"} else e for name, e in own.items()}
-    return {**common, "levels": short}
-
-
-def _promised(level: Level) -> Guarantee:
-    """What is promised to people of one level, without its name."""
-    public = (LEVEL_IS_PUBLIC,) * (level.name is not None)
-    public += (RATE_IS_PUBLIC,) * (level.rates != EVERYONE)
-    return Guarantee(
-        tuple(
-            replace(promise, assuming=(*promise.assuming, *public))
-            for promise in level.mechanism.guarantee.promises
-        )
-    )
-
 
 def _rebuild(kind: type[P], levels: Sequence[Level], study: bytes | None) -> P:
     """An instance of either constructor, from the normal form."""
     participation = object.__new__(kind)
     Participation.__init__(participation, levels, study=study)
     return participation
-
-
-def _check_levels(levels: Sequence[Level]) -> None:
-    if not 1 <= len(levels) <= MOST_CHOICES:
-        raise ParameterError(f"{len(levels)} levels; between 1 and {MOST_CHOICES} are allowed")
-    many = sum(len(level.rates) for level in levels)
-    if many > 1 << 16:
-        raise ParameterError(f"{many:,} combinations of level and rate; at most {1 << 16:,}")
-    first = levels[0].mechanism
-    for level in levels:
-        mechanism = level.mechanism
-        if all(method.biased for method in mechanism.methods.values()):
-            raise ParameterError(
-                f"{mechanism.id!r} has no unbiased estimate with these parameters, so it cannot be "
-                "one of several levels or sampled; use variant 'optimal'"
-            )
-        if mechanism.domain != first.domain:
-            raise ParameterError(
-                f"level {level.name!r} is over {mechanism.domain!r}, the first one over "
-                f"{first.domain!r}; all levels answer the same question"
-            )

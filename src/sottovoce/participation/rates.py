@@ -28,14 +28,14 @@ _SURE = 60.0  # nats: rates that follow the answers by chance once in 1e26 colle
 _PIECES = 16
 
 
-def checked_rates(given: Any, epsilon: float) -> tuple[float, ...]:
+def checked_rates(grid: Any, epsilon: float) -> tuple[float, ...]:
     """One rate or a grid of them, as floats; rates per value are refused with what they cost."""
-    if isinstance(given, Mapping) or callable(given):
-        raise _follows(list(given.values()) if isinstance(given, Mapping) else [], epsilon)
-    rates = tuple(float(rate) + 0.0 for rate in np.atleast_1d(_numbers(given)))  # no -0.0
+    if isinstance(grid, Mapping) or callable(grid):
+        raise _follows(list(grid.values()) if isinstance(grid, Mapping) else [], epsilon)
+    rates = tuple(float(rate) + 0.0 for rate in np.atleast_1d(_numbers(grid)))  # no -0.0
     if not rates or not all(rate == 0 or _LEAST <= rate <= 1 for rate in rates):
         raise ParameterError(
-            f"rate is {given!r:.80}; a rate is a probability: 0, or from {_LEAST:g} to 1"
+            f"rate is {grid!r:.80}; a rate is a probability: 0, or from {_LEAST:g} to 1"
         )
     if len(set(rates)) != len(rates) or len(rates) > MOST_CHOICES:
         raise ParameterError(
@@ -47,11 +47,11 @@ def checked_rates(given: Any, epsilon: float) -> tuple[float, ...]:
     return rates
 
 
-def _numbers(given: Any) -> Floats:
+def _numbers(rate: Any) -> Floats:
     """One number or a column of them; text and booleans are not accepted as numbers."""
-    mixed = isinstance(given, (list, tuple)) and any(isinstance(x, bool) for x in given)
+    mixed = isinstance(rate, (list, tuple)) and any(isinstance(x, bool) for x in rate)
     try:
-        array = np.asarray(None if mixed else given)
+        array = np.asarray(None if mixed else rate)
         if array.dtype.kind == "O" and all(
             isinstance(x, Real) and not isinstance(x, bool) for x in array.flat
         ):
@@ -60,7 +60,7 @@ def _numbers(given: Any) -> Floats:
         array = np.asarray(None)
     if array.dtype.kind not in "iuf" or array.ndim > 1:
         raise ParameterError(
-            f"rate is {given!r:.80}; it must be a number from 0 to 1, or a column of them"
+            f"rate is {rate!r:.80}; it must be a number from 0 to 1, or a column of them"
         )
     return array.astype(float)
 
@@ -70,18 +70,18 @@ def coin(rate: float) -> Probability:
     return Probability(int(Fraction(rate) * (1 << BITS)))
 
 
-def rate_codes(given: Any, rates: Sequence[float], people: int, epsilon: float) -> NDArray[Any]:
+def rate_codes(rate: Any, rates: Sequence[float], people: int, epsilon: float) -> NDArray[Any]:
     """Positions in the grid of each person's rate."""
-    if isinstance(given, Mapping) or callable(given):
-        raise _follows(list(given.values()) if isinstance(given, Mapping) else [], epsilon)
+    if isinstance(rate, Mapping) or callable(rate):
+        raise _follows(list(rate.values()) if isinstance(rate, Mapping) else [], epsilon)
     dtype = code_dtype(len(rates))
-    if given is None:
+    if rate is None:
         if len(rates) > 1:
             raise ParameterError(
                 f"no rates were given; say rate=…, one of {_few(rates)} per person"
             )
         return np.zeros(people, dtype)
-    asked = _numbers(given)
+    asked = _numbers(rate)
     if asked.ndim == 0:
         asked = np.full(people, float(asked))
     codes = np.empty(asked.size, dtype)
@@ -118,11 +118,11 @@ def refuse_following(
         if (first[codes[some]] != group[some]).any():
             return
     people = np.bincount(codes, minlength=size)
-    held = people > 0
+    present = people > 0
     of_rate = np.bincount(group, minlength=len(rates))
     fraction = of_rate / group.size
-    chance = float(((people[held] - 1) * -np.log(fraction[first[held]])).sum())
-    pieces = 1 + int((np.diff(first[held]) != 0).sum())
+    chance = float(((people[present] - 1) * -np.log(fraction[first[present]])).sum())
+    pieces = 1 + int((np.diff(first[present]) != 0).sum())
     if numbers and pieces <= _PIECES:
         used = of_rate[of_rate > 0]
         orders = float(-(used * np.log(used / group.size)).sum())

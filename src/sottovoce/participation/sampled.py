@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..mechanisms.mechanism import Mechanism
-from .choices import EVERYONE, Level, free_epsilon
+from .menu import EVERYONE, Level, free_epsilon
 from .participation import Participation
 from .rates import checked_rates
 

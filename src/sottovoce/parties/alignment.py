@@ -131,8 +131,8 @@ def _text(value: Any, name: str, row: int) -> bytes:
         text = value.encode()
         if text and b"\0" not in text:
             return text
-    elif isinstance(value, int) and not isinstance(value, bool):
-        return str(value).encode()
+    elif isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+        return str(int(value)).encode()
     if value is None or value == "" or value != value:
         raise AnswerError(f"{name}: the key in row {row} is missing; every person must have one")
     raise AnswerError(

@@ -31,8 +31,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ..checks import rounded_up
-from ..domain.text import printable
+from ..checks import printable, rounded_up
 from ..errors import FileError, GuaranteeError, ParameterError
 
 _FIRST = b"sottovoce budget ledger v1\n"

@@ -205,14 +205,21 @@ class ColumnsParty(Machine[ColumnsState]):
         for p, product in enumerate(self.protocol.products()):
             bits = sampled(product, name, rows, self.source)
             if bits is not None:
-                payload = {"product": np.array([p], np.int64), "bits": bits[None]}
+                payload: dict[str, NDArray[Any]] = {
+                    "product": np.array([p], np.int64),
+                    "bits": bits[None],
+                }
                 batches.append(self.sum.batch("sample", 1, Role.PARTY, payload, self.index))
         return batches
 
     def _compare(self, state: ColumnsState) -> Batch:
-        missing = [name for k, name in enumerate(self.protocol.parties) if k not in state.contributions]
+        missing = [
+            name for k, name in enumerate(self.protocol.parties) if k not in state.contributions
+        ]
         if missing or self.sum.missing(state.held):
-            names = ", ".join(map(repr, missing)) or self.sum.design.name(self.sum.missing(state.held))
+            names = ", ".join(map(repr, missing)) or self.sum.design.name(
+                self.sum.missing(state.held)
+            )
             raise ShareError(f"stopped before anything was spent: {names} did not take part")
         check_rows(self.protocol.parties, state.held.rows)
         secret = common_secret(self.sum.session(state.held), state.contributions)

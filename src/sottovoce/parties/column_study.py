@@ -11,7 +11,8 @@ from typing import Any
 
 from ..checks import float_above
 from ..contract.collection import canonical_digest
-from ..domain.values import Attribute, Schema
+from ..domain.schema import Schema
+from ..domain.values import Attribute
 from ..errors import ParameterError, ShareError
 from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
 from .blocks import Block
@@ -64,6 +65,7 @@ class ColumnStudy:
         noise: str = "shares",
         key: str = "person_id",
         holds: Mapping[str, str] | None = None,
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         checked = exact_budgets(budgets)
         if not isinstance(schemas, Mapping) or set(schemas) != set(checked):
@@ -76,6 +78,8 @@ class ColumnStudy:
             for party in checked
         }
         chosen = engine_of(engine) if isinstance(engine, str) else engine
+        if addresses is not None:
+            chosen = chosen.at(addresses, tuple(checked))
         most = max(1, min(len(checked) - 1, chosen.tolerates(len(checked)) - 1))
         values: dict[str, Any] = {
             "schemas": own,
@@ -102,7 +106,9 @@ class ColumnStudy:
         if self.noise not in _NOISE:
             raise ParameterError(f"noise is {self.noise!r}; it can come from {', '.join(_NOISE)}")
         if self.noise == "oblivious" and self.engine.name != "mpyc":
-            raise ParameterError("noise='oblivious' is drawn by the engine 'mpyc'; take engine='mpyc'")
+            raise ParameterError(
+                "noise='oblivious' is drawn by the engine 'mpyc'; take engine='mpyc'"
+            )
         if not isinstance(self.key, str) or not self.key:
             raise ParameterError(f"key is {self.key!r}; it is the name of the shared key's column")
         for attribute in self.columns:
@@ -295,9 +301,7 @@ def columns_guarantee(
         for party, epsilon in costs.items()
     }
     parties = guarantee(costs, study.neighbours, Protected.PARTY_RECORD, assuming, deltas)
-    whole = sum(
-        (r.cost(next(iter(r.weights)), study.neighbours) for r in releases), Fraction(0)
-    )
+    whole = sum((r.cost(next(iter(r.weights)), study.neighbours) for r in releases), Fraction(0))
     spare = sum((r.delta for r in releases), Fraction(0))
     if coins:
         spare += Fraction(delta(whole, coins))

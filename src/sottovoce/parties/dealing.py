@@ -69,7 +69,11 @@ class DealerMachine(Machine[Asked]):
         return state, Outbox(self._deal(self.plan(state.rows[0])))
 
     def _hear(self, state: Asked, batch: Batch) -> Asked:
-        if batch.kind != "rows" or batch.sent_by is not Role.PARTY or set(batch.payload) != {"rows"}:
+        if (
+            batch.kind != "rows"
+            or batch.sent_by is not Role.PARTY
+            or set(batch.payload) != {"rows"}
+        ):
             raise WireError(f"the dealer got {batch.kind!r} from {batch.sent_by.value!r}; refused")
         if batch.round != COMPARED - 1 or state.closed >= batch.round:
             raise ShareError(f"'rows' arrived in round {batch.round}, or came late; refused")

@@ -1,8 +1,8 @@
 """Discrete Laplace noise that nobody draws: coins of geometric numbers, compared in secret.
 
 A geometric number with P(k) = (1 − α) α^k has independent binary digits, digit j being 1 with
-probability α^{2^j}/(1 + α^{2^j}) = 1/(1 + e^{2^j/b}), α = e^{−1/b}; the difference of two of them is
-discrete Laplace noise of scale b. Only the first J digits are drawn, and each probability is
+probability α^{2^j}/(1 + α^{2^j}) = 1/(1 + e^{2^j/b}), α = e^{−1/b}; the difference of two of them
+is discrete Laplace noise of scale b. Only the first J digits are drawn, and each probability is
 rounded to `precision` bits, so that the law differs from the exact one by at most
 
     η = cells (2 e^{−2^J/b} + 2 J 2^{−precision−1})

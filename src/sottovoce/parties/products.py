@@ -125,12 +125,11 @@ def share_of(table: Words, release: Release) -> Words:
     ordered = np.transpose(summed, [inside.index(axis) for axis in release.axes])
     if ordered.shape != release.shape:
         raise ParameterError(f"the release {release.name!r} has the shape {release.shape}")
-    return ordered.reshape(-1) * table.dtype.type(weights.pop())
+    weighted: Words = ordered.reshape(-1) * table.dtype.type(weights.pop())
+    return weighted
 
 
-def sampled(
-    product: Product, party: str, rows: int, source: Source
-) -> NDArray[np.uint8] | None:
+def sampled(product: Product, party: str, rows: int, source: Source) -> NDArray[np.uint8] | None:
     """The rows that a party keeps, as bits; None where it keeps all."""
     rate = product.kept.get(party)
     if rate is None or rate >= 1:

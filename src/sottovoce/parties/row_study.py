@@ -11,7 +11,8 @@ from typing import Any
 
 from ..checks import float_above
 from ..contract.collection import canonical_digest
-from ..domain.values import Attribute, Schema
+from ..domain.schema import Schema
+from ..domain.values import Attribute
 from ..errors import ParameterError, ShareError
 from ..promise import Guarantee, Neighbours
 from .blocks import Block
@@ -90,7 +91,7 @@ class RowStudy:
                         "missing='value', since parties must not publish who is in a sum"
                     )
             check_size(math.prod(self.shape(names)), f"the marginal of {list(names)}")
-        if self.collusion < 1 and self.dropouts:
+        if self.dropouts and len(self.parties) < 2 + 2 * self.dropouts:
             raise ParameterError(
                 f"of {len(self.parties)} parties {self.dropouts} may not drop out: then nothing "
                 "would stop a curator from opening two different sums; at least "

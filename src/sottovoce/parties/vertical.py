@@ -1,4 +1,4 @@
-"""Marginals over columns that several parties hold: everyone has some attributes of the same people.
+"""Marginals over columns that several parties hold, each some attributes of the same people.
 
 The parties compare their rows by key, compute additive shares of the table of all their columns
 (`engines`), and every party sums its shares to those of each release, adds its share of noise and
@@ -63,6 +63,9 @@ class Vertical(ColumnStudy):
         The column that says whom a row is about.
     holds : mapping of str to str, optional
         Whose column counts where several parties have an attribute.
+    addresses : mapping of str to str, optional
+        For engines whose processes talk to each other: host:port of every party, and with mpyc of
+        the curator as "curator".
 
     Examples
     --------
@@ -210,7 +213,9 @@ class Vertical(ColumnStudy):
         sent = 0
         if n is not None:
             sent = self.engine.bytes(self.product_plan(n)) or 0
-        sent += sum(block.cells * block.bits // 8 for block in self.blocks(said)) * len(self.parties)
+        sent += sum(block.cells * block.bits // 8 for block in self.blocks(said)) * len(
+            self.parties
+        )
         error = self._standard_error(said)
         return Plan(self.spent(), (error,), texts, sent, self.message_rounds)
 

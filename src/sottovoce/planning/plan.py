@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..checks import checked_epsilon
+from ..checks import checked_epsilon, printable
 from ..contract.design import Design, Requirement
-from ..domain.text import printable
 from ..errors import ParameterError
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
@@ -124,8 +123,8 @@ class Plan:
         if self.requirement.attributes:
             raise ParameterError("plans for records have no picture; print the plan")
 
-        drawn: Sequence[Axes] = plot.plan(self, axes=axes)
-        return drawn
+        panels: Sequence[Axes] = plot.plan(self, axes=axes)
+        return panels
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -244,11 +243,9 @@ def plan(
     designs = [design for room in ROOMS for design in room(requirement)]
     good = [x for x in designs if error is None or x.std_error <= error * (1 + 1e-9)]
     if not good:
-        wanted = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
+        aim = "can be drawn" if error is None else f"reaches a standard error of {error!r}"
         least = f"; the least is {min(x.std_error for x in designs):.3g}" if designs else ""
-        raise ParameterError(
-            f"no design {wanted}{least}: ask more people, or choose a larger epsilon"
-        )
+        raise ParameterError(f"no design {aim}{least}: ask more people, or choose a larger epsilon")
     return Plan(requirement, tuple(sorted(good, key=_rank)))
 
 

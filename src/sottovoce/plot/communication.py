@@ -143,10 +143,10 @@ def _population(
 
 
 def _grid(rates: ArrayLike | None, epsilon: float) -> list[float]:
-    found = sorted(checked_rates(np.arange(1, 11) / 10 if rates is None else rates, epsilon))
-    if found[0] == 0 or len(found) < 2:
+    points = sorted(checked_rates(np.arange(1, 11) / 10 if rates is None else rates, epsilon))
+    if points[0] == 0 or len(points) < 2:
         raise ParameterError(f"rates is {rates!r}; give at least two of them, above 0")
-    return found
+    return points
 
 
 def _check(mechanism: LinearMechanism, error: str, methods: Sequence[str], repeats: int) -> None:
@@ -191,11 +191,11 @@ def _mark(
     raw: list[float] = []
     valid: list[float] = []
     for rate in grid:
-        found = _run(Sampled(mechanism, rate=rate), answers, truth, method, repeats)
-        if found:
+        points = _run(Sampled(mechanism, rate=rate), answers, truth, method, repeats)
+        if points:
             places.append(rate)
-            raw.append(float(np.mean([size(plain) for plain, _ in found])))
-            valid.append(float(np.mean([size(projected) for _, projected in found])))
+            raw.append(float(np.mean([size(plain) for plain, _ in points])))
+            valid.append(float(np.mean([size(projected) for _, projected in points])))
     ways = "one collection" if repeats == 1 else f"mean of {repeats} collections"
     style: dict[str, Any] = {"markersize": 6.5, "markeredgecolor": "white", "zorder": 4}
     (entries[f"{method}, {ways}"],) = ax.plot(
@@ -210,7 +210,7 @@ def _run(
     sampled: Sampled, answers: Any, truth: Floats, method: str, repeats: int
 ) -> list[tuple[Errors, Errors]]:
     """Errors of estimates from fresh reports, as they are and projected."""
-    found = []
+    points = []
     for _ in range(repeats):
         counts = sampled.aggregate(sampled.randomise(answers))
         try:
@@ -219,8 +219,8 @@ def _run(
                 estimate = sampled.estimate(counts, method=method)
         except EstimateError:
             continue  # nobody happened to report
-        found.append((estimate.error(truth), estimate.project().error(truth)))
-    return found
+        points.append((estimate.error(truth), estimate.project().error(truth)))
+    return points
 
 
 def _over(n: int, reports: ArrayLike) -> Floats:

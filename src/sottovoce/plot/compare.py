@@ -89,17 +89,17 @@ def _named(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str, 
             "compare takes several estimates, as a list or as a mapping from names; "
             f"{type(estimates).__name__} was given"
         )
-    given = list(estimates.values() if isinstance(estimates, Mapping) else estimates)
-    if not given:
+    several = list(estimates.values() if isinstance(estimates, Mapping) else estimates)
+    if not several:
         raise ParameterError("there is nothing to compare: no estimate was given")
-    for each in given:
+    for each in several:
         if not isinstance(each, Estimate):
             raise ParameterError(
                 f"only estimates can be compared; {type(each).__name__} was among them"
             )
-    names = list(map(str, estimates)) if isinstance(estimates, Mapping) else _own_names(given)
-    first = given[0]
-    for name, each in zip(names[1:], given[1:], strict=True):
+    names = list(map(str, estimates)) if isinstance(estimates, Mapping) else _own_names(several)
+    first = several[0]
+    for name, each in zip(names[1:], several[1:], strict=True):
         if tuple(each.labels) != tuple(first.labels):
             raise ParameterError(
                 f"{name!r} is over other values than {names[0]!r} "
@@ -110,13 +110,13 @@ def _named(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str, 
                 f"of {name!r} and {names[0]!r} one holds fractions and the other means; "
                 "compare like with like"
             )
-    return dict(zip(names, given, strict=True))
+    return dict(zip(names, several, strict=True))
 
 
-def _own_names(given: list[Estimate]) -> list[str]:
+def _own_names(several: list[Estimate]) -> list[str]:
     """Method and epsilon; where that is not enough, numbered."""
     names = [
-        ", ".join(filter(None, (each.method, paint.promised(each.guarantee)))) for each in given
+        ", ".join(filter(None, (each.method, paint.promised(each.guarantee)))) for each in several
     ]
     often, seen = Counter(names), Counter[str]()
     for k, name in enumerate(names):

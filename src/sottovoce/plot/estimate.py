@@ -19,7 +19,7 @@ from .paint import BLACK, BLUE, CLAIM, FILL, GREY, TRUTH, VERMILLION, Legend, Tr
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.collections import FillBetweenPolyCollection
+    from matplotlib.collections import PolyCollection
     from matplotlib.container import ErrorbarContainer
 
 _MOST_ROWS = 40
@@ -184,7 +184,7 @@ def _tail(
     clear: NDArray[np.bool_],
     true: Floats | None,
     confidence: float,
-) -> FillBetweenPolyCollection:
+) -> PolyCollection:
     """All other values in order of rank, on the same scale as the bars."""
     from matplotlib.ticker import MaxNLocator
 
@@ -194,8 +194,8 @@ def _tail(
     def place(rank: Any) -> Any:
         return start + (_TAIL_ROWS - 0.5) * (rank - top) / max(rest.size - 1, 1)
 
-    drawn = paint.evenly(rest.size)
-    where, chosen = place(ranks[drawn]), rest[drawn]
+    bars = paint.evenly(rest.size)
+    where, chosen = place(ranks[bars]), rest[bars]
     low, high = (end[chosen] for end in (what.raw or what).interval(confidence))
     band = ax.fill_betweenx(where, low, high, color=CLAIM, linewidth=0, zorder=1)
     if true is not None:

@@ -59,7 +59,7 @@ def lip(what: Curve | Sequence[Curve], *, ax: Any = None) -> Any:
     axes[0].set_ylabel("error per person, √(average MSE)")
     if ax is None:
         names = axes[0].get_legend_handles_labels()
-        columns = 3 if len(axes) == 1 else len(names[0])
+        columns = 3 if len(axes) < 3 else len(names[0])  # two panels are too narrow for one row
         axes[0].figure.legend(*names, loc="outside upper left", ncols=columns, frameon=False)
     else:
         axes[-1].legend(frameon=False, fontsize="small")

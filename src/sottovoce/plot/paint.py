@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import rounded_up
-from ..domain.text import printable
+from ..checks import printable, rounded_up
 from ..errors import MissingExtraError, ParameterError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats

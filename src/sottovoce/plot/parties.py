@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from ..domain.text import printable
+from ..checks import printable
 from .paint import BLUE, FILL, GREY
 
 _ROW, _TOP, _BOTTOM = 24, 6, 34

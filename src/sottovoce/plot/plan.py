@@ -64,8 +64,8 @@ def plan(what: Plan, *, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
             (by_epsilon, epsilons, along_epsilon),
             (by_people, people, along_people),
         ):
-            found = [{x.name: x.std_error for x in each}.get(design.name) for each in plans]
-            pairs = [(x, y) for x, y in zip(xs, found, strict=True) if y is not None]
+            errors = [{x.name: x.std_error for x in each}.get(design.name) for each in plans]
+            pairs = [(x, y) for x, y in zip(xs, errors, strict=True) if y is not None]
             if pairs:
                 ax.plot(*zip(*pairs, strict=True), label=design.name, markersize=4, **style)
     for ax, label in ((by_epsilon, "epsilon"), (by_people, "people")):

@@ -134,8 +134,8 @@ def prior_curve(prior: Any, epsilons: Sequence[float] | None = None) -> Curve:
         raise ParameterError(
             f"prior is {prior!r:.80}; it must be probabilities of yes from 0 to 1, or 'random'"
         )
-    given = np.arange(0.5, 10.01, 0.5) if epsilons is None else epsilons
-    grid = np.array([checked_epsilon(float(e)) for e in given])
+    chosen = np.arange(0.5, 10.01, 0.5) if epsilons is None else epsilons
+    grid = np.array([checked_epsilon(float(e)) for e in chosen])
     if not grid.size:
         raise ParameterError("there are no epsilons; give at least one")
     errors = {

@@ -95,11 +95,17 @@ def random(reported: NDArray[np.bool_], average: float, floor: float, source: So
 
 
 def checked(
-    given: Any, people: int, names: Sequence[str], average: float, floor: float, *, first: int = 0
+    allocation_table: Any,
+    people: int,
+    names: Sequence[str],
+    average: float,
+    floor: float,
+    *,
+    first: int = 0,
 ) -> Floats:
     """An allocation as people × attributes, NaN where unreported, or an error that says why not."""
     try:
-        allocation = np.array(given, float)
+        allocation = np.array(allocation_table, float)
     except (TypeError, ValueError) as error:
         raise ParameterError(
             "allocation must be numbers, one per person and attribute, NaN where unreported; or "
@@ -126,13 +132,13 @@ def checked(
             f"{MOST_EPSILON:g} (floor={floor:g})"
         )
     total = np.nansum(allocation, axis=1)
-    wanted = reported.sum(axis=1) * average
-    off = np.abs(total - wanted) > _CLOSE * wanted
+    due = reported.sum(axis=1) * average
+    off = np.abs(total - due) > _CLOSE * due
     if off.any():
         row = int(np.flatnonzero(off)[0])
         raise ParameterError(
             f"person {first + row} divides {total[row]:g} among {int(reported[row].sum())} "
-            f"attributes; it must be {wanted[row]:g}, epsilon_average for each (sliders "
+            f"attributes; it must be {due[row]:g}, epsilon_average for each (sliders "
             "keep the total: personal.allocation.slide)"
         )
     return allocation
@@ -187,16 +193,16 @@ def slide(allocation: ArrayLike, attribute: int, value: float, *, floor: float =
 def _divided(budgets: Floats, total: float, floor: float) -> Floats:
     """Budgets changed in proportion until they have this total."""
     above, many = budgets - floor, budgets.size
-    wanted = total - many * floor
+    excess = total - many * floor
     if above.sum() > 0:
-        found = floor + above * (wanted / above.sum())
+        divided = floor + above * (excess / above.sum())
     else:
-        found = np.full(many, floor + wanted / max(many, 1))
-    over = np.maximum(found - MOST_EPSILON, 0.0).sum()
-    room = np.maximum(MOST_EPSILON - found, 0.0)
+        divided = np.full(many, floor + excess / max(many, 1))
+    over = np.maximum(divided - MOST_EPSILON, 0.0).sum()
+    room = np.maximum(MOST_EPSILON - divided, 0.0)
     if over > 0:
-        found = np.minimum(found, MOST_EPSILON) + room * (over / max(room.sum(), over))
-    return np.asarray(np.clip(found, floor, MOST_EPSILON))
+        divided = np.minimum(divided, MOST_EPSILON) + room * (over / max(room.sum(), over))
+    return np.asarray(np.clip(divided, floor, MOST_EPSILON))
 
 
 def described_epsilon(allocation: ArrayLike) -> Floats:
@@ -212,17 +218,17 @@ def described_epsilon(allocation: ArrayLike) -> Floats:
         return np.asarray(np.nansum(rows * (1 - (rows - least) / total), axis=1))
 
 
-def _rows(given: ArrayLike, *, dimensions: int, floor: float) -> Floats:
+def _rows(allocation: ArrayLike, *, dimensions: int, floor: float) -> Floats:
     """The budgets of one or more people as rows, each with at least one budget."""
     try:
-        plain = np.array(given)
+        plain = np.array(allocation)
         numbers = plain.dtype.kind in "iufO" and plain.size > 0 and plain.ndim <= dimensions
         rows = np.atleast_2d(plain.astype(float)) if numbers else np.full((1, 1), np.nan)
     except (TypeError, ValueError):
         rows = np.full((1, 1), np.nan)
     if np.isnan(rows).all(axis=1).any():
         raise ParameterError(
-            f"the allocation is {given!r}; give one person's budgets as numbers, NaN where "
+            f"the allocation is {allocation!r}; give one person's budgets as numbers, NaN where "
             "unreported" + (", or a row for each person" if dimensions > 1 else "")
         )
     low, high = np.nanmin(rows), np.nanmax(rows)
@@ -234,5 +240,5 @@ def _rows(given: ArrayLike, *, dimensions: int, floor: float) -> Floats:
     return rows
 
 
-def _is_number(given: Any) -> bool:
-    return isinstance(given, (int, float, np.number)) and not isinstance(given, bool)
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)

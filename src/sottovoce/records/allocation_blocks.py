@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain import tables
-from ..domain.values import Schema
+from ..domain.schema import Schema
 from ..errors import ParameterError
 from ..randomness import Source
 from .allocation import Floats, checked, equal, random
@@ -40,8 +40,8 @@ def allocations_of(
         return checked(allocations, many, names, average, floor, first=first + part.start)
 
     if not isinstance(allocation, str):
-        given = _given(allocation, reported, names, people)
-        return lambda part: accepted(tables.rows_of(given, part), part)
+        table = _checked_table(allocation, reported, names, people)
+        return lambda part: accepted(tables.rows_of(table, part), part)
     if allocation not in NAMED:
         raise ParameterError(
             f"allocation is {allocation!r}; it must be 'equal', 'random' or numbers"
@@ -69,17 +69,17 @@ def allocations_of(
     return divided
 
 
-def _given(allocation: Any, reported: Any, names: Sequence[str], people: int) -> Any:
+def _checked_table(allocation: Any, reported: Any, names: Sequence[str], people: int) -> Any:
     if reported is not None:
         raise ParameterError(
             "reported is for 'equal' and 'random' only; in this allocation NaN "
             "marks what is not reported"
         )
-    given = tables.by_name(allocation, names)
-    rows = len(given) if tables.has_rows(given) else "no"
+    table = tables.by_name(allocation, names)
+    rows = len(table) if tables.has_rows(table) else "no"
     if rows != people:
         raise ParameterError(
             f"the allocation has {rows} rows for {people} people; everyone needs one, with a "
             "budget per attribute; or use 'equal' or 'random'"
         )
-    return given
+    return table

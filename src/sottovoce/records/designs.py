@@ -75,7 +75,7 @@ def designs(
             guarantee=_guarantee(total, answer, assuming),
         )
 
-    found = [
+    every = [
         design(
             "hidden, random",
             _mean(sizes, over(low), _own),
@@ -95,10 +95,10 @@ def designs(
     if total <= MOST_EPSILON:
         who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
         one = _split(sizes, total) * m + (m - 1) * who
-        found.append(design("sample one attribute", one, whole, (ANY_PART, total)))
+        every.append(design("sample one attribute", one, whole, (ANY_PART, total)))
         if math.prod(sizes) < _MOST_TUPLES:
-            found.append(design("one GRR on the tuple", _tuple(sizes, total), 4, (ANY_PART, total)))
-    return tuple(sorted(found, key=lambda design: design.std_error))
+            every.append(design("one GRR on the tuple", _tuple(sizes, total), 4, (ANY_PART, total)))
+    return tuple(sorted(every, key=lambda design: design.std_error))
 
 
 def offered(requirement: Requirement) -> tuple[Design, ...]:
@@ -109,13 +109,13 @@ def offered(requirement: Requirement) -> tuple[Design, ...]:
     sizes = list(requirement.attributes)
     if requirement.n is not None:
         return designs(sizes, n=requirement.n, average=average)
-    wanted = requirement.error or 1.0
-    found = []
+    target = requirement.error or 1.0
+    every = []
     for single in designs(sizes, n=1, average=average):
-        n = max(1, math.ceil((single.std_error / wanted) ** 2))
+        n = max(1, math.ceil((single.std_error / target) ** 2))
         error = single.std_error / math.sqrt(n)
-        found.append(replace(single, n=n, std_error=error, decode_steps=float(n)))
-    return tuple(found)
+        every.append(replace(single, n=n, std_error=error, decode_steps=float(n)))
+    return tuple(every)
 
 
 def _guarantee(total: float, answer: tuple[str, float], also: Sequence[str]) -> Guarantee:
@@ -157,20 +157,20 @@ def _known(size: int, q: Floats) -> float:
 
 def _split(sizes: Sequence[int], epsilon: float) -> float:
     """The better of GRR and subset selection for each attribute."""
-    found = [
+    variances = [
         min(kind(size, epsilon=epsilon).total_variance(1) for kind in (GRR, SubsetSelection)) / size
         for size in sizes
     ]
-    return float(np.mean(found))
+    return float(np.mean(variances))
 
 
 def _tuple(sizes: Sequence[int], epsilon: float) -> float:
     cells = math.prod(sizes)
     q = 1 / (math.exp(epsilon) + cells - 1)
     gap = (math.exp(epsilon) - 1) * q
-    found = []
+    variances = []
     for size in sizes:
         other = cells / size * q
         same = other + gap
-        found.append((same * (1 - same) / size + other * (1 - other) * (1 - 1 / size)) / gap**2)
-    return float(np.mean(found))
+        variances.append((same * (1 - same) / size + other * (1 - other) * (1 - 1 / size)) / gap**2)
+    return float(np.mean(variances))

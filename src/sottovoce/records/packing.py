@@ -24,10 +24,10 @@ def layout(sizes: NDArray[np.int64], public: bool) -> tuple[Column, ...]:
     return (sent, *steps, Column("bits", "u1", width=int(-(-sizes.sum() // 8))))
 
 
-def rows_of(columns: Sequence[Column], given: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
+def rows_of(columns: Sequence[Column], content: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
     """Reports as rows of bytes."""
     parts = [
-        np.ascontiguousarray(given[c.name]).view(np.uint8).reshape(-1, c.nbytes) for c in columns
+        np.ascontiguousarray(content[c.name]).view(np.uint8).reshape(-1, c.nbytes) for c in columns
     ]
     return np.concatenate(parts, axis=1)
 
@@ -36,13 +36,13 @@ def columns_of(columns: Sequence[Column], rows: NDArray[np.uint8]) -> dict[str, 
     """The columns of reports packed as rows of bytes."""
     if rows.shape[1] != sum(column.nbytes for column in columns):
         raise WireError(f"reports of {rows.shape[1]} bytes do not belong to this schema")
-    found: dict[str, NDArray[Any]] = {}
+    unpacked: dict[str, NDArray[Any]] = {}
     start = 0
     for column in columns:
         part = np.ascontiguousarray(rows[:, start : start + column.nbytes])
-        found[column.name] = part.view(column.dtype).reshape(len(rows), column.width)
+        unpacked[column.name] = part.view(column.dtype).reshape(len(rows), column.width)
         start += column.nbytes
-    return found
+    return unpacked
 
 
 def check(
@@ -75,12 +75,12 @@ def _check_steps(
 ) -> None:
     if ((steps == UNREPORTED) == reported).any():
         raise WireError("a record's budgets and reported attributes do not agree")
-    given = steps[reported]
+    budgets = steps[reported]
     least, most = int(floor * STEPS) - 1, int(MOST_EPSILON * STEPS)
-    if given.size and not (least <= int(given.min()) and int(given.max()) <= most):
+    if budgets.size and not (least <= int(budgets.min()) and int(budgets.max()) <= most):
         raise WireError(
-            f"a budget is {int(given.min()) / STEPS:g} or {int(given.max()) / STEPS:g}; allowed is "
-            f"{floor:g} to {MOST_EPSILON:g}"
+            f"a budget is {int(budgets.min()) / STEPS:g} or {int(budgets.max()) / STEPS:g}; "
+            f"allowed is {floor:g} to {MOST_EPSILON:g}"
         )
     spent = np.where(reported, steps, 0).sum(axis=1, dtype=np.int64)
     if (spent > most_steps(reported.sum(axis=1), average)).any():

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import kernels
 from ..checks import checked_epsilon
 from ..contract.aggregate import Aggregate
 from ..contract.collection import Collection, Columns, check_study
@@ -31,17 +30,17 @@ from ..contract.design import Design
 from ..contract.reports import Column, Reports
 from ..contract.sparse import Sparse
 from ..contract.way import Way
-from ..domain import tables
 from ..domain.ranges import Range
-from ..domain.values import Domain, Schema
+from ..domain.schema import Schema
+from ..domain.values import Domain
 from ..errors import ParameterError, WireError
 from ..estimate.estimate import Estimate
 from ..promise import LDP, Guarantee, Promise
 from ..promise.assumptions import AVERAGE_PART
-from ..randomness import Draws, Source, source_of
+from ..randomness import Source, source_of
 from . import packing as wire
-from .allocation import FLOOR, checked, in_steps, thresholds
-from .allocation_blocks import allocations_of
+from .allocation import FLOOR, checked
+from .drawing import draw_records
 from .promises import promises
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 
 PATTERNS = "patterns"
 _MOST_BITS = 1 << 16
-_BLOCK = 1 << 14
 
 
 @dataclass(frozen=True, init=False)
@@ -239,58 +237,11 @@ class Records(Collection):
         if level is not None or rate is not None:
             raise ParameterError("records have no levels or rates; leave level and rate out")
         own_source = source_of(source)
-        columns = self._drawn(answers, own_source, allocation, reported, first_row)
+        columns = draw_records(self, answers, own_source, allocation, reported, first_row)
         return Reports(self.id, self.digest, columns, own_source.seeded)
 
     def draw(self, answers: Any, source: Source) -> Columns:
-        return self._drawn(answers, source, "equal", None, 0)
-
-    def _drawn(
-        self, table: Any, source: Source, allocation: Any, reported: Any, first_row: int
-    ) -> Columns:
-        columns = tables.columns_of(table, self.names)
-        people = len(columns[0])
-        allocations = allocations_of(
-            self.schema,
-            columns,
-            allocation,
-            reported,
-            average=self.epsilon_average,
-            floor=self.floor,
-            source=source,
-            first=first_row,
-        )
-        made = {c.name: np.zeros(c.shape(people), c.dtype) for c in self.layout}
-        draws = source.draws()
-        # In blocks, so that only the reports themselves are in memory for everyone.
-        for start in range(0, people, _BLOCK):
-            part = slice(start, min(start + _BLOCK, people))
-            some = [tables.rows_of(column, part) for column in columns]
-            target = {k: c[part] for k, c in made.items()}
-            self._draw_block(draws, some, allocations(part), target, first_row + start)
-        return made
-
-    def _draw_block(
-        self,
-        draws: Draws,
-        columns: list[Any],
-        allocations: NDArray[np.float64],
-        made: dict[str, NDArray[Any]],
-        first: int,
-    ) -> None:
-        """The reports of a block of people, into `made`."""
-        sent = ~np.isnan(allocations)
-        codes = tables.codes_of(self.schema, columns, sent, first)
-        steps, bits, table = in_steps(allocations, self.epsilon_average), made["bits"], thresholds()
-
-        def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-            some = (codes[part], steps[part], self.sizes, self.starts, table, bits[part])
-            return kernels.draw.record_bits(words, *some, extra, used)
-
-        draws.rows(len(allocations), int(self.starts[-1]), step)
-        made["reported"][:] = np.packbits(sent, axis=1, bitorder="little")
-        if self.public:
-            made["steps"][:] = steps
+        return draw_records(self, answers, source, "equal", None, 0)
 
     def count(self, reports: Reports) -> dict[str, Sparse]:
         """How often each report was sent."""

@@ -98,12 +98,12 @@ class Chain:
     def online_bytes(self) -> int:
         """What all parties send each other."""
         words = sum(step * (self.left(step) + self.sizes[step]) for step in self.steps)
-        return self.words.itemsize * self.rows * words
+        return int(self.words.itemsize) * self.rows * words
 
     @property
     def dealt_bytes(self) -> int:
         """The dealer's corrections; seeds are 32 bytes for each party besides."""
-        return self.words.itemsize * sum(math.prod(self.shape(step)) for step in self.steps)
+        return int(self.words.itemsize) * sum(math.prod(self.shape(step)) for step in self.steps)
 
     def expand(self, seed: bytes, step: int, part: str, shape: tuple[int, int]) -> Words:
         """The matrix that a seed stands for: AES-256 in counter mode under a key of its own."""

@@ -49,7 +49,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..contract.collection import canonical_digest
-from ..domain.values import Attribute, Schema
+from ..domain.schema import Schema
+from ..domain.values import Attribute
 from ..errors import SottovoceError, StudyError
 from ..transport.batch import Role
 from ..transport.keys import Party, Roster

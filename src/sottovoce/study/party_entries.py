@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from ..domain.values import Schema
+from ..domain.schema import Schema
 from ..errors import SottovoceError, StudyError
 from ..transport.batch import Role
 from ..transport.keys import Party

@@ -113,10 +113,10 @@ def _refuse_gaps(about: Mapping[str, Any], where: str) -> None:
         (_ANSWERS, "values (or edges, or range)"),
         (_STRENGTH, "epsilon (or levels)"),
     ):
-        given = [key for key in keys if key in about]
-        if len(given) > 1:
-            raise StudyError(f"{where} has both {' and '.join(given)}; give one")
-        absent += [] if given else [words]
+        present = [key for key in keys if key in about]
+        if len(present) > 1:
+            raise StudyError(f"{where} has both {' and '.join(present)}; give one")
+        absent += [] if present else [words]
     if absent:
         raise StudyError(f"{where} lacks {', '.join(absent)}")
 
@@ -161,20 +161,20 @@ def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechan
 def _sampled(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
     if "rate" not in about:
         return mechanism
-    given = about["rate"]
-    rates = given if isinstance(given, list) else [given]
-    if isinstance(given, Mapping) and isinstance(about.get("levels"), Mapping):
+    rate = about["rate"]
+    rates = rate if isinstance(rate, list) else [rate]
+    if isinstance(rate, Mapping) and isinstance(about.get("levels"), Mapping):
         raise StudyError(
-            f"{where}: rate is {given!r}; a rate of its own is written into the level, such as "
+            f"{where}: rate is {rate!r}; a rate of its own is written into the level, such as "
             "levels = {strong = {epsilon = 0.5, rate = 0.1}}"
         )
     numbers = all(isinstance(r, (int, float)) and not isinstance(r, bool) for r in rates)
-    if not isinstance(given, Mapping) and not (numbers and rates):
+    if not isinstance(rate, Mapping) and not (numbers and rates):
         raise StudyError(
-            f"{where}: rate is {given!r}; a rate is a number above 0 and at most 1, such as "
+            f"{where}: rate is {rate!r}; a rate is a number above 0 and at most 1, such as "
             "rate = 0.1, or a list of them, such as rate = [0.05, 0.1, 0.5]"
         )
     try:
-        return Sampled(mechanism, rate=given)
+        return Sampled(mechanism, rate=rate)
     except SottovoceError as error:
         raise StudyError(f"{where}: {error}") from error

@@ -112,12 +112,13 @@ class Study:
 
     def mechanism(self, question: str | None = None) -> Mechanism:
         """The mechanism of a question, its reports bound to this study and this question."""
-        found = self.collection(question)
-        if not isinstance(found, Mechanism):
+        collection = self.collection(question)
+        if not isinstance(collection, Mechanism):
             raise ParameterError(
-                f"{found.name!r} are records, not a question; use study.collection({found.name!r})"
+                f"{collection.name!r} are records, not a question; use "
+                f"study.collection({collection.name!r})"
             )
-        return found
+        return collection
 
     def match(self, collection: str, digest: bytes) -> Collection:
         """What reports of this id and digest belong to, or DigestError."""

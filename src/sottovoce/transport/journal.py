@@ -33,7 +33,7 @@ from ..files import whole_file
 _BEGIN, _END = b"B", b"E"
 _HEAD = struct.Struct("<QcI")
 _SUM = struct.Struct("<I")
-_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Record(NamedTuple):
@@ -192,7 +192,7 @@ class Journal:
         return record
 
     def _write(self, kind: bytes, body: bytes) -> Record:
-        start = os.lseek(self._file, 0, os.SEEK_END)
+        start = os.fstat(self._file).st_size
         try:
             for part in _parts(kind, body):
                 view = memoryview(part)

@@ -102,6 +102,7 @@ class Relay:
         self.strangers: list[str] = []  # who came with another study
         self.told: set[str] = set()  # who knows that it was ended
         self._journal = journal
+        self._syncing, self._synced = asyncio.Lock(), 0  # records that are on disk
         if journal is not None and journal.session is not None:
             self.session = journal.session
             self._replay(journal)
@@ -121,7 +122,8 @@ class Relay:
             if record.kind == _DONE:
                 self._mark_done(name, int(number))
             else:
-                self._close(int(number))
+                self._leave_behind(int(number))
+                self.closed = int(number)
 
     def _write(self, kind: bytes, body: bytes) -> None:
         if self._journal is not None:
@@ -129,28 +131,34 @@ class Relay:
 
     async def keep(self) -> None:
         """Return when everything that was accepted is on disk, where there is a journal."""
-        if self._journal is not None:
-            await asyncio.to_thread(self._journal.sync)
+        if self._journal is None:
+            return
+        written = len(self._journal.records)
+        async with self._syncing:
+            if self._synced < written:  # else somebody else has seen to it in the meantime
+                reached = len(self._journal.records)
+                await asyncio.to_thread(self._journal.sync)
+                self._synced = reached
 
     async def conduct(self) -> None:
         """Close one round after the other; returns when all who are left have the last one."""
         for closing in range(self.closed + 1, self.rounds + 2):
             seconds = self.patience.round if closing else self.patience.gathering
             await self._wait_for(partial(self._all_done, closing), seconds)
-            async with self._changed:
-                if self.aborted is not None:
-                    break
-                self._write(_CLOSED, f"{closing}".encode())
-                await self.keep()
-                self._close(closing)
-                self._changed.notify_all()
-        async with self._changed:
-            self.over = True
-            self._changed.notify_all()
+            if self.aborted is not None:
+                break
+            # From here on nothing more comes from those who are late, whatever is written next.
+            self._write(_CLOSED, f"{closing}".encode())
+            self._leave_behind(closing)
+            await self.keep()
+            self.closed = closing
+            await self._notify()
+        self.over = True
+        await self._notify()
 
-    def _close(self, closing: int) -> None:
-        self._leave_behind(closing)
-        self.closed = closing
+    async def _notify(self) -> None:
+        async with self._changed:
+            self._changed.notify_all()
 
     def _all_done(self, number: int) -> bool:
         if self.aborted is not None:
@@ -200,9 +208,8 @@ class Relay:
             short = reason[:MOST_REASON]
             self.aborted = "".join(c if c.isprintable() else " " for c in short)
             self._write(_ABORTED, self.aborted.encode())
+            await self._notify()
             await self.keep()
-        async with self._changed:
-            self._changed.notify_all()
 
     async def tell_aborted(self) -> None:
         """Where the run was ended by somebody: return when all who are left know, or time is up."""
@@ -284,12 +291,10 @@ class Relay:
         await self._set_done(name, round_number)
 
     async def _set_done(self, name: str, round_number: int) -> None:
-        async with self._changed:
-            self._refuse_over(name)
-            self._write(_DONE, f"{round_number} {name}".encode())
-            await self.keep()
-            self._mark_done(name, round_number)
-            self._changed.notify_all()
+        self._write(_DONE, f"{round_number} {name}".encode())
+        self._mark_done(name, round_number)
+        await self._notify()
+        await self.keep()
 
     def _mark_done(self, name: str, round_number: int) -> None:
         self._reached[name] = round_number

@@ -76,13 +76,13 @@ def show_comparison(rows: list[Comparison], picture: Path | None) -> None:
         screen.print(f"The picture is in {picture}.")
 
 
-def say(name: str, promise: Promise, as_json: bool, **given: Any) -> None:
+def say(name: str, promise: Promise, as_json: bool, **parameters: Any) -> None:
     """A promise in plain words, or as JSON together with the inputs."""
     from ...promise import Guarantee
 
     promised = Guarantee((promise,))
     if as_json:
-        print_json({"account": name, "given": given, "guarantee": promised.as_dict()})
+        print_json({"account": name, "given": parameters, "guarantee": promised.as_dict()})
         return
     show_guarantee(console(), promised)
 

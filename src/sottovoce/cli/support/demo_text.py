@@ -94,10 +94,10 @@ def _show_levels(
     table = table_of(screen, [("level", "left"), *((title, "right") for title in titles)])
     promises = zip(menu.menu.items(), menu.guarantee.promises, strict=True)
     for (name, mechanism), promise in promises:
-        found = alone.get(name)
+        own = alone.get(name)
         epsilon, _, sure = strength(promise)
-        people = "0" if found is None else f"{found.n:,}"
-        error = "–" if found is None else _half(_for_everyone(found, estimate.n))
+        people = "0" if own is None else f"{own.n:,}"
+        error = "–" if own is None else _half(_for_everyone(own, estimate.n))
         table.add_row(name, epsilon, people, _true(mechanism), sure, error)
     together = float((estimate.std_error**2).mean())
     table.add_row("together", "", f"{estimate.n:,}", "", "", _half(together))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...domain.text import printable as printable
+from ...checks import printable as printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,9 +41,9 @@ def console() -> Console:
     """Where text goes; without colours and boxes when it is not a terminal."""
     from rich.console import Console
 
-    made = Console(markup=False, emoji=False, highlight=False)
-    made.width = min(made.width, MOST_WIDTH)
-    return made
+    screen = Console(markup=False, emoji=False, highlight=False)
+    screen.width = min(screen.width, MOST_WIDTH)
+    return screen
 
 
 def plural(n: int, one: str, many: str = "") -> str:
@@ -121,11 +121,11 @@ def bar(value: float, low: float, high: float, most: float, width: int, *, block
 
     sure, middle, end = cells(low), cells(value), cells(high)
     signs = ("█", "▓", "░") if blocks else ("#", "=", "-")
-    drawn = Text(no_wrap=True)
-    drawn.append(signs[0] * sure, style="blue")
-    drawn.append(signs[1] * (middle - sure), style="blue")
-    drawn.append(signs[2] * (end - middle), style="bright_black")
-    return drawn
+    text = Text(no_wrap=True)
+    text.append(signs[0] * sure, style="blue")
+    text.append(signs[1] * (middle - sure), style="blue")
+    text.append(signs[2] * (end - middle), style="bright_black")
+    return text
 
 
 def shows_blocks(out: Console) -> bool:
@@ -158,17 +158,17 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
 @contextmanager
 def noted() -> Iterator[list[str]]:
     """The warnings raised inside, each once, for JSON; they are also shown as usual."""
-    said: list[str] = []
+    messages: list[str] = []
     before = warnings.showwarning
 
     def show(message: Warning | str, *arguments: Any, **options: Any) -> None:
-        if str(message) not in said:
-            said.append(str(message))
+        if str(message) not in messages:
+            messages.append(str(message))
         before(message, *arguments, **options)
 
     with warnings.catch_warnings():
         warnings.showwarning = show
-        yield said
+        yield messages
 
 
 def show_next_estimate(

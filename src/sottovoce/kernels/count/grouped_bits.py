@@ -123,19 +123,19 @@ def _release_wide(lanes, first, counts):
 def _many(words, group, groups, length, counts):
     wide_vectors()
     lanes = np.zeros(groups * 8 * length, np.uint64)
-    held = np.zeros(groups, np.uint8)
+    filled = np.zeros(groups, np.uint8)
     size = np.uintp(length)
     for i in range(np.uintp(group.size)):
         g = np.uintp(group[i])
         at = g * size * np.uintp(8)
         for j in range(size):
             add_bits(lanes, at + np.uintp(8) * j, words[i * size + j])
-        held[g] += np.uint8(1)
-        if held[g] == _MOST:
+        filled[g] += np.uint8(1)
+        if filled[g] == _MOST:
             _release(lanes, np.int64(at), counts[np.int64(g)])
-            held[g] = np.uint8(0)
+            filled[g] = np.uint8(0)
     for g in range(groups):
-        if held[g]:
+        if filled[g]:
             _release(lanes, g * 8 * length, counts[g])
 
 

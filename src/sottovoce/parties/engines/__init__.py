@@ -11,11 +11,12 @@ the others' but one; a masked sum then opens sums of the shares with noise, and 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ...errors import ParameterError
 from ...sharing.triples import Codes, Words
-from ...transport import Batch, Role
+from ...transport import Batch
 from ..products import Plan
 
 #: The round in which parties compare their rows; engines act from its end on.
@@ -81,6 +82,10 @@ class Engine(ABC):
         """The curator's side, where it computes as well."""
         return None
 
+    def at(self, addresses: Mapping[str, str], parties: Sequence[str]) -> Engine:
+        """The same with its processes at these addresses, by party."""
+        raise ParameterError(f"the engine {self.name!r} has no addresses: it needs no processes")
+
     def here(self, parties: int) -> Engine:
         """The same with all members on this machine, for simulations."""
         return self
@@ -93,13 +98,12 @@ class Engine(ABC):
         """What parties and dealer send for the products; None where it is not known."""
         return None
 
-    def check(self) -> None:
+    def check(self) -> None:  # noqa: B027  most engines need nothing
         """Raise where the engine cannot run here."""
 
 
 def engine_of(name: str, **options: Any) -> Engine:
     """The engine of a name."""
-    from ...errors import ParameterError
     from . import cheetah, dealer, mpyc
 
     known: dict[str, Any] = {
@@ -113,4 +117,4 @@ def engine_of(name: str, **options: Any) -> Engine:
     return engine
 
 
-__all__ = ["COMPARED", "Engine", "PartyEngine", "Role", "engine_of"]
+__all__ = ["COMPARED", "Engine", "PartyEngine", "engine_of"]

@@ -11,7 +11,7 @@ USENIX Security; SPU 0.9.5.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from typing import Any
 from ...errors import MissingExtraError, ParameterError
 from ..products import Plan
 from . import Engine
-from .processes import ROUNDS, ProcessMember, free_addresses, is_here, products_job
+from .processes import ROUNDS, ProcessMember, free_addresses, is_here, named, products_job
 
 VARIABLE = "SOTTOVOCE_SPU_PYTHON"
 
@@ -51,6 +51,14 @@ class Cheetah(Engine):
 
     def rounds(self, parties: int) -> int:
         return ROUNDS
+
+    def at(self, addresses: Mapping[str, str], parties: Sequence[str]) -> Cheetah:
+        """Party i listens for party j at the j-th port from its own on."""
+        places = []
+        for address in named(addresses, parties):
+            host, port = address.rsplit(":", 1)
+            places += [f"{host}:{int(port) + j}" for j in range(len(parties))]
+        return replace(self, addresses=tuple(places))
 
     def here(self, parties: int) -> Cheetah:
         return replace(self, addresses=free_addresses(parties * parties))
@@ -88,9 +96,7 @@ class CheetahMember(ProcessMember):
             raise ParameterError("noise='oblivious' needs the engine 'mpyc'")
         at, k = self.engine.addresses, self.parties
         links = {
-            j: (at[self.index * k + j], at[j * k + self.index])
-            for j in range(k)
-            if j != self.index
+            j: (at[self.index * k + j], at[j * k + self.index]) for j in range(k) if j != self.index
         }
         return {
             "index": self.index,

@@ -51,8 +51,20 @@ class Dealer(Engine):
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """What a party has: its seed, corrections by (product, step), what was opened to it by
-    (product, step, position), and its shares after the last step.
+    """What a party has.
+
+    Attributes
+    ----------
+    seed : bytes, optional
+        From the dealer.
+    corrections : mapping
+        From the dealer, by (product, step).
+    opened : mapping
+        What others opened to it, by (product, step, position of the sender).
+    own : tuple of array, optional
+        Its share of every product after its last step.
+    closed : int
+        The last round that was closed.
     """
 
     seed: bytes | None = None
@@ -144,7 +156,8 @@ class DealtParty(PartyEngine):
     def _openings(
         self, state: Dealt, step: int, me: int, plan: Plan, columns: Sequence[Codes]
     ) -> list[Batch]:
-        seed, batches = state.seed or b"", []
+        seed = state.seed or b""
+        batches: list[Batch] = []
         receivers = range(step) if me == step else (step,)
         for p, chain in enumerate(plan.chains):
             own = columns[p] if state.own is None else state.own[p]

@@ -52,7 +52,9 @@ def _batch(
     )
 
 
-def check_part(batch: Batch, products: int, shape: tuple[int, int], words: np.dtype[np.generic]) -> None:
+def check_part(
+    batch: Batch, products: int, shape: tuple[int, int], words: np.dtype[np.generic]
+) -> None:
     """Refuse parts that cannot belong to a matrix of this shape."""
     if set(batch.payload) != {"product", "row", "words"}:
         raise WireError(f"{batch.kind!r} has the columns {sorted(batch.payload)}")

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import MissingExtraError, ParameterError
+from ..budgets import CURATOR
 from ..products import Plan
 from . import Engine
-from .processes import ROUNDS, ProcessMember, free_addresses, is_here, products_job
+from .processes import ROUNDS, ProcessMember, free_addresses, is_here, named, products_job
 
 _SLACK_BITS = 80
 
@@ -51,6 +52,9 @@ class Mpyc(Engine):
 
     def rounds(self, parties: int) -> int:
         return ROUNDS
+
+    def at(self, addresses: Mapping[str, str], parties: Sequence[str]) -> Mpyc:
+        return replace(self, addresses=named(addresses, (*parties, CURATOR)))
 
     def here(self, parties: int) -> Mpyc:
         return replace(self, addresses=free_addresses(parties + 1))

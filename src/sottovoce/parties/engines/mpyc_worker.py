@@ -11,9 +11,9 @@ party 0 has (x + Σ r) − r_0, all others −r_k. M exceeds the bits of x by 80
 is the same for any two tables but for a probability of 2^−80 per cell.
 
 Noise is the difference of two geometric numbers whose binary digits are independent coins, digit j
-being 1 with probability α^{2^j}/(1 + α^{2^j}), α = e^{−1/b}; a coin compares shared random bits with
-its public probability, from the last bit to the first: r ← 1 − u(1 − r) where the probability has a
-1, and r ← (1 − u) r where it has a 0. Nobody sees a coin.
+being 1 with probability α^{2^j}/(1 + α^{2^j}), α = e^{−1/b}. A coin compares shared random bits u
+with its public probability, from the last bit to the first: r ← 1 − u(1 − r) where the probability
+has a 1, and r ← (1 − u) r where it has a 0. Nobody sees a coin.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _noise(mpc: Any, field: Any, noise: dict[str, Any]) -> Any:
 
 
 async def _additive(mpc: Any, field: Any, values: Any, job: dict[str, Any]) -> list[int]:
-    """This member's additive share of every value; nothing for the curator."""
+    """The member's additive share of every value; for the curator it means nothing."""
     cells, parties = values.shape[0], job["parties"]
     masks = [secrets.randbits(job["mask_bits"]) for _ in range(cells)]
     mine = field.array(np.array(masks, object))

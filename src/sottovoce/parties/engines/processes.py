@@ -15,13 +15,13 @@ import json
 import socket
 import subprocess
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from ...errors import ShareError, WireError
+from ...errors import ParameterError, ShareError, WireError
 from ...sharing.triples import Codes, Words
 from ...transport import Batch, Role
 from ..products import Plan
@@ -120,8 +120,10 @@ class ProcessMember(PartyEngine):
             process.communicate()
             raise ShareError(f"{self.name} did not end in time; nothing was released") from error
         if process.returncode:
-            last = errors.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
-            raise ShareError(f"the process of {self.name} failed ({last[0]}); nothing was released")
+            lines = errors.decode(errors="replace").splitlines()
+            said = [line for line in lines if line.strip() and not line.startswith("[")]
+            why = said[-1] if said else "no message"
+            raise ShareError(f"the process of {self.name} failed ({why}); nothing was released")
         words = np.frombuffer(output, "<u4" if plan.bits == 32 else "<u8")
         cells = _cells(plan) if self.index < self.parties else []
         if words.size != sum(cells):
@@ -136,6 +138,20 @@ def free_addresses(many: int) -> tuple[str, ...]:
         for one in sockets:
             one.bind(("127.0.0.1", 0))
         return tuple(f"127.0.0.1:{one.getsockname()[1]}" for one in sockets)
+
+
+def named(addresses: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+    """The addresses of some members in order; all must be there, each host:port."""
+    missing = [name for name in names if name not in addresses]
+    if missing:
+        raise ParameterError(f"the addresses of {', '.join(map(repr, missing))} are missing")
+    for name in names:
+        host, _, port = str(addresses[name]).rpartition(":")
+        if not host or not port.isdecimal() or not 0 < int(port) < 1 << 16:
+            raise ParameterError(
+                f'the address of {name!r} is {addresses[name]!r}; it must be "host:port"'
+            )
+    return tuple(addresses[name] for name in names)
 
 
 def is_here(address: str) -> bool:

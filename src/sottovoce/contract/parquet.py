@@ -1,0 +1,118 @@
+"""Reports in Parquet files: the columns of the wire form, and its head in the metadata."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import MissingExtraError, WireError
+from .codec import VERSION
+from .reports import BATCH_BYTES, BATCH_ROWS, Column, Expected, Reports
+
+_KEY = b"sottovoce"
+_MOST_ABOUT = 1 << 16  # bytes of a file's description of its reports
+
+
+def require_pyarrow() -> Any:
+    """The package that reads and writes Parquet, or an error that says how to get it."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtraError.of("pyarrow", "files", "Parquet") from error
+    return pyarrow
+
+
+def _arrow_type(column: Column) -> Any:
+    pa = require_pyarrow()
+    return pa.binary(column.nbytes) if column.width else pa.from_numpy_dtype(column.dtype)
+
+
+def to_table(reports: Reports) -> Any:
+    """Reports as an Arrow table whose metadata say what they are."""
+    pa = require_pyarrow()
+    arrays = []
+    for data in reports.columns.values():
+        if data.ndim == 2:
+            buffer = pa.py_buffer(np.ascontiguousarray(data))
+            kind = pa.binary(data.shape[1] * data.itemsize)
+            arrays.append(pa.FixedSizeBinaryArray.from_buffers(kind, len(data), [None, buffer]))
+        else:
+            arrays.append(pa.array(data))
+    about = {
+        "version": VERSION,
+        "collection": reports.collection,
+        "digest": reports.digest.hex(),
+        "seeded": reports.seeded,
+    }
+    table = pa.table(arrays, names=list(reports.columns))
+    return table.replace_schema_metadata({_KEY: json.dumps(about)})
+
+
+def parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
+    """The batches of a Parquet file, each checked."""
+    pa = require_pyarrow()
+    import pyarrow.parquet as pq
+
+    try:
+        file = pq.ParquetFile(stream, pre_buffer=False)
+        collection, digest, seeded = _about(file.schema_arrow.metadata)
+        expected = expect.match(collection, digest)
+        schema = pa.schema([(column.name, _arrow_type(column)) for column in expected.layout])
+        if not file.schema_arrow.equals(schema):
+            raise WireError(
+                f"the columns are {file.schema_arrow.names} of {file.schema_arrow.types}; reports "
+                f"of {collection!r} have {schema.names} of {schema.types}"
+            )
+        rows = max(
+            1, min(BATCH_ROWS, BATCH_BYTES // sum(column.nbytes for column in expected.layout))
+        )
+        empty = file.metadata.num_rows == 0
+        batches = [schema.empty_table()] if empty else file.iter_batches(batch_size=rows)
+        left = file.metadata.num_rows
+        for batch in batches:
+            left -= batch.num_rows
+            columns = {c.name: _from_arrow(batch.column(c.name), c) for c in expected.layout}
+            expected.check(columns)
+            yield Reports(collection, digest, columns, seeded)
+        if left:
+            raise WireError(f"{left:,} of the {file.metadata.num_rows:,} reports are missing")
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise WireError(f"not a readable Parquet file ({error})") from error
+
+
+def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:
+    try:
+        text = (metadata or {})[_KEY]
+        if len(text) > _MOST_ABOUT:
+            raise ValueError("too long")
+        about = json.loads(text)
+        version, collection = about["version"], about["collection"]
+        digest, seeded = bytes.fromhex(about["digest"]), about["seeded"]
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
+        raise WireError(
+            "this Parquet file does not say that it holds reports; pass files of true answers to "
+            "`randomise` instead"
+        ) from error
+    if version != VERSION:
+        raise WireError(f"the reports are of version {version}; this release reads {VERSION}")
+    if not isinstance(collection, str) or len(digest) != 32 or not isinstance(seeded, bool):
+        raise WireError("the file's description of its reports is malformed")
+    return collection, digest, seeded
+
+
+def _from_arrow(array: Any, column: Column) -> NDArray[Any]:
+    if array.null_count:
+        raise WireError(f"the column {column.name!r} has empty cells; a report has none")
+    if not column.width:
+        plain: NDArray[Any] = array.to_numpy().astype(column.dtype, copy=False)
+        return plain
+    n = len(array)
+    if n == 0:
+        return np.zeros(column.shape(0), column.dtype)
+    data = np.frombuffer(array.buffers()[1], column.dtype)
+    start = array.offset * column.width
+    return data[start : start + n * column.width].reshape(column.shape(n))

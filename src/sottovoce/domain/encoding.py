@@ -1,0 +1,79 @@
+"""Answers as positions of values: the one place where answers are checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import kernels
+from ..errors import AnswerError
+from .columns import Coded, Rows, as_column, first_few, first_row, shown
+
+if TYPE_CHECKING:
+    from .values import Codes, Domain
+
+
+def plain_integers(domain: Domain, answers: Any) -> NDArray[np.integer[Any]] | None:
+    """The answers as they are, where they are an integer array and the values are 0..d-1."""
+    if not (isinstance(answers, np.ndarray) and isinstance(domain.values, range)):
+        return None
+    if answers.ndim != 1 or answers.dtype.kind not in "iu":
+        return None
+    return np.ascontiguousarray(answers, answers.dtype.newbyteorder("="))
+
+
+def narrow(domain: Domain, plain: NDArray[np.integer[Any]], out: Codes, rows: Rows) -> None:
+    """Codes of plain integers, into `out`."""
+    bad = kernels.draw.narrow(plain, len(domain.values), out)
+    if bad >= 0:
+        raise _outside(domain, plain[bad].item(), rows[bad])
+
+
+def encode_column(domain: Domain, answers: Any, rows: Rows | None) -> Coded:
+    """Codes of any column of answers, and who did not answer."""
+    column = as_column(answers)
+    if domain.edges is not None:
+        codes = _encode_bins(domain, column.numbers(), rows)
+    else:
+        codes, unknown = column.positions(domain.values)
+        if unknown:
+            wrong = codes == -2
+            answer = column.at(int(wrong.argmax()))
+            raise _outside(domain, answer, first_row(wrong, rows), different=len(unknown))
+    absent = codes == -1
+    present = None
+    if absent.any():
+        if domain.missing == "refuse":
+            raise domain.refuse_missing(absent, rows)
+        if domain.missing == "public":
+            present = ~absent
+            codes = codes[present]
+        else:
+            codes[absent] = len(domain.values)
+    return Coded(codes.astype(domain.dtype), present)
+
+
+def _encode_bins(
+    domain: Domain, numbers: NDArray[np.float64], rows: Rows | None
+) -> NDArray[np.int64]:
+    edges = np.asarray(domain.edges, float)
+    codes = domain.bin_codes(numbers)
+    outside = codes == -2
+    if outside.any():
+        raise AnswerError(
+            f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
+            f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
+            f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
+            "inf if necessary"
+        )
+    return codes
+
+
+def _outside(domain: Domain, answer: Any, row: int, *, different: int = 1) -> AnswerError:
+    return AnswerError(
+        f"the answer {answer!r} (row {row}) is not one of the {len(domain.values)} values "
+        f"{first_few(domain.values)}; correct the data, or declare the value in the domain"
+        + (f"; {different} distinct unknown answers in total" if different > 1 else "")
+    )

@@ -1,0 +1,200 @@
+"""Estimates from counts of cells: mean, variance and distribution of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contract.aggregate import Aggregate
+from ..errors import EstimateError
+from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.intervals import Interval, normal_quantile
+from ..estimate.likelihood import choose_smoothing, smoothed_em
+from ..estimate.profile import Profile
+from .grid import Floats
+from .tails import MeanLaw
+
+if TYPE_CHECKING:
+    from .numeric import NumericMechanism
+
+BINS = 16
+PARTS = 4
+_SLIGHT = (1 / 32, 1)
+"""Smoothing of the distribution at which the likelihood is expanded."""
+
+
+def _one(
+    mechanism: NumericMechanism, label: str, value: float, variance: float, n: int, method: str
+) -> Estimate:
+    return Estimate(
+        values=np.array([value]),
+        spread=np.array([variance]),
+        n=n,
+        labels=(label,),
+        name=mechanism.domain.name,
+        guarantee=mechanism.guarantee,
+        method=method,
+        biased=mechanism.methods[method].biased,
+        fractions=False,
+        _covariance=partial(np.diag, [variance]),
+    )
+
+
+def _means(
+    mechanism: NumericMechanism, aggregate: Aggregate, per_cell: Mapping[str, Floats]
+) -> float:
+    total = sum(float(aggregate.dense(name) @ per_cell[name]) for name in mechanism.grids)
+    return total / aggregate.reports
+
+
+def estimate_mean(mechanism: NumericMechanism, aggregate: Aggregate) -> Estimate:
+    """Mean, with the exact variance for fixed data at the estimated second moment."""
+    n = aggregate.reports
+    scores = {name: grid.scores for name, grid in mechanism.grids.items()}
+    mean = _means(mechanism, aggregate, scores)
+    square = _means(mechanism, aggregate, {name: s**2 for name, s in scores.items()})
+    # The mean squared answer: estimated on a fine grid; from one bit at least the mean squared.
+    one_bit = mechanism.finest.steps == 1
+    answers = mean**2 if one_bit else max(_second_moment(mechanism, aggregate), 0.0)
+    exact = mechanism.variance_at(np.linspace(0, 1, 2 * mechanism.finest.steps + 1))
+    noise = min(max(square - answers, float(exact.min())), float(exact.max()))
+    span = mechanism.domain.high - mechanism.domain.low
+    value = mechanism.domain.low + span * mean
+    estimate = _one(mechanism, "mean", value, span**2 * noise / n, n, "unbiased")
+    most = max(mean * (1 - mean), 0.0)  # the largest variance between the bounds
+    varies = most if one_bit else min(max(answers - mean**2, 0.0), most)
+    law = _law(mechanism, aggregate)
+    interval = partial(_mean_interval, law, mean, noise / n, mechanism.domain.low, span)
+    return replace(estimate, answer_variance=span**2 * varies, _interval=interval)
+
+
+def _law(mechanism: NumericMechanism, aggregate: Aggregate) -> MeanLaw:
+    """The law of the sum of all scores, with the largest spread that the reports support."""
+    finest, n = mechanism.finest, int(aggregate.dense(list(mechanism.grids)[-1]).sum())
+    second = 1.0
+    if finest.steps > 1 and n:
+        error = (finest.variance_of_squares / n) ** 0.5
+        second = _second_moment(mechanism, aggregate) + 2 * error
+    bits = None if mechanism.finest_fraction is None else next(iter(mechanism.grids.values()))
+    fraction = (
+        1.0 if mechanism.finest_fraction is None else float(mechanism.finest_fraction.fraction)
+    )
+    return MeanLaw(aggregate.reports, finest, bits, fraction, second)
+
+
+def _second_moment(mechanism: NumericMechanism, aggregate: Aggregate) -> float:
+    """Mean squared position, less rounding to the grid as for evenly spread answers."""
+    finest = list(mechanism.grids)[-1]
+    table = aggregate.dense(finest)
+    rounded = float(table @ mechanism.finest.squares) / max(int(table.sum()), 1)
+    return rounded - mechanism.finest.rounding * 2 / 3
+
+
+def estimate_variance(mechanism: NumericMechanism, aggregate: Aggregate) -> Estimate:
+    """Population variance; its error by the delta method on the scores of the finest grid.
+
+    Rounding to the grid cannot be distinguished from spread: its value for evenly spread
+    answers is subtracted, and the interval extends downwards by the most that it can be. It
+    adds Bernstein's term for few reports and few noise events to the normal half-width, and is
+    limited to what numbers between the bounds can have.
+    """
+    table = aggregate.dense(list(mechanism.grids)[-1])
+    n = int(table.sum())
+    if n < 2:
+        raise EstimateError(f"a variance needs two reports on the fine grid; there are {n}")
+    scores, squares = mechanism.finest.scores, mechanism.finest.squares
+    mean = float(table @ scores) / n
+    noise = (float(table @ scores**2) / n - mean**2) / (n - 1)
+    rounded = float(table @ squares) / n - mean**2 + noise
+    value = rounded - 2 / 3 * mechanism.finest.rounding
+    pull = squares - 2 * mean * scores
+    at_points = mechanism.finest.mean_at_points
+    least = float((at_points(pull**2) - at_points(pull) ** 2).min())
+    seen = (float(table @ pull**2) - float(table @ pull) ** 2 / n) / (n - 1)
+    spread = max(seen, least) / n
+    span = mechanism.domain.high - mechanism.domain.low
+    variance, error = span**2 * value, span**4 * spread
+    estimate = _one(mechanism, "variance", variance, error, aggregate.reports, "variance")
+    reach, offset = float(np.ptp(pull)) / n, mechanism.finest.rounding
+    interval = partial(_variance_interval, value, spread, reach, offset, span)
+    return replace(estimate, _interval=interval)
+
+
+def estimate_distribution(mechanism: NumericMechanism, aggregate: Aggregate) -> Estimate:
+    """Distribution over equal bins; intervals by profile likelihood over parts of them."""
+    counts = np.concatenate(
+        [grid.merge_cells(aggregate.dense(name)) for name, grid in mechanism.grids.items()]
+    )
+    laws = _bin_laws(mechanism, BINS)
+    smoothing, fit = choose_smoothing(counts, laws, np.ones(BINS))
+    again = partial(_bins_again, laws, aggregate.reports, smoothing)
+    interval = partial(_bin_intervals, counts, _bin_laws(mechanism, BINS * PARTS), fit.values)
+    edges = np.linspace(mechanism.domain.low, mechanism.domain.high, BINS + 1)
+    labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
+    labels[-1] = labels[-1][:-1] + "]"
+    return Estimate(
+        values=fit.values,
+        spread=partial(bootstrap, fit.values, again, 50),
+        assuming=f"answers spread evenly within the {PARTS} quarters of each bin",
+        n=aggregate.reports,
+        labels=tuple(labels),
+        name=mechanism.domain.name,
+        guarantee=mechanism.guarantee,
+        method="distribution",
+        biased=True,
+        error_from="bootstrap",
+        converged=fit.converged,
+        _interval=interval,
+    )
+
+
+def _bin_laws(mechanism: NumericMechanism, bins: int) -> Floats:
+    laws = [grid.merge_cells(grid.bin_laws(bins)) for grid in mechanism.grids.values()]
+    if mechanism.finest_fraction is None:
+        return laws[0]
+    fraction = float(mechanism.finest_fraction.fraction)
+    return np.concatenate([(1 - fraction) * laws[0], fraction * laws[1]], axis=1)
+
+
+def _mean_interval(
+    law: MeanLaw, mean: float, variance: float, low: float, span: float, confidence: float
+) -> Interval:
+    """In the units of the question."""
+    ends = np.array(law.interval(mean, confidence, variance**0.5))
+    return Interval(low + span * ends[:1], low + span * ends[1:])
+
+
+def _variance_interval(
+    value: float, spread: float, reach: float, offset: float, span: float, confidence: float
+) -> Interval:
+    """In the units of the question, squared."""
+    quantile = normal_quantile(confidence)
+    half = quantile * spread**0.5 + quantile**2 * reach / 2
+    low = min(max(value - half - offset, 0.0), value)
+    high = max(min(value + half + offset, 0.25), value)
+    return Interval(np.array([span**2 * low]), np.array([span**2 * high]))
+
+
+def _bins_again(
+    laws: Floats, n: int, smoothing: tuple[float, int], values: Floats, rng: np.random.Generator
+) -> Floats:
+    law = values @ laws
+    counts = rng.multinomial(n, law / law.sum())
+    return smoothed_em(counts, laws, values + 1 / (n + BINS), smoothing, slack=0.1).values
+
+
+def _bin_intervals(
+    counts: NDArray[np.int64], laws: Floats, values: Floats, confidence: float
+) -> Interval:
+    """Of every bin on its own; they hold the estimate, which smoothing may have moved outside."""
+    parts = len(laws) // values.size
+    profile = Profile(counts, laws, smoothed_em(counts, laws, np.ones(len(laws)), _SLIGHT).values)
+    bins = np.eye(values.size).repeat(parts, axis=1)
+    low, high = np.array([profile.interval(group, confidence) for group in bins]).T
+    return Interval(np.minimum(low, values), np.maximum(high, values))
