@@ -15,7 +15,7 @@ from pathlib import Path
 
 from sottovoce.records.joint.evidence import FewTogetherWarning
 
-from .records_accuracy import accuracy
+from .records_accuracy import RUNS, accuracy
 from .records_choice import choice
 from .records_intervals import intervals
 from .records_speed import speed
@@ -33,9 +33,9 @@ likelihood; `em-ll2`, stop=500 takes 500 steps from unsmoothed attributes. The r
 mean of three (Car) or four (Adult) earlier runs; the sd between runs shows its own error. The last
 row is the fraction of cells inside the default's 95 % intervals in the first two runs.
 """
-#: The sections in order, and what writes each from the number of runs.
-PARTS: dict[str, Callable[[int], str]] = {
-    **{name: partial(accuracy, name) for name in ("car", "adult", "abalone", "nltcs")},
+#: The sections in order, and what writes each.
+PARTS: dict[str, Callable[[], str]] = {
+    **{name: partial(accuracy, name) for name in RUNS},
     "choice": choice,
     "intervals": intervals,
     "speed": speed,
@@ -52,12 +52,11 @@ def main() -> None:
     """Measure what was asked for, and write the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.records", description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append", help="parts to measure")
-    parser.add_argument("--runs", type=int, default=4, help="runs of each data set")
     parser.add_argument("--write", type=Path, default=PAGE, help="the page to write")
     options = parser.parse_args()
     warnings.simplefilter("ignore", FewTogetherWarning)  # of Car, whose pairs tell little
     for part in options.only or PARTS:
-        section = PARTS[part](options.runs)
+        section = PARTS[part]()
         print(section)
         page = options.write
         kept = sections(page.read_text(encoding="utf-8")) if page.exists() else {}

@@ -79,8 +79,8 @@ def abalone(rows: list[dict[str, str]]) -> Data:
     for name, cuts in edges.items():
         table[name] = np.array([float(row[keys[_plain(name)]]) for row in rows])
         attributes.append(sv.Attribute.bins(name, cuts))
-    cuts = "; ".join(f"{name} {', '.join(f'{x:g}' for x in e)}" for name, e in edges.items())
-    return Data(attributes, table, f"Sex, and bins with the edges {cuts}")
+    bins = "; ".join(f"{name} {', '.join(f'{x:g}' for x in e)}" for name, e in edges.items())
+    return Data(attributes, table, f"Sex, and bins with the edges {bins}")
 
 
 def nltcs(rows: list[dict[str, str]]) -> Data:

@@ -14,7 +14,7 @@ from .machine import describe
 from .records_accuracy import EPSILON
 
 
-def speed(_runs: int = 1, people: int = 1_000_000) -> str:
+def speed(people: int = 1_000_000) -> str:
     """A million records of eight attributes of eight values, everyone reporting all; once."""
     rng = np.random.default_rng(0)
     common = rng.integers(0, 8, people)

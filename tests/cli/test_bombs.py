@@ -20,6 +20,7 @@ from sottovoce.contract.codec import encode_reports
 from sottovoce.contract.collection import Collection
 from sottovoce.contract.sparse import Sparse
 from sottovoce.errors import ParameterError, StudyError, WireError
+from sottovoce.study.reading import parse_toml
 
 USUAL = ("--study", "study.toml")
 GIB = 1 << 30
@@ -72,6 +73,24 @@ def test_domains_of_very_many_values(folder) -> None:
     assert bounded("study", "show", "study.toml", "--json")[0] == 0
     Path("a.csv").write_text("q\n1\n2147483646\n\n")
     assert bounded("randomise", "a.csv", *USUAL, "--out", "r.svr")[0] == 0
+
+
+@pytest.mark.parametrize("mechanism", ["oue", "sue", "subset", "olh"])
+def test_mechanisms_that_would_need_gigabytes_for_one_person(folder, mechanism) -> None:
+    study(mechanism, 'values = 2147483647\nmissing = "value"')
+    with pytest.raises(StudyError, match=r"takes at most 16,777,216; use 'hadamard' or 'grr'"):
+        Study.load("study.toml")
+
+
+@pytest.mark.parametrize("text", ["[" + "a." * 500_000 + "a]", "a = {" + "a . " * 65 + "a = 1}"])
+def test_keys_of_very_many_parts(text) -> None:
+    with pytest.raises(StudyError, match="more than 64 parts"):
+        parse_toml(text)
+
+
+def test_many_numbers_in_a_row_are_no_long_key() -> None:
+    numbers = ", ".join(f"{k}.5" for k in range(500))
+    assert len(parse_toml(f"edges = [{numbers}]\ntext = 'a. b. c.'")["edges"]) == 500
 
 
 def test_a_long_header_is_not_unpacked(folder) -> None:

@@ -404,7 +404,7 @@ def test_codes_are_stable() -> None:
         "Neighbours": ["substitution", "add-remove", "beliefs", "unstated"],
         "Against": [
             *("reports", "shuffled-reports", "result", "aggregator", "s1", "s2"),
-            *("senders-and-result", "helpers", "coalition"),
+            *("senders-and-result", "helpers", "coalition", "curator-and-parties"),
         ],
     }
     assert [unit.value for unit in Protected] == [
@@ -413,6 +413,7 @@ def test_codes_are_stable() -> None:
         "study",
         "contribution",
         "participation",
+        "party-record",
     ]
 
 

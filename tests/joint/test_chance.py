@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.records.joint import average, fit
+from sottovoce.records.joint import average, fit, proportional
 
 pytestmark = pytest.mark.filterwarnings("ignore:few records for their epsilons")
 NAMES = ["a", "b", "c"]
@@ -70,12 +70,13 @@ def test_dependence_that_reports_show_gets_the_weight() -> None:
     assert np.abs(estimate.table - truth).sum() < 0.4 * np.abs(own - truth).sum()
 
 
-def test_attributes_lie_halfway_between_the_table_and_each_alone() -> None:
+def test_attributes_lie_between_the_table_and_each_alone() -> None:
     table = np.random.default_rng(2).dirichlet(np.ones(12)).reshape(3, 4)
     alone = [np.full((1, 3), 1 / 3), np.full((1, 4), 1 / 4)]
-    moved = average.halfway(table, alone)
+    moved = proportional.lean_to_alone(table, alone, 0.25)
     assert moved.sum() == pytest.approx(1)
-    np.testing.assert_allclose(moved.sum(axis=1), (table.sum(axis=1) + 1 / 3) / 2, rtol=1e-6)
-    np.testing.assert_allclose(moved.sum(axis=0), (table.sum(axis=0) + 1 / 4) / 2, rtol=1e-6)
+    for k, p in enumerate((1 / 3, 1 / 4)):
+        own, now = (t.sum(axis=1 - k) for t in (table, moved))
+        np.testing.assert_allclose(now, 0.75 * own + 0.25 * p, rtol=1e-6)
     odds = [t[0, 0] * t[1, 1] / (t[0, 1] * t[1, 0]) for t in (table, moved)]
     assert odds[0] == pytest.approx(odds[1])

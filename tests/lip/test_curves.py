@@ -133,9 +133,9 @@ def test_several_curves_and_given_axes() -> None:
 
 def test_estimates_say_both_levels_in_their_title() -> None:
     mechanism = LIP(prior={"yes": 0.1, "no": 0.9}, epsilon=1.0)
-    found = mechanism.estimate(mechanism.aggregate(mechanism.randomise(["yes", "no"] * 500)))
-    title = found.plot().get_title(loc="left")
+    estimate = mechanism.estimate(mechanism.aggregate(mechanism.randomise(["yes", "no"] * 500)))
+    title = estimate.plot().get_title(loc="left")
     assert "ε = 1 under the prior, 1.22 without" in title  # 1.2119, never rounded down
     other = mechanism.estimate(mechanism.aggregate(mechanism.randomise(["yes", "no"] * 500)))
-    both = sv.plot.compare([found, other]).get_title(loc="left")
+    both = sv.plot.compare([estimate, other]).get_title(loc="left")
     assert "ε = 1 under the prior, 1.22 without" in both

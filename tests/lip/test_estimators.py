@@ -71,15 +71,15 @@ def believable(said: np.ndarray, happened: np.ndarray, within: float) -> bool:
 def test_posterior_means_by_bayes(mechanism: LIP) -> None:
     rng = np.random.default_rng(1)
     counts = reports_of(mechanism, np.full(mechanism.domain.size, 500), rng)
-    found = mechanism.estimate(counted(mechanism, counts), method="mmse")
+    estimate = mechanism.estimate(counted(mechanism, counts), method="mmse")
     prior, q = mechanism.centre, mechanism.matrix
     expected = np.zeros(prior.size)
     for y, c in enumerate(counts):
         expected += c * prior * q[:, y] / (prior @ q[:, y])
-    assert found.values == pytest.approx(expected / counts.sum(), abs=1e-12)
-    assert found.biased
-    assert "prior" in found.assuming
-    assert found.values.sum() == pytest.approx(1.0)
+    assert estimate.values == pytest.approx(expected / counts.sum(), abs=1e-12)
+    assert estimate.biased
+    assert "prior" in estimate.assuming
+    assert estimate.values.sum() == pytest.approx(1.0)
 
 
 def test_without_matrices_it_is_the_same() -> None:
@@ -149,8 +149,8 @@ def test_shrinking_two_values_has_the_weight_of_the_page() -> None:
     u = mechanism.estimate(counts).values[0]
     v = mechanism.variance([0.1, 0.9], n)[0]
     weight = (0.09 / n + tau**2) / (0.09 / n + tau**2 + v)
-    found = mechanism.estimate(counts, method="shrunk", prior_sd=tau)
-    assert found.values[0] == pytest.approx(0.1 + weight * (u - 0.1), abs=1e-12)
+    estimate = mechanism.estimate(counts, method="shrunk", prior_sd=tau)
+    assert estimate.values[0] == pytest.approx(0.1 + weight * (u - 0.1), abs=1e-12)
 
 
 def test_the_likeliest_share_of_two_is_the_clipped_one() -> None:
@@ -167,16 +167,16 @@ def test_the_likeliest_shares_are_a_maximum(mechanism: LIP) -> None:
     rng = np.random.default_rng(7)
     d = mechanism.domain.size
     counts = reports_of(mechanism, np.array([5, 100, 40][:d]), rng)
-    found = mechanism.estimate(counted(mechanism, counts), method="mle")
+    estimate = mechanism.estimate(counted(mechanism, counts), method="mle")
 
     def likelihood(f: np.ndarray) -> float:
         return float(counts @ np.log(f @ mechanism.matrix))
 
-    best = likelihood(found.values)
+    best = likelihood(estimate.values)
     for other in rng.dirichlet(np.ones(d), 300):
-        assert likelihood(0.9 * found.values + 0.1 * other) <= best + 0.011  # the rule of EM
+        assert likelihood(0.9 * estimate.values + 0.1 * other) <= best + 0.011  # the rule of EM
     if mechanism._mix is not None:
-        gradient = (mechanism.matrix * (counts / (found.values @ mechanism.matrix))).sum(axis=1)
+        gradient = (mechanism.matrix * (counts / (estimate.values @ mechanism.matrix))).sum(axis=1)
         assert gradient.max() <= counts.sum() * (1 + 1e-9)  # exact in closed form
 
 
@@ -342,8 +342,8 @@ def test_what_cannot_be_inverted_says_so() -> None:
         UNCLEAR.variance([0.9, 0.05, 0.05], 10)
     with pytest.raises(ParameterError, match="no method 'shrunk'"):
         UNCLEAR.estimate(counts, method="shrunk", prior_sd=0.1)
-    found = UNCLEAR.estimate(counts)
-    assert found.method == "mle"
+    estimate = UNCLEAR.estimate(counts)
+    assert estimate.method == "mle"
     likeliest = UNCLEAR.estimate(counts, method="mle")
     assert "cannot decide" in likeliest.assuming
     assert likeliest.values.sum() == pytest.approx(1.0)

@@ -67,8 +67,8 @@ def test_sixteen_thousand_values() -> None:
     assert exact_lip(mechanism.integers, mechanism.known.exact) <= power(2.0)
     counts = mechanism.aggregate(mechanism.randomise(np.arange(16_384)))
     for method, sd in (("unbiased", None), ("mle", None), ("mmse", None), ("shrunk", 1e-4)):
-        found = mechanism.estimate(counts, method=method, prior_sd=sd)
-        assert np.isfinite(found.std_error).all()
+        estimate = mechanism.estimate(counts, method=method, prior_sd=sd)
+        assert np.isfinite(estimate.std_error).all()
     assert 0 < mechanism.mmse_error() < 1
     with pytest.raises(ParameterError, match="16,384"):
         LIP(16_385, epsilon=1.0)

@@ -82,11 +82,11 @@ def test_levels_are_combined(menu: Levels, method: str) -> None:
     answers, level = people(len(menu.menu), 30_000)
     names = np.array(list(menu.menu))
     reports = menu.randomise(answers, level=names[level].tolist())
-    found = menu.estimate(menu.aggregate(reports), method=method)
+    estimate = menu.estimate(menu.aggregate(reports), method=method)
     truth = np.bincount(answers, minlength=3) / answers.size
     # Twelve standard errors: not a test of the law, which is exact elsewhere, but of the route.
-    assert np.abs(found.values - truth).max() < 12 * found.std_error.max() + 0.05
-    assert found.guarantee == menu.guarantee
+    assert np.abs(estimate.values - truth).max() < 12 * estimate.std_error.max() + 0.05
+    assert estimate.guarantee == menu.guarantee
     assert set(menu.estimates(menu.aggregate(reports))) == set(menu.menu)
     assert not any(e.biased for e in menu.estimates(menu.aggregate(reports)).values())
 
@@ -161,9 +161,9 @@ def test_levels_under_sampling_and_sampled_levels() -> None:
         Sampled(MENUS["epsilons"], rate=0.5),
         Levels({name: Sampled(m, rate=0.5) for name, m in MENUS["epsilons"].menu.items()}),
     ):
-        found = wrapped.estimate(wrapped.aggregate(wrapped.randomise(answers, level=names)))
+        estimate = wrapped.estimate(wrapped.aggregate(wrapped.randomise(answers, level=names)))
         truth = np.bincount(answers, minlength=3) / answers.size
-        assert np.abs(found.values - truth).max() < 12 * found.std_error.max() + 0.05
+        assert np.abs(estimate.values - truth).max() < 12 * estimate.std_error.max() + 0.05
         assert len(wrapped.guarantee.promises) == 4
 
 

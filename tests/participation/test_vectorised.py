@@ -72,9 +72,9 @@ def test_they_are_the_estimates_of_each_combined(kind, rates):
     aggregate = counted(levels, rates)
     assert at_once(levels, aggregate)
     for method in METHODS:
-        found = levels.estimate(aggregate, method=method)
-        alike(found, combine(levels.estimates(aggregate), method=method), method)
-        assert found.guarantee == levels.guarantee
+        estimate = levels.estimate(aggregate, method=method)
+        alike(estimate, combine(levels.estimates(aggregate), method=method), method)
+        assert estimate.guarantee == levels.guarantee
 
 
 @pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")

@@ -15,6 +15,7 @@ from sottovoce.errors import EstimateError, ParameterError
 from sottovoce.parties.design import Design
 from sottovoce.parties.methods import nested as nested_module
 from sottovoce.parties.methods.evidence import LeastSquares, Margin
+from sottovoce.parties.methods.interior import solve_tree
 from sottovoce.parties.methods.nested import CertificateWarning, Nested, constrained
 from sottovoce.parties.methods.registry import COLUMNS
 from sottovoce.parties.methods.teams import noise_of
@@ -181,7 +182,7 @@ def test_the_constrained_optimum() -> None:
 
 def test_the_certificate_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     table, _ = EXAMPLE.least_squares()
-    monkeypatch.setattr(nested_module, "_FEWEST_STEPS", 2)
+    monkeypatch.setattr(nested_module, "minimise", lambda *problem: problem[3])
     monkeypatch.setattr(nested_module, "_MOST_STEPS", 2)
     with pytest.warns(CertificateWarning, match="above the optimum"):
         stopped = constrained(EXAMPLE, table / 450)
@@ -194,12 +195,24 @@ def test_the_certificate_warns(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_slow_tables_are_certified() -> None:
     """Several levels of very different precision need many steps."""
     budgets = {p: Fraction(b) for p, b in zip("ABCD", ("0.01", "0.1", "1", "4"), strict=True)}
-    design = Design((3, 3, 3, 2), budgets, 1, rows=dict.fromkeys(budgets, 1_000_000))
+    design = Design((5, 4, 3, 2), budgets, 1, rows=dict.fromkeys(budgets, 1_000_000))
     rng = np.random.default_rng(20)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         solved = COLUMNS["pbs-gls"].solve(design, random_sums(design, "pbs-gls", rng))
     assert solved.converged
+
+
+def test_tree_systems() -> None:
+    rng = np.random.default_rng(31)
+    sizes, weights = (3, 2, 4), {0: 0.7, 2: 1.9}
+    matrix = np.zeros((24, 24))
+    for i, weight in weights.items():
+        sums = np.eye(24).reshape(24, *sizes).sum(axis=tuple(range(1, i + 1))).reshape(24, -1)
+        matrix += weight * sums @ sums.T
+    d, b = rng.uniform(0.01, 5, 24), rng.normal(size=24)
+    x = solve_tree(sizes, weights, d, b)
+    np.testing.assert_allclose((np.diag(d) + matrix) @ x, b, atol=1e-10)
 
 
 @pytest.mark.parametrize("name", [name for name in COLUMNS if name != "pbs-gaussian"])

@@ -21,6 +21,7 @@ from sottovoce.parties.methods.registry import COLUMNS, ROWS
 from sottovoce.parties.methods.segmentation import PBSGLS
 from sottovoce.promise import Neighbours
 
+pytestmark = pytest.mark.statistical
 LEAST = 0.93
 BUDGETS = {"A": Fraction(1, 10), "B": Fraction(1, 2), "C": Fraction(1), "D": Fraction(1)}
 SIZES = {"A": 400, "B": 300, "C": 300, "D": 500}

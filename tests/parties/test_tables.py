@@ -78,8 +78,14 @@ def test_what_every_table_offers(name: str, columns: bool, guarantee: Guarantee)
     assert (low <= given.values).all()
     assert (given.values <= high).all()
     assert pickle.loads(pickle.dumps(given)).interval().low[0] == low[0]
-    table.plot()
-    table.marginal(["sick"]).plot()
+
+
+@pytest.mark.parametrize("name", ["sjs", "sth", "product"])
+def test_plots(name: str, guarantee: Guarantee) -> None:
+    """With an unbiased table, without one, and with one for single attributes only."""
+    table = table_of(ROWS[name], guarantee)
+    for part in (table, table.marginal(["sick"]), table.conditional(["age"], ["sick"])):
+        part.plot()
     plt.close("all")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from mpmath import exp, floor, mp, mpf
 
-from sottovoce import testing
+from sottovoce import kernels, testing
 from sottovoce.errors import ParameterError, SeededError
 from sottovoce.noise import Binomial, DiscreteGaussian, DiscreteLaplace, Polya, samplers
 from sottovoce.noise.chances import Chance, exponential, flips, logistic, rational
@@ -32,18 +32,21 @@ class Listed(Source):
         del self.words[:n]
 
 
-class Urn(Source):
-    """Answers `below` with listed numbers and remembers how likely each of them was."""
+class Repeated(Source):
+    """Listed words, then zeros; bulk draws ask for more than they use."""
 
-    def __init__(self, answers):
-        self.answers, self.chance = list(answers), Fraction(1)
+    def __init__(self, words):
+        self.words = list(words)
 
     def _fill(self, target):
-        raise NotImplementedError
+        n = len(target) // 8
+        some, self.words = self.words[:n], self.words[n:]
+        target[:] = np.array(some + [0] * (n - len(some)), np.uint64).tobytes()
 
-    def below(self, bound, n):
-        self.chance /= bound**n
-        return np.array([self.answers.pop(0) for _ in range(n)], np.uint32)
+
+def uniform_word(value, bound):
+    """A word that gives this uniform number below a bound of at most 2^32, and is not rejected."""
+    return -(-(value << 32) // bound) + 1
 
 
 @pytest.mark.parametrize("x", [Fraction(1, 7), Fraction(1), Fraction(45, 2), Fraction(200)])
@@ -147,10 +150,11 @@ def test_the_urn_gives_the_law_of_a_share(parties, balls, monkeypatch):
     # Given the geometric total g, a share with shape r has the Pólya (beta-binomial) law.
     monkeypatch.setattr(samplers, "geometric", lambda scale, n, source: np.array([balls]))
     law: Counter = Counter()
-    bounds = [range(parties * i) for i in range(1, balls + 1)]
-    for answers in product(*bounds):
-        source = Urn(answers)
-        law[int(samplers.negative_binomial(Fraction(1), parties, 1, source)[0])] += source.chance
+    bounds = [parties * i for i in range(1, balls + 1)]
+    for answers in product(*map(range, bounds)):
+        words = [uniform_word(*pair) for pair in zip(answers, bounds, strict=True)]
+        drawn = samplers.negative_binomial(Fraction(1), parties, 1, Repeated(words))
+        law[int(drawn[0])] += Fraction(1, math.prod(bounds))
     r = Fraction(1, parties)
 
     def rising(x, k):
@@ -186,12 +190,48 @@ def test_a_geometric_number_beyond_all_digits_starts_again():
     assert drawn.tolist() == [129]
 
 
-def test_uniform_numbers_beyond_32_bits_reject():
-    bound = (1 << 40) + 1
+def test_urns_reject_words_that_would_make_a_number_likelier(monkeypatch):
+    # Of the words of 32 bits 2^32 mod 3 = 1 is left out below 3: the word 0.
+    monkeypatch.setattr(samplers, "geometric", lambda scale, n, source: np.array([1]))
+    hit, miss = uniform_word(0, 3), uniform_word(1, 3)
+    for words, expected in (([hit], 1), ([miss], 0), ([0, 0, miss], 0), ([0, hit], 1)):
+        drawn = samplers.negative_binomial(Fraction(1), 3, 1, Repeated(words))
+        assert drawn.tolist() == [expected]
+
+
+def test_urns_with_bounds_beyond_32_bits_reject():
+    parts, bound = (1 << 40) + 1, (1 << 40) + 1  # the first ball
     shift = 64 - 41
-    words = [bound << shift, (bound - 1) << shift, 5 << shift]
-    assert samplers.below(bound, 1, Listed(words[:2])).tolist() == [bound - 1]
-    assert samplers.below(bound, 1, Listed(words[2:])).tolist() == [5]
+    words = np.array([bound << shift, 0, (bound - 1) << shift, 1 << shift], np.uint64)
+    hits, done = np.zeros(3, np.int64), np.zeros(3, np.int64)
+    state = (np.ones(3, np.int64), parts, hits, done, 0, words, 0)
+    assert kernels.draw.fill_urns(*state) == (3, 4)
+    assert hits.tolist() == [1, 0, 0]  # of the first the word was rejected, then below 1
+
+
+def test_urns_go_on_where_words_ran_out():
+    with testing.seeded(9) as source:
+        words = np.empty(3000, np.uint64)
+        source.fill(words)
+    balls, parts = np.array([700, 0, 900, 1]), 3
+    whole = [np.zeros(4, np.int64) for _ in range(2)]
+    urns, used = kernels.draw.fill_urns(balls, parts, *whole, 0, words, 0)
+    assert (urns, used) == (4, 1601)  # nothing is rejected but 2^32 mod bound of 2^32 words
+    cut = [np.zeros(4, np.int64) for _ in range(2)]
+    start = 0
+    for part in (words[:5], words[5:650], words[650:651], words[651:1601]):
+        start, used = kernels.draw.fill_urns(balls, parts, *cut, start, part, 0)
+        assert used == part.size
+    assert start == 4
+    assert cut[0].tolist() == whole[0].tolist()
+    # In plain integers.
+    fresh, hits = iter(words.tolist()), []
+    for total in balls.tolist():
+        h = 0
+        for i in range(1, total + 1):
+            h += ((next(fresh) & 0xFFFFFFFF) * parts * i >> 32) < 1 + parts * h
+        hits.append(h)
+    assert hits == whole[0].tolist()
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from sottovoce.errors import (
     DigestError,
     FileError,
     GuaranteeError,
+    ShareError,
     SottovoceError,
     TransportError,
 )
@@ -272,6 +273,16 @@ def test_whoever_cannot_go_on_ends_the_run_for_everyone(
     assert after < 3 or isinstance(ends["curator"], RunOverError)
     for path in tmp_path.iterdir():  # nobody can go on with it
         assert path.stat().st_size < 300, path
+
+
+def test_when_the_relay_cannot_go_on_nobody_waits_for_it() -> None:
+    machines = {party: machine(ROSTER, party) for party in KEYS}
+    error = ShareError("no total: too few parties are left")
+    machines["curator"] = Refuses(machines["curator"], 2, error)
+    ends = run_all(machines)
+    assert ends.pop("curator") is error
+    for end in ends.values():
+        assert str(end) == "curator ended the run: no total: too few parties are left"
 
 
 def test_others_are_not_told_what_is_wrong_with_ones_own_rows() -> None:

@@ -58,8 +58,8 @@ def lip_level_box(channel: ArrayLike, low: ArrayLike, high: ArrayLike) -> float:
     for column in q.T:
         if column.max() == 0:
             continue
-        least = _filled(column, low_, high_)
-        most = -_filled(-column, low_, high_)
+        least = _fill_box(column, low_, high_)
+        most = -_fill_box(-column, low_, high_)
         if column.min() <= 0 or least <= 0:
             return math.inf
         worst = max(worst, math.log(column.max() / least), math.log(most / column.min()))
@@ -136,7 +136,7 @@ def log_up(ratio: Fraction) -> float:
     return math.nextafter(near, math.inf) if Decimal(near) < value else near
 
 
-def _filled(column: Floats, low: Floats, high: Floats) -> float:
+def _fill_box(column: Floats, low: Floats, high: Floats) -> float:
     """The least Σ P_x column_x over the box: what is free goes to the smallest entries first."""
     order = np.argsort(column, kind="stable")
     room = (high - low)[order]

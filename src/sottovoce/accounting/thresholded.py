@@ -174,15 +174,15 @@ def _two_counts(epsilon: float, rate: float, threshold: int, largest: int) -> fl
     has: its δ at `largest` bounds all of them.
     """
     counts = range(threshold, largest + 1)
-    more = [_suppressed(with_holder(c, rate), threshold, c, True) for c in counts]
-    fewer = [_suppressed(without_holder(c, rate), threshold, c, False) for c in counts]
+    more = [_suppress(with_holder(c, rate), threshold, c, True) for c in counts]
+    fewer = [_suppress(without_holder(c, rate), threshold, c, False) for c in counts]
     always = Pair(np.zeros(1), np.ones(1))  # fewer holders than the threshold: never released
     more += [with_holder(largest + 1, rate), always]
     fewer += [without_holder(largest + 1, rate), always]
     return max(a.delta_with(b, epsilon) for a in more for b in fewer)
 
 
-def _suppressed(pair: Pair, threshold: int, count: int, more: bool) -> Pair:
+def _suppress(pair: Pair, threshold: int, count: int, more: bool) -> Pair:
     """The pair in which all counts below the threshold look alike."""
     low = pair.log_mass.size - (count + 1 if more else count)  # 0: these supports start at 0
     below = threshold + low

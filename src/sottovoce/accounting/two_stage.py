@@ -213,7 +213,7 @@ class _Crowd:
         sizes, log_weight, missed = _others(count - 1, design.listed, rate)
         more = [with_holder(int(h) + 1, rate) for h in sizes]
         fewer = [without_holder(int(h) + 1, rate) for h in sizes]
-        return cls(_mixed(more, log_weight, missed), _mixed(fewer, log_weight, missed))
+        return cls(_mix(more, log_weight, missed), _mix(fewer, log_weight, missed))
 
 
 def _others(trials: int, chance: float, rate: float) -> tuple[Any, Floats, float]:
@@ -238,7 +238,7 @@ def _others(trials: int, chance: float, rate: float) -> tuple[Any, Floats, float
     return values, log_weight, missed
 
 
-def _mixed(pairs: list[Pair], log_weight: Floats, missed: float) -> Pair:
+def _mix(pairs: list[Pair], log_weight: Floats, missed: float) -> Pair:
     """The pair of laws when it is also visible which of several pairs applies."""
     joint = Pair.mixture(
         Pair(pair.log_mass + weight, pair.ratio, pair.missed)

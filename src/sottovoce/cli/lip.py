@@ -101,7 +101,7 @@ def design(
         key: prior_from(text, options[key]) for key, text in texts.items() if text is not None
     }
     mechanism = LIP(epsilon=epsilon, variant=variant, **known)
-    compared = _compared(mechanism, people)
+    compared = _errors_beside(mechanism, people)
     if as_json:
         matrix = mechanism.matrix.tolist() if mechanism.domain.size <= _MOST_SHOWN else None
         print_json(
@@ -120,7 +120,7 @@ def design(
     _show_design(mechanism, compared, people)
 
 
-def _compared(mechanism: LIP, people: int) -> list[dict[str, Any]]:
+def _errors_beside(mechanism: LIP, people: int) -> list[dict[str, Any]]:
     """Errors of the design, of LDP at its epsilon, and of LDP at the level without a prior."""
     from ..mechanisms import LIP
 

@@ -163,7 +163,7 @@ def randomise(
         ("question", f"{collection.name}: {collection.words}"),
         ("answers", where + plural(receipt.rows, "person", "people")),
         *((what, where) for what, where in latest.choices.items()),
-        *_asked(latest.counts),
+        *_turnout(latest.counts),
         ("release", f"{total}" + ("" if released.fresh else f", drawn on {latest.day}")),
         ("receipt", str(released.receipt_path)),
     ]
@@ -195,7 +195,7 @@ def _counts(counts: dict[str, dict[str, list[int]]]) -> dict[str, list[dict[str,
     }
 
 
-def _asked(counts: dict[str, dict[str, list[int]]]) -> list[tuple[str, str]]:
+def _turnout(counts: dict[str, dict[str, list[int]]]) -> list[tuple[str, str]]:
     """How many of those asked at each rate report; of many rates the first."""
     rates = counts.get("rates", {})
     rows = [(f"rate {float(r):g}", f"{s:,} of {n:,} report") for r, (n, s) in rates.items()]

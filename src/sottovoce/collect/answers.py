@@ -35,9 +35,9 @@ class Answers:
         try:
             return self.domain.coded(chunk)
         except AnswerError as error:
-            raise self._refused(chunk, first) or error from error
+            raise self._refusal(chunk, first) or error from error
 
-    def _refused(self, chunk: Any, first: int) -> AnswerError | None:
+    def _refusal(self, chunk: Any, first: int) -> AnswerError | None:
         """Which answer of a chunk is not allowed, in which row, and what to do."""
         import numpy as np
 

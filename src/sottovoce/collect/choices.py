@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AnswerError, ParameterError
-from .columns import Columns, Wanted, names_in
+from .columns import Columns, Wanted
 from .kinds import shown
+from .table_files import names_in
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -145,9 +146,9 @@ def choices_of(
     if levels is None and len(names) == 1:
         choices.append(Choice("level", names, everyone=names[0]))
     if levels is not None:
-        choices.append(_resolved("level", "--levels", levels, names, levels, answers))
+        choices.append(_resolve("level", "--levels", levels, names, levels, answers))
     if rate is not None:
-        choices.append(_resolved("rate", "--rate", rate, rates, _number(rate), answers))
+        choices.append(_resolve("rate", "--rate", rate, rates, _number(rate), answers))
     _refuse_same(choices, column)
     return choices
 
@@ -159,7 +160,7 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _resolved(
+def _resolve(
     what: str, option: str, text: str, allowed: list[Any], value: Any, answers: Path
 ) -> Choice:
     """A column's name, or one of what is allowed."""

@@ -6,32 +6,31 @@ cell, and in a file of one column an empty line, is a missing entry.
 
 from __future__ import annotations
 
-import gzip
 import os
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..errors import AnswerError, FileError, MissingExtraError
+from ..errors import AnswerError
 from ..files import opened
 from .csv_rows import BLOCK_BYTES, first_broken_cell, first_odd_row, header
 from .kinds import Kind, first_bad, fits, shown
 from .progress import Done
+from .table_files import (
+    GZIP,
+    PARQUET,
+    first_bytes,
+    nobody,
+    parquet_schema,
+    readable,
+    require_pyarrow,
+)
 
 _MOST_BYTES = 1 << 26  # of Parquet columns decoded at once
 _MOST_THREADS = 4
-_GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
-_NOT_ANSWERS = {
-    b"SVRP": "holds reports: these answers are randomised already",
-    b"SVAG": "holds counts of reports, not answers",
-    b"SVPT": "holds counts of reports, not answers",
-    b"PK\x03\x04": "is a zip or Excel file; save the table as CSV or Parquet",
-}
 
 
 @dataclass(frozen=True)
@@ -61,20 +60,20 @@ class Columns:
 
         `done` is called with the number of bytes read from the file.
         """
-        pa = _pyarrow()
+        pa = require_pyarrow()
         first = 0
         with readable(self.path):
-            start = _start(self.path)
+            start = first_bytes(self.path)
             tables = (
                 self._parquet(pa, rows, done)
-                if start == _PARQUET
-                else self._csv(pa, start.startswith(_GZIP), done)
+                if start == PARQUET
+                else self._csv(pa, start.startswith(GZIP), done)
             )
-            for table in _regrouped(pa, tables, rows):
+            for table in _regroup(pa, tables, rows):
                 yield first, table
                 first += table.num_rows
         if first == 0:
-            raise _nobody(self.path)
+            raise nobody(self.path)
 
     def place(self, column: str, row: int) -> str:
         """Where something is, for messages."""
@@ -110,16 +109,16 @@ class Columns:
             return arrow_csv.open_csv(stream, read, parse, convert)
 
         first = 0
-        for batch in self._checked(open_csv, names, zipped):
+        for batch in self._checked_batches(open_csv, names, zipped):
             arrays = [
-                self._converted(pa, batch.column(name), name, wanted, first)
+                self._convert(pa, batch.column(name), name, wanted, first)
                 for name, wanted in self._each
             ]
             yield pa.table(arrays, names=list(self.wanted))
             first += batch.num_rows
             done(raw.tell())
 
-    def _checked(
+    def _checked_batches(
         self, open_csv: Callable[..., Any], names: Sequence[str], zipped: bool
     ) -> Iterator[Any]:
         """The reader's batches; what is malformed is refused by row and column, never quoted."""
@@ -131,7 +130,7 @@ class Columns:
 
         try:
             yield from open_csv(note)
-        except _pyarrow().ArrowInvalid as error:
+        except require_pyarrow().ArrowInvalid as error:
             if odd:
                 row = first_odd_row(self.path, zipped, len(names))
                 raise AnswerError(
@@ -157,7 +156,7 @@ class Columns:
         """Whether an empty cell is text in some column; the reader knows one rule for all."""
         return any(wanted.empty_is_text for wanted in self.wanted.values())
 
-    def _converted(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
+    def _convert(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
         absent = wanted.absent
         if self._mixed and not wanted.empty_is_text:
             absent = ("", *absent)
@@ -190,7 +189,7 @@ class Columns:
         from pyarrow import parquet
 
         with opened(self.path) as raw:
-            schema = _parquet_schema(self.path, raw)
+            schema = parquet_schema(self.path, raw)
             self._check_columns(schema.names)
             for name, wanted in self._each:
                 kind = schema.field(name).type
@@ -260,91 +259,11 @@ def _without(pa: Any, array: Any, words: Sequence[str]) -> Any:
     )
 
 
-def names_in(path: Path) -> list[str]:
-    """The names of a file's columns."""
-    _pyarrow()
-    with readable(path):
-        start = _start(path)
-        if start != _PARQUET:
-            return header(path, start.startswith(_GZIP))
-        with opened(path) as raw:
-            return list(_parquet_schema(path, raw).names)
-
-
-@contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Describe in our words what is wrong with a file."""
-    pa = _pyarrow()
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise AnswerError(f"{str(path)!r} is not text in UTF-8; convert it") from error
-    except pa.ArrowMemoryError as error:
-        raise MemoryError from error
-    except (pa.ArrowException, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        if "Empty CSV" in str(error):
-            raise _nobody(path) from error
-        reason = _reason(error)
-        raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        if error.strerror is None:  # a reader's own words, which may quote the file
-            reason = _reason(error)
-            raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-        raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
-
-
-def _reason(error: Exception) -> str:
-    """What is wrong, never in a reader's own words: they may quote the file."""
-    words = str(error)
-    if "UTF8" in words:
-        return "it is not text in UTF-8; convert it"
-    if "straddl" in words:
-        return f"a row is longer than {BLOCK_BYTES:,} bytes; is a quote not closed?"
-    if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)) or "zlib" in words:
-        return "its gzip compression is broken; fetch the file again"
-    return "it is damaged, or neither CSV nor Parquet"
-
-
 def _row_words(row: int | None) -> str:
     return "" if row is None else f", row {row + 1:,} (header not counted)"
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise MissingExtraError.of("pyarrow", "files", "a file of answers") from error
-    return pa
-
-
-def _start(path: Path) -> bytes:
-    """The file's first bytes, refusing what cannot be a table of answers."""
-    with opened(path) as stream:
-        start = stream.read(4)
-    for magic, reason in _NOT_ANSWERS.items():
-        if start == magic:
-            raise AnswerError(f"{str(path)!r} {reason}")
-    if not start:
-        raise AnswerError(f"{str(path)!r} is empty; the first line must name the columns")
-    return start
-
-
-def _nobody(path: Path) -> AnswerError:
-    return AnswerError(f"{str(path)!r} has columns but no rows: nobody has answered yet")
-
-
-def _parquet_schema(path: Path, raw: Any) -> Any:
-    from pyarrow import parquet
-
-    schema = parquet.read_schema(raw)
-    if b"sottovoce" in (schema.metadata or {}):
-        raise AnswerError(f"{str(path)!r} {_NOT_ANSWERS[b'SVRP']}")
-    return schema
-
-
-def _regrouped(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
+def _regroup(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
     """The same rows in tables of `rows`, or of fewer where they take many bytes."""
     waiting: list[Any] = []
     size = nbytes = 0

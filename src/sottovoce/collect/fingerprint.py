@@ -90,13 +90,13 @@ class Fingerprint:
 
     def __post_init__(self) -> None:
         self._ends = {int(stop) for stop in self.stops}
-        self._all = self._keyed("answers")
-        self._choices = self._keyed("choices")
-        self._each = {name: self._keyed("column") for name in self.names}
+        self._all = self._keyed_hash("answers")
+        self._choices = self._keyed_hash("choices")
+        self._each = {name: self._keyed_hash("column") for name in self.names}
         mixing = hashlib.shake_256(self.key).digest(8 * len(self.names))
         self._mixing = np.frombuffer(mixing, np.uint64) | np.uint64(1)
 
-    def _keyed(self, purpose: str) -> hmac.HMAC:
+    def _keyed_hash(self, purpose: str) -> hmac.HMAC:
         return hmac.new(self.key, purpose.encode() + b"\0", hashlib.sha256)
 
     def tags(self, domain: Domain, column: Any) -> NDArray[np.uint64]:

@@ -93,7 +93,7 @@ class Ledger:
         self.root = root
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._locked():
+            with self._lock():
                 open_before = make_private(root)
                 self.key, key_note = read_key(root, begun=bool(self._folders()))
                 self.notes = [note for note in (open_before, key_note) if note is not None]
@@ -106,7 +106,7 @@ class Ledger:
             ) from error
 
     @contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _lock(self) -> Iterator[None]:
         handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
@@ -121,7 +121,7 @@ class Ledger:
     @contextmanager
     def entry(self, subject: Subject) -> Iterator[Entry]:
         """The entry of these answers, begun where needed; other runs are kept out until the end."""
-        handle, folder = self._claimed(subject)
+        handle, folder = self._claim(subject)
         entry = Entry(self, folder, subject)
         try:
             entry.tidy()
@@ -132,9 +132,9 @@ class Ledger:
                     shutil.rmtree(folder)  # nothing of it has left the folder
             os.close(handle)
 
-    def _claimed(self, subject: Subject) -> tuple[int, Path]:
+    def _claim(self, subject: Subject) -> tuple[int, Path]:
         while True:
-            with self._locked():
+            with self._lock():
                 self._remove_abandoned()
                 folder = self._find(subject) or self._begin(subject)
             # Waiting outside the ledger's lock: other answers can be randomised meanwhile.

@@ -92,7 +92,7 @@ class Receipt:
         if not path.exists():
             return None
         try:
-            return cls._parsed(json.loads(read_file(path, most=_MOST_BYTES)))
+            return cls._parse(json.loads(read_file(path, most=_MOST_BYTES)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             reason = "too deeply nested" if isinstance(error, RecursionError) else error
             raise FileError(
@@ -101,7 +101,7 @@ class Receipt:
             ) from error
 
     @classmethod
-    def _parsed(cls, about: Any) -> Receipt:
+    def _parse(cls, about: Any) -> Receipt:
         if about["format"] != FORMAT:
             raise ValueError(f"format {about['format']!r}, this release reads {FORMAT}")
         releases = tuple(Release(**release) for release in about["releases"])

@@ -144,7 +144,7 @@ def release(
                 raise refused(source.label, own_input.content, others)
             check_output(out, source.path, *inputs, force=force)
             receipt = draw(source, own_input, entry, receipt, out, progress)
-            promised = _promised(collection, receipt, others)
+            promised = _guarantee(collection, receipt, others)
             receipt = replace(receipt, guarantee=promised.as_dict())
             entry.write(receipt)  # before anyone can see the reports
         elif _chosen(receipt.latest) != (own_input.content.choices, source.allocation):
@@ -153,7 +153,7 @@ def release(
         elsewhere = entry.elsewhere()
     notes = notes_of(receipt, others, elsewhere, fresh) + ledger.notes
     total = total_of(receipt, others)
-    promised = _promised(collection, receipt, others)
+    promised = _guarantee(collection, receipt, others)
     return Released(receipt, entry.path, fresh, total, promised, notes)
 
 
@@ -162,7 +162,7 @@ def _chosen(release: Release) -> tuple[str, str]:
     return release.chosen, release.choices.get("allocation", "")
 
 
-def _promised(collection: Collection, receipt: Receipt, others: list[Receipt]) -> Guarantee:
+def _guarantee(collection: Collection, receipt: Receipt, others: list[Receipt]) -> Guarantee:
     """What holds for someone in all these releases, whose choices may differ between them."""
     same = not others and len({_chosen(release) for release in receipt.releases}) == 1
     once = collection.guarantee if same else collection.guarantee_at()

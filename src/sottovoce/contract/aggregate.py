@@ -87,7 +87,7 @@ class Aggregate:
             self.people + other.people,
             self.reports + other.reports,
             self.seeded or other.seeded,
-            _merged(self.route, other.route),
+            _merge_routes(self.route, other.route),
         )
 
     def __radd__(self, other: Any) -> Aggregate:
@@ -154,7 +154,7 @@ class Aggregate:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
 
 
-def _merged(mine: Route | None, other: Route | None) -> Route | None:
+def _merge_routes(mine: Route | None, other: Route | None) -> Route | None:
     if mine is None and other is None:
         return None
     if mine is None or other is None:

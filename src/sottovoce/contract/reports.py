@@ -282,12 +282,12 @@ def read_batches(
                 from .parquet import parquet_batches
 
                 batches = parquet_batches(stream, expect)
-            yield from _joined(batches)
+            yield from _join_batches(batches)
         except WireError as error:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
 
 
-def _joined(batches: Iterator[Reports]) -> Iterator[Reports]:
+def _join_batches(batches: Iterator[Reports]) -> Iterator[Reports]:
     """The same reports in larger batches: a file may consist of very many small ones."""
     waiting: list[Reports] = []
     rows = size = 0

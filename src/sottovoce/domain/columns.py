@@ -181,7 +181,7 @@ class _ArrowColumn(Column):
             return _NumpyColumn(self._plain()).positions(values)
         parts: list[NDArray[np.int64]] = []
         unknown: dict[str, Any] = {}
-        for chunk in self._encoded().chunks:
+        for chunk in self._dictionary_codes().chunks:
             words = chunk.dictionary.to_pylist()
             table = np.append(_lookup(words, values)[0], _MISSING)  # index -1, a null, points there
             where = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
@@ -200,7 +200,7 @@ class _ArrowColumn(Column):
     def distinct(self) -> list[Any]:
         return [v for v in self._chunked.unique().to_pylist() if not _is_missing(v)]
 
-    def _encoded(self) -> Any:
+    def _dictionary_codes(self) -> Any:
         import pyarrow as pa
 
         return (

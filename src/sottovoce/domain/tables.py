@@ -22,7 +22,7 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
             f"a table is a data frame or a mapping from names to columns; {type(table).__name__} "
             "was given"
         )
-    known = _known(table)
+    known = _known_names(table)
     columns = [_column(table, name, names, known) for name in names]
     lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
     if len(set(lengths.values())) != 1:
@@ -32,7 +32,7 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     return columns
 
 
-def _known(table: Any) -> set[Any] | None:
+def _known_names(table: Any) -> set[Any] | None:
     """The names of a table's columns, read once: with many columns it is slow."""
     if isinstance(table, Mapping):
         return set(table)
@@ -122,7 +122,7 @@ def answered(
     for a, (attribute, column) in enumerate(zip(attributes, columns, strict=True)):
         if attribute.missing == "public":
             rows = range(first, first + len(sent))
-            present = _coded(attribute, rows_of(column, part), rows).present
+            present = _encode(attribute, rows_of(column, part), rows).present
             sent[:, a] = True if present is None else present
     return sent
 
@@ -143,7 +143,7 @@ def codes_of(
         if rows.size == 0:
             continue
         some = column if rows.size == len(sent) else _take(column, rows)
-        coded = _coded(attribute, some, first + rows)
+        coded = _encode(attribute, some, first + rows)
         if coded.present is not None:
             raise AnswerError(
                 f"{attribute.name!r}: {int((~coded.present).sum())} people report it but have no "
@@ -154,7 +154,7 @@ def codes_of(
     return codes
 
 
-def _coded(attribute: Attribute, answers: Any, rows: Rows) -> Coded:
+def _encode(attribute: Attribute, answers: Any, rows: Rows) -> Coded:
     try:
         return attribute.coded(answers, rows=rows)
     except AnswerError as error:

@@ -44,7 +44,7 @@ class Repetitions:
 
     def changed(self, change: Change) -> Repetitions:
         """The same repetitions, with a function applied to the tables."""
-        return Repetitions(partial(_changed, self, change))
+        return Repetitions(partial(_apply, self, change))
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class Table(Estimate):
         """The distribution of some of the attributes, in the order given: an exact sum."""
         axes = self._axes(names)
         kept = tuple(self.attributes[a] for a in axes)
-        summed = partial(_summed, self.table.shape, tuple(axes))
+        summed = partial(_sum_over, self.table.shape, tuple(axes))
         again = None if self.again is None else self.again.changed(summed)
         values = summed(self.values)[0]
         about = {} if self.notes is None else self.notes([a.name for a in kept])
@@ -114,7 +114,7 @@ class Table(Estimate):
         values = PROJECTIONS[method](raw.values, weights)
         again = None
         if raw.again is not None:
-            again = raw.again.changed(partial(_projected, method, weights))
+            again = raw.again.changed(partial(_project_each, method, weights))
         return replace(
             raw,
             values=values,
@@ -135,7 +135,7 @@ class Table(Estimate):
         both = self.marginal([*given, *of])
         rows = int(np.prod([self.attributes[a].size for a in self._axes(given)]))
 
-        values, about = self._computed(both, partial(_divided, rows))
+        values, about = self._compute(both, partial(_divide, rows))
         return Conditional(
             values=values,
             labels=both.labels,
@@ -150,11 +150,11 @@ class Table(Estimate):
         Noise looks like dependence, so it tends to be too large; its error includes this.
         """
         both = self.marginal([one, other])
-        values, about = self._computed(both, partial(_information, both.table.shape))
+        values, about = self._compute(both, partial(_information, both.table.shape))
         name = f"mutual information of {one} and {other}"
         return Information(values=values, labels=("nats",), name=name, fractions=False, **about)
 
-    def _computed(self, both: Table, change: Change) -> tuple[Floats, dict[str, Any]]:
+    def _compute(self, both: Table, change: Change) -> tuple[Floats, dict[str, Any]]:
         """A function of the table, and the metadata of its estimate."""
         again = None if both.again is None else both.again.changed(change)
         values = change(both.values[None])[0]
@@ -261,11 +261,11 @@ def _mean_square(values: Floats, again: Again, least: float) -> Floats:
     return np.asarray(np.ma.maximum(away, least**2 * away.mean()).filled(np.nan))
 
 
-def _changed(source: Again, change: Change) -> Floats:
+def _apply(source: Again, change: Change) -> Floats:
     return change(source())
 
 
-def _summed(shape: tuple[int, ...], axes: tuple[int, ...], cells: Floats) -> Floats:
+def _sum_over(shape: tuple[int, ...], axes: tuple[int, ...], cells: Floats) -> Floats:
     """Tables summed over all but some axes, these in the order given."""
     table = cells.reshape(-1, *shape)
     others = tuple(a + 1 for a in range(len(shape)) if a not in axes)
@@ -274,11 +274,11 @@ def _summed(shape: tuple[int, ...], axes: tuple[int, ...], cells: Floats) -> Flo
     return np.asarray(table.sum(axis=others).transpose(0, *order).reshape(len(table), -1))
 
 
-def _projected(method: str, weights: Floats, tables: Floats) -> Floats:
+def _project_each(method: str, weights: Floats, tables: Floats) -> Floats:
     return np.array([PROJECTIONS[method](table, weights) for table in tables])
 
 
-def _divided(rows: int, tables: Floats) -> Floats:
+def _divide(rows: int, tables: Floats) -> Floats:
     """Every row of a table divided by its sum; NaN for empty rows."""
     cells = np.maximum(tables, 0).reshape(len(tables), rows, -1)
     total = cells.sum(axis=2, keepdims=True)

@@ -42,11 +42,11 @@ def person_weights(noise: ArrayLike, people: ArrayLike, *, method: str) -> Float
     if method == "yang-variance":
         return np.asarray((1 / v) / (1 / v).sum())
     if method == "yang-optimised":
-        return _optimised(v, n)
+        return _optimise(v, n)
     raise ParameterError(f"method is {method!r}; allowed are 'yang-variance' and 'yang-optimised'")
 
 
-def _optimised(v: Floats, n: Floats) -> Floats:
+def _optimise(v: Floats, n: Floats) -> Floats:
     """Solution 1. Sum and bounds hold by w = softmax(x); the objective is scaled to be near one."""
     from scipy.optimize import minimize
 
@@ -78,7 +78,7 @@ def _yang_variance(groups: Groups) -> Floats:
 
 
 def _yang_optimised(groups: Groups) -> Floats:
-    return _normal(groups.people * _optimised(groups.people * groups.noise, groups.people))
+    return _normal(groups.people * _optimise(groups.people * groups.noise, groups.people))
 
 
 def _unweighted(groups: Groups) -> Floats:

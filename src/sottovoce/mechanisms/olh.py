@@ -44,6 +44,7 @@ from .pure import PureMechanism
 from .registry import register
 
 _MOST_BUCKET_BITS = 24
+_MOST_CODES = 1 << 24  # values; the table of their codes is drawn before the first report
 
 
 @register("olh")
@@ -240,9 +241,11 @@ def _bucket_bits(epsilon: float, size: int, word_bits: int) -> int:
     best = min(range(1, min(word_bits, _MOST_BUCKET_BITS + 1)), key=total)
     while best > 1 and size > 1 << (word_bits - best):
         best -= 1
-    if size > 1 << (word_bits - best):
+    most = min(1 << (word_bits - 1), _MOST_CODES)
+    if size > min(1 << (word_bits - best), most):
         raise ParameterError(
-            f"{size:,} values do not fit the hash; OLH takes at most {1 << (word_bits - 1):,}"
+            f"{size:,} values do not fit the hash; OLH takes at most {most:,}; use 'hadamard' or "
+            "'grr'"
         )
     return best
 

@@ -155,10 +155,10 @@ class Prior:
     def words(self, labels: Sequence[Label]) -> str:
         """The assumption behind a promise under the prior."""
         if self.point is not None:
-            likely = _listed(labels, [f"{p:.4g}" for p in self.point])
+            likely = _list_words(labels, [f"{p:.4g}" for p in self.point])
         else:
             pairs = zip(self.low, self.high, strict=True)
-            likely = _listed(labels, [f"{a:.4g} to {b:.4g}" for a, b in pairs])
+            likely = _list_words(labels, [f"{a:.4g} to {b:.4g}" for a, b in pairs])
         return (
             f"whoever looks believes beforehand that the answer is {likely}, and knows nothing "
             "more about this person; for any other belief only the promise without a prior holds"
@@ -166,14 +166,14 @@ class Prior:
 
     def vouched(self, labels: Sequence[Label]) -> str:
         """What an estimate that relies on the prior assumes."""
-        likely = _listed(labels, [f"{p:.4g}" for p in self.middle])
+        likely = _list_words(labels, [f"{p:.4g}" for p in self.middle])
         return (
             f"the fractions are those of the prior ({likely}): where it is wrong, the estimate is "
             "biased towards it, however many people report"
         )
 
 
-def _listed(labels: Sequence[Label], fractions: Sequence[str]) -> str:
+def _list_words(labels: Sequence[Label], fractions: Sequence[str]) -> str:
     """Each value with its probability; only the first few if there are many."""
     some = zip(labels[:_MOST_LISTED], fractions, strict=False)
     more = len(fractions) - _MOST_LISTED

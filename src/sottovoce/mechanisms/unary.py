@@ -23,16 +23,25 @@ from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import Codes, Label
-from ..errors import WireError
+from ..errors import ParameterError, WireError
 from ..randomness import Probability, Source
 from .channel import Channel, product_row
 from .pure import PureMechanism
 
+_MOST_BITS = 1 << 24  # of a report: 2 MiB for each person
 _BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
 
 
 class BitVectorMechanism(PureMechanism):
     """A pure mechanism whose report is a set of values, one bit each."""
+
+    def validate(self) -> None:
+        super().validate()
+        if self.domain.size > _MOST_BITS:
+            raise ParameterError(
+                f"a report would have one bit for each of {self.domain.size:,} values; {self.id} "
+                f"takes at most {_MOST_BITS:,}; use 'hadamard' or 'grr'"
+            )
 
     @property
     def layout(self) -> tuple[Column, ...]:

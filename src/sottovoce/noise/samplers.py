@@ -21,6 +21,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..randomness import Source
 from .chances import Chance, exponential, flips, logistic, rational
 
@@ -106,32 +107,16 @@ def fair_coins(coins: Integers, source: Source) -> Integers:
 def negative_binomial(scale: Fraction, parts: int, n: int, source: Source) -> Integers:
     """n shares of which `parts` independent ones add up to a geometric number of that scale."""
     balls = geometric(scale, n, source)
-    order = np.argsort(-balls, kind="stable")
-    sizes = balls[order]
-    share = np.zeros(n, np.int64)
-    active = n
-    for i in range(1, int(sizes[0]) + 1 if n else 1):
-        active = int(np.searchsorted(-sizes[:active], -i, side="right"))
-        # (r + s)/i with r = 1/parts is (1 + parts s)/(parts i).
-        share[:active] += below(parts * i, active, source) < 1 + parts * share[:active]
-    drawn = np.empty(n, np.int64)
-    drawn[order] = share
-    return drawn
+    hits, done = np.zeros(n, np.int64), np.zeros(n, np.int64)
 
+    def step(start: int, extra: NDArray[np.uint64], used: int) -> tuple[int, int]:
+        state: tuple[int, int] = kernels.draw.fill_urns(
+            balls, parts, hits, done, start, extra, used
+        )
+        return state
 
-def below(bound: int, n: int, source: Source) -> Integers:
-    """n integers, exactly uniform on 0..bound−1, for a bound of up to 2^62."""
-    if bound <= 1 << 32:
-        return source.below(bound, n).astype(np.int64)
-    shift = np.uint64(64 - (bound - 1).bit_length())
-    drawn, left = np.empty(n, np.int64), np.arange(n)
-    while left.size:
-        words = np.empty(left.size, np.uint64)
-        source.fill(words)
-        words >>= shift
-        drawn[left] = words.astype(np.int64)
-        left = left[words >= np.uint64(bound)]
-    return drawn
+    source.draws().until_done(n, step)
+    return hits
 
 
 def _counted(coins: Integers, ends: Integers, source: Source) -> Integers:

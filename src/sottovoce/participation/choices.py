@@ -29,7 +29,7 @@ def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> N
     if len({one.rates for one in levels}) == 1:  # one grid for all, so that it is read once
         grid = levels[0]
         epsilon = max(one.epsilon for one in levels)
-        codes = _answered(rate_codes(rate, grid.rates, _people(coded), epsilon), "rate", coded)
+        codes = _answering(rate_codes(rate, grid.rates, _people(coded), epsilon), "rate", coded)
         if len(grid.rates) > 1:
             refuse_following(coded, codes, grid.rates, epsilon)
         if len(levels) == 1:
@@ -81,7 +81,7 @@ def _level_codes(names: Sequence[str | None], coded: Coded, level: Any) -> NDArr
             f"{int((codes < 0).sum())} people have no level; everyone needs one of "
             f"{first_few(names, 12)}"
         )
-    return _answered(codes.astype(dtype), "level", coded)
+    return _answering(codes.astype(dtype), "level", coded)
 
 
 def _people(coded: Coded) -> int:
@@ -89,7 +89,7 @@ def _people(coded: Coded) -> int:
     return len(coded) if coded.present is None else int(coded.present.size)
 
 
-def _answered(codes: NDArray[Any], what: str, coded: Coded) -> NDArray[Any]:
+def _answering(codes: NDArray[Any], what: str, coded: Coded) -> NDArray[Any]:
     """The choices of those who answered, checked to be one per person."""
     if codes.shape != (_people(coded),):
         raise ParameterError(
@@ -102,4 +102,4 @@ def _answered(codes: NDArray[Any], what: str, coded: Coded) -> NDArray[Any]:
 def _of_people(rate: Any, coded: Coded, rows: NDArray[np.intp]) -> Any:
     """The rates of some of those who answered, or the one for all."""
     column = np.asarray(rate)
-    return rate if column.ndim == 0 else _answered(column, "rate", coded)[rows]
+    return rate if column.ndim == 0 else _answering(column, "rate", coded)[rows]

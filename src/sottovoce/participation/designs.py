@@ -97,10 +97,10 @@ def _agreeing(
     pooled = max(0.0, 1 / precision - scatter / n)
     stratified = sum(fractions[name] * unit for name, unit in units.items()) / n
     free = 1 if isinstance(mechanism.domain, Range) else mechanism.domain.size - 1
-    return math.sqrt(pooled + _kept(free, len(units)) * max(0.0, stratified - pooled))
+    return math.sqrt(pooled + _fraction_kept(free, len(units)) * max(0.0, stratified - pooled))
 
 
-def _kept(free: int, levels: int) -> float:
+def _fraction_kept(free: int, levels: int) -> float:
     """ρ: what shrinkage keeps of the variance of a contrast that is pure noise."""
     if free < 3:
         t = _SOFT * math.sqrt(free / (levels - 1))

@@ -113,8 +113,8 @@ class Plan:
         columns = self.columns()
         rows = [[title for title, _ in columns]]
         rows += [[cell(design) for _, cell in columns] for design in self.designs]
-        parts = [self.requirement.words(), *_aligned(rows), self.by_level(), self.verdict()]
-        return "\n".join(filter(None, [*parts, *_aligned(self.by_role())]))
+        parts = [self.requirement.words(), *_align(rows), self.by_level(), self.verdict()]
+        return "\n".join(filter(None, [*parts, *_align(self.by_role())]))
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:
         """Error against epsilon and against n; see `sottovoce.plot.plan`."""
@@ -127,7 +127,7 @@ class Plan:
         return panels
 
 
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of a table: names to the left, numbers to the right."""
     least = {"design": 10, "people": 12, "epsilon": 8, "std error": 10, "bytes": 8}
     widths = [

@@ -31,7 +31,7 @@ def shuffle(rows: Iterable[Comparison], *, ax: Axes | None = None) -> Axes:
         Standard error of an average fraction against the epsilon promised, both on log scales.
     """
     need_matplotlib()
-    points = _checked(rows)
+    points = _check(rows)
     if ax is None:
         import matplotlib.pyplot as plt
 
@@ -100,7 +100,7 @@ def _name_ticks(ax: Axes) -> None:
         axis.set_minor_formatter(NullFormatter())
 
 
-def _checked(rows: Iterable[Comparison]) -> list[Comparison]:
+def _check(rows: Iterable[Comparison]) -> list[Comparison]:
     points = list(rows)
     for point in points:
         if not isinstance(point, Comparison):

@@ -101,7 +101,7 @@ def communication(
     fine = np.geomspace(grid[0], grid[-1], _POINTS).clip(grid[0], grid[-1]).tolist()
     for k, method in enumerate(methods):
         style: dict[str, Any] = {"color": _LINES[k % 4], "linestyle": _DASHES[k % 4]}
-        predicted = [_predicted(mechanism, rate, truth, people, method, error) for rate in fine]
+        predicted = [_predict(mechanism, rate, truth, people, method, error) for rate in fine]
         (entries[f"{method}, predicted"],) = ax.plot(fine, predicted, linewidth=1.8, **style)
     if answers is not None:
         _mark(ax, entries, mechanism, answers, truth, grid, methods[0], error, repeats)
@@ -162,7 +162,7 @@ def _check(mechanism: LinearMechanism, error: str, methods: Sequence[str], repea
         raise ParameterError(f"repeats is {repeats!r}; it must be a whole number of at least 1")
 
 
-def _predicted(
+def _predict(
     mechanism: LinearMechanism, rate: float, truth: Floats, n: int, method: str, error: str
 ) -> float:
     variance = Sampled(mechanism, rate=rate).variance(truth, n, method=method)

@@ -70,7 +70,7 @@ def compare(
     ['unbiased, ε = 1', 'unbiased, ε = 4']
     """
     paint.need_matplotlib()
-    named = _named(estimates)
+    named = _by_name(estimates)
     first = next(iter(named.values()))
     true = paint.truth_of(first, truth)
     first.interval(confidence)  # refuses an invalid confidence
@@ -82,7 +82,7 @@ def compare(
     return ax
 
 
-def _named(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str, Estimate]:
+def _by_name(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str, Estimate]:
     """The estimates by name, if they can be compared."""
     if isinstance(estimates, Estimate) or not isinstance(estimates, Mapping | Iterable):
         raise ParameterError(
@@ -136,7 +136,7 @@ def _common(values: Iterable[str]) -> str:
     return every.pop() if len(every) == 1 else ""
 
 
-def _promised(guarantees: list[Guarantee]) -> str:
+def _promise_words(guarantees: list[Guarantee]) -> str:
     """Epsilon, or the least and the largest where there are several."""
     words = [paint.promised(guarantee) for guarantee in guarantees]
     if not all(words) or any(len(g.promises) != 1 or g.delta for g in guarantees):
@@ -152,7 +152,7 @@ def _title(ax: Axes, named: Mapping[str, Estimate]) -> None:
         ax,
         _common(each.name for each in every) or "Comparison",
         _common(f"{each.n:,} reports" for each in every) or f"{len(named)} estimates",
-        _promised([each.guarantee for each in every]),
+        _promise_words([each.guarantee for each in every]),
     )
 
 

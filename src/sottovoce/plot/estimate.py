@@ -81,7 +81,7 @@ def estimate(
     size = what.values.size
     many = size > _MOST_ROWS
     clear = _clear_of_zero(what, confidence, size if many else 1)
-    order = _ranked(what) if many else np.arange(size)
+    order = _rank(what) if many else np.arange(size)
     rows = top + _TAIL_ROWS if many else size
     ax = paint.axes(ax, _ROW * rows + _AROUND)
 
@@ -116,7 +116,7 @@ def _clear_of_zero(what: Estimate, confidence: float, at_once: int) -> NDArray[n
     return unbiased.interval(min(1 - (1 - confidence) / at_once, 1 - 1e-15)).low > 0
 
 
-def _ranked(what: Estimate) -> NDArray[np.intp]:
+def _rank(what: Estimate) -> NDArray[np.intp]:
     """Largest first; what a projection made equal stays in the order it had."""
     return np.lexsort((-(what.raw or what).values, -what.values))
 

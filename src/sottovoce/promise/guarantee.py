@@ -56,7 +56,7 @@ class Guarantee:
         for promise in promises:
             if promise.subject in seen:
                 raise GuaranteeError(
-                    f"two promises are about the same thing: {_named(promise.subject)}; if they "
+                    f"two promises are about the same thing: {_name(promise.subject)}; if they "
                     "are made "
                     "to different people, say so in their units: unit.in_group(…), at_level(…)"
                 )
@@ -101,9 +101,9 @@ class Guarantee:
             if subject not in mine or subject not in theirs:
                 raise GuaranteeError(
                     "these guarantees are about different things and do not add up: only one of "
-                    f"them promises {_named(subject)}; state them side by side"
+                    f"them promises {_name(subject)}; state them side by side"
                 )
-        return Guarantee(tuple(_added(mine[subject], theirs[subject]) for subject in mine))
+        return Guarantee(tuple(_add(mine[subject], theirs[subject]) for subject in mine))
 
     def _additive(self) -> dict[Subject, Promise]:
         """All promises by subject, without those under a prior that another one covers."""
@@ -122,9 +122,9 @@ class Guarantee:
             )
         if releases == 1 or not self.promises:
             return self
-        return Guarantee(tuple(self._repeated(promise, releases) for promise in self.promises))
+        return Guarantee(tuple(self._repeat(promise, releases) for promise in self.promises))
 
-    def _repeated(self, promise: Promise, k: int) -> Promise:
+    def _repeat(self, promise: Promise, k: int) -> Promise:
         """k ε; under a prior min((2k − 1) ε, k ε_LDP).
 
         There k reports are at most e^kε times as likely, and on average at least e^−(k−1)ε times.
@@ -195,7 +195,7 @@ def composed(guarantees: Iterable[Guarantee]) -> Guarantee:
     return total
 
 
-def _added(a: Promise, b: Promise) -> Promise:
+def _add(a: Promise, b: Promise) -> Promise:
     if not a.notion.adds_up:
         raise GuaranteeError(f"promises of {a.notion} do not add up; state them side by side")
     return replace(
@@ -218,6 +218,6 @@ def _times_up(a: float, times: int) -> float:
     return math.inf if math.isinf(a) else float_above(Fraction(a) * times)
 
 
-def _named(subject: Subject) -> str:
+def _name(subject: Subject) -> str:
     notion, _, unit, against = subject
     return f"{notion} for {unit} against {against}"

@@ -117,7 +117,7 @@ def unit_words(unit: Unit, level: str = "") -> str:
     """What is protected, and of whom; `level` may stand for a level that a table names."""
     what = _UNITS[unit.protects]
     if unit.attribute is not None:
-        what = f"the answer to {_escaped(unit.attribute)} of {{}}"
+        what = f"the answer to {_escape(unit.attribute)} of {{}}"
     elif unit.answers is not None:
         what = f"all {unit.answers} reported answers of {{}}, taken together"
     if unit.level is not None:
@@ -144,7 +144,7 @@ def printable(text: str) -> str:
     )
 
 
-def _escaped(name: str) -> str:
+def _escape(name: str) -> str:
     """A name between quotes, inside a pattern."""
     return repr(name).replace("{", "{{").replace("}", "}}")
 

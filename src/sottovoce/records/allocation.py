@@ -186,11 +186,11 @@ def slide(allocation: ArrayLike, attribute: int, value: float, *, floor: float =
             f"{floor:g} to {MOST_EPSILON:g}, it can be from {low:g} to {high:g}"
         )
     row[attribute] = min(max(value, low), high)
-    row[others] = _divided(row[others], total - float(row[attribute]), floor)
+    row[others] = _divide(row[others], total - float(row[attribute]), floor)
     return row
 
 
-def _divided(budgets: Floats, total: float, floor: float) -> Floats:
+def _divide(budgets: Floats, total: float, floor: float) -> Floats:
     """Budgets changed in proportion until they have this total."""
     above, many = budgets - floor, budgets.size
     excess = total - many * floor

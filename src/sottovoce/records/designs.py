@@ -86,15 +86,15 @@ def designs(
         design("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL_PART, average), HIDDEN),
         design(
             "public, random",
-            _mean(sizes, over(floor), _known),
+            _mean(sizes, over(floor), _known_allocation),
             whole + 2 * m,
             (UP_TO_PART, above),
         ),
-        design("split by attribute", _split(sizes, average), whole, (EQUAL_PART, average)),
+        design("split by attribute", _split_variance(sizes, average), whole, (EQUAL_PART, average)),
     ]
     if total <= MOST_EPSILON:
         who = float(np.mean([(1 - 1 / size) / size for size in sizes]))
-        one = _split(sizes, total) * m + (m - 1) * who
+        one = _split_variance(sizes, total) * m + (m - 1) * who
         every.append(design("sample one attribute", one, whole, (ANY_PART, total)))
         if math.prod(sizes) < _MOST_TUPLES:
             every.append(design("one GRR on the tuple", _tuple(sizes, total), 4, (ANY_PART, total)))
@@ -148,14 +148,14 @@ def _own(size: int, q: Floats) -> float:
     return float(np.mean(mean - square / size) / size / (0.5 - q.mean()) ** 2)
 
 
-def _known(size: int, q: Floats) -> float:
+def _known_allocation(size: int, q: Floats) -> float:
     """The same where each person's q is known."""
     p = 0.5 / size + (1 - 1 / size) * q
     weight = (0.5 - q) ** 2 / (p * (1 - p))
     return float((1 - 1 / size) * np.mean(weight + (weight / size) ** 2) / weight.mean() ** 2)
 
 
-def _split(sizes: Sequence[int], epsilon: float) -> float:
+def _split_variance(sizes: Sequence[int], epsilon: float) -> float:
     """The better of GRR and subset selection for each attribute."""
     variances = [
         min(kind(size, epsilon=epsilon).total_variance(1) for kind in (GRR, SubsetSelection)) / size

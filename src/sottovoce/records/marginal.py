@@ -95,15 +95,15 @@ def marginal(
         )
     groups = groups_of(records, aggregate, asked)
     if method == "known-epsilons":
-        return _finished(records, aggregate.n, asked[0], method, [_known(groups)], "")
+        return _finish(records, aggregate.n, asked[0], method, [_known_epsilons(groups)], "")
     published = float(flip(records.epsilon_average)) if method == "published" else None
     strata = [] if published is not None else [self_calibrated([group]) for group in groups]
     parts = [part for part in strata if part is not None]
     clear = bool(parts) and len(parts) == len(groups)
     assuming = UNRELATED * (not clear and len(groups) > 1)
     if method == "weighted-epsilons":
-        parts = [_weighted([group]) for group in groups] if clear else [_weighted(groups)]
-        return _finished(records, aggregate.n, asked[0], method, parts, assuming)
+        parts = [_weight([group]) for group in groups] if clear else [_weight(groups)]
+        return _finish(records, aggregate.n, asked[0], method, parts, assuming)
     if not clear:
         whole = self_calibrated(groups, published)
         if whole is None:
@@ -113,10 +113,10 @@ def marginal(
                 f"for so few records ({people}); ask more people or for larger epsilons"
             )
         parts = [whole]
-    return _finished(records, aggregate.n, asked[0], method, parts, assuming)
+    return _finish(records, aggregate.n, asked[0], method, parts, assuming)
 
 
-def _finished(
+def _finish(
     records: Records, n: int, position: int, method: str, parts: Sequence[Part], assuming: str
 ) -> Estimate:
     """Strata combined in proportion to their people."""
@@ -148,7 +148,7 @@ def _scores(groups: Sequence[Group]) -> tuple[Floats, Floats, Floats]:
     return bits, counts, q
 
 
-def _weighted(groups: Sequence[Group]) -> Part:
+def _weight(groups: Sequence[Group]) -> Part:
     """Each person's bits by their own q, with weights; budgets of zero count nothing."""
     bits, counts, q = _scores(groups)
     seen = q[:, 0] < 0.5
@@ -166,22 +166,22 @@ def _weighted(groups: Sequence[Group]) -> Part:
     alone = counts @ (each * scores)
     values = alone - (alone.sum() - 1) / size
     # What one person does to the values: directly, and through the sum.
-    influence = _balanced(each * (scores - alone))
+    influence = _balance(each * (scores - alone))
     matrix = (influence * counts[:, None]).T @ influence * (s / max(s - 1, 1))
     # Noise, and that people with large weights may not answer like all.
     people = 1 / float(counts @ each[:, 0] ** 2)
     likely = np.clip((values * people + 2) / (people + 4), 0, 1)
     noise = (likely / 4 + (1 - likely) * q * (1 - q)) / gap**2
     least = np.diag(counts @ (each**2 * noise + (each - 1 / s) ** 2 * likely * (1 - likely)))
-    return values, _raised(matrix, _balanced(_balanced(least).T)), s
+    return values, _raise_to(matrix, _balance(_balance(least).T)), s
 
 
-def _balanced(rows: Floats) -> Floats:
+def _balance(rows: Floats) -> Floats:
     """Rows less their means, so that they sum to zero."""
     return np.asarray(rows - rows.mean(axis=1, keepdims=True))
 
 
-def _known(groups: Sequence[Group]) -> Part:
+def _known_epsilons(groups: Sequence[Group]) -> Part:
     """Each person's bits by their own q, without weights: small budgets count in full."""
     bits, counts, q = _scores(groups)
     if (q >= 0.5).any():
@@ -191,7 +191,7 @@ def _known(groups: Sequence[Group]) -> Part:
         )
     values, matrix, s = _moments((bits - q) / (0.5 - q), counts)
     noise = counts @ (_noise(values, s, q * (1 - q)) / (0.5 - q) ** 2) / s
-    return values, _raised(matrix, np.diag(noise / s)), s
+    return values, _raise_to(matrix, np.diag(noise / s)), s
 
 
 def self_calibrated(groups: Sequence[Group], published: float | None = None) -> Part | None:
@@ -214,7 +214,7 @@ def self_calibrated(groups: Sequence[Group], published: float | None = None) -> 
     matrix = _moments(_influence(bits, own) / gap, counts)[1]
     noise = np.diag(_noise(values, s, other))
     least = _influence(_influence(noise, own).T, own) / gap**2 / s
-    return values, _raised(matrix, least), s
+    return values, _raise_to(matrix, least), s
 
 
 def _influence(bits: Floats, own: Floats) -> Floats:
@@ -228,7 +228,7 @@ def _noise(values: Floats, s: int, other: Floats | float) -> Floats:
     return np.asarray(true / 4 + (1 - true) * other)
 
 
-def _raised(matrix: Floats, least: Floats) -> Floats:
+def _raise_to(matrix: Floats, least: Floats) -> Floats:
     """The covariance plus as much of the least one as every variance needs to reach it."""
     lack = float(np.max(1 - np.diag(matrix) / np.diag(least)))
     return matrix + max(lack, 0.0) * least

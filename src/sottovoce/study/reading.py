@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Mapping
 from typing import Any
@@ -17,6 +18,7 @@ from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
 
 _MOST_BYTES = 1 << 26
+_MANY_DOTS = re.compile(r"(?:\.[^.,=\n]{0,200}){65}")  # Python reads long keys in quadratic time
 _ANSWERS = ("values", "edges", "range")
 _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
@@ -27,6 +29,8 @@ _KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
 
 def parse_toml(text: str) -> dict[str, Any]:
     """The data of a text; the error says what is wrong and where."""
+    if _MANY_DOTS.search(text):
+        raise StudyError("a key has more than 64 parts, or a text 65 dots and no comma; shorten it")
     try:
         return tomllib.loads(text)
     except RecursionError as error:
@@ -91,12 +95,12 @@ def read_question(number: int, about: Any) -> Mechanism:
     try:
         attribute = read_attribute(about)
         if "levels" not in about:
-            return _sampled(_plain(attribute, about, where), about, where)
+            return _sample(_plain(attribute, about, where), about, where)
         menu = {
             name: _level(attribute, about, entry, f"{where}, level {name!r}")
             for name, entry in _menu(about, where).items()
         }
-        return _sampled(Levels(menu), about, where)
+        return _sample(Levels(menu), about, where)
     except StudyError:
         raise
     except SottovoceError as error:
@@ -141,9 +145,9 @@ def _level(attribute: Attribute, about: Mapping[str, Any], entry: Any, where: st
     if "epsilon" not in own:
         raise StudyError(f"{where} lacks epsilon")
     if "mechanism" in own:
-        return _sampled(_plain(attribute, own, where), own, where)
+        return _sample(_plain(attribute, own, where), own, where)
     common = {key: about[key] for key in ("mechanism", *sorted(_EXTRAS)) if key in about}
-    return _sampled(_plain(attribute, {**common, **own}, where), own, where)
+    return _sample(_plain(attribute, {**common, **own}, where), own, where)
 
 
 def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechanism:
@@ -158,7 +162,7 @@ def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechan
         raise StudyError(f"{where}: {error}") from error
 
 
-def _sampled(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
+def _sample(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
     if "rate" not in about:
         return mechanism
     rate = about["rate"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..errors import AnswerError, FileError, SottovoceError, TransportError, WireError
+from ..errors import AnswerError, FileError, ShareError, SottovoceError, TransportError, WireError
 from .journal import Journal, Record
 from .machine import Machine
 from .office import Office, RunOverError
@@ -124,6 +124,12 @@ async def play(
         with suppress(TransportError):  # then the others will find out by waiting
             await office.abort(_reason(failure.error))
         raise failure.error from None
+    except (ShareError, WireError) as error:
+        if seat.party.relay:  # nobody can go on without it
+            await office.abort(_reason(error))
+            if kept is not None:
+                kept.end()
+        raise
     finally:
         if kept is not None:
             kept.close()

@@ -89,7 +89,7 @@ def _estimate_table(
     for row in rows:
         low, high = (round(100 * row[end], decimals) + 0.0 for end in ("low", "high"))
         line = [
-            _shortened(printable(row["value"]), _MOST_LABEL),
+            _shorten(printable(row["value"]), _MOST_LABEL),
             percent(row["estimate"], decimals),
             f"{low:.{decimals}f} to {high:.{decimals}f} %",
         ]
@@ -125,7 +125,7 @@ def _quantities(out: Console, estimate: Estimate, confidence: float) -> Table:
     return table
 
 
-def _shortened(label: str, most: int) -> str:
+def _shorten(label: str, most: int) -> str:
     return label if len(label) <= most else label[: most - 1] + "…"
 
 
@@ -144,7 +144,7 @@ def _level_columns(out: Console, parts: Mapping[str, Estimate], confidence: floa
     first = next(iter(parts.values()))
     if len(first.labels) > _MOST_LEVEL_ROWS:
         return None
-    labels = [_shortened(printable(label), _MOST_LEVEL_LABEL) for label in first.labels]
+    labels = [_shorten(printable(label), _MOST_LEVEL_LABEL) for label in first.labels]
     columns = {
         printable(name): [f"{part.n:,}", *_cells(part, confidence)] for name, part in parts.items()
     }

@@ -200,7 +200,7 @@ def guarantee_line(guarantee: Guarantee) -> str:
 
     if not guarantee.promises:
         return f"no privacy is promised: {guarantee.reason}"
-    shared = _shared(guarantee)
+    shared = _common_promise(guarantee)
     if shared is None:
         end = f", against {AGAINST[guarantee.promises[-1].against]}"
         return ", ".join(p.line().removesuffix(end) for p in guarantee.promises) + end
@@ -229,7 +229,7 @@ def show_guarantee(
         out.print(line, soft_wrap=True)
         return
     out.print(heading(f"{title}{after}"))
-    shared = _shared(guarantee)
+    shared = _common_promise(guarantee)
     if shared is None:
         _show_all_words(out, guarantee)
         return
@@ -254,7 +254,7 @@ def _show_all_words(out: Console, guarantee: Guarantee) -> None:
 
 def show_shared_words(out: Console, guarantee: Guarantee) -> None:
     """What the promises of all levels have in common; a table shows the rest."""
-    shared = _shared(guarantee)
+    shared = _common_promise(guarantee)
     if shared is None:
         _show_all_words(out, guarantee)
     else:
@@ -282,7 +282,7 @@ def strength(promise: Promise) -> tuple[str, str, str]:
     return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.guess} %"
 
 
-def _shared(guarantee: Guarantee) -> Promise | None:
+def _common_promise(guarantee: Guarantee) -> Promise | None:
     """The promise that all levels make, apart from epsilon and the level itself; or None."""
     promises = guarantee.promises
     levels = [promise.unit.level for promise in promises]

@@ -92,11 +92,11 @@ def use(engine: Engine) -> Iterator[None]:
 
 def kernel(name: str) -> Callable[..., Any]:
     """The function that counts under this name here and now."""
-    return _engine.get().get(name) or _compiled(name)
+    return _engine.get().get(name) or _compiled_kernel(name)
 
 
 @cache
-def _compiled(name: str) -> Callable[..., Any]:
+def _compiled_kernel(name: str) -> Callable[..., Any]:
     module = import_module(f".{COMPILED[name]}", __name__)
     function: Callable[..., Any] = getattr(module, name)
     return function

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .records import record_bits
     from .subsets import resize_subsets
     from .tables import table_response
+    from .urns import fill_urns
 
 _HOME = {
     "bernoulli": "bits",
@@ -29,11 +30,13 @@ _HOME = {
     "record_bits": "records",
     "resize_subsets": "subsets",
     "table_response": "tables",
+    "fill_urns": "urns",
 }
 
 __all__ = [
     "below",
     "bernoulli",
+    "fill_urns",
     "grr",
     "hadamard_response",
     "hash_codes",

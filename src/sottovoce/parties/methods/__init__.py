@@ -2,6 +2,12 @@
 
 Every method says which sums it needs (`releases`), and turns them into a table (`solve`). It sees
 nothing but public parameters and the opened sums.
+
+Rows split      sjs (default), mhst, mh, independent, product, sth, mm, sah
+Columns split   pbs-gls (default), pbs, pbs-gaussian, mv, sav
+
+`registry` has them by name; `evidence` and `bounds` say what the sums prove about the true table,
+whatever the method made of them.
 """
 
 from __future__ import annotations

@@ -56,8 +56,8 @@ def release(
 
 def minimum(design: Design, name: str = "y1", part: int = 1) -> Release:
     """The plain sum at a part of the smallest budget."""
-    scale = sensitivity(design.neighbours) * part / min(design.budgets.values())
-    return release(design, name, dict.fromkeys(design.parties, 1), Fraction(scale))
+    scale = sensitivity(design.neighbours) * part / Fraction(min(design.budgets.values()))
+    return release(design, name, dict.fromkeys(design.parties, 1), scale)
 
 
 def surplus(design: Design) -> Release | None:
@@ -66,7 +66,7 @@ def surplus(design: Design) -> Release | None:
     F is 64; where a surplus is below .1, it is 1024 or as close to it as the ring of the secure
     sum has room for.
     """
-    least = min(design.budgets.values())
+    least = Fraction(min(design.budgets.values()))
     above = {party: Fraction(budget) - least for party, budget in design.budgets.items()}
     small = any(0 < more < _SMALL_SURPLUS for more in above.values())
     denominator = _FINE if small else _COARSE

@@ -17,6 +17,8 @@ smaller; they are not always smaller.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 import numpy as np
 
 from ...estimate.intervals import Floats
@@ -52,9 +54,9 @@ class TwoSums(Method):
         return Solved.of(values, evidence, design.shape)
 
     @staticmethod
+    @abstractmethod
     def combine(u: Floats, s: Floats, v1: float, v2: float) -> Floats:
         """The table from both sums as fractions, and the variances of their cells."""
-        raise NotImplementedError
 
 
 class SJS(TwoSums):

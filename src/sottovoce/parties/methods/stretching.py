@@ -34,7 +34,7 @@ from .row_sums import cells, release, rows_of
 
 _DENOMINATOR = 1024
 _FLOOR = 1e-12  # a start of 0 would stay 0
-_MOST_ROUNDS, _CLOSE = 2000, 1e-13
+_MOST_ROUNDS, _CLOSE = 1000, 1e-10
 
 STARTS = ("uniform", "random", "noisy-local")
 ALIKE = (
@@ -49,12 +49,12 @@ _LUCKY = (
 
 def stretched(design: Design, part: int = 1) -> Release:
     """The stretched sum at 1/part of every budget."""
-    most = max(design.budgets.values())
+    most = Fraction(max(design.budgets.values()))
     weights = {
         party: math.floor(_DENOMINATOR * Fraction(budget) / most)
         for party, budget in design.budgets.items()
     }
-    scale = Fraction(sensitivity(design.neighbours) * _DENOMINATOR * part) / most
+    scale = sensitivity(design.neighbours) * _DENOMINATOR * part / most
     return release(design, "stretched", weights, scale)
 
 

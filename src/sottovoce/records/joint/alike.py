@@ -29,10 +29,10 @@ from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
 from ...estimate.table import Repetitions, Table, spread_of
 from ..marginal import Part, marginal, self_calibrated
-from .average import fitted_to
 from .content import Content
 from .evidence import UnlikeWarning, evidence_of
 from .groups import Group, groups_of
+from .proportional import fitted_to
 
 if TYPE_CHECKING:
     from ..records import Records

@@ -13,8 +13,8 @@ the likelihood of the other fifth. A model with L nats in all gets a weight prop
 product three times that, since it is the only model without dependence), and the answer is the
 weighted mean of the tables fitted to all records: differences of a nat decide little, as they
 should, since chance makes as much, and ten nats decide everything. (Pseudo-Bayesian model
-averaging: Yao, Vehtari, Simpson and Gelman 2018.) Its attributes are then moved halfway to the
-distributions that each has when fitted alone.
+averaging: Yao, Vehtari, Simpson and Gelman 2018.) Its attributes are then moved to the
+distributions that each has when fitted alone: halfway with up to 5,000 people, and less with more.
 
 Pair tables that are as likely as can be are no model of their own: with small budgets the reports
 are nearly as likely under them as under stopped ones, so that chance may decide for them, while
@@ -25,22 +25,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 
 from ...estimate.intervals import Floats
 from .blocks import Block, expectation
 from .em import FOLDS, Progress, full_step, pair_step, pairs_of, path, run
+from .proportional import (
+    BALANCE,
+    Pair,
+    balanced,
+    distributions_of,
+    fitted_to,
+    forest,
+    lean_to_alone,
+)
 from .start import one_way, one_way_stop, product_of, several, uniform
 from .views import View
 
-Pair = tuple[int, int]
 _MARKS = (0, 16, 24, 32, 48, 80, 200)
 PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-_SWEEPS = 30
-_BALANCE = 10  # rounds that make a pair table agree with its attributes
 _PRODUCT = 3.0  # what the product counts before the likelihood, every other model 1
+_SMALL = 5000  # people up to whom attributes are moved halfway
 _LITTLE = 1e-4  # weights below it are left out
 
 
@@ -140,18 +146,8 @@ def averaged(
     alone = [
         _single(one, every, t) for one, t in zip(likelihood.singles, stops.single, strict=True)
     ]
-    return halfway(average / average.sum(), alone), kinds
-
-
-def halfway(table: Floats, alone: Sequence[Floats]) -> Floats:
-    """A table whose attributes are distributed halfway between its own way and that of each alone.
-
-    The table knows the attributes by their association too, but estimates the noise of people who
-    report the same attributes from few reports; fitted alone it is the other way round.
-    """
-    own = _own(table[None])
-    wanted = {key: (own[key] + p) / 2 for key, p in zip(own, alone, strict=True)}
-    return np.asarray(fitted_to(table[None], wanted, _BALANCE)[0])
+    people = sum(float(block.counts.sum()) for block in likelihood.blocks)
+    return lean_to_alone(average / average.sum(), alone, min(1.0, _SMALL / people) / 2), kinds
 
 
 def weights_of(nats: Mapping[str, float]) -> dict[str, float]:
@@ -258,7 +254,7 @@ def models(
         stopped[pair] = np.array([way[k][fold] for fold, k in enumerate(marked[: len(start)])])
     edges = stops.edges if len(start) > 1 else stops.edges[-1:]
     if wanted is None or "pairwise" in wanted:
-        yield "pairwise", fitted_to(fitted_to(start, stopped), _own(start), _BALANCE)
+        yield "pairwise", fitted_to(fitted_to(start, stopped), distributions_of(start), BALANCE)
     if wanted is None or "forest" in wanted:
         trees = []
         for fold, chosen in enumerate(edges[: len(start)]):
@@ -267,13 +263,7 @@ def models(
                 (a, b): balanced(stopped[a, b][[fold]], one[a], one[b]) for a, b in chosen
             }
             trees.append(fitted_to(start[[fold]], targets))
-        yield "forest", fitted_to(np.concatenate(trees), _own(start), _BALANCE)
-
-
-def _own(p: Floats) -> dict[tuple[int, ...], Floats]:
-    """The distribution of each attribute."""
-    axes = range(1, p.ndim)
-    return {(a - 1,): p.sum(axis=tuple(b for b in axes if b != a)) for a in axes}
+        yield "forest", fitted_to(np.concatenate(trees), distributions_of(start), BALANCE)
 
 
 def _name(steps: int) -> str:
@@ -291,42 +281,3 @@ def _single(one: View, columns: Sequence[Floats], steps: int | None) -> Floats:
     if steps is None:
         return one_way(one.blocks, counts)
     return run(one.blocks, uniform(one.blocks), full_step, steps, counts=counts)[0]
-
-
-def forest(gains: Mapping[Pair, float], axes: int) -> list[Pair]:
-    """The edges with the greatest gains that form no cycle (Kruskal); none without a gain."""
-    part = list(range(axes))
-    edges = []
-    for a, b in sorted(gains, key=lambda pair: -gains[pair]):
-        if gains[a, b] > 0 and part[a] != part[b]:
-            edges.append((a, b))
-            part = [part[a] if k == part[b] else k for k in part]
-    return edges
-
-
-def balanced(tables: Floats, one: Floats, other: Floats) -> Floats:
-    """Pair tables scaled until their attributes are distributed as given."""
-    for _ in range(_BALANCE):
-        tables = tables * (one / tables.sum(axis=2))[:, :, None]
-        tables = tables * (other / tables.sum(axis=1))[:, None, :]
-    return tables
-
-
-def fitted_to(p: Floats, wanted: Mapping[tuple[int, ...], Floats], sweeps: int = _SWEEPS) -> Floats:
-    """Iterative proportional fitting of tables to those of some attributes.
-
-    With pairs of a forest that agree, this is the product of their conditional distributions.
-    """
-    axes = range(p.ndim - 1)
-    for _ in range(sweeps):
-        for some, tables in wanted.items():
-            have = p.sum(axis=tuple(a + 1 for a in axes if a not in some), keepdims=True)
-            want = tables.reshape(have.shape)
-            p = p * np.divide(want, have, out=np.zeros_like(want), where=have > 0)
-    return np.asarray(p / p.sum(axis=tuple(a + 1 for a in axes), keepdims=True))
-
-
-def pairs_among(blocks: Sequence[Block], axes: int) -> list[Pair]:
-    """Pairs of axes that some records report together."""
-    seen = {pair for pair in pairs_of(blocks, axes) if len(pair) == 2}
-    return [pair for pair in combinations(range(axes), 2) if pair in seen]

@@ -14,7 +14,7 @@ from ...contract.sparse import Sparse
 from ...errors import ParameterError
 from ...estimate.intervals import Floats
 from ...estimate.table import Repetitions, Table, product_labels, spread_of
-from .average import Likelihood, averaged, pairs_among
+from .average import Likelihood, averaged
 from .blocks import Block, block_of
 from .content import Content
 from .em import (
@@ -31,6 +31,7 @@ from .em import (
 )
 from .evidence import evidence_of
 from .groups import MOST_CELLS, groups_of
+from .proportional import pairs_among
 from .start import one_way, one_way_held, product_of
 from .views import view
 
