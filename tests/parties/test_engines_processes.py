@@ -10,8 +10,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import sottovoce as sv
 from sottovoce.errors import MissingExtraError, ParameterError, ShareError
 from sottovoce.noise import DiscreteLaplace
+from sottovoce.parties import Horizontal
 from sottovoce.parties.engines import COMPARED, engine_of
 from sottovoce.parties.engines.cheetah import VARIABLE
 from sottovoce.parties.oblivious import Coins, delta
@@ -143,3 +145,30 @@ def test_a_process_that_fails_or_is_gone_leaves_no_result(monkeypatch):
     member.close(member.start(), COMPARED, plan, [np.zeros(4, np.int64)])
     with pytest.raises(ShareError, match="failed"):
         member.close(member.start(), COMPARED + 1, plan, [np.zeros(4, np.int64)])
+
+
+ROWS = [sv.Attribute("ward", 3)]
+
+
+@needs_mpyc
+@pytest.mark.slow
+def test_sums_over_rows_with_noise_that_nobody_draws():
+    frames = {"A": {"ward": [0, 0, 1, 2]}, "B": {"ward": [2, 2, 1]}, "C": {"ward": [0, 1, 1]}}
+    h = Horizontal(ROWS, ["ward"], {"A": 8, "B": 8, "C": 8}, noise="oblivious", method="mh")
+    run = h.simulate(frames)
+    assert np.abs(opened(run)["y1"] - [3, 4, 3]).max() <= h.noise_plan().noises[0].reach
+    assert run.refused == ()
+    assert [promise.epsilon for promise in run.guarantee.promises] == [8] * 3
+    assert all(0 < promise.delta < 2**-50 for promise in run.guarantee.promises)
+
+
+def test_oblivious_noise_over_rows_counts_once_and_needs_a_majority():
+    budgets = dict.fromkeys("ABCD", 1)
+    shares = Horizontal(ROWS, ["ward"], budgets, method="mh").releases(None)[0][0]
+    one = Horizontal(ROWS, ["ward"], budgets, method="mh", noise="oblivious")
+    assert shares.variance == pytest.approx(4 * one.releases(None)[0][0].variance)
+    assert one.collusion == 1
+    with pytest.raises(ParameterError, match="at most 1 of them"):
+        Horizontal(ROWS, ["ward"], budgets, noise="oblivious", collusion=2)
+    with pytest.raises(ParameterError, match="dropouts=0"):
+        Horizontal(ROWS, ["ward"], budgets, noise="oblivious", dropouts=1)

@@ -15,7 +15,7 @@ column_study     what is public about a marginal over split columns
 column_machines  the roles: a party with its columns, and the curator; dealing: the dealer
 vertical         Vertical: a study over split columns, and a simulation with every role
 alignment        rows in one order by a shared key; products, engines: shares of the table
-oblivious        noise that nobody draws
+oblivious        noise that nobody draws; oblivious_rows: the roles with it
 counting         a party's own counts, secret samples and shares of noise
 methods, tables  from sums to labelled tables
 promises         what every party promises; budgets: exact budgets; receipts: what the curator signs

@@ -20,6 +20,7 @@ from .budgets import CURATOR
 from .counting import Rows
 from .double_masking import DoublyMaskedSum
 from .methods import Method
+from .oblivious_rows import ObliviousCurator, ObliviousParty
 from .results import plan_of, run_of
 from .row_machines import CuratorState, PartyState, RowsCurator, RowsParty
 from .row_study import RowStudy
@@ -52,8 +53,11 @@ class Horizontal(RowStudy):
         somebody has one (they are not).
     method : str
         How tables are estimated from sums.
-    noise : str
-        Where the noise comes from.
+    noise : {"shares", "oblivious"}
+        Whether parties add shares of the noise, or the package mpyc draws it so that nobody knows
+        any of it, as long as fewer than half of parties and curator work together.
+    addresses : mapping of str to str, optional
+        With oblivious noise: host:port of every party's process, and of the curator's.
 
     Examples
     --------
@@ -124,13 +128,20 @@ class Horizontal(RowStudy):
         if self.dropouts:
             everyone = tuple(verify_keys[one] for one in self.parties)
             party = DoublyMaskedSum(self.sum_design, index, keys, everyone)
-        return RowsParty(self, index, rows, party, verify_keys[CURATOR], source_of(source))
+        key, drawn = verify_keys[CURATOR], source_of(source)
+        if self.engine is not None:
+            engine = self.engine.party(index, self.parties)
+            return ObliviousParty(self, index, rows, party, key, drawn, engine=engine)
+        return RowsParty(self, index, rows, party, key, drawn)
 
     def curator_machine(
         self, keys: KeyPair, verify_keys: Mapping[str, bytes] | None = None
     ) -> Machine[CuratorState]:
         """The role of the curator, who has no data and learns sums with noise."""
         opened = (DoublyOpenedSum if self.dropouts else OpenedSum)(self.sum_design)
+        if self.engine is not None:
+            engine = self.engine.curator(self.parties)
+            return ObliviousCurator(self, opened, keys, engine=engine)
         return RowsCurator(self, opened, keys)
 
     def dealer_machine(self) -> Machine[Any]:
@@ -188,6 +199,12 @@ class Horizontal(RowStudy):
             raise ParameterError(
                 f"frames are {given}; give one table for each of {list(self.parties)}"
             )
+        if self.engine is not None and not self.engine.addresses:
+            free = self.engine.here(len(self.parties)).addresses
+            addresses = dict(zip((*self.parties, CURATOR), free, strict=True))
+            return self._with(addresses=addresses).simulate(
+                frames, source=source, views=views, tamper=tamper
+            )
         randomness = source_of(source)
         keys = {one: KeyPair.generate() for one in (*self.parties, CURATOR)}
         public = {one: pair.verify_key for one, pair in keys.items()}
@@ -202,14 +219,9 @@ class Horizontal(RowStudy):
 
     def with_method(self, method: str | Method) -> Horizontal:
         """The same study with another method."""
-        return Horizontal(
-            self.schema,
-            self.marginals,
-            self.budgets,
-            fractions=self.fractions,
-            collusion=self.collusion,
-            dropouts=self.dropouts,
-            neighbours=self.neighbours,
-            method=method,
-            noise=self.noise,
-        )
+        return self._with(method=method)
+
+    def _with(self, **changes: Any) -> Horizontal:
+        names = ("fractions", "collusion", "dropouts", "neighbours", "method", "noise")
+        own = {name: getattr(self, name) for name in names} | changes
+        return Horizontal(self.schema, self.marginals, self.budgets, **own)

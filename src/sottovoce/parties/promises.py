@@ -62,12 +62,16 @@ def guarantee(
     )
 
 
-def rows_guarantee(costs: Mapping[str, Fraction], design: Design) -> Guarantee:
+def rows_guarantee(
+    costs: Mapping[str, Fraction],
+    design: Design,
+    deltas: Mapping[str, Fraction] | None = None,
+    more: tuple[str, ...] = (),
+) -> Guarantee:
     """The same where every party has rows of the same attributes."""
     substituted = design.neighbours is Neighbours.SUBSTITUTION
     protects = Protected.RECORD if substituted else Protected.PARTICIPATION
     sizes = (PUBLIC_SIZES,) if substituted else ()
     others = colluders(design.collusion, design.dropouts)
-    return guarantee(
-        costs, design.neighbours, protects, (others, SEVERAL, *sizes, COMPUTATIONAL, ONCE)
-    )
+    assuming = (others, *more, SEVERAL, *sizes, COMPUTATIONAL, ONCE)
+    return guarantee(costs, design.neighbours, protects, assuming, deltas)

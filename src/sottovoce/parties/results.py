@@ -14,7 +14,6 @@ from ..mechanisms.mechanism import SEEDED
 from ..promise import Guarantee, Neighbours
 from .design import Design
 from .methods import Sums
-from .promises import rows_guarantee
 from .receipts import Receipt
 from .releases import Release
 from .row_study import RowStudy
@@ -37,7 +36,7 @@ def run_of(
     """Estimates, aggregates and promises from what was opened."""
     present = receipt.parties
     designs = protocol.designs(rows, present)
-    guarantee = rows_guarantee(receipt.spent, designs[0])
+    guarantee = protocol.promised(receipt.spent, designs[0])
     shown = Guarantee.none(SEEDED) if seeded else guarantee
     estimates, aggregates, start = [], [], 0
     for m, (names, design) in enumerate(zip(protocol.marginals, designs, strict=True)):
@@ -79,7 +78,7 @@ def _aggregate(
     summed = [party for party in release.noise_from if party in design.summed]
     variance = release.variance * len(summed) / release.shares
     noise = AddedNoise("discrete-laplace", variance)
-    route = Route(protocol.name, rows_guarantee(costs, design), noise)
+    route = Route(protocol.name, protocol.promised(costs, design), noise)
     tables = {release.name: cells}
     return Aggregate(protocol.name, protocol.digest, tables, people, people, seeded, route)
 

@@ -19,8 +19,12 @@ from .blocks import Block
 from .budgets import exact_budgets, exact_fractions
 from .counting import NOISE, check_size
 from .design import Design
+from .engines import COMPARED
+from .engines.mpyc import Mpyc
 from .hellos import SumDesign
 from .methods import Method, Sums
+from .oblivious import Coins, delta
+from .products import Plan as Products
 from .promises import rows_guarantee
 from .releases import Release
 
@@ -40,6 +44,7 @@ class RowStudy:
     neighbours: Neighbours
     method: Method
     noise: str
+    engine: Mpyc | None
 
     name = "horizontal"
 
@@ -55,6 +60,7 @@ class RowStudy:
         neighbours: str | Neighbours = "substitution",
         method: str | Method = "sjs",
         noise: str = "shares",
+        addresses: Mapping[str, str] | None = None,
     ) -> None:
         checked = exact_budgets(budgets)
         asked = _marginals(attributes)
@@ -64,6 +70,10 @@ class RowStudy:
             raise ParameterError(f"dropouts is {dropouts!r}; it must be a whole number from 0 on")
         # Double masking needs K − drop-outs > (K + collusion)/2.
         most = people - 1 - 2 * dropouts
+        engine = None
+        if noise == "oblivious":
+            engine = Mpyc() if addresses is None else Mpyc().at(addresses, tuple(checked))
+            most = max(1, engine.tolerates(people) - 1)
         values: dict[str, Any] = {
             "schema": own,
             "marginals": asked,
@@ -74,14 +84,17 @@ class RowStudy:
             "neighbours": _neighbours(neighbours),
             "method": _method(method),
             "noise": noise,
+            "engine": engine,
         }
         for field_name, value in values.items():
             object.__setattr__(self, field_name, value)
         self._check()
 
     def _check(self) -> None:
-        if self.noise not in NOISE:
-            known = ", ".join(map(repr, NOISE))
+        if self.engine is not None:
+            self._check_oblivious(self.engine)
+        elif self.noise not in NOISE:
+            known = ", ".join(map(repr, (*NOISE, "oblivious")))
             raise ParameterError(f"noise is {self.noise!r}; it can come from {known}")
         for names in self.marginals:
             for name in names:
@@ -104,6 +117,17 @@ class RowStudy:
                     raise ParameterError(
                         f"the method {self.method.name!r} would cost {party!r} more than its budget"
                     )
+
+    def _check_oblivious(self, engine: Mpyc) -> None:
+        most = max(1, engine.tolerates(len(self.parties)) - 1)
+        if self.dropouts:
+            raise ParameterError("noise='oblivious' needs all parties to the end: dropouts=0")
+        if most < self.collusion < len(self.parties):
+            raise ParameterError(
+                f"collusion is {self.collusion}, but oblivious noise of {len(self.parties)} "
+                f"parties stays hidden only while at most {most} of them work with the curator; "
+                "take noise='shares'"
+            )
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -146,6 +170,8 @@ class RowStudy:
     def sum_design(self) -> SumDesign:
         """Who adds up, in which rounds."""
         masked = 3 if self.dropouts else 2
+        if self.engine is not None:
+            masked = COMPARED + self.engine.rounds(len(self.parties)) + 1
         return SumDesign(
             self.digest, self.parties, 1, masked, self.dropouts, max(self.collusion, 1)
         )
@@ -167,6 +193,7 @@ class RowStudy:
                 self.neighbours,
                 None if rows is None else dict(rows),
                 None if present is None else tuple(present),
+                self.engine is not None,
             )
             for names, part in zip(self.marginals, self.fractions, strict=True)
         )
@@ -215,7 +242,21 @@ class RowStudy:
     @property
     def guarantee(self) -> Guarantee:
         """One promise for each party, with what a run spends."""
-        return rows_guarantee(self.costs_of(None), self.designs(None)[0])
+        return self.promised(self.costs_of(None), self.designs(None)[0])
+
+    def promised(self, costs: Mapping[str, Fraction], design: Design) -> Guarantee:
+        """One promise for each party that spends so much."""
+        if self.engine is None:
+            return rows_guarantee(costs, design)
+        coins = self.noise_plan().noises
+        deltas = {party: Fraction(delta(epsilon, coins)) for party, epsilon in costs.items()}
+        return rows_guarantee(costs, design, deltas, (self.engine.assuming,))
+
+    def noise_plan(self) -> Products:
+        """The noise that the engine draws for all releases, where parties draw none."""
+        releases = [release for some in self.releases(None) for release in some]
+        coins = tuple(Coins(release.cells, release.scale) for release in releases)
+        return Products((), 1, 64, (), coins)
 
     def check_sums(self, sums: Sums, rows: Mapping[str, int] | None) -> None:
         """Refuse totals that no rows and noise can give: messages were altered."""
