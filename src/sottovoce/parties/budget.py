@@ -246,6 +246,11 @@ class Ledger:
             flags = (os.O_RDWR | os.O_CREAT) if write else os.O_RDONLY
             handle = os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             with os.fdopen(handle, "r+b" if write else "rb") as stream:
+                if os.fstat(handle).st_mode & 0o077:
+                    raise FileError(
+                        f"the budget ledger {str(self.path)!r} can be read or written by others; "
+                        "it says which studies a data set is in. chmod 600 it"
+                    )
                 fcntl.flock(stream, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
                 yield _Book(self.path, stream)
         except OSError as error:

@@ -135,6 +135,7 @@ class Release:
             screen.print(f"\nNot counted: {printable(reason)}", style="yellow")
         screen.print()
         show_promises(screen, self.run.guarantee, full=full)
+        screen.print()
         files = [("report", self.report)] + [("aggregate", path) for path in self.outputs]
         show_table(screen, facts([(name, str(path)) for name, path in files if path is not None]))
 
