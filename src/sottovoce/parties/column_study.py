@@ -24,7 +24,7 @@ from .hellos import SumDesign
 from .methods import Method, Sums
 from .oblivious import Coins, delta
 from .products import Plan, Product, products_of
-from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, colluders, guarantee
+from .promises import COMPUTATIONAL, FOLLOWED, ONCE, PUBLIC_SIZES, colluders, guarantee
 from .releases import Release
 
 _NEVER = 2.0**-60
@@ -293,7 +293,8 @@ def columns_guarantee(
 ) -> Guarantee:
     """Promises per party, and for a whole person: the sum of what all releases cost."""
     others = colluders(study.collusion)
-    assuming = (others, study.engine.assuming, ALIGNED, PUBLIC_SIZES, COMPUTATIONAL, ONCE)
+    engine = study.engine.assuming
+    assuming = (others, FOLLOWED, engine, ALIGNED, PUBLIC_SIZES, COMPUTATIONAL, ONCE)
     coins = study.coins()
     deltas = {
         party: sum((r.delta for r in releases if party in r.weights), Fraction(0))

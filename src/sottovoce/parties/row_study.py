@@ -25,7 +25,7 @@ from .hellos import SumDesign
 from .methods import Method, Sums
 from .oblivious import Coins, delta
 from .products import Plan as Products
-from .promises import rows_guarantee
+from .promises import FOLLOWED, rows_guarantee
 from .releases import Release
 
 _NEVER = 2.0**-60
@@ -250,7 +250,7 @@ class RowStudy:
             return rows_guarantee(costs, design)
         coins = self.noise_plan().noises
         deltas = {party: Fraction(delta(epsilon, coins)) for party, epsilon in costs.items()}
-        return rows_guarantee(costs, design, deltas, (self.engine.assuming,))
+        return rows_guarantee(costs, design, deltas, (FOLLOWED, self.engine.assuming))
 
     def noise_plan(self) -> Products:
         """The noise that the engine draws for all releases, where parties draw none."""
