@@ -105,6 +105,17 @@ def test_check_names_the_row_and_does_not_repeat_what_is_there(
     assert "'age'" in fails(*CHECK)
 
 
+def test_a_table_without_rows_is_one_like_others_where_sizes_are_private(
+    party_folder: Folder, fails: Callable[..., str], json_of: Any
+) -> None:
+    (party_folder.path / "B.csv").write_text("smoker,age\n")
+    assert "no rows" in fails(*CHECK)
+    study = party_folder.path / "study.toml"
+    hidden = 'collusion = 1\nneighbours = "add-remove"'
+    study.write_text(study.read_text().replace("collusion = 1", hidden))
+    assert json_of(*CHECK)["rows"] == 0
+
+
 def test_check_refuses_other_keys_clocks_and_budgets(
     party_folder: Folder, fails: Callable[..., str]
 ) -> None:

@@ -31,7 +31,7 @@ from .counting import noise_shares
 from .engines import COMPARED, PartyEngine
 from .products import Plan, Product, keep, sampled
 from .receipts import Receipt
-from .row_machines import CuratorState, RowsCurator, received
+from .row_machines import CuratorState, RowsCurator, check_receipt, received
 from .sums import Held, MaskedSum
 
 if TYPE_CHECKING:
@@ -177,10 +177,8 @@ class ColumnsParty(Machine[ColumnsState]):
         receipt = received(batch, design.opening + 1, state.held.closed, self.curator_key)
         if state.receipt is not None:
             raise ShareError("the curator sent two receipts; the second is refused")
-        expected = self.protocol.costs_of(self.protocol.rows_said(state.held.rows))
-        of = (self.protocol.digest, self.sum.session(state.held))
-        if (receipt.study, receipt.session) != of or dict(receipt.spent) != expected:
-            raise ShareError("the curator's receipt is of another run, or of other costs; refused")
+        costs = self.protocol.costs_of(self.protocol.rows_said(state.held.rows))
+        check_receipt(receipt, self.protocol.digest, self.sum, state.held, costs)
         return receipt
 
     # --- rounds ---------------------------------------------------------------------------------

@@ -93,7 +93,10 @@ class DealerMachine(Machine[Asked]):
         self.source.fill(drawn)
         many, me = np.arange(len(drawn), dtype=np.int64), (Role.DEALER, 0)
         sender = np.zeros(len(drawn), np.int64)
-        payload = {"seed": drawn, "key": np.array([list(keys[k]) for k in many], np.uint8)}
+        payload = {
+            "seed": drawn,
+            "key": np.array([list(keys[k]) for k in range(len(drawn))], np.uint8),
+        }
         yield Batch("seed", COMPARED, Role.DEALER, Role.PARTY, sender, many, payload)
         seeds = [drawn[k].tobytes() for k in plan.order]
         for p, chain in enumerate(plan.chains):
