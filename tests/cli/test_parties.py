@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
@@ -129,6 +130,17 @@ def test_check_refuses_other_keys_clocks_and_budgets(
     tomorrow = time.time() + 86400
     os.utime(path / "B.key", (tomorrow, tomorrow))
     assert "set the clock" in fails(*CHECK)
+
+
+def test_a_study_that_renames_a_party_gives_its_data_no_second_budget(
+    party_folder: Folder, fails: Callable[..., str], json_of: Any
+) -> None:
+    content = hashlib.sha256((party_folder.path / "B.csv").read_bytes()).digest()
+    ledger, whole = Ledger(party_folder.path / "budgets"), Fraction(3)
+    ledger.charge("clinic", whole / 3, study=b"s", session=b"1", budget=whole, content=content)
+    for command in (CHECK, (*JOIN, "--data", "B.csv")):
+        assert "--dataset clinic" in fails(*command)
+    assert json_of(*CHECK, "--dataset", "clinic")["left"] == 2
 
 
 def test_budget_shows_what_was_spent(
