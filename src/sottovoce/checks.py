@@ -6,6 +6,7 @@ And text from outside, made safe to show.
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
@@ -15,6 +16,7 @@ from typing import Any
 from .errors import ParameterError
 
 MOST_EPSILON = 20.0
+_EXACT = re.compile(r"[0-9./]+([eE][+-]?[0-9]{1,3})?")
 
 
 def number(value: Any, name: str, allowed: str) -> float:
@@ -88,6 +90,26 @@ def checked_epsilon(epsilon: Any) -> float:
             f"{MOST_EPSILON:g} (more would hide nothing); 1 is a common choice"
         )
     return value
+
+
+def fraction_of(text: str) -> Fraction:
+    """The number that a text such as 0.1, 1e-3 or 1/3 stands for, exactly.
+
+    `Fraction` would write out all digits of 1e999999999.
+
+    Raises
+    ------
+    ValueError, ZeroDivisionError
+        For anything else.
+
+    Examples
+    --------
+    >>> fraction_of("0.1"), fraction_of("2/6")
+    (Fraction(1, 10), Fraction(1, 3))
+    """
+    if not _EXACT.fullmatch(text):
+        raise ValueError("not a number above 0 with at most three digits in its exponent")
+    return Fraction(text)
 
 
 def rounded_up(value: float, digits: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from fractions import Fraction
 
 import pytest
 
-from sottovoce.errors import StudyError
+from sottovoce.errors import StudyError, WireError
+from sottovoce.parties.receipts import Receipt
 from sottovoce.study.parties import PartyStudy
 from sottovoce.transport.batch import Role
 from sottovoce.transport.keys import KeyPair, Party
@@ -207,6 +209,17 @@ def test_defects_of_studies_of_columns_are_refused(old: str, new: str, match: st
     assert old in COLUMNS
     with pytest.raises(StudyError, match=match):
         PartyStudy.from_toml(COLUMNS.replace(old, new, 1))
+
+
+@pytest.mark.parametrize("number", ['"1e999999999"', '"1e-999999999"', '"1e1_000_000_000"'])
+def test_a_short_number_with_billions_of_digits_is_refused_at_once(number: str) -> None:
+    for old in ("B = 0.5", "fraction = 0.75"):
+        with pytest.raises(StudyError, match="must be a number above 0"):
+            PartyStudy.from_toml(ROWS.replace(old, f"{old.partition(' =')[0]} = {number}"))
+    spent = {"A": number.strip('"')}
+    text = {"study": "", "session": "", "parties": [], "spent": spent, "sums": "", "signature": ""}
+    with pytest.raises(WireError, match="malformed"):
+        Receipt.from_bytes(json.dumps(text, sort_keys=True).encode())
 
 
 def test_tables_that_no_message_can_carry_are_refused_before_anyone_is_charged() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import fraction_of
 from ..contract.collection import canonical_digest
 from ..errors import WireError
 from ..transport.keys import KeyPair, is_signed
@@ -95,7 +96,7 @@ class Receipt:
                 bytes.fromhex(about["study"]),
                 bytes.fromhex(about["session"]),
                 tuple(about["parties"]),
-                {str(party): Fraction(str(text)) for party, text in about["spent"].items()},
+                {str(party): fraction_of(str(text)) for party, text in about["spent"].items()},
                 bytes.fromhex(about["sums"]),
                 bytes.fromhex(about["signature"]),
             )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from ..checks import fraction_of
 from ..domain.schema import Schema
 from ..errors import SottovoceError, StudyError
 from ..transport.batch import Role
@@ -74,7 +75,7 @@ def read_budgets(given: Any, entries: tuple[Party, ...]) -> dict[str, Fraction]:
 def _exact(number: Any, what: str) -> Fraction:
     """A number as it is written: 0.1 is one tenth."""
     try:
-        exact = Fraction(str(number)) if type(number) in (int, float, str) else Fraction(0)
+        exact = fraction_of(str(number)) if type(number) in (int, float, str) else Fraction(0)
     except (ValueError, ZeroDivisionError):
         exact = Fraction(0)
     if exact <= 0:

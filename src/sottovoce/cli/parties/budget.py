@@ -71,10 +71,11 @@ def budget(ledger_path: Path | None, dataset: str | None, total: str | None, as_
 
 
 def _exact(total: str) -> Fraction:
+    from ...checks import fraction_of
     from ...errors import ParameterError
 
     try:
-        exact = Fraction(total)
+        exact = fraction_of(total)
     except (ValueError, ZeroDivisionError):
         exact = Fraction(0)
     if exact <= 0:
