@@ -161,7 +161,7 @@ def join(
 
     Next: sottovoce parties budget
     """  # noqa: D301
-    from ...errors import FileError, ShareError
+    from ...errors import FileError, GuaranteeError, ShareError
     from ...transport.network import take_part
     from .data import content_of, read_table, synthetic_table
     from .spending import Spending
@@ -201,7 +201,7 @@ def join(
             ),
             rounds,
         )
-    except ShareError as error:
+    except (GuaranteeError, ShareError) as error:
         raise spending.refusal or error from None
     if spending.failure:
         raise ShareError(spending.failure)

@@ -85,7 +85,7 @@ class Spending:
         return Charged(machine, self._charge)
 
     def _charge(self) -> None:
-        from ...errors import ShareError, SottovoceError
+        from ...errors import GuaranteeError, ShareError, SottovoceError
 
         if self.ledger is None:
             return
@@ -99,9 +99,11 @@ class Spending:
                 content=self.content,
             )
         except SottovoceError as error:
-            # Others hear that the run ends, and nothing about this party's other runs.
+            # Others hear that the run ends, and nothing about this party's other runs. Where it
+            # can go on without this party, it just drops out.
             self.refusal = error
-            raise ShareError("its budget does not allow the run") from error
+            heard = ShareError if self.study.protocol.dropouts else GuaranteeError
+            raise heard("its budget does not allow the run") from error
 
     def finish(self, played: Played) -> None:
         """Keep the curator's receipt, which the machine has checked."""
