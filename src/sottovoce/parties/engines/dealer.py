@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ShareError, WireError
+from ...sharing.masks import KEY_BYTES
 from ...sharing.triples import SEED_BYTES, Codes, Words
 from ...transport import Batch, Role
 from ..products import Plan
@@ -45,7 +46,7 @@ class Dealer(Engine):
         return DealtParty(index, tuple(parties))
 
     def bytes(self, plan: Plan) -> int:
-        seeds = SEED_BYTES * len(plan.shape)
+        seeds = (SEED_BYTES + KEY_BYTES) * len(plan.shape)
         return seeds + sum(chain.online_bytes + chain.dealt_bytes for chain in plan.chains)
 
 
