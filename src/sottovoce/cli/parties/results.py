@@ -5,24 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support.estimates import MOST_ROWS, show_estimate
+from ..support.estimates import show_estimate
 from ..support.options import check_output
 from ..support.show import (
     console,
     facts,
     heading,
-    percent,
     plural,
     print_json,
     printable,
     show_table,
-    table_of,
 )
 from .shared import show_promises
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ...estimate.table import Table
     from ...parties.run import Run
     from ...study.parties import PartyStudy
@@ -132,7 +128,7 @@ class Release:
         for table in self.run.estimates:
             people = plural(table.n, "person", "people")
             screen.print(f"\n{printable(table.name)}: {people}; {printable(table.method)}")
-            _show_cells(screen, table, self.confidence)
+            show_estimate(screen, table, self.confidence)
         for party in self.run.dropped:
             screen.print(f"\nDropped out: {printable(party)}", style="yellow")
         for reason in (*played.refused, *played.missing):
@@ -165,27 +161,6 @@ class Release:
         }
 
 
-def _show_cells(screen: Console, table: Table, confidence: float) -> None:
-    import numpy as np
-
-    low, _ = table.interval(confidence)
-    if not np.isnan(low).any():
-        show_estimate(screen, table, confidence)
-        return
-    # Published methods whose error nobody knows: fractions alone.
-    cells = table_of(screen, [("value", "left"), ("fraction", "right")])
-    largest = sorted(np.argsort(-table.values, kind="stable")[:MOST_ROWS].tolist())
-    for k in largest:
-        cells.add_row(printable(table.labels[k]), percent(float(table.values[k]), 2))
-    show_table(screen, cells)
-    shown = (
-        f"the {len(largest)} largest of {table.values.size:,} values; "
-        if (len(largest) < table.values.size)
-        else ""
-    )
-    screen.print(f"{shown}this method has no interval", style="yellow")
-
-
 def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
-    """What is not known is null in JSON."""
+    """A standard error that a published method does not have is null in JSON."""
     return {key: None if value != value else value for key, value in row.items()}
