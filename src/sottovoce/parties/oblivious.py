@@ -42,7 +42,7 @@ class Coins:
     --------
     >>> coins = Coins(8, Fraction(20))
     >>> coins.count, coins.precision, coins.miss < 2**-65
-    (11, 73, True)
+    (10, 74, True)
     """
 
     cells: int
