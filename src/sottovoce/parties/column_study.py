@@ -19,12 +19,12 @@ from .blocks import Block
 from .budgets import exact_budgets
 from .counting import check_size
 from .design import Design
-from .engines import COMPARED, Engine, engine_of
+from .engines import COMPARED, Engine, engine_of, trusted_members
 from .hellos import SumDesign
 from .methods import Method, Sums
 from .oblivious import Coins, delta
 from .products import Plan, Product, products_of
-from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, colluders, guarantee
+from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, guarantee
 from .releases import Release
 
 _NEVER = 2.0**-60
@@ -292,8 +292,8 @@ def columns_guarantee(
     study: ColumnStudy, releases: Sequence[Release], costs: Mapping[str, Fraction]
 ) -> Guarantee:
     """Promises per party, and for a whole person: the sum of what all releases cost."""
-    others = colluders(study.collusion)
-    assuming = (others, study.engine.assuming, ALIGNED, PUBLIC_SIZES, COMPUTATIONAL, ONCE)
+    trusted = trusted_members(study.engine, study.collusion, len(study.parties))
+    assuming = (*trusted, ALIGNED, PUBLIC_SIZES, COMPUTATIONAL, ONCE)
     coins = study.coins()
     deltas = {
         party: sum((r.delta for r in releases if party in r.weights), Fraction(0))
