@@ -99,6 +99,10 @@ def test_honest_majority_is_all_that_mpyc_protects():
         study(schemas, engine="mpyc", collusion=2)
     (promise, *_) = study(schemas, engine="mpyc").guarantee.promises
     assert any("fewer than half" in sentence for sentence in promise.assuming)
+    assert any("at most one other party works" in sentence for sentence in promise.assuming)
+    # Two parties and the curator: any two of them are a majority, so nobody may collude.
+    (promise, *_) = study(split((2, 2), 10)[0], engine="mpyc").guarantee.promises
+    assert promise.assuming[0].startswith("no party works with the curator")
 
 
 @needs_mpyc

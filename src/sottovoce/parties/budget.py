@@ -13,8 +13,9 @@ data, and it stays there however the run ends. Amounts are exact fractions.
     fd61a03a… {"data": "clinic", "kind": "receipt", "session": "…", …}
 
 The word before each entry is a SHA-256 checksum of that entry and all before it: a ledger in which
-something was changed, removed or cut off in the middle of a line is refused. A lock makes processes
-that charge at the same time wait for each other.
+something was changed, removed or cut off in the middle of a line is refused; an older copy of the
+whole file is not recognised. A lock makes processes that charge at the same time wait for each
+other.
 """
 
 from __future__ import annotations
