@@ -75,7 +75,7 @@ def rows_guarantee(
 ) -> Guarantee:
     """The same where every party has rows of the same attributes."""
     substituted = design.neighbours is Neighbours.SUBSTITUTION
-    protects = Protected.RECORD if substituted else Protected.PARTICIPATION
+    protects = Protected.PARTY_RECORD if substituted else Protected.PARTICIPATION
     sizes = (PUBLIC_SIZES,) if substituted else ()
     trusted = others or (colluders(design.collusion, design.dropouts),)
     assuming = (*trusted, SEVERAL, *sizes, COMPUTATIONAL, ONCE)
