@@ -27,7 +27,10 @@ def intervals() -> str:
         f"Cells inside the default's 95 % intervals; runs: {counts}, each of at most {_PEOPLE:,} "
         "people. For tables of k attributes: the mean over all cells, and the cell that is covered "
         "least often. With few runs that one is mostly chance: of cells that are all covered at "
-        f".95, one in twenty is expected at or below {lowest} with so many runs.",
+        f".95, one in twenty is expected at or below {lowest} with so many runs. At ε = 1 the "
+        "reports of so few people carry hardly any information about pairs, and every such table "
+        "lists them in `assuming`: cells of strongly dependent attributes, as those of Abalone, "
+        "may then never lie inside.",
         "",
         f"| data, ε | {heads} |",
         f"| --- |{' ---: |' * 2 * len(_SIZES)}",

@@ -116,21 +116,24 @@ def run_python(text: str, space: dict[str, Any], name: str, line: int) -> str:
 
 @contextlib.contextmanager
 def folder(keep: Path | None = None) -> Iterator[Path]:
-    """An empty working folder with receipts of its own."""
-    here, receipts = Path.cwd(), os.environ.get("SOTTOVOCE_RECEIPTS")
+    """An empty working folder with receipts and budgets of its own."""
+    here = Path.cwd()
+    own = {"SOTTOVOCE_RECEIPTS": "receipts", "SOTTOVOCE_BUDGETS": "budgets"}
+    before = {name: os.environ.get(name) for name in own}
     with tempfile.TemporaryDirectory() as temporary:
         place = keep or Path(temporary)
         os.chdir(place)
-        os.environ["SOTTOVOCE_RECEIPTS"] = str(Path(temporary) / "receipts")
+        os.environ.update({name: str(Path(temporary) / file) for name, file in own.items()})
         try:
             yield place
         finally:
             os.chdir(here)
             if "matplotlib.pyplot" in sys.modules:  # a page leaves its figures open
                 sys.modules["matplotlib.pyplot"].close("all")
-            del os.environ["SOTTOVOCE_RECEIPTS"]
-            if receipts is not None:
-                os.environ["SOTTOVOCE_RECEIPTS"] = receipts
+            for name, value in before.items():
+                del os.environ[name]
+                if value is not None:
+                    os.environ[name] = value
 
 
 def run(page: Path) -> Iterator[tuple[Block, str]]:

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,7 +141,7 @@ class Folder:
     def join(self, party: str, address: str, *options: str) -> subprocess.Popen[str]:
         """A party with its table."""
         data = () if "--dry-run" in options else ("--data", f"{party}.csv")
-        to = ("--party", party, "--curator", address, "--timeout", "15")
+        to = ("--party", party, "--curator", address, "--timeout", "60")
         return self.start("join", "study.toml", *to, *data, *options)
 
     def stop(self) -> None:
@@ -158,17 +157,8 @@ class Folder:
         result = CliRunner().invoke(main, command)
         return {one["data"]: one for one in json.loads(result.stdout)["data_sets"]}
 
-    def wait_for(self, what: str, seconds: float = 15.0) -> Path:
-        """Wait until a file is there and has something in it."""
-        end = time.monotonic() + seconds
-        path = self.path / what
-        while not (path.exists() and path.stat().st_size):
-            assert time.monotonic() < end, f"{what} did not appear"
-            time.sleep(0.01)
-        return path
 
-
-def result_of(process: subprocess.Popen[str], code: int = 0, seconds: float = 30.0) -> Any:
+def result_of(process: subprocess.Popen[str], code: int = 0, seconds: float = 90.0) -> Any:
     """The JSON of a process that ends well, or the line that it ends with."""
     out, err = process.communicate(timeout=seconds)
     assert process.returncode == code, out + err

@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,12 +83,14 @@ def test_the_same_over_mutual_tls_with_a_rehearsal(hospitals: Folder) -> None:
 
 
 def test_a_party_that_dies_leaves_no_release(hospitals: Folder) -> None:
-    curator, address = hospitals.curator(
-        "--report", "report.html", "--out", "sums.sva", "--wait", "6"
-    )
+    began = time.monotonic()
+    result_of(hospitals.start("plan", "study.toml"))
+    patience = 2 + 4 * (time.monotonic() - began)  # however busy the machine is
+    files = ("--report", "report.html", "--out", "sums.sva")
+    curator, address = hospitals.curator(*files, "--wait", f"{patience:.1f}")
     dies = killed_at(hospitals, "HttpOffice", 2, *join_arguments("C", address))
     survivors = [hospitals.join(party, address) for party in "AB"]
-    assert dies.wait(30) == -signal.SIGKILL
+    assert dies.wait(60) == -signal.SIGKILL
     said = result_of(curator, code=1)
     assert "masked vector of 'C' is missing" in said
     assert "Too late: C" in said
@@ -108,10 +111,10 @@ def test_party_and_curator_go_on_after_they_were_killed(hospitals: Folder) -> No
     address = f"127.0.0.1:{port}"
     dies = killed_at(hospitals, "HttpOffice", 2, *join_arguments("C", address))
     others = [hospitals.join(party, address) for party in "AB"]
-    assert dies.wait(30) == -signal.SIGKILL
-    assert first.wait(30) == -signal.SIGKILL
-    assert hospitals.budgets()["C"]["spent"] == 2.0
+    assert first.wait(60) == -signal.SIGKILL
     curator, _ = hospitals.curator("--report", "report.html", port=port)
+    assert dies.wait(60) == -signal.SIGKILL
+    assert hospitals.budgets()["C"]["spent"] == 2.0
     parties = [*others, hospitals.join("C", address)]
     about = result_of(curator)
     assert_released(about, hospitals, SUMMED)
@@ -130,8 +133,7 @@ def test_another_study_ends_the_run_and_both_digests_are_named(hospitals: Folder
     said = result_of(hospitals.start("join", "other.toml", *to), code=1)
     ended = result_of(curator, code=1)
     mine, theirs = (
-        json.loads(result_of_text(hospitals, "plan", name))["digest"]
-        for name in ("other.toml", "study.toml")
+        result_of(hospitals.start("plan", name))["digest"] for name in ("other.toml", "study.toml")
     )
     for line in (said, ended):
         assert mine[:12] in line
@@ -161,7 +163,7 @@ def test_columns_with_a_dealer(tmp_path: Path) -> None:
 
 def join_arguments(party: str, address: str) -> tuple[str, ...]:
     to = ("--party", party, "--data", f"{party}.csv", "--curator", address)
-    return ("join", "study.toml", *to, "--timeout", "15")
+    return ("join", "study.toml", *to, "--timeout", "60")
 
 
 def killed_at(folder: Folder, office: str, number: int, *arguments: str) -> subprocess.Popen[str]:
@@ -191,12 +193,6 @@ main()
     )
     folder.started.append(process)
     return process
-
-
-def result_of_text(folder: Folder, *arguments: str) -> str:
-    out, err = folder.start(*arguments).communicate(timeout=30)
-    assert not err
-    return out
 
 
 def free_port() -> int:

@@ -179,9 +179,14 @@ def test_formulas_are_marked_up():
 
 # --- words ---------------------------------------------------------------------------------------
 
-NEVER = re.compile(r"\b(privati[sz]\w*|perturb\w*|saniti[sz]\w*|budget\w*|normali[sz]e\w*)\b", re.I)
+NEVER = re.compile(r"\b(privati[sz]\w*|perturb\w*|saniti[sz]\w*|normali[sz]e\w*)\b", re.I)
+# Organisations have budgets, in a ledger; a person has an epsilon, or an allocation of it.
+OF_PARTIES = re.compile(r"\n## `sottovoce parties.*?(?=\n## |\Z)", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_the_words_are_ours(page):
-    assert not NEVER.findall(page.read_text())
+    text = page.read_text()
+    assert not NEVER.findall(text)
+    if not page.name.startswith("parties"):
+        assert not re.findall(r"\bbudget\w*", OF_PARTIES.sub("", text), re.IGNORECASE)

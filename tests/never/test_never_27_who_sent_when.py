@@ -1,7 +1,8 @@
 """Never store or log who sent a report, when to the second, or in which order.
 
 The part that a relay has in it: it hands parcels out by sender, in whatever order they came; it
-keeps no clock, its answers have no date, and it writes no log. The twin keeps the order.
+keeps no clock, its answers have no date, and it writes no log. The twin keeps the order. A journal,
+which runs between organisations can be resumed from, is refused where people's messages travel.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from itertools import permutations
+from pathlib import Path
 
 import pytest
 
+from sottovoce.errors import ParameterError
+from sottovoce.transport.journal import open_journal
 from sottovoce.transport.post import Seat
 from sottovoce.transport.relay import Patience, Relay
 from sottovoce.transport.sealing import Head, read_head, seal
@@ -69,6 +73,14 @@ def test_an_order_that_is_kept_is_caught() -> None:
     assert len(orders) > 1
 
 
+def test_no_journal_is_kept_of_what_people_send(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="never kept"):
+        open_journal(
+            tmp_path / "journal", Seat(ROSTER, bytes(32), KEYS["curator"]), journal="relay"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_nothing_is_logged_or_printed_and_answers_have_no_date(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,7 +89,7 @@ def test_nothing_is_logged_or_printed_and_answers_have_no_date(
 
     async def run() -> None:
         relay = Relay(ROSTER, ROSTER.bind(PROTOCOL), bytes(16), ROUNDS, Patience(5, 5))
-        server = RelayServer(relay, Seat(ROSTER, relay.study, KEYS["curator"]).tokens())
+        server = RelayServer(relay, Seat(ROSTER, relay.study, KEYS["curator"]))
         where = await server.start()
         token = Seat(ROSTER, relay.study, KEYS["host-0"]).token()
         for bearer in (token, "wrong"):

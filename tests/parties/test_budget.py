@@ -7,10 +7,13 @@ import threading
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sottovoce.errors import FileError, GuaranteeError, ParameterError
 from sottovoce.parties.budget import Ledger, default_path, shown
+from sottovoce.parties.charging import Charged
+from sottovoce.transport import Batch, Inbox, Machine, Outbox, Role
 
 pytestmark = pytest.mark.fast
 
@@ -83,6 +86,9 @@ def test_only_the_owner_can_read_it(ledger: Ledger) -> None:
     spend(ledger, b"1")
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
     assert stat.S_IMODE(ledger.path.parent.stat().st_mode) == 0o700
+    ledger.path.chmod(0o640)
+    with pytest.raises(FileError, match="chmod 600"):
+        ledger.accounts()
 
 
 def test_receipts_are_kept_beside_their_charge(ledger: Ledger) -> None:
@@ -177,3 +183,43 @@ def test_where_the_ledger_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     assert default_path() == tmp_path / "sottovoce" / "budgets"
     monkeypatch.setenv("SOTTOVOCE_BUDGETS", str(tmp_path / "mine"))
     assert default_path() == tmp_path / "mine"
+
+
+# --- charging in a run ----------------------------------------------------------------------------
+
+
+class Sender(Machine[int]):
+    """Sends one batch of each kind when a round is closed."""
+
+    role, members = Role.PARTY, range(1)
+
+    def start(self) -> int:
+        return 0
+
+    def step(self, state: int, inbox: Inbox) -> tuple[int, Outbox]:
+        one = np.zeros(1, np.int64)
+        to = (Role.PARTY, Role.CURATOR, one, one, {})
+        return state + 1, Outbox(tuple(Batch(kind, 1, *to) for kind in ("hello", "masked")))
+
+
+def test_a_party_is_charged_before_its_masked_vector_leaves() -> None:
+    events: list[str] = []
+    machine = Charged(Sender(), lambda: events.append("charged"))
+    assert (machine.role, machine.members, machine.start()) == (Role.PARTY, range(1), 0)
+    state, outbox = machine.step(0, Inbox(closed=0))
+    for batch in outbox.batches:
+        events.append(batch.kind)
+    assert state == 1
+    assert events == ["hello", "charged", "masked"]
+
+
+def test_without_budget_the_masked_vector_never_leaves() -> None:
+    def refuse() -> None:
+        raise GuaranteeError("nothing left")
+
+    _, outbox = Charged(Sender(), refuse).step(0, Inbox(closed=0))
+    sent = iter(outbox.batches)
+    assert next(sent).kind == "hello"
+    with pytest.raises(GuaranteeError, match="nothing left"):
+        next(sent)
+    assert not list(sent)

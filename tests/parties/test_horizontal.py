@@ -52,7 +52,9 @@ def test_sums_without_their_noise_are_the_plain_tables(parties, neighbours, monk
 @pytest.mark.parametrize("options", [{}, {"dropouts": 1}, {"neighbours": "add-remove"}], ids=str)
 def test_every_method_gives_a_labelled_table_within_the_budgets(method, options):
     if method == "mm-random" and "neighbours" in options:
-        pytest.skip("this method needs public numbers of rows")
+        with pytest.raises(ParameterError, match="numbers of rows to be public"):
+            study(4, method=method, **options)  # before anything is spent
+        return
     h = study(4, ["ward", "smoker"], method=method, **options)
     run = h.simulate(frames(h.parties, 400))
     table = run.estimate
@@ -293,6 +295,20 @@ def test_a_missing_hello_stops_everyone_before_anything_is_spent():
     with pytest.raises(ShareError, match="'B' did not say hello"):
         h.simulate(frames(h.parties), tamper=lost)
     assert "masked" not in seen
+
+
+@pytest.mark.parametrize("said", [0, -1, (1 << 40) + 1])
+def test_numbers_of_rows_that_nobody_has_stop_the_run(said):
+    h = study(3)
+
+    def told(batch):
+        payload = dict(batch.payload)
+        if batch.kind == "hello" and batch.sender[0] == 1:
+            payload["rows"] = np.array([said])
+        return [replace(batch, payload=payload)]
+
+    with pytest.raises(ShareError, match=r"'B' (sent no number|did not say hello)"):
+        h.simulate(frames(h.parties), tamper=told)
 
 
 def test_numbers_of_rows_are_published_only_where_they_are_public():

@@ -12,7 +12,7 @@ from sottovoce.errors import ParameterError, ShareError
 from sottovoce.parties.double_masking import FIELD, bytes_of, elements_of
 from sottovoce.parties.sums import SumDesign
 from sottovoce.sharing import shamir
-from sottovoce.transport import Inbox, Role, drive
+from sottovoce.transport import Envelope, Inbox, Role, decode_batch, drive, encode_batch
 from sottovoce.transport.keys import KeyPair
 
 from .tables import frames, known_noise, plain_table
@@ -185,3 +185,16 @@ def test_a_party_that_starts_again_from_its_messages_goes_on_as_before(dropouts)
             b for b in driven.views.of(Role.CURATOR) if b.kind == "unmask" and b.sender[0] == 1
         )
         assert (sent.payload["shares"] == unmask.payload["shares"]).all()
+
+
+@pytest.mark.parametrize("dropouts", [0, 1])
+def test_every_message_survives_the_wire(dropouts):
+    envelope = Envelope(bytes(32), bytes(16))
+
+    def sent(batch):
+        return [decode_batch(encode_batch(batch, envelope), expect=envelope)]
+
+    h = study(4, dropouts=dropouts)
+    run = h.simulate(frames(h.parties), tamper=sent)
+    assert run.refused == ()
+    assert run.receipt.parties == h.parties

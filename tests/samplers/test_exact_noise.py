@@ -280,6 +280,26 @@ def test_probabilities_of_a_share_are_the_convolution_of_two_negative_binomials(
         assert math.exp(share.log_pmf(difference)) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.parametrize(("scale", "parties"), [(20, 2), (128, 2), (512, 3)])
+def test_probabilities_of_a_share_where_scipy_overflows(scale, parties):
+    share = Polya(scale, parties)
+    k = np.array([0, 1, 171, 172, 173, 10 * scale, 30 * scale])
+    logs = share.log_pmf(k)
+    with mp.workdps(40):
+        r, alpha = mpf(1) / parties, exp(-1 / mpf(scale))
+        for size, log in zip(k.tolist(), logs, strict=True):
+            exact = (
+                2 * r * mp.log(1 - alpha)
+                + size * mp.log(alpha)
+                + mp.loggamma(r + size)
+                - mp.loggamma(r)
+                - mp.loggamma(size + 1)
+                + mp.log(mp.hyp2f1(r, r + size, size + 1, alpha**2))
+            )
+            assert log == pytest.approx(float(exact), abs=1e-9)
+    assert np.exp(share.log_pmf(np.arange(-40 * scale, 40 * scale + 1))).sum() == pytest.approx(1)
+
+
 def test_reference_laws_of_scipy():
     from scipy import stats
 

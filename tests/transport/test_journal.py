@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from sottovoce.errors import (
     DigestError,
     FileError,
     GuaranteeError,
+    ParameterError,
     ShareError,
     SottovoceError,
     TransportError,
+    WireError,
 )
-from sottovoce.transport import Inbox, Machine, Outbox
+from sottovoce.transport import Inbox, Machine, Outbox, table
 from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.journal import Journal
 from sottovoce.transport.keys import KeyPair, Roster
@@ -28,9 +31,10 @@ from sottovoce.transport.office import LocalOffice, RunOverError
 from sottovoce.transport.playing import play
 from sottovoce.transport.post import Seat
 from sottovoce.transport.relay import Relay
+from sottovoce.transport.sealing import Head, seal
 from sottovoce.transport.sessions import Sessions
 
-from .pads import ROUNDS, State, cast, machine
+from .pads import ROUNDS, Holder, State, cast, machine
 
 ABOUT = {"journal": "party", "study": "00", "party": "A", "rounds": 3}
 SESSION = b"s" * 16
@@ -194,6 +198,123 @@ def test_a_run_that_has_ended_is_not_played_again(tmp_path: Path) -> None:
         asyncio.run(play(machine(ROSTER, "A"), ROUNDS, seat, office, journal=tmp_path / "A"))
 
 
+def test_a_result_that_could_not_be_kept_is_there_after_a_restart(tmp_path: Path) -> None:
+    """Everyone else has gone; the curator has everything in its journals."""
+    results: list[Played] = []
+
+    def fails(_: Played) -> None:
+        raise FileError("the disk is full")
+
+    def options(name: str) -> dict[str, Any]:
+        return {"journal": tmp_path / name, "finished": fails} if name == "curator" else {}
+
+    ends = run_all({name: machine(ROSTER, name) for name in KEYS}, options)
+    assert isinstance(ends["curator"], FileError)
+    again = run_all(
+        {"curator": machine(ROSTER, "curator")},
+        lambda name: {"journal": tmp_path / name, "finished": results.append},
+    )["curator"]
+    assert isinstance(again, Played)
+    assert results[0].state.total == again.state.total == 111
+
+
+class Remembers(Holder):
+    """Keeps its pad in its state instead of sending it to itself: against the rule."""
+
+    def step(self, state: State, inbox: Inbox) -> tuple[State, Outbox]:
+        state, outbox = super().step(state, inbox)
+        if inbox.closed != 0:
+            return state, outbox
+        to_next, to_self = outbox.batches
+        pad = int(to_self.payload["value"][0])
+        return replace(state, pads={**state.pads, self.index: pad}), Outbox([to_next])
+
+
+def broken_off(party: Machine[Any], journal: Path | None) -> int | None:
+    """The total, where A breaks off when its pad was sent, and starts again."""
+
+    class BreaksOff(LocalOffice):
+        async def done(self, round_number: int) -> None:
+            raise ConnectionResetError
+
+    async def run() -> int | None:
+        relay = Relay(ROSTER, STUDY, SESSION, ROUNDS, Patience(5.0, 5.0))
+
+        def start(name: str, kind: type[LocalOffice] = LocalOffice) -> Any:
+            seat = Seat(ROSTER, STUDY, KEYS[name])
+            part = party if name == "A" else machine(ROSTER, name)
+            own = journal if name == "A" else None
+            return play(part, ROUNDS, seat, kind(relay, name), journal=own)
+
+        tasks = [asyncio.create_task(start(name)) for name in ("B", "C", "curator")]
+        tasks.append(asyncio.create_task(relay.conduct()))
+        try:
+            async with asyncio.timeout(10):
+                with pytest.raises(ConnectionResetError):
+                    await start("A", BreaksOff)
+                total: int | None = (await start("A")).state.total
+                return total
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    return asyncio.run(run())
+
+
+def test_what_was_sent_is_not_drawn_again_and_machines_that_do_so_are_caught(
+    tmp_path: Path,
+) -> None:
+    assert broken_off(machine(ROSTER, "A"), tmp_path / "journal") == 111
+    assert broken_off(Remembers(0, 1, 3), tmp_path / "twin") != 111
+    with pytest.raises(WireError, match="other content"):
+        broken_off(machine(ROSTER, "A"), None)
+
+
+# --- the relay's journal ----------------------------------------------------------------------
+
+
+def test_a_relay_that_was_started_again_refuses_what_it_refused_before(tmp_path: Path) -> None:
+    about = {"journal": "relay", "study": STUDY.hex()}
+
+    def parcel(sender: str, receiver: str, session: bytes) -> bytes:
+        head = Head(STUDY.hex(), session.hex(), 1, "pad", sender, receiver, 0)
+        return seal(b"text", head, KEYS[sender], KEYS[receiver].public)
+
+    async def run() -> None:
+        journal = Journal(tmp_path / "relay", about)
+        relay = Relay(ROSTER, STUDY, os.urandom(16), ROUNDS, Patience(5.0, 0.2), journal)
+        session = relay.session
+        for name in KEYS:
+            await relay.join(name)
+        conducting = asyncio.create_task(relay.conduct())
+        await relay.parcel("A", 0, 0, 5.0)
+        sent = {name: parcel(name, "B", session) for name in "AC"}
+        for name, data in sent.items():
+            relay.accept(name, data)
+        for name in ("A", "B", "curator"):  # C sends, and is never done
+            await relay.done(name, 1)
+        assert await relay.parcel("B", 1, 0, 5.0) == sent["A"]
+        conducting.cancel()
+        journal.close()
+
+        journal = Journal(tmp_path / "relay", about)
+        relay = Relay(ROSTER, STUDY, os.urandom(16), ROUNDS, Patience(5.0, 5.0), journal)
+        assert (relay.session, relay.closed, relay.missing) == (session, 1, {"C": 1})
+        assert await relay.parcel("B", 1, 0, 5.0) == sent["A"]
+        assert await relay.parcel("B", 1, 1, 5.0) == b""  # nothing of C's, now as before
+        relay.accept("A", sent["A"])  # the same bytes
+        with pytest.raises(WireError, match="other content"):
+            relay.accept("A", parcel("A", "B", session))
+        with pytest.raises(TransportError, match="does not belong to the round"):
+            relay.accept("A", parcel("A", "C", session))
+        with pytest.raises(RunOverError, match="C was too late"):
+            await relay.join("C")
+        journal.close()
+
+    asyncio.run(run())
+
+
 # --- ending a run for everyone ----------------------------------------------------------------
 
 
@@ -283,6 +404,14 @@ def test_when_the_relay_cannot_go_on_nobody_waits_for_it() -> None:
     assert ends.pop("curator") is error
     for end in ends.values():
         assert str(end) == "curator ended the run: no total: too few parties are left"
+
+
+def test_a_message_that_is_too_large_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "MOST_BYTES", 200)
+    ends = run_all({party: machine(ROSTER, party) for party in KEYS})
+    for end in ends.values():
+        assert isinstance(end, (ParameterError, RunOverError))
+        assert "'pad' has" in str(end)
 
 
 def test_others_are_not_told_what_is_wrong_with_ones_own_rows() -> None:

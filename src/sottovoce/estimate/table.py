@@ -30,9 +30,11 @@ class Repetitions:
     """Tables fitted again to repetitions of the reports; computed on first use and kept.
 
     `make` must pickle, so that estimates do: a partial of a module's function, or a dataclass.
+    Standard errors are `wider` times the distances of the repetitions.
     """
 
     make: Again
+    wider: float = 1.0
 
     @cached_property
     def tables(self) -> Floats:
@@ -44,7 +46,7 @@ class Repetitions:
 
     def changed(self, change: Change) -> Repetitions:
         """The same repetitions, with a function applied to the tables."""
-        return Repetitions(partial(_apply, self, change))
+        return Repetitions(partial(_apply, self, change), self.wider)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,21 +245,21 @@ def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
     return tuple(" | ".join(map(str, cell)) for cell in every)
 
 
-def spread_of(values: Floats, again: Again | None, least: float = LEAST_ERROR) -> Any:
+def spread_of(values: Floats, again: Repetitions | None, least: float = LEAST_ERROR) -> Any:
     """Variances from repetitions, computed on demand; see `_mean_square`."""
     if again is None:
         return np.full(values.size, np.nan)
     return partial(_mean_square, values, again, least)
 
 
-def _mean_square(values: Floats, again: Again, least: float) -> Floats:
+def _mean_square(values: Floats, again: Repetitions, least: float) -> Floats:
     """The mean squared distance of the repetitions; NaN where no repetition has a number.
 
     A cell that is zero in the estimate and in every repetition is not known exactly: reports are
     as noisy about rare answers as about others. So no standard error is below `least` times the
     root mean square of all.
     """
-    away = np.ma.masked_invalid((again() - values) ** 2).mean(axis=0)
+    away = again.wider**2 * np.ma.masked_invalid((again() - values) ** 2).mean(axis=0)
     return np.asarray(np.ma.maximum(away, least**2 * away.mean()).filled(np.nan))
 
 

@@ -28,6 +28,7 @@ Floats = NDArray[np.float64]
 
 _MOST_SCALE = 1 << 40
 _EXACT_SUMS = 4  # from this sigma on the sums over the integers are the integrals
+_TAIL_SCALES = 50  # beyond so many scales the probability is below e^-50
 _NARROW = 1e-18  # of probability may lie outside the table behind `quantile`
 
 
@@ -278,7 +279,11 @@ class Polya(Law):
         return self.total.variance / self.parties
 
     def log_pmf(self, k: ArrayLike) -> Floats:
-        """(1−α)^{2r} α^{|k|} Γ(r+|k|)/(Γ(r) |k|!) ₂F₁(r, r+|k|; |k|+1; α²)."""
+        """(1−α)^{2r} α^{|k|} Γ(r+|k|)/(Γ(r) |k|!) ₂F₁(r, r+|k|; |k|+1; α²).
+
+        scipy's ₂F₁ overflows for r = ½ and for large scales; there the ratios of neighbours come
+        from α(k+1−r) P(k+1) = (1+α²) k P(k) − α(k−1+r) P(k−1), which is stable from the tail down.
+        """
         from scipy.special import gammaln, hyp2f1
 
         r, size = 1 / self.parties, np.abs(np.asarray(k, float))
@@ -291,7 +296,23 @@ class Polya(Law):
             - gammaln(size + 1)
             + np.log(hyp2f1(r, r + size, size + 1, math.exp(2 * log_alpha)))
         )
+        overflowed = np.isfinite(size) & ~np.isfinite(logs) & (size == np.floor(size))
+        if overflowed.any():
+            table = self._log_table(int(size[overflowed].max()))
+            logs = np.where(overflowed, table[np.where(overflowed, size, 0).astype(np.int64)], logs)
         return logs
+
+    def _log_table(self, most: int) -> Floats:
+        """ln P(k) for k from 0 to `most`, by the recurrence."""
+        r, alpha = 1 / self.parties, math.exp(-1 / float(self.scale))
+        far = most + math.ceil(_TAIL_SCALES * float(self.scale))
+        ratios = np.empty(far)
+        ratio = alpha
+        for k in range(far, 0, -1):
+            ratio = alpha * (k - 1 + r) / ((1 + alpha**2) * k - alpha * (k + 1 - r) * ratio)
+            ratios[k - 1] = ratio
+        logs = np.concatenate([[0.0], np.cumsum(np.log(ratios))])
+        return logs[: most + 1] - math.log(1 + 2 * np.exp(logs[1:]).sum())
 
     def reach(self, miss: float) -> int:
         """A share is at most the geometric number that it is a part of."""

@@ -19,6 +19,7 @@ oblivious        noise that nobody draws; oblivious_rows: the roles with it
 counting         a party's own counts, secret samples and shares of noise
 methods, tables  from sums to labelled tables
 promises         what every party promises; budgets: exact budgets; receipts: what the curator signs
+budget           a party's ledger: what its data sets have spent; charging: before anything leaves
 """
 
 from __future__ import annotations

@@ -13,8 +13,9 @@ data, and it stays there however the run ends. Amounts are exact fractions.
     fd61a03a… {"data": "clinic", "kind": "receipt", "session": "…", …}
 
 The word before each entry is a SHA-256 checksum of that entry and all before it: a ledger in which
-something was changed, removed or cut off in the middle of a line is refused. A lock makes processes
-that charge at the same time wait for each other.
+something was changed, removed or cut off in the middle of a line is refused; an older copy of the
+whole file is not recognised. A lock makes processes that charge at the same time wait for each
+other.
 """
 
 from __future__ import annotations
@@ -246,6 +247,11 @@ class Ledger:
             flags = (os.O_RDWR | os.O_CREAT) if write else os.O_RDONLY
             handle = os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
             with os.fdopen(handle, "r+b" if write else "rb") as stream:
+                if os.fstat(handle).st_mode & 0o077:
+                    raise FileError(
+                        f"the budget ledger {str(self.path)!r} can be read or written by others; "
+                        "it says which studies a data set is in. chmod 600 it"
+                    )
                 fcntl.flock(stream, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
                 yield _Book(self.path, stream)
         except OSError as error:

@@ -15,6 +15,8 @@ from ..transport import Batch, Role
 from ..transport.checking import check_batch
 from .blocks import Block
 
+_MOST_ROWS = 1 << 40  # more than any study has; totals then fit into 64 bits
+
 
 @dataclass(frozen=True)
 class SumDesign:
@@ -124,7 +126,7 @@ def take_hellos(
         commitment = batch.payload["commitment"][i].tobytes() if design.dropouts else b""
         if k in known:
             raise ShareError(f"{name!r} said hello twice; the second is refused")
-        if rows < -1:
+        if not -1 <= rows <= _MOST_ROWS:
             raise ShareError(f"{name!r} says that it has {rows} rows; refused")
         if any(hello.key == key for hello in known.values()):
             raise ShareError(f"{name!r} said hello with the key of another party; refused")

@@ -133,7 +133,8 @@ class HttpOffice:
             f"Authorization: Bearer {self.token}\r\nSottovoce-Study: {self.study.hex()}\r\n"
             f"Content-Length: {len(body)}\r\n\r\n"
         )
-        writer.write(head.encode() + body)
+        writer.write(head.encode())
+        writer.write(body)  # on its own: it may be large, and is not copied
         await writer.drain()
         answer = await read_head(reader)
         if answer is None:

@@ -25,10 +25,14 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..errors import FileError, TransportError
+from ..errors import FileError, ParameterError, TransportError
 from ..files import whole_file
+from .batch import Role
+
+if TYPE_CHECKING:
+    from .post import Seat
 
 _BEGIN, _END = b"B", b"E"
 _HEAD = struct.Struct("<QcI")
@@ -234,6 +238,25 @@ class Journal:
     def close(self) -> None:
         """Let another process have it."""
         os.close(self._file)
+
+
+def open_journal(path: Path | None, seat: Seat, **about: Any) -> Journal | None:
+    """The journal of a party or relay, where there is to be one.
+
+    Raises
+    ------
+    ParameterError
+        In runs with people's hosts: the order in which their messages arrive is never kept, and
+        their machines remember coins that a restarted one would draw anew.
+    """
+    if path is None:
+        return None
+    if not seat.roster.count(Role.PARTY):
+        raise ParameterError(
+            "a journal is for runs between organisations; the order in which people's messages "
+            "arrive is never kept, and coins are never drawn again for a run that has begun"
+        )
+    return Journal(path, {"study": seat.study.hex(), **about})
 
 
 def _parts(kind: bytes, body: bytes) -> tuple[bytes, bytes, bytes]:

@@ -18,7 +18,7 @@ from typing import Any
 from ..errors import ParameterError, WireError
 from .client import HttpOffice
 from .http import is_loopback
-from .journal import Journal
+from .journal import open_journal
 from .machine import Machine
 from .office import LocalOffice
 from .playing import Played, Progress, play
@@ -87,10 +87,8 @@ async def serve(
     if not me.relay:
         raise WireError(f"{me.id} is not the relay of the roster; {seat.roster.relay.id} is")
     at = address or Address()
-    kept = None
-    if journal is not None:
-        about = {"journal": "relay", "study": seat.study.hex(), "rounds": rounds}
-        kept = Journal(f"{os.fspath(journal)}.relay", about)
+    beside = None if journal is None else journal.with_name(f"{journal.name}.relay")
+    kept = open_journal(beside, seat, journal="relay", rounds=rounds)
     try:
         relay = Relay(seat.roster, seat.study, os.urandom(16), rounds, patience, kept)
         server = RelayServer(relay, seat, host=at.host, port=at.port, tls=_server_tls(at, seat))
@@ -121,11 +119,13 @@ async def serve(
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             await server.stop()
-            if kept is not None and (relay.over or relay.aborted is not None):
+            if kept is not None and relay.aborted is not None:
                 kept.end()
         if tasks[1].cancelled():
             await tasks[0]  # the relay has failed
         played = await tasks[1]
+        if kept is not None:
+            kept.end()
     finally:
         if kept is not None:
             kept.close()

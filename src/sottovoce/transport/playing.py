@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import AnswerError, FileError, ShareError, SottovoceError, TransportError, WireError
-from .journal import Journal, Record
+from .journal import Journal, Record, open_journal
 from .machine import Machine
 from .office import Office, RunOverError
 from .post import Post, Seat
@@ -90,7 +90,7 @@ async def play(
     progress : callable, optional
         Called whenever a round was closed.
     journal : path, optional
-        The file that a run is resumed from after a crash.
+        The file that a run between organisations is resumed from after a crash.
     joined : callable, optional
         Called with the session before anything is sent; after a restart with the same one again.
     finished : callable, optional
@@ -103,8 +103,7 @@ async def play(
     """
     if (machine.role, machine.members) != (seat.party.role, seat.members):
         raise WireError(f"the machine plays other members than {seat.party.id} of the roster does")
-    about = {"study": seat.study.hex(), "party": seat.party.id, "rounds": rounds}
-    kept = None if journal is None else Journal(journal, {"journal": "party", **about})
+    kept = open_journal(journal, seat, journal="party", party=seat.party.id, rounds=rounds)
     try:
         player = _Player(machine, rounds, seat, office, kept, progress)
         played = await player.play(sessions, joined)

@@ -113,7 +113,7 @@ class Relay:
         for record in journal.records:
             body = journal.read(record)
             if record.kind == _PARCEL:
-                self._store(body, read_head(body))
+                self._store(body, read_head(body), _digest(body))
                 continue
             if record.kind == _ABORTED:
                 self.aborted = body.decode()
@@ -258,7 +258,7 @@ class Relay:
         if head.sender != name:
             raise WireError(f"{head.name} was sent by {name}; refused")
         key = (head.sender, head.receiver, head.round, head.sequence)
-        digest = hashlib.sha256(parcel).digest()
+        digest = _digest(parcel)
         if key in self._seen:
             if self._seen[key] == digest:
                 return
@@ -270,12 +270,12 @@ class Relay:
         if self._sent.get((name, head.round), 0) + len(parcel) > MOST_ROUND_BYTES:
             raise WireError(f"{name} sent more than {MOST_ROUND_BYTES:,} bytes in one round")
         self._write(_PARCEL, parcel)
-        self._store(parcel, head)
+        self._store(parcel, head, digest)
 
-    def _store(self, parcel: bytes, head: Head) -> None:
+    def _store(self, parcel: bytes, head: Head, digest: bytes) -> None:
         name = head.sender
         key = (name, head.receiver, head.round, head.sequence)
-        self._seen[key] = hashlib.sha256(parcel).digest()
+        self._seen[key] = digest
         self._sent[name, head.round] = self._sent.get((name, head.round), 0) + len(parcel)
         box = self._boxes.setdefault((head.receiver, head.round), {})
         box[self._order[name], head.sequence] = parcel
@@ -317,3 +317,7 @@ class Relay:
             self._sorted[name, round_number] = [box[key] for key in sorted(box)]
         parcels = self._sorted[name, round_number]
         return parcels[k] if k < len(parcels) else b""
+
+
+def _digest(parcel: bytes) -> bytes:
+    return hashlib.sha256(parcel).digest()

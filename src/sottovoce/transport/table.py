@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..errors import ShareError, SottovoceError, WireError
+from ..errors import ParameterError, ShareError, SottovoceError, WireError
 from .batch import Batch
 from .machine import Inbox, Machine, Outbox
 from .post import Post
+from .relay import MOST_BYTES
 
 
 class MachineError(Exception):
@@ -65,12 +66,22 @@ class Table:
                 raise WireError(f"{batch.kind!r} of round {batch.round} is sent in {number + 1}")
             if batch.sent_to is self.machine.role:
                 self.own.append(batch.for_members(self.machine.members))
-            yield from self.post.parcels(batch)
+            for parcel in self.post.parcels(batch):
+                if len(parcel) > MOST_BYTES:
+                    raise MachineError(_too_large(batch, len(parcel)))
+                yield parcel
 
     def close_again(self, number: int, own: list[Batch]) -> None:
         """Close a round after a restart: what the machine would send now is never looked at."""
         self.state, _ = self._step(Inbox(closed=number))
         self.own = own
+
+
+def _too_large(batch: Batch, size: int) -> ParameterError:
+    return ParameterError(
+        f"a message {batch.kind!r} has {size:,} bytes, and {MOST_BYTES:,} are allowed; a protocol "
+        "divides larger ones into several rows"
+    )
 
 
 def _read(outbox: Outbox) -> Iterator[Batch]:

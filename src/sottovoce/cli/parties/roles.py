@@ -172,10 +172,10 @@ def join(
     key = key_beside(study_path, name, key_path)
     seat = seat_of(study, name, key)
     journal = journal_beside(key, journal_path, study)
-    spending = Spending(study, name, dataset or name, ledger_path)
     rounds = study.protocol.message_rounds
-    if not is_resumable(journal, seat, rounds):
-        spending.check_before()
+    resumed = is_resumable(journal, seat, rounds)
+    spending = Spending(study, name, dataset or name, ledger_path, resumed=resumed)
+    spending.check_before()
     if data_path is None:
         table: Any = synthetic_table(study, name, rows)
     else:

@@ -24,12 +24,16 @@ class Spending:
         Who takes part, and the data set that is charged.
     path : path, optional
         The ledger.
+    resumed : bool
+        Whether an interrupted run goes on from its journal.
     """
 
-    def __init__(self, study: PartyStudy, party: str, data: str, path: Path | None) -> None:
+    def __init__(
+        self, study: PartyStudy, party: str, data: str, path: Path | None, *, resumed: bool = False
+    ) -> None:
         from ...parties.budget import Ledger, default_path
 
-        self.study, self.party, self.data = study, party, data
+        self.study, self.party, self.data, self.resumed = study, party, data, resumed
         self.budget: Fraction = study.budget_of(party)
         self.cost: Fraction = study.cost_of(party)
         self.ledger: Ledger | None = None
@@ -41,18 +45,28 @@ class Spending:
 
     def check_before(self) -> None:
         """Refuse a run that the budget does not allow, before anyone hears of it."""
-        if self.ledger is not None:
+        if self.ledger is not None and not self.resumed:
             self.ledger.check(self.data, self.cost, budget=self.budget)
 
     def join(self, session: bytes) -> None:
-        """Note which run it is; one that was charged already is continued."""
+        """Note which run it is, before anything is sent.
+
+        A session that was charged goes on only from its journal: otherwise a curator who uses its
+        name again would get a second release for one charge.
+        """
+        from ...errors import GuaranteeError
+
         self.session = session
         if self.ledger is None:
             return
-        known = {account.data: account for account in self.ledger.accounts()}
-        account = known.get(self.data)
-        if account is None or account.of(session) is None:
+        if self._account() is None:
             self.ledger.check(self.data, self.cost, budget=self.budget)
+        elif not self.resumed:
+            raise GuaranteeError(
+                f"the data set {self.data!r} was charged for the session {session.hex()[:16]} "
+                "before, and there is no journal to continue it from; nothing was sent. Ask the "
+                "curator to begin a new run"
+            )
 
     def charged(self, machine: Machine[Any]) -> Machine[Any]:
         """The party's machine, which charges before its masked vector leaves."""

@@ -119,6 +119,8 @@ class MM(Method):
         return "mm" if self.start == "uniform" else f"mm-{self.start}"
 
     def releases(self, design: Design) -> tuple[Release, ...]:
+        if self.start == "random" and design.neighbours is Neighbours.ADD_REMOVE:
+            raise ParameterError("mm-random needs the parties' numbers of rows to be public")
         if self.start != "noisy-local":
             return (stretched(design),)
         return (stretched(design, 2), *local_tables(design, 2))
@@ -137,8 +139,6 @@ class MM(Method):
                 rows = np.maximum(local.sum(axis=1), 1)
             start = simplex(local / np.maximum(rows, 1)[:, None])
         elif self.start == "random":
-            if design.neighbours is Neighbours.ADD_REMOVE:
-                raise ParameterError("mm-random needs the parties' numbers of rows to be public")
             start = _random_tables(opened["stretched"], len(design.summed))
         else:
             start = np.full((len(design.summed), design.cells), 1 / design.cells)

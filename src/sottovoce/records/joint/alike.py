@@ -137,7 +137,8 @@ def calibrated(records: Records, aggregate: Sparse, table: Table) -> Table:
     values = _scaled(table.values[None], shape, [_simplex(m)[None] for m in margins])[0]
     again = None
     if table.again is not None:
-        again = Repetitions(Scaled(table.again, shape, tuple(margins), tuple(matrices)))
+        scaled = Scaled(table.again, shape, tuple(margins), tuple(matrices))
+        again = Repetitions(scaled, table.again.wider)
     evidence = replace(evidence_of(records, aggregate), stratified=True)
     return replace(
         table,

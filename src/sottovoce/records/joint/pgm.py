@@ -15,7 +15,7 @@ from ...errors import MissingExtraError
 from ...estimate.intervals import Floats
 from ...estimate.table import Repetitions, Table, product_labels, spread_of
 from .evidence import evidence_of
-from .fit import fitted
+from .fit import WIDER, fitted
 
 if TYPE_CHECKING:
     from ..records import Records
@@ -85,7 +85,7 @@ def pgm(
         for axes in sets
     )
     values = model([pair.values for pair in pairs])
-    again = Repetitions(Remodelled(model, pairs))
+    again = Repetitions(Remodelled(model, pairs), WIDER)
     return Table(
         values=values,
         spread=spread_of(values, again),
