@@ -90,7 +90,7 @@ class Folder:
     def prepare(self) -> None:
         """Keys of everyone, the study, and a table for every party."""
         roles = {"institute": "curator", **dict.fromkeys(PARTIES, "party")}
-        if self.split:
+        if 'engine = "dealer"' in self.study:
             roles["dealer"] = "dealer"
         for name, role in roles.items():
             out = ("--out", str(self.path))

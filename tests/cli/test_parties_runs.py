@@ -158,6 +158,22 @@ def test_columns_with_a_dealer(tmp_path: Path) -> None:
         folder.stop()
 
 
+def test_columns_with_mpyc(tmp_path: Path) -> None:
+    pytest.importorskip("mpyc", reason="the engine mpyc is not installed")
+    addresses = [f'{name} = "127.0.0.1:{free_port()}"' for name in (*PARTIES, "curator")]
+    table = "\n".join(["[addresses]", *addresses, "", "[budgets]"])
+    study = COLUMNS.replace('"dealer"', '"mpyc"').replace("collusion = 1\n", "")
+    folder = Folder(tmp_path, study.replace("[budgets]", table))
+    folder.prepare()
+    try:
+        curator, address = folder.curator("--report", "report.html")
+        for party in PARTIES:
+            folder.join(party, address)
+        assert_released(result_of(curator), folder, PEOPLE)
+    finally:
+        folder.stop()
+
+
 # --- helpers -------------------------------------------------------------------------------------
 
 
