@@ -31,8 +31,12 @@ needs_spu = pytest.mark.skipif(
 ENGINES = [
     pytest.param("mpyc", (3, 2), marks=needs_mpyc),
     pytest.param("mpyc", (2, 4, 3), marks=needs_mpyc),
+    pytest.param("mpyc", (2, 3, 2, 2), marks=needs_mpyc),
+    pytest.param("mpyc", (2, 2, 3, 2, 2), marks=needs_mpyc),
     pytest.param("cheetah", (3, 2), marks=needs_spu),
     pytest.param("cheetah", (2, 4, 3), marks=needs_spu),
+    pytest.param("cheetah", (2, 3, 2, 2), marks=needs_spu),
+    pytest.param("cheetah", (2, 2, 3, 2, 2), marks=needs_spu),
 ]
 
 
