@@ -110,6 +110,8 @@ class Folder:
             smoker = "yes" if person % 2 else "no"
             travels = "often" if person % 4 == 0 else "seldom"
             lines.append(f"p{row},{smoker},{(20, 50, 70)[person % 3]},{travels}")
+        if self.split:  # the same people, in another order at every party
+            lines[1:] = lines[1 + k :] + lines[1 : 1 + k]
         return "\n".join(lines) + "\n"
 
     # --- processes ------------------------------------------------------------------------------

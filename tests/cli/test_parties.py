@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import time
@@ -105,6 +106,17 @@ def test_check_names_the_row_and_does_not_repeat_what_is_there(
     assert "'age'" in fails(*CHECK)
 
 
+def test_a_table_without_rows_is_one_like_others_where_sizes_are_private(
+    party_folder: Folder, fails: Callable[..., str], json_of: Any
+) -> None:
+    (party_folder.path / "B.csv").write_text("smoker,age\n")
+    assert "no rows" in fails(*CHECK)
+    study = party_folder.path / "study.toml"
+    hidden = 'collusion = 1\nneighbours = "add-remove"'
+    study.write_text(study.read_text().replace("collusion = 1", hidden))
+    assert json_of(*CHECK)["rows"] == 0
+
+
 def test_check_refuses_other_keys_clocks_and_budgets(
     party_folder: Folder, fails: Callable[..., str]
 ) -> None:
@@ -118,6 +130,17 @@ def test_check_refuses_other_keys_clocks_and_budgets(
     tomorrow = time.time() + 86400
     os.utime(path / "B.key", (tomorrow, tomorrow))
     assert "set the clock" in fails(*CHECK)
+
+
+def test_a_study_that_renames_a_party_gives_its_data_no_second_budget(
+    party_folder: Folder, fails: Callable[..., str], json_of: Any
+) -> None:
+    content = hashlib.sha256((party_folder.path / "B.csv").read_bytes()).digest()
+    ledger, whole = Ledger(party_folder.path / "budgets"), Fraction(3)
+    ledger.charge("clinic", whole / 3, study=b"s", session=b"1", budget=whole, content=content)
+    for command in (CHECK, (*JOIN, "--data", "B.csv")):
+        assert "--dataset clinic" in fails(*command)
+    assert json_of(*CHECK, "--dataset", "clinic")["left"] == 2
 
 
 def test_budget_shows_what_was_spent(

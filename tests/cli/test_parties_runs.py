@@ -115,6 +115,9 @@ def test_party_and_curator_go_on_after_they_were_killed(hospitals: Folder) -> No
     curator, _ = hospitals.curator("--report", "report.html", port=port)
     assert dies.wait(60) == -signal.SIGKILL
     assert hospitals.budgets()["C"]["spent"] == 2.0
+    (hospitals.path / "C2.csv").write_text((hospitals.path / "C.csv").read_text() + "p,no,20,\n")
+    changed = hospitals.start(*join_arguments("C", address), "--data", "C2.csv")
+    assert "began with other data" in result_of(changed, code=1)
     parties = [*others, hospitals.join("C", address)]
     about = result_of(curator)
     assert_released(about, hospitals, SUMMED)

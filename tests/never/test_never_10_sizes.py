@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.errors import AnswerError
 from sottovoce.parties.counting import counts
 from sottovoce.randomness import SYSTEM
 from sottovoce.transport import Role
@@ -42,6 +43,20 @@ def test_messages_do_not_depend_on_hidden_numbers_of_rows(method: str) -> None:
     assert all(
         a.people == max(0, int(a.dense(n).sum())) for a in few.aggregates[:1] for n in a.tables
     )
+
+
+@pytest.mark.parametrize("method", ["sah", "sjs", "mh"])
+def test_a_party_whose_last_row_is_gone_takes_part_all_the_same(method: str) -> None:
+    """Staying away would show that a record is missing: there is a neighbour without any rows."""
+    study = sv.parties.Horizontal(SCHEMA, ["ward"], BUDGETS, method=method, neighbours="add-remove")
+    none, one = (
+        study.simulate({"A": {"ward": [0] * n}, "B": {"ward": np.arange(8) % 4}}) for n in (0, 1)
+    )
+    assert shown(none) == shown(one)
+    assert study.check("A", {"ward": []}) == 0
+    public = sv.parties.Horizontal(SCHEMA, ["ward"], BUDGETS, method=method)
+    with pytest.raises(AnswerError, match="no rows"):
+        public.check("A", {"ward": []})
 
 
 def test_sample_sizes_vary_and_appear_nowhere() -> None:

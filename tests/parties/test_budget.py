@@ -54,6 +54,24 @@ def test_a_budget_holds_across_studies_and_belongs_to_one_data_set(ledger: Ledge
     assert [account.data for account in ledger.accounts()] == ["clinic", "other clinic"]
 
 
+def test_a_file_has_one_budget_whatever_a_study_calls_its_party(ledger: Ledger) -> None:
+    content, run = bytes(range(32)), {"study": b"s", "budget": 3 * TENTH}
+    ledger.charge("clinic", TENTH, session=b"1", content=content, **run)
+    for ask in (
+        lambda: ledger.check("hospital", TENTH, budget=Fraction(1), content=content),
+        lambda: ledger.charge("hospital", TENTH, session=b"2", content=content, **run),
+    ):
+        with pytest.raises(GuaranteeError, match="--dataset clinic"):
+            ask()
+    assert [account.data for account in ledger.accounts()] == ["clinic"]
+    # The same name goes on, other files are other data, and the digest is not there to compare.
+    assert ledger.charge("clinic", TENTH, session=b"3", content=content, **run).left == TENTH
+    ledger.charge("hospital", TENTH, session=b"4", content=bytes(32), **run)
+    text = ledger.path.read_text()
+    assert text.count('"kind": "file"') == 2
+    assert content.hex() not in text
+
+
 def test_a_run_that_is_continued_is_charged_once(ledger: Ledger) -> None:
     assert spend(ledger, b"1") == spend(ledger, b"1") == 2 * TENTH
     with pytest.raises(GuaranteeError, match="another study or amount"):

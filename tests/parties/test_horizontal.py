@@ -14,8 +14,9 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.checks import float_above
 from sottovoce.errors import AnswerError, EstimateError, ParameterError, SeededError, ShareError
-from sottovoce.parties import Horizontal
+from sottovoce.parties import Horizontal, row_machines
 from sottovoce.parties.methods.registry import ROWS
+from sottovoce.parties.receipts import Receipt
 from sottovoce.promise import Against, Neighbours, Protected
 from sottovoce.transport import Role
 
@@ -147,6 +148,20 @@ def test_a_receipt_of_other_costs_or_another_signature_is_refused():
     run = h.simulate(frames(h.parties), tamper=altered)
     assert len(run.refused) == 2
     assert "not signed by the curator" in run.refused[0]
+
+
+@pytest.mark.parametrize("dropouts", [0, 1])
+def test_a_receipt_that_leaves_a_party_out_is_refused(dropouts, monkeypatch):
+    h = study(4, dropouts=dropouts)
+
+    class Fewer(Receipt):
+        def signed(self, keys):
+            return Receipt.signed(replace(self, parties=self.parties[:-1]), keys)
+
+    monkeypatch.setattr(row_machines, "Receipt", Fewer)
+    run = h.simulate(frames(h.parties))
+    assert len(run.refused) == 4
+    assert all("other costs or parties" in reason for reason in run.refused)
 
 
 def test_seeded_runs_repeat_and_promise_nothing():

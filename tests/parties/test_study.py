@@ -209,6 +209,13 @@ def test_defects_of_studies_of_columns_are_refused(old: str, new: str, match: st
         PartyStudy.from_toml(COLUMNS.replace(old, new, 1))
 
 
+def test_tables_that_no_message_can_carry_are_refused_before_anyone_is_charged() -> None:
+    large = ROWS.replace('values = ["yes", "no"]', "values = 800_000")
+    assert PartyStudy.from_toml(large).protocol.blocks(None)[0].cells == 2_400_000
+    with pytest.raises(StudyError, match="in one message"):
+        PartyStudy.from_toml(large.replace("800_000", "3_000_000"))
+
+
 def test_the_roster_must_fit_the_study() -> None:
     with pytest.raises(StudyError, match="they must be the same"):
         PartyStudy.from_toml(ROWS + entries("A", "B"))

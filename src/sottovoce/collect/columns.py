@@ -54,6 +54,7 @@ class Columns:
 
     path: Path
     wanted: Mapping[str, Wanted]
+    may_be_empty: bool = False
 
     def chunks(self, rows: int, done: Done) -> Iterator[tuple[int, Any]]:
         """Tables of `rows` rows, each with the number of its first row, from 0.
@@ -72,7 +73,7 @@ class Columns:
             for table in _regroup(pa, tables, rows):
                 yield first, table
                 first += table.num_rows
-        if first == 0:
+        if first == 0 and not self.may_be_empty:
             raise nobody(self.path)
 
     def place(self, column: str, row: int) -> str:

@@ -11,6 +11,10 @@ data, and it stays there however the run ends. Amounts are exact fractions.
     9f86d081… {"budget": "1/2", "data": "clinic", "date": "2026-03-01", "kind": "budget", …}
     1b4f0e98… {"data": "clinic", "epsilon": "1/10", "kind": "charge", "session": "…", …}
     fd61a03a… {"data": "clinic", "kind": "receipt", "session": "…", …}
+    60303ae2… {"data": "clinic", "digest": "…", "kind": "file", "salt": "…", …}
+
+Files are recognised by a salted digest: one that was charged as one data set is refused as another,
+so that a study which calls the party by another name does not give its people a second budget.
 
 The word before each entry is a SHA-256 checksum of that entry and all before it: a ledger in which
 something was changed, removed or cut off in the middle of a line is refused; an older copy of the
@@ -22,6 +26,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import hmac
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -38,10 +43,12 @@ from ..errors import FileError, GuaranteeError, ParameterError
 _FIRST = b"sottovoce budget ledger v1\n"
 _MOST_NAME = 200
 _DIGITS = 64
+_SALT_BYTES = 16
 _KINDS = {
     "budget": {"budget", "by"},
     "charge": {"study", "session", "epsilon"},
     "receipt": {"study", "session", "receipt"},
+    "file": {"salt", "digest"},
 }
 
 
@@ -163,15 +170,27 @@ class Ledger:
         with self._locked(write=False) as book:
             return tuple(book.accounts.values())
 
-    def check(self, data: str, epsilon: Fraction, *, budget: Fraction) -> Account:
+    def check(
+        self, data: str, epsilon: Fraction, *, budget: Fraction, content: bytes = b""
+    ) -> Account:
         """Refuse, without writing anything, what `charge` would refuse."""
-        known = {account.data: account for account in self.accounts()}
-        account = known.get(data, Account(_name(data), budget))
+        account = Account(_name(data), budget)
+        if self.path.exists():
+            with self._locked(write=False) as book:
+                book.check_content(data, content)
+                account = book.accounts.get(data, account)
         account.check(_amount(epsilon, "epsilon"))
         return account
 
     def charge(
-        self, data: str, epsilon: Fraction, *, study: bytes, session: bytes, budget: Fraction
+        self,
+        data: str,
+        epsilon: Fraction,
+        *,
+        study: bytes,
+        session: bytes,
+        budget: Fraction,
+        content: bytes = b"",
     ) -> Account:
         """Spend from a data set's budget; on disk before this returns.
 
@@ -187,11 +206,13 @@ class Ledger:
             Which run.
         budget : Fraction
             All that may be spent, where the data set has no budget yet.
+        content : bytes
+            SHA-256 of the file with the data, where there is one.
 
         Raises
         ------
         GuaranteeError
-            Where less is left; nothing is written then.
+            Where less is left, or the file is another data set's; nothing is written then.
         """
         _amount(epsilon, "epsilon"), _amount(budget, "budget")
         with self._locked(write=True) as book:
@@ -204,11 +225,15 @@ class Ledger:
                         "amount; a run cannot change what it costs"
                     )
                 return account
+            known = book.check_content(data, content)
             if account is None:
                 account = Account(data, budget)
                 account.check(epsilon)
                 book.add("budget", data, budget=str(budget), by=study.hex())
             account.check(epsilon)
+            if content and not known:
+                salt = os.urandom(_SALT_BYTES).hex()
+                book.add("file", data, salt=salt, digest=_salted(salt, content))
             about = {"study": study.hex(), "session": session.hex(), "epsilon": str(epsilon)}
             book.add("charge", data, **about)
             return book.accounts[data]
@@ -269,6 +294,7 @@ class _Book:
     path: Path
     stream: BinaryIO
     accounts: dict[str, Account] = field(default_factory=dict)
+    files: list[tuple[str, str, str]] = field(default_factory=list)
     checksum: bytes = b""
 
     def __post_init__(self) -> None:
@@ -324,7 +350,21 @@ class _Book:
                 else one
                 for one in charges
             )
+        if kind == "file":
+            self.files.append((data, entry["salt"], entry["digest"]))
         self.accounts[data] = Account(data, budget, charges)
+
+    def check_content(self, data: str, content: bytes) -> bool:
+        """Whether a file is known as this data set; refused where it is known as another one."""
+        known = {name for name, salt, digest in self.files if _salted(salt, content) == digest}
+        if content and known - {data}:
+            other = printable(min(known - {data}))
+            raise GuaranteeError(
+                f"the same file was charged as the data set {other!r} before, and is now called "
+                f"{printable(data)!r}; its people have one budget. Nothing was sent. Name the data "
+                f"set with --dataset {other}"
+            )
+        return data in known
 
     def add(self, kind: str, data: str, **about: str) -> None:
         """Append an entry; on disk before this returns."""
@@ -367,6 +407,10 @@ def default_path() -> Path:
             "this user has no home folder for a budget ledger; choose a file with --ledger"
         ) from error
     return Path(state) / "sottovoce" / "budgets"
+
+
+def _salted(salt: str, content: bytes) -> str:
+    return hmac.new(bytes.fromhex(salt), content, hashlib.sha256).hexdigest()
 
 
 def _name(data: str) -> str:

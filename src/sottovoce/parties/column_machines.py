@@ -1,7 +1,8 @@
 """The roles of a table over columns: a party with its columns, and the curator.
 
 Round 1      every party → all parties and curator: hello (`sums`); → all parties: 32 random bytes
-             for the secret of the alignment; → the dealer, where there is one: the number of rows
+             for the secret of the alignment; → the dealer, where there is one: the number of rows,
+             and the fresh key of the hello
 Round 2      every party → all parties: the keyed digest of its keys (`alignment`)
 Rounds 3 …   the engine's products (`engines`)
 Then         masked vectors, and the receipt, as for rows
@@ -30,7 +31,7 @@ from .counting import noise_shares
 from .engines import COMPARED, PartyEngine
 from .products import Plan, Product, keep, sampled
 from .receipts import Receipt
-from .row_machines import CuratorState, RowsCurator, received
+from .row_machines import CuratorState, RowsCurator, check_receipt, received
 from .sums import Held, MaskedSum
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ class ColumnsParty(Machine[ColumnsState]):
         if batch.kind in self.sum.kinds:
             return replace(state, held=self.sum.take(state.held, batch))
         if batch.kind in self.engine.kinds:
+            if batch.kind == "seed":
+                self._check_dealt(state, batch)
             return replace(state, engine=self.engine.take(state.engine, batch, self._plan(state)))
         if batch.kind == "contribution":
             return replace(state, contributions=self._words(state, batch, 1, state.contributions))
@@ -136,6 +139,15 @@ class ColumnsParty(Machine[ColumnsState]):
         if batch.kind == "receipt":
             return replace(state, receipt=self._receipt(state, batch))
         raise WireError(f"a party was sent {batch.kind!r}, which is no part of this protocol")
+
+    def _check_dealt(self, state: ColumnsState, batch: Batch) -> None:
+        """Refuse a seed that was dealt before this party started: it masks one opening only."""
+        own, column = state.held.hellos.get(self.index), batch.payload.get("key")
+        if own is None or column is None or column.tobytes() != own.key:
+            raise ShareError(
+                "the dealer's seed is not for this start of the party; under a seed that was used "
+                "before, what it opens would show its columns. Refused"
+            )
 
     def _words(
         self, state: ColumnsState, batch: Batch, number: int, known: Mapping[int, bytes]
@@ -165,10 +177,8 @@ class ColumnsParty(Machine[ColumnsState]):
         receipt = received(batch, design.opening + 1, state.held.closed, self.curator_key)
         if state.receipt is not None:
             raise ShareError("the curator sent two receipts; the second is refused")
-        expected = self.protocol.costs_of(self.protocol.rows_said(state.held.rows))
-        of = (self.protocol.digest, self.sum.session(state.held))
-        if (receipt.study, receipt.session) != of or dict(receipt.spent) != expected:
-            raise ShareError("the curator's receipt is of another run, or of other costs; refused")
+        costs = self.protocol.costs_of(self.protocol.rows_said(state.held.rows))
+        check_receipt(receipt, self.protocol.digest, self.sum, state.held, costs)
         return receipt
 
     # --- rounds ---------------------------------------------------------------------------------
@@ -194,13 +204,14 @@ class ColumnsParty(Machine[ColumnsState]):
         rows = len(self.columns)
         random = np.empty((1, SECRET_BYTES), np.uint8)
         self.source.fill(random)
+        hellos = self.sum.hello(rows, self.source)
         batches = [
-            *self.sum.hello(rows, self.source),
+            *hellos,
             self.sum.batch("contribution", 1, Role.PARTY, {"words": random}, EVERYONE),
         ]
         if self.protocol.dealer:
-            count = {"rows": np.array([rows], np.int64)}
-            batches.append(self.sum.batch("rows", 1, Role.DEALER, count))
+            about = {"rows": np.array([rows], np.int64), "key": hellos[0].payload["key"]}
+            batches.append(self.sum.batch("rows", 1, Role.DEALER, about))
         name = self.protocol.parties[self.index]
         for p, product in enumerate(self.protocol.products()):
             bits = sampled(product, name, rows, self.source)

@@ -10,7 +10,7 @@ from ..checks import float_above
 from ..promise import DP, Against, Guarantee, Promise, Protected, Unit
 from .engines import trusted_members
 from .oblivious import delta
-from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, guarantee
+from .promises import COMPUTATIONAL, FOLLOWED, ONCE, PUBLIC_SIZES, guarantee
 from .releases import Release
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def columns_guarantee(
 ) -> Guarantee:
     """Promises per party, and for a whole person: the sum of what all releases cost."""
     trusted = trusted_members(study.engine, study.collusion, len(study.parties))
-    assuming = (*trusted, ALIGNED, PUBLIC_SIZES, COMPUTATIONAL, ONCE)
+    assuming = (*trusted, FOLLOWED, ALIGNED, PUBLIC_SIZES, COMPUTATIONAL, ONCE)
     coins = study.coins()
     deltas = {
         party: sum((r.delta for r in releases if party in r.weights), Fraction(0))

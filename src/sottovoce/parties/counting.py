@@ -40,8 +40,11 @@ class Rows:
     sizes: tuple[int, ...]
 
     @classmethod
-    def of(cls, table: Any, attributes: Sequence[Attribute]) -> Rows:
+    def of(cls, table: Any, attributes: Sequence[Attribute], *, may_be_empty: bool = False) -> Rows:
         """Check a table against public attributes; the one place where a party's data are read.
+
+        Where a party hides how many rows it has, a table without any is one like all others: to
+        stay away would show that its last record is gone.
 
         Raises
         ------
@@ -50,7 +53,7 @@ class Rows:
         """
         columns = columns_of(table, [attribute.name for attribute in attributes])
         rows = len(columns[0])
-        if rows == 0:
+        if rows == 0 and not may_be_empty:
             raise AnswerError("the table has no rows; a party without data does not take part")
         sent = np.ones((rows, len(columns)), bool)
         codes = codes_of(attributes, [_plain(column) for column in columns], sent, 0)

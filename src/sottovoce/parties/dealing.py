@@ -1,7 +1,10 @@
 """The dealer's machine: correlated randomness for the products, once, before any column is used.
 
-Round 1   every party tells it the number of rows
-Round 2   it sends each party a seed, and corrections to the parties that join
+Round 1   every party tells it the number of rows, and the fresh key of its hello
+Round 2   it sends each party a seed with that key, and corrections to the parties that join
+
+A party accepts a seed with its own fresh key only. One that starts again in the same session has
+another key, so that a relay which delivers the old seed once more gets nothing opened under it.
 
 It gets nothing after that, neither columns nor the result. The dealer is nobody who receives the
 result: a curator who deals and sees the shares would recover the table without any noise.
@@ -12,25 +15,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from ..errors import ParameterError, ShareError, WireError
 from ..randomness import Source
+from ..sharing.masks import KEY_BYTES
 from ..sharing.triples import SEED_BYTES
 from ..transport import Batch, Inbox, Machine, Outbox, Role
+from ..transport.checking import check_batch
 from .engines import COMPARED
 from .engines.matrices import matrix_batches
 from .products import Plan
 
-_NOTHING: Mapping[int, int] = MappingProxyType({})
+_NOTHING: Mapping[int, Any] = MappingProxyType({})
+_FORM = {"rows": (np.int64, ()), "key": (np.uint8, (KEY_BYTES,))}
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the dealer heard: everyone's number of rows, and the last closed round."""
+    """What the dealer heard: everyone's number of rows and fresh key, and the last closed round."""
 
     rows: Mapping[int, int] = field(default_factory=lambda: _NOTHING)
+    keys: Mapping[int, bytes] = field(default_factory=lambda: _NOTHING)
     closed: int = -1
 
 
@@ -66,33 +74,30 @@ class DealerMachine(Machine[Asked]):
         missing = [name for k, name in enumerate(self.parties) if k not in state.rows]
         if missing or len(set(state.rows.values())) != 1:
             return state, Outbox()  # the parties themselves say why, and stop
-        return state, Outbox(self._deal(self.plan(state.rows[0])))
+        return state, Outbox(self._deal(self.plan(state.rows[0]), state.keys))
 
     def _hear(self, state: Asked, batch: Batch) -> Asked:
-        if (
-            batch.kind != "rows"
-            or batch.sent_by is not Role.PARTY
-            or set(batch.payload) != {"rows"}
-        ):
+        if batch.kind != "rows" or batch.sent_by is not Role.PARTY:
             raise WireError(f"the dealer got {batch.kind!r} from {batch.sent_by.value!r}; refused")
-        if batch.round != COMPARED - 1 or state.closed >= batch.round:
-            raise ShareError(f"'rows' arrived in round {batch.round}, or came late; refused")
-        rows = dict(state.rows)
-        column = batch.payload["rows"]
-        if column.dtype != np.int64 or column.ndim != 1:
-            raise WireError("'rows' is not a number of rows")
-        for k, count in zip(batch.sender.tolist(), column.tolist(), strict=True):
-            if k in rows or not 0 <= k < len(self.parties) or count < 1:
+        check_batch(batch, COMPARED - 1, state.closed, Role.PARTY, len(self.parties), _FORM)
+        rows, keys = dict(state.rows), dict(state.keys)
+        for i, k in enumerate(batch.sender.tolist()):
+            count = int(batch.payload["rows"][i])
+            if k in rows or count < 1:
                 raise ShareError(f"party {k} says {count} rows, or says it twice; refused")
-            rows[k] = count
-        return replace(state, rows=rows)
+            rows[k], keys[k] = count, batch.payload["key"][i].tobytes()
+        return replace(state, rows=rows, keys=keys)
 
-    def _deal(self, plan: Plan) -> Iterator[Batch]:
+    def _deal(self, plan: Plan, keys: Mapping[int, bytes]) -> Iterator[Batch]:
         drawn = np.empty((len(self.parties), SEED_BYTES), np.uint8)
         self.source.fill(drawn)
         many, me = np.arange(len(drawn), dtype=np.int64), (Role.DEALER, 0)
         sender = np.zeros(len(drawn), np.int64)
-        yield Batch("seed", COMPARED, Role.DEALER, Role.PARTY, sender, many, {"seed": drawn})
+        payload = {
+            "seed": drawn,
+            "key": np.array([list(keys[k]) for k in range(len(drawn))], np.uint8),
+        }
+        yield Batch("seed", COMPARED, Role.DEALER, Role.PARTY, sender, many, payload)
         seeds = [drawn[k].tobytes() for k in plan.order]
         for p, chain in enumerate(plan.chains):
             for step in chain.steps:

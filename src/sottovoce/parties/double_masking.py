@@ -195,6 +195,9 @@ class DoublyMaskedSum(MaskedSum):
     def _everyone(self) -> range:
         return range(len(self.design.parties))
 
+    def present(self, held: Held) -> tuple[str, ...]:
+        return tuple(self.design.parties[k] for k in _twice(held).survivors or ())
+
     def missing(self, held: Held) -> tuple[int, ...]:
         absent = super().missing(held)
         if held.closed < self.design.hello + 1 or absent:

@@ -86,7 +86,7 @@ class Horizontal(RowStudy):
     def _rows(self, name: str, data: Any) -> Rows:
         self._index(name)
         try:
-            return Rows.of(data, self._attributes)
+            return Rows.of(data, self._attributes, may_be_empty=not self.sizes_are_public)
         except AnswerError as error:
             raise AnswerError(f"the table of {name!r}: {error}") from error
 

@@ -24,6 +24,11 @@ ONCE = (
     "epsilon counts this run alone; other runs over the same data add to it, and each party's "
     "ledger says what has been spent"
 )
+FOLLOWED = (
+    "parties and curator who work together may show each other all they see, and send what the "
+    "protocol says: in products of columns, and in noise that nobody draws, an altered message "
+    "could single out a row"
+)
 PUBLIC_SIZES = "how many rows each party has is public"
 
 ALONE = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,13 +108,8 @@ class RowsParty(Machine[PartyState]):
         receipt = received(batch, self.sum.design.opening + 1, state.held.closed, self.curator_key)
         if state.receipt is not None:
             raise ShareError("the curator sent two receipts; the second is refused")
-        rows = self.protocol.rows_said(state.held.rows)
-        expected = self.protocol.costs_of(rows)
-        if (receipt.study, receipt.session) != (
-            self.protocol.digest,
-            self.sum.session(state.held),
-        ) or dict(receipt.spent) != expected:
-            raise ShareError("the curator's receipt is of another run, or of other costs; refused")
+        costs = self.protocol.costs_of(self.protocol.rows_said(state.held.rows))
+        check_receipt(receipt, self.protocol.digest, self.sum, state.held, costs)
         return receipt
 
 
@@ -127,6 +123,17 @@ def received(batch: Batch, number: int, closed: int, curator_key: bytes) -> Rece
     if not receipt.is_signed_by(curator_key):
         raise ShareError("the receipt is not signed by the curator of the study; refused")
     return receipt
+
+
+def check_receipt(
+    receipt: Receipt, study: bytes, party: MaskedSum, held: Held, costs: Mapping[str, Fraction]
+) -> None:
+    """Refuse a receipt that is not of this run, its costs and the parties in its sums."""
+    of = (study, party.session(held), party.present(held), dict(costs))
+    if (receipt.study, receipt.session, receipt.parties, dict(receipt.spent)) != of:
+        raise ShareError(
+            "the curator's receipt is of another run, or of other costs or parties; refused"
+        )
 
 
 def receipt_batch(receipt: Receipt, number: int) -> Batch:

@@ -25,7 +25,7 @@ from .hellos import SumDesign
 from .methods import Method, Sums
 from .oblivious import Coins, delta
 from .products import Plan as Products
-from .promises import rows_guarantee
+from .promises import FOLLOWED, rows_guarantee
 from .releases import Release
 
 _NEVER = 2.0**-60
@@ -251,7 +251,7 @@ class RowStudy:
         coins = self.noise_plan().noises
         deltas = {party: Fraction(delta(epsilon, coins)) for party, epsilon in costs.items()}
         trusted = trusted_members(self.engine, self.collusion, len(self.parties))
-        return rows_guarantee(costs, design, deltas, trusted)
+        return rows_guarantee(costs, design, deltas, (*trusted, FOLLOWED))
 
     def noise_plan(self) -> Products:
         """The noise that the engine draws for all releases, where parties draw none."""

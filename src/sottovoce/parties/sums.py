@@ -141,6 +141,10 @@ class MaskedSum:
         """The parties of whom there is no hello; a party stops where there are any."""
         return tuple(k for k in range(len(self.design.parties)) if k not in held.hellos)
 
+    def present(self, held: Held) -> tuple[str, ...]:
+        """The parties whose vectors can be in the sum, as far as this one agreed to it."""
+        return self.design.parties
+
     def session(self, held: Held) -> bytes:
         """The digest of all hellos."""
         if self.missing(held):

@@ -20,7 +20,7 @@
     B = 0.5
     C = 1.0
 
-    [addresses]                       # columns, engines mpyc and cheetah: where their processes listen
+    [addresses]                       # columns, mpyc and cheetah: where their processes listen
     A = "127.0.0.1:9101"              # on this machine, or the near end of an encrypted tunnel
     B = "127.0.0.1:9102"
     curator = "127.0.0.1:9100"        # mpyc only
@@ -59,6 +59,7 @@ from ..domain.values import Attribute
 from ..errors import SottovoceError, StudyError
 from ..transport.batch import Role
 from ..transport.keys import Party, Roster
+from ..transport.relay import MOST_BYTES
 from .party_entries import (
     Marginal,
     read_attributes,
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     PartyProtocol: TypeAlias = Horizontal | Vertical
 
 FORMAT = 1
+_WORD, _HEADS = 8, 1 << 16  # bytes of a cell in the larger ring, and of all there is around them
 _ROLES = (Role.PARTY, Role.CURATOR, Role.DEALER)
 _TABLES = {
     *("format", "title", "protocol", "budgets", "addresses", "attribute", "marginal", "party"),
@@ -139,6 +141,11 @@ class PartyStudy:
     def parties(self) -> tuple[str, ...]:
         """The organisations with data."""
         return tuple(self.budgets)
+
+    @property
+    def sizes_are_public(self) -> bool:
+        """Whether everyone learns how many rows each party has."""
+        return self.options.get("neighbours") != "add-remove"
 
     @property
     def key(self) -> str | None:
@@ -249,6 +256,7 @@ class PartyStudy:
                         f"{party} holds none of the attributes in the tables; leave {party} out "
                         "of [budgets], or name an attribute of which it is the holder"
                     )
+            _check_message(study)
             if any(promise.delta for promise in study.protocol.guarantee.promises):
                 raise StudyError(
                     f"the method {options.get('method')!r} spends delta as well, and budgets are "
@@ -292,6 +300,17 @@ def _protocol(study: PartyStudy) -> PartyProtocol:
         )
     schemas = {party: Schema(study.attributes_of(party)) for party in study.parties}
     return Vertical(schemas, list(study.marginals[0].attributes), study.budgets, **options)
+
+
+def _check_message(study: PartyStudy) -> None:
+    """Refuse tables that no message can carry: a party would find out after it was charged."""
+    cells = sum(block.cells for block in study.protocol.blocks(None))
+    if _WORD * cells > MOST_BYTES - _HEADS:
+        most = (MOST_BYTES - _HEADS) // _WORD
+        raise StudyError(
+            f"the sums have {cells:,} cells together; a party sends at most {most:,} in one "
+            "message, so leave out attributes or join values, or write a study for every table"
+        )
 
 
 def _check_roster(study: PartyStudy, roster: Roster) -> None:

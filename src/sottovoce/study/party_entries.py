@@ -50,8 +50,8 @@ def read_options(about: Any, addresses: Any = None) -> dict[str, Any]:
         return dict(about)
     if split != "columns" or not isinstance(addresses, Mapping):
         raise StudyError(
-            'a table [addresses] belongs to split = "columns" with an engine such as "mpyc"; it has '
-            'an entry such as A = "127.0.0.1:9101" for every party'
+            'a table [addresses] belongs to split = "columns" with an engine such as "mpyc"; it '
+            'has an entry such as A = "127.0.0.1:9101" for every party'
         )
     return {**about, "addresses": dict(addresses)}
 

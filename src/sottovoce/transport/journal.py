@@ -143,6 +143,12 @@ class Journal:
             self._ended = session
             return
         different = sorted(key for key in self._about if about.get(key) != self._about[key])
+        if different == ["data"]:
+            raise TransportError(
+                f"the journal {str(self.path)!r} is of a run that began with other data; a run "
+                "goes on with the data it began with. Restore them, or remove the journal to give "
+                "that run up"
+            )
         if different:
             raise TransportError(
                 f"the journal {str(self.path)!r} is of another run ({', '.join(different)}); "

@@ -16,6 +16,8 @@ somebody's. Compare its digest over another channel before the run.
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -82,6 +84,11 @@ class KeyPair:
     def sign(self, message: bytes) -> bytes:
         """A signature of 64 bytes that `is_signed` checks against `verify_key`."""
         return self._signer.sign(message)
+
+    def fingerprint(self, content: bytes) -> str:
+        """A digest that nobody else can compute, to recognise what this party has seen before."""
+        key = _derived(self._secret, b"fingerprint")
+        return hmac.new(key, content, hashlib.sha256).hexdigest()
 
     def certificate(self, name: str) -> bytes:
         """The signing key's certificate under a party's name, as DER; it never changes."""

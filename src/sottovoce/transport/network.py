@@ -159,6 +159,7 @@ async def take_part(
     sessions: Sessions | None = None,
     progress: Progress | None = None,
     journal: Path | None = None,
+    data: str = "",
     joined: Callable[[bytes], None] | None = None,
     finished: Callable[[Played], None] | None = None,
 ) -> Played:
@@ -166,7 +167,7 @@ async def take_part(
 
     Parameters
     ----------
-    machine, rounds, seat, sessions, progress, journal, joined, finished
+    machine, rounds, seat, sessions, progress, journal, data, joined, finished
         As in `play`.
     relay : str
         Such as https://aggregator.example:8443. With https and certificates in the roster, both
@@ -190,6 +191,7 @@ async def take_part(
             sessions=sessions,
             progress=progress,
             journal=journal,
+            data=data,
             joined=joined,
             finished=finished,
         )

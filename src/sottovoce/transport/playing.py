@@ -70,6 +70,7 @@ async def play(
     sessions: Sessions | None = None,
     progress: Progress | None = None,
     journal: Path | None = None,
+    data: str = "",
     joined: Callable[[bytes], None] | None = None,
     finished: Callable[[Played], None] | None = None,
 ) -> Played:
@@ -91,6 +92,8 @@ async def play(
         Called whenever a round was closed.
     journal : path, optional
         The file that a run between organisations is resumed from after a crash.
+    data : str
+        A fingerprint of the machine's data; a run goes on with the same data only.
     joined : callable, optional
         Called with the session before anything is sent; after a restart with the same one again.
     finished : callable, optional
@@ -103,7 +106,8 @@ async def play(
     """
     if (machine.role, machine.members) != (seat.party.role, seat.members):
         raise WireError(f"the machine plays other members than {seat.party.id} of the roster does")
-    kept = open_journal(journal, seat, journal="party", party=seat.party.id, rounds=rounds)
+    about = {"party": seat.party.id, "rounds": rounds} | ({"data": data} if data else {})
+    kept = open_journal(journal, seat, journal="party", **about)
     try:
         player = _Player(machine, rounds, seat, office, kept, progress)
         played = await player.play(sessions, joined)

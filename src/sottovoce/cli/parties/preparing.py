@@ -110,7 +110,7 @@ def check(
     Next: sottovoce parties join study.toml --party B --data b.csv --curator HOST:PORT
     """  # noqa: D301
     from ...parties.budget import Ledger, default_path, shown
-    from .data import read_table
+    from .data import content_of, read_table
 
     study = load_study(study_path)
     key = key_beside(study_path, name, key_path)
@@ -120,7 +120,8 @@ def check(
     rows = study.protocol.check(name, read_table(data_path, study, name))
     cost = study.cost_of(name)
     ledger = Ledger(ledger_path or default_path())
-    account = ledger.check(dataset or name, cost, budget=budget)
+    content = content_of(data_path)
+    account = ledger.check(dataset or name, cost, budget=budget, content=content)
     attributes = [attribute.name for attribute in study.attributes_of(name)]
     about = {
         "study": study.digest.hex(),

@@ -161,9 +161,9 @@ def join(
 
     Next: sottovoce parties budget
     """  # noqa: D301
-    from ...errors import ShareError
+    from ...errors import FileError, ShareError
     from ...transport.network import take_part
-    from .data import read_table, synthetic_table
+    from .data import content_of, read_table, synthetic_table
     from .spending import Spending
 
     if (data_path is None) != dry_run:
@@ -174,12 +174,15 @@ def join(
     journal = journal_beside(key, journal_path, study)
     rounds = study.protocol.message_rounds
     resumed = is_resumable(journal, seat, rounds)
-    spending = Spending(study, name, dataset or name, ledger_path, resumed=resumed)
+    content = b"" if data_path is None else content_of(data_path)
+    spending = Spending(study, name, dataset or name, ledger_path, resumed=resumed, content=content)
     spending.check_before()
     if data_path is None:
         table: Any = synthetic_table(study, name, rows)
     else:
         table = read_table(data_path, study, name)
+        if content_of(data_path) != content:
+            raise FileError(f"{str(data_path)!r} was changed while it was read; nothing was sent")
     n_rows = study.protocol.check(name, table)
     machine = study.protocol.party_machine(name, table, seat.keys, study.verify_keys)
     try:
@@ -192,6 +195,7 @@ def join(
                 timeout=timeout,
                 progress=done,
                 journal=journal,
+                data=seat.keys.fingerprint(content) if content else "",
                 joined=spending.join,
                 finished=spending.finish,
             ),

@@ -26,14 +26,24 @@ class Spending:
         The ledger.
     resumed : bool
         Whether an interrupted run goes on from its journal.
+    content : bytes
+        SHA-256 of the file with the rows.
     """
 
     def __init__(
-        self, study: PartyStudy, party: str, data: str, path: Path | None, *, resumed: bool = False
+        self,
+        study: PartyStudy,
+        party: str,
+        data: str,
+        path: Path | None,
+        *,
+        resumed: bool = False,
+        content: bytes = b"",
     ) -> None:
         from ...parties.budget import Ledger, default_path
 
         self.study, self.party, self.data, self.resumed = study, party, data, resumed
+        self.content = content
         self.budget: Fraction = study.budget_of(party)
         self.cost: Fraction = study.cost_of(party)
         self.ledger: Ledger | None = None
@@ -46,7 +56,7 @@ class Spending:
     def check_before(self) -> None:
         """Refuse a run that the budget does not allow, before anyone hears of it."""
         if self.ledger is not None and not self.resumed:
-            self.ledger.check(self.data, self.cost, budget=self.budget)
+            self.ledger.check(self.data, self.cost, budget=self.budget, content=self.content)
 
     def join(self, session: bytes) -> None:
         """Note which run it is, before anything is sent.
@@ -60,7 +70,7 @@ class Spending:
         if self.ledger is None:
             return
         if self._account() is None:
-            self.ledger.check(self.data, self.cost, budget=self.budget)
+            self.ledger.check(self.data, self.cost, budget=self.budget, content=self.content)
         elif not self.resumed:
             raise GuaranteeError(
                 f"the data set {self.data!r} was charged for the session {session.hex()[:16]} "
@@ -79,10 +89,14 @@ class Spending:
 
         if self.ledger is None:
             return
-        study, session = self.study.digest, self.session
         try:
             self.ledger.charge(
-                self.data, self.cost, study=study, session=session, budget=self.budget
+                self.data,
+                self.cost,
+                study=self.study.digest,
+                session=self.session,
+                budget=self.budget,
+                content=self.content,
             )
         except SottovoceError as error:
             # Others hear that the run ends, and nothing about this party's other runs.
