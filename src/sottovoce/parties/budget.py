@@ -124,9 +124,8 @@ class Account:
             raise GuaranteeError(
                 f"the run would spend ε = {shown(epsilon)} of the data set "
                 f"{printable(self.data)!r}, and {shown(self.left, down=True)} of its budget of "
-                f"{shown(self.budget)} is left ({shown(self.spent)} was spent in "
-                f"{len(self.charges)} run(s)); nothing was sent. `sottovoce parties budget` "
-                "lists the runs"
+                f"{shown(self.budget)} is left ({shown(self.spent)} was spent before); nothing was "
+                "sent. `sottovoce parties budget` lists the runs"
             )
 
     def as_dict(self) -> dict[str, Any]:

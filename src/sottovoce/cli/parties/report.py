@@ -29,7 +29,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 caption { text-align: left; padding: .3em 0; color: #777; }
 th, td { padding: .25em .9em .25em 0; text-align: left; border-bottom: 1px solid #8884; }
 th.n, td.n { text-align: right; white-space: nowrap; }
-svg { width: 100%; min-width: 26rem; max-width: 46rem; height: auto; display: block; }
+svg { width: 100%; min-width: 22rem; max-width: 46rem; height: auto; display: block; }
 code { overflow-wrap: anywhere; font-size: .88em; }
 .note { border-left: 4px solid #e69f00; padding: .3em .9em; }
 .muted { color: #777; }
