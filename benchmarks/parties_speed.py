@@ -10,9 +10,10 @@ import multiprocessing
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,6 +30,8 @@ from sottovoce.transport.post import Seat
 
 from .machine import FULL, Effort, number, table
 
+#: A study, and a table for every party.
+Case = tuple[Any, dict[str, Any]]
 BUDGETS = {"A": 0.1, "B": 0.5, "C": 1.0, "D": 1.0, "E": 1.0}
 
 
@@ -45,6 +48,8 @@ class RowsFigure:
     protocol, noise, counting, solving : float
         Seconds: all roles together without noise and counting; noise and counting of one party;
         the table from the sums.
+    several : float
+        Seconds of a run with a process for each role: everything, from the first message on.
     sent : int
         Bytes of payload of all messages.
     """
@@ -56,12 +61,13 @@ class RowsFigure:
     noise: float
     counting: float
     solving: float
+    several: float
     sent: int
 
     @property
     def row(self) -> list[str]:
         """As the table has it."""
-        seconds = (self.protocol, self.noise, self.counting, self.solving)
+        seconds = (self.protocol, self.noise, self.counting, self.solving, self.several)
         return [self.case, str(self.parties), f"{self.cells:,}", *map(number, seconds),
                 f"{self.sent / 1e6:.2f}"]  # fmt: skip
 
@@ -95,23 +101,27 @@ def _timed() -> Iterator[dict[str, float]]:
 
 def rows(effort: Effort) -> list[RowsFigure]:
     """Five parties, 100,000 cells: with and without colluders, and with drop-outs."""
-    side = 10 if effort is FULL else 2
-    schema = [sv.Attribute("a", 10), sv.Attribute("b", 10 * side), sv.Attribute("c", 10 * side)]
-    people = effort.people(200_000)
-    generator = np.random.default_rng(1)
-    frames = {
-        party: {a.name: generator.integers(0, a.size, people) for a in schema} for party in BUDGETS
-    }
+    side, people = 100 if effort is FULL else 20, effort.people(200_000)
     cases: list[tuple[str, dict[str, int]]] = [
         ("all others may collude", {}),
         ("one may collude", {"collusion": 1}),
         ("one may collude, one drop out", {"collusion": 1, "dropouts": 1}),
     ]
-    return [_figure(case, schema, frames, options) for case, options in cases]
+    return [_figure(case, side, people, options) for case, options in cases]
 
 
-def _figure(case, schema, frames, options) -> RowsFigure:  # type: ignore[no-untyped-def]
+def row_case(side: int, people: int, options: dict[str, int]) -> Case:
+    """Five parties with three attributes each."""
+    schema = [sv.Attribute("a", 10), sv.Attribute("b", side), sv.Attribute("c", side)]
     study = Horizontal(schema, [a.name for a in schema], BUDGETS, **options)
+    generator = np.random.default_rng(1)
+    return study, {
+        party: {a.name: generator.integers(0, a.size, people) for a in schema} for party in BUDGETS
+    }
+
+
+def _figure(case: str, side: int, people: int, options: dict[str, int]) -> RowsFigure:
+    study, frames = row_case(side, people, options)
     keys = {name: KeyPair.generate() for name in (*study.parties, "curator")}
     public = {name: pair.verify_key for name, pair in keys.items()}
     machines = [study.party_machine(n, frames[n], keys[n], public) for n in study.parties]
@@ -125,15 +135,15 @@ def _figure(case, schema, frames, options) -> RowsFigure:  # type: ignore[no-unt
     solving = time.perf_counter() - start
     sent = sum(cost.bytes + 8 * cost.elements for cost in driven.costs.values())
     many = len(study.parties)
-    cells = int(np.prod([a.size for a in schema]))
     return RowsFigure(
         case,
         many,
-        cells,
+        10 * side * side,
         total - spent["noise"] - spent["counting"],
         spent["noise"] / many,
         spent["counting"] / many,
         solving,
+        apart(row_case, (side, people, options)),
         sent,
     )
 
@@ -141,7 +151,7 @@ def _figure(case, schema, frames, options) -> RowsFigure:  # type: ignore[no-unt
 def section(figures: list[RowsFigure]) -> str:
     """The table."""
     head = ["rows split, sjs", "parties", "cells", "protocol s", "noise s per party",
-            "counting s per party", "table s", "MB"]  # fmt: skip
+            "counting s per party", "table s", "a process each s", "MB"]  # fmt: skip
     return table(head, [figure.row for figure in figures])
 
 
@@ -193,44 +203,45 @@ def columns(effort: Effort) -> list[ColumnsFigure]:
     return figures
 
 
-def column_study(engine: str, sizes: tuple[int, ...]) -> Vertical:
+def column_case(engine: str, sizes: tuple[int, ...], rows: int) -> Case:
     """One attribute for each party, all budgets 1."""
     names = "ABCDE"[: len(sizes)]
     schemas = {n: [sv.Attribute(n.lower(), size)] for n, size in zip(names, sizes, strict=True)}
-    return Vertical(schemas, list(names.lower()), dict.fromkeys(names, 1), engine=engine)
-
-
-def column_table(name: str, size: int, rows: int) -> dict[str, np.ndarray]:
-    """A party's table."""
-    generator = np.random.default_rng(ord(name))
-    return {"person_id": np.arange(rows), name.lower(): generator.integers(0, size, rows)}
+    study = Vertical(schemas, list(names.lower()), dict.fromkeys(names, 1), engine=engine)
+    generator = np.random.default_rng(1)
+    return study, {
+        name: {"person_id": np.arange(rows), name.lower(): generator.integers(0, size, rows)}
+        for name, size in zip(names, sizes, strict=True)
+    }
 
 
 def _columns_figure(engine: str, sizes: tuple[int, ...], rows: int) -> ColumnsFigure:
-    study = column_study(engine, sizes)
-    frames = {
-        name: column_table(name, size, rows)
-        for name, size in zip(study.parties, sizes, strict=True)
-    }
-    small = {name: {n: c[:100] for n, c in frame.items()} for name, frame in frames.items()}
+    study, frames = column_case(engine, sizes, rows)
     if engine == "dealer":
-        study.simulate(small)  # kernels are compiled
+        study.simulate(_few(frames))  # kernels are compiled
     start = time.perf_counter()
     run = study.simulate(frames, views=False)
     one = time.perf_counter() - start
     sent = sum(cost.bytes + 8 * cost.elements for cost in run.costs.values())
     opened = sum(chain.online_bytes for chain in study.product_plan(rows).chains)
-    several = apart(sizes, rows) if engine == "dealer" else float("nan")
-    counted = opened if engine == "dealer" else 0
+    dealt = engine == "dealer"
+    several = apart(column_case, (engine, sizes, rows)) if dealt else float("nan")
     return ColumnsFigure(
-        f"{engine}, {'×'.join(map(str, sizes))}", rows, one, several, counted, sent
+        f"{engine}, {'×'.join(map(str, sizes))}", rows, one, several, opened * dealt, sent
     )
 
 
-def apart(sizes: tuple[int, ...], rows: int) -> float:
-    """Seconds of a run with a process for each role, from the first message to the last."""
-    study = column_study("dealer", sizes)
-    names = ("curator", "dealer", *study.parties)
+def _few(frames: dict[str, Any]) -> dict[str, Any]:
+    return {party: {n: c[:100] for n, c in frame.items()} for party, frame in frames.items()}
+
+
+def apart(build: Callable[..., Case], arguments: tuple[Any, ...]) -> float:
+    """Seconds of a run with a process for each role, from the first message to the last.
+
+    Processes are there, with their data and with compiled kernels, before the clock starts.
+    """
+    study, _ = build(*arguments)
+    names = ("curator", *["dealer"] * study.dealer, *study.parties)
     keys = {name: KeyPair.generate() for name in names}
     roles = {"curator": Role.CURATOR, "dealer": Role.DEALER}
     roster = Roster(
@@ -245,7 +256,9 @@ def apart(sizes: tuple[int, ...], rows: int) -> float:
         port = free.getsockname()[1]
     secrets = {name: pair._secret for name, pair in keys.items()}
     processes = [
-        context.Process(target=_play, args=(n, sizes, rows, roster, secrets, port, ready, results))
+        context.Process(
+            target=_play, args=(n, build, arguments, roster, secrets, port, ready, results)
+        )
         for n in names
     ]
     for process in processes:
@@ -256,13 +269,12 @@ def apart(sizes: tuple[int, ...], rows: int) -> float:
     return float(seconds)
 
 
-def _play(name, sizes, rows, roster, secrets, port, ready, results) -> None:  # type: ignore[no-untyped-def]
-    study = column_study("dealer", sizes)
+def _play(name, build, arguments, roster, secrets, port, ready, results) -> None:  # type: ignore[no-untyped-def]
+    study, frames = build(*arguments)
     pairs = {other: KeyPair(secret) for other, secret in secrets.items()}
     public = {other: pair.verify_key for other, pair in pairs.items()}
     seat = Seat(roster, roster.bind(study.digest), pairs[name])
-    small = {n: column_table(n, size, 100) for n, size in zip(study.parties, sizes, strict=True)}
-    study.simulate(small)
+    study.simulate(_few(frames))
     rounds, url = study.message_rounds, f"http://127.0.0.1:{port}"
     if name == "curator":
         machine = study.curator_machine(pairs[name], public)
@@ -275,8 +287,7 @@ def _play(name, sizes, rows, roster, secrets, port, ready, results) -> None:  # 
     if name == "dealer":
         machine = study.dealer_machine(pairs[name], public)
     else:
-        frame = column_table(name, sizes[study.parties.index(name)], rows)
-        machine = study.party_machine(name, frame, pairs[name], public)
+        machine = study.party_machine(name, frames[name], pairs[name], public)
     ready.wait()
     time.sleep(0.05)  # until the curator listens
     asyncio.run(take_part(machine, rounds, seat, url, timeout=600))

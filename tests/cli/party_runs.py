@@ -80,6 +80,7 @@ class Folder:
 
     path: Path
     study: str = ROWS
+    parties: tuple[str, ...] = PARTIES
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
@@ -89,8 +90,8 @@ class Folder:
 
     def prepare(self) -> None:
         """Keys of everyone, the study, and a table for every party."""
-        roles = {"institute": "curator", **dict.fromkeys(PARTIES, "party")}
-        if self.split:
+        roles = {"institute": "curator", **dict.fromkeys(self.parties, "party")}
+        if 'engine = "dealer"' in self.study:
             roles["dealer"] = "dealer"
         for name, role in roles.items():
             out = ("--out", str(self.path))
@@ -98,7 +99,7 @@ class Folder:
             assert result.exit_code == 0, result.output
         entries = [path.read_text() for path in sorted(self.path.glob("*.party.toml"))]
         (self.path / "study.toml").write_text(self.study + "\n".join(entries))
-        for k, party in enumerate(PARTIES):
+        for k, party in enumerate(self.parties):
             (self.path / f"{party}.csv").write_text(self.table(k))
 
     def table(self, k: int) -> str:

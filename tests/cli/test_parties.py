@@ -58,7 +58,7 @@ def test_plan_shows_what_is_released_what_it_costs_and_the_digest(
     shown = run("parties", "plan", "study.toml", "--rows", "600").stdout
     assert study.digest.hex() in shown
     assert "smoker × age" in shown
-    assert "ε = 0.5 for all reported answers of a person together in 'A'" in shown
+    assert "ε = 0.5 for all that 'A' holds about a person" in shown
     assert "Assuming:" not in shown
     assert "Assuming:" in run("parties", "plan", "study.toml", "--guarantee").stdout
 

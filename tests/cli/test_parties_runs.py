@@ -161,6 +161,42 @@ def test_columns_with_a_dealer(tmp_path: Path) -> None:
         folder.stop()
 
 
+def test_the_sums_are_opened_without_a_party_that_dropped_out(tmp_path: Path) -> None:
+    study = ROWS.replace("collusion = 1", "collusion = 1\ndropouts = 1")
+    folder = Folder(tmp_path, study.replace("C = 2.0", "C = 2.0\nD = 2.0"), (*PARTIES, "D"))
+    folder.prepare()
+    try:
+        curator, address = folder.curator("--report", "report.html", "--wait", "8")
+        parties = [folder.join(party, address) for party in PARTIES]
+        # D has shared its keys and dies before it sends its masked vector.
+        lost = killed_at(folder, "HttpOffice", 3, *join_arguments("D", address))
+        about = result_of(curator)
+        assert about["dropped"] == ["D"]
+        assert_released(about, folder, SUMMED)
+        for process in parties:
+            assert result_of(process)["receipt"]
+        lost.wait()
+        assert lost.returncode == -signal.SIGKILL
+    finally:
+        folder.stop()
+
+
+def test_columns_with_mpyc(tmp_path: Path) -> None:
+    pytest.importorskip("mpyc", reason="the engine mpyc is not installed")
+    addresses = [f'{name} = "127.0.0.1:{free_port()}"' for name in (*PARTIES, "curator")]
+    table = "\n".join(["[addresses]", *addresses, "", "[budgets]"])
+    study = COLUMNS.replace('"dealer"', '"mpyc"').replace("collusion = 1\n", "")
+    folder = Folder(tmp_path, study.replace("[budgets]", table))
+    folder.prepare()
+    try:
+        curator, address = folder.curator("--report", "report.html")
+        for party in PARTIES:
+            folder.join(party, address)
+        assert_released(result_of(curator), folder, PEOPLE)
+    finally:
+        folder.stop()
+
+
 # --- helpers -------------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""The sentences, and where each is tested or which part of the product it waits for."""
+"""The sentences; each has a file of its own."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ TESTED = {
     "compares.",
     25: "Never let two processes draw from copied generator state: fresh system entropy for every "
     "release.",
+    8: "Never initialise MM (002) from true local marginals.",
     9: "Never forget that budget is per released marginal.",
     10: "Never publish realised sample sizes in SAH, nor |D_k| if neighbours are add/remove.",
     31: "Never open sums over two different sets of parties with the same noise: double masking, "
@@ -51,8 +52,4 @@ TESTED = {
     27: "Never store or log who sent a report, when to the second, or in which order.",
     20: "Never let the dealer of correlated randomness be the curator, or any recipient of the "
     "result.",
-}
-
-WAITING = {
-    8: ("parties", "MM starts from true local marginals"),
 }

@@ -31,8 +31,12 @@ needs_spu = pytest.mark.skipif(
 ENGINES = [
     pytest.param("mpyc", (3, 2), marks=needs_mpyc),
     pytest.param("mpyc", (2, 4, 3), marks=needs_mpyc),
+    pytest.param("mpyc", (2, 3, 2, 2), marks=needs_mpyc),
+    pytest.param("mpyc", (2, 2, 3, 2, 2), marks=needs_mpyc),
     pytest.param("cheetah", (3, 2), marks=needs_spu),
     pytest.param("cheetah", (2, 4, 3), marks=needs_spu),
+    pytest.param("cheetah", (2, 3, 2, 2), marks=needs_spu),
+    pytest.param("cheetah", (2, 2, 3, 2, 2), marks=needs_spu),
 ]
 
 
@@ -99,6 +103,10 @@ def test_honest_majority_is_all_that_mpyc_protects():
         study(schemas, engine="mpyc", collusion=2)
     (promise, *_) = study(schemas, engine="mpyc").guarantee.promises
     assert any("fewer than half" in sentence for sentence in promise.assuming)
+    assert any("at most one other party works" in sentence for sentence in promise.assuming)
+    # Two parties and the curator: any two of them are a majority, so nobody may collude.
+    (promise, *_) = study(split((2, 2), 10)[0], engine="mpyc").guarantee.promises
+    assert promise.assuming[0].startswith("no party works with the curator")
 
 
 @needs_mpyc

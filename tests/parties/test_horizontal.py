@@ -80,7 +80,7 @@ def test_one_promise_for_each_party_with_what_is_really_spent():
     for promise in promises:
         assert promise.against is Against.PARTIES
         assert promise.delta == 0
-        assert promise.unit.protects is Protected.RECORD
+        assert promise.unit.protects is Protected.PARTY_RECORD
         assert promise.neighbours is Neighbours.SUBSTITUTION
         assert any("at most 2 other parties work with the curator" in a for a in promise.assuming)
         assert any("sum of what these parties spend" in a for a in promise.assuming)

@@ -39,7 +39,8 @@ def _title(estimate: Estimate) -> str:
     """What it is, and of how many reports."""
     of = "" if estimate.reports in (None, estimate.n) else f" from {estimate.n:,} people"
     sent = estimate.n if estimate.reports is None else estimate.reports
-    return f"{printable(estimate.name) or 'estimate'}: {sent:,} reports{of}, {estimate.method}"
+    name = printable(estimate.name) or "estimate"
+    return f"{name}: {sent:,} {estimate.counted}{of}, {estimate.method}"
 
 
 def to_html(estimate: Estimate) -> str:

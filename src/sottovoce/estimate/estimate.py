@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -91,6 +91,9 @@ class Estimate:
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
+
+    #: What titles say was counted.
+    counted: ClassVar[str] = "reports"
 
     values: Floats
     spread: Floats | Callable[[], Floats]

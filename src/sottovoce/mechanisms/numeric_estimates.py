@@ -142,8 +142,8 @@ def estimate_distribution(mechanism: NumericMechanism, aggregate: Aggregate) -> 
         values=fit.values,
         spread=partial(bootstrap, fit.values, again, 50),
         assuming=(
-            f"answers spread evenly within the {PARTS} quarters of each bin; where many people give "
-            "one and the same number, the bins next to it may lie outside their intervals"
+            f"answers spread evenly within the {PARTS} quarters of each bin; where many people "
+            "give one and the same number, the bins next to it may lie outside their intervals"
         ),
         n=aggregate.reports,
         labels=tuple(labels),

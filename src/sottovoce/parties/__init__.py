@@ -11,7 +11,7 @@ sums             masked vectors of which the curator learns the sum alone; block
 row_study        what is public about marginals over split rows, and which sums are opened
 row_machines     the roles: a party with its rows, and the curator
 horizontal       Horizontal: a study over split rows, and a simulation with every role
-column_study     what is public about a marginal over split columns
+column_study     what is public about a marginal over split columns; column_promises: its promises
 column_machines  the roles: a party with its columns, and the curator; dealing: the dealer
 vertical         Vertical: a study over split columns, and a simulation with every role
 alignment        rows in one order by a shared key; products, engines: shares of the table

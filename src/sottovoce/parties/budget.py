@@ -17,9 +17,9 @@ Files are recognised by a salted digest: one that was charged as one data set is
 so that a study which calls the party by another name does not give its people a second budget.
 
 The word before each entry is a SHA-256 checksum of that entry and all before it: a ledger in which
-something was changed, removed in between or cut off in the middle of a line is refused. An older
-copy of the whole file is a ledger like any other, so it is never restored without the runs since. A
-lock makes processes that charge at the same time wait for each other.
+something was changed, removed in between or cut off in the middle of a line is refused; an older
+copy of the whole file is not recognised. A lock makes processes that charge at the same time wait for each
+other.
 """
 
 from __future__ import annotations
@@ -124,9 +124,8 @@ class Account:
             raise GuaranteeError(
                 f"the run would spend ε = {shown(epsilon)} of the data set "
                 f"{printable(self.data)!r}, and {shown(self.left, down=True)} of its budget of "
-                f"{shown(self.budget)} is left ({shown(self.spent)} was spent in "
-                f"{len(self.charges)} run(s)); nothing was sent. `sottovoce parties budget` "
-                "lists the runs"
+                f"{shown(self.budget)} is left ({shown(self.spent)} was spent before); nothing was "
+                "sent. `sottovoce parties budget` lists the runs"
             )
 
     def as_dict(self) -> dict[str, Any]:

@@ -14,25 +14,21 @@ from ..contract.collection import canonical_digest
 from ..domain.schema import Schema
 from ..domain.values import Attribute
 from ..errors import ParameterError, ShareError
-from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
+from ..promise import Guarantee, Neighbours
 from .blocks import Block
 from .budgets import exact_budgets
+from .column_promises import columns_guarantee
 from .counting import check_size
 from .design import Design
 from .engines import COMPARED, Engine, engine_of
 from .hellos import SumDesign
 from .methods import Method, Sums
-from .oblivious import Coins, delta
+from .oblivious import Coins
 from .products import Plan, Product, products_of
-from .promises import COMPUTATIONAL, FOLLOWED, ONCE, PUBLIC_SIZES, colluders, guarantee
 from .releases import Release
 
 _NEVER = 2.0**-60
 _NOISE = ("shares", "oblivious")
-ALIGNED = (
-    "everyone's rows are about the same people, which the parties compare by their keys; who these "
-    "people are is known to all parties"
-)
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -286,36 +282,6 @@ class ColumnStudy:
                     f"no result: totals of {release.name!r} lie outside what these rows can give; "
                     "a share or a masked vector was altered"
                 )
-
-
-def columns_guarantee(
-    study: ColumnStudy, releases: Sequence[Release], costs: Mapping[str, Fraction]
-) -> Guarantee:
-    """Promises per party, and for a whole person: the sum of what all releases cost."""
-    others = colluders(study.collusion)
-    engine = study.engine.assuming
-    assuming = (others, FOLLOWED, engine, ALIGNED, PUBLIC_SIZES, COMPUTATIONAL, ONCE)
-    coins = study.coins()
-    deltas = {
-        party: sum((r.delta for r in releases if party in r.weights), Fraction(0))
-        + (Fraction(delta(epsilon, coins)) if coins else 0)
-        for party, epsilon in costs.items()
-    }
-    parties = guarantee(costs, study.neighbours, Protected.PARTY_RECORD, assuming, deltas)
-    whole = sum((r.cost(next(iter(r.weights)), study.neighbours) for r in releases), Fraction(0))
-    spare = sum((r.delta for r in releases), Fraction(0))
-    if coins:
-        spare += Fraction(delta(whole, coins))
-    person = Promise(
-        DP,
-        float_above(whole),
-        float_above(spare),
-        study.neighbours,
-        Unit(Protected.RECORD),
-        Against.PARTIES,
-        assuming,
-    )
-    return Guarantee((*parties.promises, person))
 
 
 def _names(attributes: Any) -> tuple[str, ...]:

@@ -31,6 +31,11 @@ FOLLOWED = (
 )
 PUBLIC_SIZES = "how many rows each party has is public"
 
+ALONE = (
+    "no party works with the curator or with another party; everyone follows the protocol, and may "
+    "look at the result"
+)
+
 
 def colluders(collusion: int, dropouts: int = 0) -> str:
     """Whom the promise holds against, as a sentence."""
@@ -71,12 +76,12 @@ def rows_guarantee(
     costs: Mapping[str, Fraction],
     design: Design,
     deltas: Mapping[str, Fraction] | None = None,
-    more: tuple[str, ...] = (),
+    others: tuple[str, ...] | None = None,
 ) -> Guarantee:
     """The same where every party has rows of the same attributes."""
     substituted = design.neighbours is Neighbours.SUBSTITUTION
-    protects = Protected.RECORD if substituted else Protected.PARTICIPATION
+    protects = Protected.PARTY_RECORD if substituted else Protected.PARTICIPATION
     sizes = (PUBLIC_SIZES,) if substituted else ()
-    others = colluders(design.collusion, design.dropouts)
-    assuming = (others, *more, SEVERAL, *sizes, COMPUTATIONAL, ONCE)
+    trusted = others or (colluders(design.collusion, design.dropouts),)
+    assuming = (*trusted, SEVERAL, *sizes, COMPUTATIONAL, ONCE)
     return guarantee(costs, design.neighbours, protects, assuming, deltas)

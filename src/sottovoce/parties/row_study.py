@@ -19,7 +19,7 @@ from .blocks import Block
 from .budgets import exact_budgets, exact_fractions
 from .counting import NOISE, check_size
 from .design import Design
-from .engines import COMPARED
+from .engines import COMPARED, trusted_members
 from .engines.mpyc import Mpyc
 from .hellos import SumDesign
 from .methods import Method, Sums
@@ -250,7 +250,8 @@ class RowStudy:
             return rows_guarantee(costs, design)
         coins = self.noise_plan().noises
         deltas = {party: Fraction(delta(epsilon, coins)) for party, epsilon in costs.items()}
-        return rows_guarantee(costs, design, deltas, (FOLLOWED, self.engine.assuming))
+        trusted = trusted_members(self.engine, self.collusion, len(self.parties))
+        return rows_guarantee(costs, design, deltas, (*trusted, FOLLOWED))
 
     def noise_plan(self) -> Products:
         """The noise that the engine draws for all releases, where parties draw none."""

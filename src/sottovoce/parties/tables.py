@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,8 @@ class NoisyTable(Table):
     margin : Margin
         Which marginal of the opened table this is.
     """
+
+    counted: ClassVar[str] = "people"
 
     evidence: Evidence | None = field(default=None, repr=False)
     margin: Margin | None = field(default=None, repr=False)

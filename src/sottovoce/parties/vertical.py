@@ -27,7 +27,8 @@ from ..transport.keys import KeyPair
 from .alignment import Keys
 from .budgets import CURATOR
 from .column_machines import Columns, ColumnsCurator, ColumnsParty, ColumnsState
-from .column_study import ColumnStudy, columns_guarantee
+from .column_promises import columns_guarantee
+from .column_study import ColumnStudy
 from .counting import Rows
 from .dealing import DealerMachine, check_dealer
 from .methods import Method

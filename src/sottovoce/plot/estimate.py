@@ -98,7 +98,7 @@ def estimate(
     paint.title(
         ax,
         what.name,
-        f"{what.n if what.reports is None else what.reports:,} reports",
+        f"{what.n if what.reports is None else what.reports:,} {what.counted}",
         paint.promised(what.guarantee),
         what.method if what.biased else "",
         "" if what.converged else "stopped before it converged",

@@ -9,7 +9,7 @@ from ..checks import printable
 from .paint import BLUE, FILL, GREY
 
 _ROW, _TOP, _BOTTOM = 24, 6, 34
-_LABELS, _WIDTH, _END = 210, 640, 24
+_LETTER, _WIDTH, _END = 7, 640, 24
 _MOST_LABEL = 28
 _STEPS = (1, 2, 5)
 
@@ -38,10 +38,12 @@ def interval_svg(rows: Sequence[tuple[str, float, float, float]], title: str) ->
     least, most = min(0.0, *finite), max(1e-9, *finite)
     step = _step(most - least)
     height = _TOP + _ROW * len(rows) + _BOTTOM
+    labels = [_short(label) for label, *_ in rows]
+    side = 14 + _LETTER * max(map(len, labels))
 
     def x(value: float) -> float:
-        room = _WIDTH - _LABELS - _END
-        return round(_LABELS + room * (value - least) / (most - least), 1)
+        room = _WIDTH - side - _END
+        return round(side + room * (value - least) / (most - least), 1)
 
     lines = [
         f'<svg viewBox="0 0 {_WIDTH} {height}" role="img" '
@@ -58,12 +60,12 @@ def interval_svg(rows: Sequence[tuple[str, float, float, float]], title: str) ->
             f'<text x="{at}" y="{bottom + 18}" text-anchor="middle" fill="currentColor">'
             f"{tick}</text>"
         )
-    for k, (label, value, low, high) in enumerate(rows):
+    for k, (label, (_, value, low, high)) in enumerate(zip(labels, rows, strict=True)):
         y = _TOP + _ROW * k + _ROW / 2
         start, end = sorted((x(0.0), x(value)))
         lines.append(
-            f'<text x="{_LABELS - 8}" y="{y + 4}" text-anchor="end" fill="currentColor">'
-            f"{escape(_short(label))}</text>"
+            f'<text x="{side - 8}" y="{y + 4}" text-anchor="end" fill="currentColor">'
+            f"{escape(label)}</text>"
             f'<rect x="{start}" y="{y - 7}" width="{round(end - start, 1)}" height="14" '
             f'fill="{FILL}"/>'
         )

@@ -13,9 +13,8 @@ from fractions import Fraction
 from html import escape
 from typing import Any
 
-from ..checks import float_above
+from ..checks import float_above, printable
 from ..errors import GuaranteeError, ParameterError
-from . import words
 from .promise import Promise
 from .types import LDP, LIP, Against, Neighbours, Notion, Unit, read_fields
 
@@ -164,13 +163,13 @@ class Guarantee:
     def words(self, width: int = 79) -> str:
         """All promises in plain words."""
         if not self.promises:
-            return f"No privacy is promised: {words.printable(self.reason)}."
+            return f"No privacy is promised: {printable(self.reason)}."
         return "\n\n".join(promise.words(width) for promise in self.promises)
 
     def lines(self) -> tuple[str, ...]:
         """Every promise in one line, without its assumptions."""
         if not self.promises:
-            return (f"no privacy is promised: {words.printable(self.reason)}",)
+            return (f"no privacy is promised: {printable(self.reason)}",)
         return tuple(promise.line() for promise in self.promises)
 
     def __str__(self) -> str:

@@ -10,9 +10,10 @@ Prior    e^−ε ≤ P(x | seen) / P(x) ≤ e^ε under the stated prior
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..checks import rounded_up
+from ..checks import printable, rounded_up
 from .types import DP, LIP, Against, Neighbours, Notion, Protected, Unit
 
 if TYPE_CHECKING:
@@ -83,6 +84,8 @@ def promise_line(promise: Promise) -> str:
         what = f"each answer to {unit.attribute!r}"
     elif unit.answers is not None:
         what = f"all {unit.answers} reported answers of a person together"
+    if unit.protects is Protected.PARTY_RECORD and unit.group is not None:
+        what, unit = f"all that {unit.group!r} holds about a person", replace(unit, group=None)
     level = "" if unit.level is None else f" at the level {unit.level!r}"
     return (
         f"ε = {rounded_up(promise.epsilon, 6)}{delta}{prior} for {what}{_group(unit)}{level}, "
@@ -120,6 +123,8 @@ def unit_words(unit: Unit, level: str = "") -> str:
         what = f"the answer to {_escape(unit.attribute)} of {{}}"
     elif unit.answers is not None:
         what = f"all {unit.answers} reported answers of {{}}, taken together"
+    if unit.protects is Protected.PARTY_RECORD and unit.group is not None:
+        what, unit = f"all that {_escape(unit.group)} holds about {{}}", replace(unit, group=None)
     if unit.level is not None:
         everywhere = " wherever levels are offered" if unit.protects is Protected.STUDY else ""
         level = f"the level {unit.level!r}{everywhere}"
@@ -135,13 +140,6 @@ def neighbours_words(promise: Promise) -> str:
         return "any two neighbouring data sets, as one round defines them"
     others = " of one person, with everyone else's unchanged" if promise.notion is DP else ""
     return f"any two {_NOUNS[promise.unit.protects]}{others}"
-
-
-def printable(text: str) -> str:
-    """The text with characters that do not show, or steer a terminal, escaped."""
-    return "".join(
-        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
-    )
 
 
 def _escape(name: str) -> str:

@@ -20,6 +20,11 @@
     B = 0.5
     C = 1.0
 
+    [addresses]                       # columns, mpyc and cheetah: where their processes listen
+    A = "127.0.0.1:9101"              # on this machine, or the near end of an encrypted tunnel
+    B = "127.0.0.1:9102"
+    curator = "127.0.0.1:9100"        # mpyc only
+
     [[attribute]]                     # public values or bins, never taken from the data
     name = "age"
     edges = [0, 40, 65, inf]
@@ -74,7 +79,9 @@ if TYPE_CHECKING:
 FORMAT = 1
 _WORD, _HEADS = 8, 1 << 16  # bytes of a cell in the larger ring, and of all there is around them
 _ROLES = (Role.PARTY, Role.CURATOR, Role.DEALER)
-_TABLES = {"format", "title", "protocol", "budgets", "attribute", "marginal", "party"}
+_TABLES = {
+    *("format", "title", "protocol", "budgets", "addresses", "attribute", "marginal", "party"),
+}
 
 
 @dataclass(frozen=True)
@@ -236,7 +243,7 @@ class PartyStudy:
             raise StudyError(f"the title is {title!r}; it must be text in one line")
         try:
             entries = read_entries(data.get("party", []))
-            options = read_options(data.get("protocol"))
+            options = read_options(data.get("protocol"), data.get("addresses"))
             budgets = read_budgets(data.get("budgets"), entries)
             schema, holders = read_attributes(data.get("attribute"), options, budgets)
             marginals = read_marginals(data.get("marginal"), schema)

@@ -30,8 +30,8 @@ class Marginal:
     fraction: Fraction
 
 
-def read_options(about: Any) -> dict[str, Any]:
-    """The table [protocol]."""
+def read_options(about: Any, addresses: Any = None) -> dict[str, Any]:
+    """The table [protocol], and [addresses] where an engine has processes of its own."""
     if not isinstance(about, Mapping) or about.get("split") not in _OPTIONS:
         raise StudyError(
             'a study between parties needs a table [protocol] with split = "rows" (everyone has '
@@ -47,7 +47,14 @@ def read_options(about: Any) -> dict[str, Any]:
             '[protocol] lacks key, such as key = "person_id": the column, in the data of every '
             "party, that says which rows are about the same person"
         )
-    return dict(about)
+    if addresses is None:
+        return dict(about)
+    if split != "columns" or not isinstance(addresses, Mapping):
+        raise StudyError(
+            'a table [addresses] belongs to split = "columns" with an engine such as "mpyc"; it '
+            'has an entry such as A = "127.0.0.1:9101" for every party'
+        )
+    return {**about, "addresses": dict(addresses)}
 
 
 def read_entries(given: Any) -> tuple[Party, ...]:

@@ -29,7 +29,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size
 caption { text-align: left; padding: .3em 0; color: #777; }
 th, td { padding: .25em .9em .25em 0; text-align: left; border-bottom: 1px solid #8884; }
 th.n, td.n { text-align: right; white-space: nowrap; }
-svg { width: 100%; min-width: 26rem; max-width: 46rem; height: auto; display: block; }
+svg { width: 100%; min-width: 22rem; max-width: 46rem; height: auto; display: block; }
 code { overflow-wrap: anywhere; font-size: .88em; }
 .note { border-left: 4px solid #e69f00; padding: .3em .9em; }
 .muted { color: #777; }
@@ -107,7 +107,7 @@ def _cell_table(
     shape = [attribute.size for attribute in table.attributes]
     places = np.array(np.unravel_index(listed, shape)).T
     errors = [abs(cells[k][2] - cells[k][1]) / 4 for k in listed]
-    decimals = decimals_for(max((error for error in errors if error == error), default=0.0))
+    decimals = decimals_for(max(errors))
     heads = "".join(f"<th>{_text(name)}</th>" for name in table.names)
     heads += f'<th class="n">fraction</th><th class="n">{100 * confidence:g} % interval</th>'
     rows = []
@@ -116,11 +116,7 @@ def _cell_table(
             attribute.labels[at] for attribute, at in zip(table.attributes, place, strict=True)
         ]
         value, low, high = cells[k]
-        ends = (
-            "not known"
-            if low != low
-            else f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f} %"
-        )
+        ends = f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f} %"
         rows.append(
             "<tr>"
             + "".join(f"<td>{_text(name)}</td>" for name in names)

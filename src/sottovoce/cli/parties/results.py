@@ -157,5 +157,10 @@ class Release:
             "biased": table.biased,
             "assuming": table.assuming,
             "confidence": self.confidence,
-            "values": table.rows(self.confidence),
+            "values": [_without_nan(row) for row in table.rows(self.confidence)],
         }
+
+
+def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
+    """A standard error that a published method does not have is null in JSON."""
+    return {key: None if value != value else value for key, value in row.items()}
