@@ -18,8 +18,8 @@ so that a study which calls the party by another name does not give its people a
 
 The word before each entry is a SHA-256 checksum of that entry and all before it: a ledger in which
 something was changed, removed in between or cut off in the middle of a line is refused; an older
-copy of the whole file is not recognised. A lock makes processes that charge at the same time wait for each
-other.
+copy of the whole file is not recognised. A lock makes processes that charge at the same time wait
+for each other.
 """
 
 from __future__ import annotations
