@@ -36,7 +36,7 @@ from sottovoce.parties.methods.sjs import SJS
 from sottovoce.promise import Neighbours
 
 from .machine import describe
-from .records import read
+from .records_data import read
 
 PAGE = Path(__file__).parents[1] / "docs" / "parties-benchmarks.md"
 Integers = NDArray[np.int64]
