@@ -257,8 +257,9 @@ def speed_section(effort: Effort = FULL) -> str:
             "",
             "Every run is one complete release, measured once. *One process*: all roles play in "
             "turn in one process. *A process each*: parties, curator and dealer run in processes "
-            "of their own on this machine, with their data and with compiled code, and talk "
-            "through the curator; seconds from the first message until the curator has the table. "
+            "of their own on this machine and talk through the curator; seconds from the first "
+            "message until the curator has the table. Before, every process has its data and, but "
+            "for `mpyc` and `cheetah`, compiled code. "
             "MB are payload of the messages. Sums over rows: five parties with 200,000 rows each; "
             "noise and counting are seconds of one party, protocol is the rest of all parties "
             "together, table is the estimate from the sums.",
