@@ -261,8 +261,8 @@ def speed_section(effort: Effort = FULL) -> str:
             "message until the curator has the table. Before, every process has its data and, but "
             "for `mpyc` and `cheetah`, compiled code. "
             "MB are payload of the messages. Sums over rows: five parties with 200,000 rows each; "
-            "noise and counting are seconds of one party, protocol is the rest of all parties "
-            "together, table is the estimate from the sums.",
+            "noise and counting (finding the cell of every row) are seconds of one party, protocol "
+            "is the rest of all parties together, table is the estimate from the sums.",
             "",
             rows_table(rows(effort)),
             "",
