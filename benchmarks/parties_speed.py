@@ -1,16 +1,10 @@
-"""Sums between parties: how long they take and what they send.
-
-``python -m benchmarks.parties_speed`` prints the table.
-"""
+"""Sums between parties: how long they take and what they send."""
 
 from __future__ import annotations
 
-import asyncio
-import multiprocessing
-import socket
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -23,15 +17,13 @@ from sottovoce.parties import Horizontal, Vertical, counting
 from sottovoce.parties.engines import engine_of
 from sottovoce.parties.releases import Release
 from sottovoce.randomness import Source
-from sottovoce.transport import Role, drive
-from sottovoce.transport.keys import KeyPair, Party, Roster
-from sottovoce.transport.network import Address, serve, take_part
-from sottovoce.transport.post import Seat
+from sottovoce.transport import drive
+from sottovoce.transport.keys import KeyPair
 
 from .machine import FULL, Effort, number, table
+from .parties_processes import Case, first_rows, time_roles_apart
 
-#: A study, and a table for every party.
-Case = tuple[Any, dict[str, Any]]
+_PORTS = 21_000  # the first that engines use
 BUDGETS = {"A": 0.1, "B": 0.5, "C": 1.0, "D": 1.0, "E": 1.0}
 
 
@@ -143,13 +135,13 @@ def _figure(case: str, side: int, people: int, options: dict[str, int]) -> RowsF
         spent["noise"] / many,
         spent["counting"] / many,
         solving,
-        apart(row_case, (side, people, options)),
+        time_roles_apart(row_case, (side, people, options)),
         sent,
     )
 
 
-def section(figures: list[RowsFigure]) -> str:
-    """The table."""
+def rows_table(figures: list[RowsFigure]) -> str:
+    """The table of split rows."""
     head = ["rows split, sjs", "parties", "cells", "protocol s", "noise s per party",
             "counting s per party", "table s", "a process each s", "MB"]  # fmt: skip
     return table(head, [figure.row for figure in figures])
@@ -166,48 +158,58 @@ class ColumnsFigure:
     rows : int
         How many people.
     one, several : float
-        Seconds with all roles in one process, and in a process each.
-    opened, sent : int
-        Bytes that parties open for the products, and of all messages. Engines in processes of
-        their own send more, which is not counted.
+        Seconds with all roles in one process, and in a process each. The processes that the
+        engines `mpyc` and `cheetah` start beside every role are started within this time.
+    opened, sent : int, optional
+        Bytes that parties open for the products, and of all messages. Not for engines in processes
+        of their own, whose messages to each other are not counted.
     """
 
     case: str
     rows: int
     one: float
     several: float
-    opened: int
-    sent: int
+    opened: int | None
+    sent: int | None
 
     @property
     def row(self) -> list[str]:
         """As the table has it."""
-        several = "" if np.isnan(self.several) else number(self.several)
-        sizes = [f"{size / 1e6:.2f}" for size in (self.opened, self.sent)]
-        return [self.case, f"{self.rows:,}", number(self.one), several, *sizes]
+        sizes = ["" if size is None else f"{size / 1e6:.2f}" for size in (self.opened, self.sent)]
+        return [self.case, f"{self.rows:,}", number(self.one), number(self.several), *sizes]
 
 
 def columns(effort: Effort) -> list[ColumnsFigure]:
     """Tables over columns, by every engine that is installed."""
-    cases = [("dealer", (16, 16), 20_000), ("dealer", (8, 8, 8), 20_000)]
-    cases += [("dealer", (16, 16), 1_000_000), ("mpyc", (16, 16), 20_000)]
-    cases += [("cheetah", (16, 16), 20_000), ("cheetah", (8, 8, 8), 20_000)]
+    oblivious = {"noise": "oblivious", "method": "mv"}
+    cases: list[tuple[str, tuple[int, ...], int, dict[str, Any]]] = [
+        ("dealer", (16, 16), 20_000, {}),
+        ("dealer", (8, 8, 8), 20_000, {}),
+        ("dealer", (16, 16), 1_000_000, {}),
+        ("mpyc", (16, 16), 20_000, {}),
+        ("mpyc", (8, 8, 8), 20_000, {}),
+        ("mpyc", (6, 10), 1_000, {"method": "mv"}),
+        ("mpyc", (6, 10), 1_000, oblivious),
+        ("cheetah", (16, 16), 20_000, {}),
+        ("cheetah", (8, 8, 8), 20_000, {}),
+    ]
     figures = []
-    for engine, sizes, rows in cases:
+    for place, (engine, sizes, rows, options) in enumerate(cases):
         try:
             engine_of(engine).check()
         except MissingExtraError as error:
             print(f"left out: {error}", file=sys.stderr)
             continue
-        figures.append(_columns_figure(engine, sizes, effort.people(rows)))
+        figures.append(_columns_figure(engine, sizes, effort.people(rows), options, place))
     return figures
 
 
-def column_case(engine: str, sizes: tuple[int, ...], rows: int) -> Case:
+def column_case(engine: str, sizes: tuple[int, ...], rows: int, options: dict[str, Any]) -> Case:
     """One attribute for each party, all budgets 1."""
     names = "ABCDE"[: len(sizes)]
     schemas = {n: [sv.Attribute(n.lower(), size)] for n, size in zip(names, sizes, strict=True)}
-    study = Vertical(schemas, list(names.lower()), dict.fromkeys(names, 1), engine=engine)
+    budgets = dict.fromkeys(names, 1)
+    study = Vertical(schemas, list(names.lower()), budgets, engine=engine, **options)
     generator = np.random.default_rng(1)
     return study, {
         name: {"person_id": np.arange(rows), name.lower(): generator.integers(0, size, rows)}
@@ -215,91 +217,61 @@ def column_case(engine: str, sizes: tuple[int, ...], rows: int) -> Case:
     }
 
 
-def _columns_figure(engine: str, sizes: tuple[int, ...], rows: int) -> ColumnsFigure:
-    study, frames = column_case(engine, sizes, rows)
-    if engine == "dealer":
-        study.simulate(_few(frames))  # kernels are compiled
+def _columns_figure(
+    engine: str, sizes: tuple[int, ...], rows: int, options: dict[str, Any], place: int
+) -> ColumnsFigure:
+    study, frames = column_case(engine, sizes, rows, options)
+    dealt = engine == "dealer"
+    if dealt:
+        study.simulate(first_rows(frames))  # kernels are compiled
     start = time.perf_counter()
     run = study.simulate(frames, views=False)
     one = time.perf_counter() - start
     sent = sum(cost.bytes + 8 * cost.elements for cost in run.costs.values())
     opened = sum(chain.online_bytes for chain in study.product_plan(rows).chains)
-    dealt = engine == "dealer"
-    several = apart(column_case, (engine, sizes, rows)) if dealt else float("nan")
+    if not dealt:
+        # Other ports in every case, since those of the last one are not free at once.
+        ports = {n: _PORTS + 50 * place + 10 * k for k, n in enumerate((*study.parties, "curator"))}
+        options = options | {"addresses": {n: f"127.0.0.1:{port}" for n, port in ports.items()}}
+    several = time_roles_apart(column_case, (engine, sizes, rows, options))
+    words = [engine, "×".join(map(str, sizes))]
+    words += [options[option] for option in ("method", "noise") if option in options]
+    case = ", ".join(words)
     return ColumnsFigure(
-        f"{engine}, {'×'.join(map(str, sizes))}", rows, one, several, opened * dealt, sent
+        case, rows, one, several, opened if dealt else None, sent if dealt else None
     )
 
 
-def _few(frames: dict[str, Any]) -> dict[str, Any]:
-    return {party: {n: c[:100] for n, c in frame.items()} for party, frame in frames.items()}
-
-
-def apart(build: Callable[..., Case], arguments: tuple[Any, ...]) -> float:
-    """Seconds of a run with a process for each role, from the first message to the last.
-
-    Processes are there, with their data and with compiled kernels, before the clock starts.
-    """
-    study, _ = build(*arguments)
-    names = ("curator", *["dealer"] * study.dealer, *study.parties)
-    keys = {name: KeyPair.generate() for name in names}
-    roles = {"curator": Role.CURATOR, "dealer": Role.DEALER}
-    roster = Roster(
-        tuple(
-            Party(n, roles.get(n, Role.PARTY), keys[n].public, relay=n == "curator") for n in names
-        )
-    )
-    context = multiprocessing.get_context("spawn")
-    ready, results = context.Barrier(len(names)), context.Queue()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    secrets = {name: pair._secret for name, pair in keys.items()}
-    processes = [
-        context.Process(
-            target=_play, args=(n, build, arguments, roster, secrets, port, ready, results)
-        )
-        for n in names
-    ]
-    for process in processes:
-        process.start()
-    seconds = results.get(timeout=600)
-    for process in processes:
-        process.join()
-    return float(seconds)
-
-
-def _play(name, build, arguments, roster, secrets, port, ready, results) -> None:  # type: ignore[no-untyped-def]
-    study, frames = build(*arguments)
-    pairs = {other: KeyPair(secret) for other, secret in secrets.items()}
-    public = {other: pair.verify_key for other, pair in pairs.items()}
-    seat = Seat(roster, roster.bind(study.digest), pairs[name])
-    study.simulate(_few(frames))
-    rounds, url = study.message_rounds, f"http://127.0.0.1:{port}"
-    if name == "curator":
-        machine = study.curator_machine(pairs[name], public)
-        ready.wait()
-        start = time.perf_counter()
-        played = asyncio.run(serve(machine, rounds, seat, address=Address("127.0.0.1", port)))
-        study.outcome(played.state)
-        results.put(time.perf_counter() - start)
-        return
-    if name == "dealer":
-        machine = study.dealer_machine(pairs[name], public)
-    else:
-        machine = study.party_machine(name, frames[name], pairs[name], public)
-    ready.wait()
-    time.sleep(0.05)  # until the curator listens
-    asyncio.run(take_part(machine, rounds, seat, url, timeout=600))
-
-
-def columns_section(figures: list[ColumnsFigure]) -> str:
-    """The table."""
+def columns_table(figures: list[ColumnsFigure]) -> str:
+    """The table of split columns."""
     head = ["columns split, pbs-gls", "rows", "one process s", "a process each s", "opened MB",
             "sent MB"]  # fmt: skip
     return table(head, [figure.row for figure in figures])
 
 
-if __name__ == "__main__":
-    print(section(rows(FULL)))
-    print(columns_section(columns(FULL)))
+def speed_section(effort: Effort = FULL) -> str:
+    """Both tables."""
+    return "\n".join(
+        [
+            "## Speed",
+            "",
+            "Every run is one complete release, measured once. *One process*: all roles play in "
+            "turn in one process. *A process each*: parties, curator and dealer run in processes "
+            "of their own on this machine and talk through the curator; seconds from the first "
+            "message until the curator has the table. Before, every process has its data and, but "
+            "for `mpyc` and `cheetah`, compiled code. "
+            "MB are payload of the messages. Sums over rows: five parties with 200,000 rows each; "
+            "noise and counting (finding the cell of every row) are seconds of one party, protocol "
+            "is the rest of all parties together, table is the estimate from the sums.",
+            "",
+            rows_table(rows(effort)),
+            "",
+            "Tables over columns: one attribute for each party, ε = 1 for all; noise from shares "
+            "unless named. The engines `mpyc` and `cheetah` start a process beside every role "
+            "that computes, also where the roles play in one process: both times include the "
+            "start of these. What these processes send to each other is not counted.",
+            "",
+            columns_table(columns(effort)),
+            "",
+        ]
+    )

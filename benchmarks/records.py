@@ -23,15 +23,18 @@ from .records_speed import speed
 PAGE = Path(__file__).parents[1] / "docs" / "records-benchmarks.md"
 HEADER = """# Benchmarks of records
 
-Written by `python -m benchmarks.records`. AVD is half the sum of absolute differences between the
-estimated and the true table, averaged over all sets of k attributes and all runs. Everyone reports
-m of five attributes (m uniform on 1 to 5, attributes uniform) and allocates a total of 2m at
-random (Dirichlet(1)); the allocation is hidden. `lasso` is the published method (PLDP), made to
-sum to one; `lopub-1` to `lopub-3` are the methods its paper compares with. `kronecker` is
-projected, and for at most two attributes. t* is the number of steps of `em-ll2` chosen by held-out
-likelihood; `em-ll2`, stop=500 takes 500 steps from unsmoothed attributes. The reference is the
-mean of three (Car) or four (Adult) earlier runs; the sd between runs shows its own error. The last
-row is the fraction of cells inside the default's 95 % intervals in the first two runs.
+Written by `python -m benchmarks.records`. Each section comes from the latest run of its part
+(`--only`): they were not measured in one run, nor all with the same version of the code.
+
+AVD is half the sum of absolute differences between the estimated and the true table, averaged over
+all sets of k attributes and all runs. Everyone reports m of five attributes (m uniform on 1 to 5,
+attributes uniform) and allocates a total of 2m at random (Dirichlet(1)); the allocation is hidden.
+`lasso` is the published method (PLDP), made to sum to one; `lopub-1` to `lopub-3` are the methods
+its paper compares with. `kronecker` is projected, and for at most two attributes. t* is the number
+of steps of `em-ll2` chosen by held-out likelihood; `em-ll2`, stop=500 takes 500 steps from
+unsmoothed attributes. The reference is the mean of three (Car) or four (Adult) earlier runs; the sd
+between runs shows its own error. The last row is the fraction of cells inside the default's 95 %
+intervals in the first two runs.
 """
 #: The sections in order, and what writes each.
 PARTS: dict[str, Callable[[], str]] = {
