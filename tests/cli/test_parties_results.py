@@ -150,7 +150,12 @@ def test_a_session_is_not_released_twice_for_one_charge(tmp_path: Path) -> None:
     first = spending()
     first.join(b"1")
     first._charge()
-    spending(resumed=True).join(b"1")
+    again = spending(resumed=True)
+    again.join(b"1")
+    # From an older copy of the journal the vector would be drawn anew: a second release.
+    with pytest.raises(GuaranteeError):
+        again._charge()
+    assert "the journal does not have what was sent" in str(again.refusal)
     with pytest.raises(GuaranteeError, match="no journal to continue it from"):
         spending().join(b"1")
     spending().join(b"2")

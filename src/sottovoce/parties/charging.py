@@ -26,7 +26,7 @@ class Charged(Machine[Any]):
         Of the party.
     charge : callable
         Raises where the budget does not allow it; then nothing is sent. A run that is continued
-        after a crash calls it again.
+        from its journal sends the vector that is there, and does not call it again.
     """
 
     def __init__(self, machine: Machine[Any], charge: Callable[[], object]) -> None:

@@ -90,6 +90,14 @@ class Spending:
         if self.ledger is None:
             return
         try:
+            if self._account() is not None:
+                # A vector that was sent comes from the journal and is not charged again; this one
+                # was drawn now. The journal is older than the ledger, or a crash came between.
+                raise GuaranteeError(
+                    f"the data set {self.data!r} was charged for this run before, and the journal "
+                    "does not have what was sent; another vector would be a second release of the "
+                    "same data. Nothing was sent now; ask the curator to begin a new run"
+                )
             self.ledger.charge(
                 self.data,
                 self.cost,
