@@ -25,118 +25,18 @@ for each other.
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import hmac
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO
 
-from ..checks import printable, rounded_up
+from ..checks import printable
 from ..errors import FileError, GuaranteeError, ParameterError
+from .accounts import Account
+from .ledger_file import Book
 
-_FIRST = b"sottovoce budget ledger v1\n"
 _MOST_NAME = 200
-_DIGITS = 64
-_SALT_BYTES = 16
-_KINDS = {
-    "budget": {"budget", "by"},
-    "charge": {"study", "session", "epsilon"},
-    "receipt": {"study", "session", "receipt"},
-    "file": {"salt", "digest"},
-}
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One run that spent from a data set's budget.
-
-    Attributes
-    ----------
-    study, session : str
-        Digest of the study and name of the run, in hexadecimal digits.
-    epsilon : Fraction
-        What it cost.
-    date : str
-        The day, in UTC.
-    receipt : str
-        The curator's signed receipt in hexadecimal digits; empty where none came.
-    """
-
-    study: str
-    session: str
-    epsilon: Fraction
-    date: str
-    receipt: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "study": self.study,
-            "session": self.session,
-            "epsilon": float(self.epsilon),
-            "exact": str(self.epsilon),
-            "date": self.date,
-            "receipt": self.receipt or None,
-        }
-
-
-@dataclass(frozen=True)
-class Account:
-    """One data set: its budget, and what was charged to it.
-
-    Attributes
-    ----------
-    data : str
-        Name of the data set.
-    budget : Fraction
-        All that may be spent.
-    charges : tuple of Charge
-        In the order in which they were made.
-    """
-
-    data: str
-    budget: Fraction
-    charges: tuple[Charge, ...] = ()
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum of all charges: ε adds up over releases about the same people."""
-        return sum((charge.epsilon for charge in self.charges), Fraction(0))
-
-    @property
-    def left(self) -> Fraction:
-        """What may still be spent; 0 where the budget was lowered below what is spent."""
-        return max(self.budget - self.spent, Fraction(0))
-
-    def of(self, session: bytes) -> Charge | None:
-        """The charge of a session, if there is one."""
-        return next((one for one in self.charges if one.session == session.hex()), None)
-
-    def check(self, epsilon: Fraction) -> None:
-        """Refuse to spend more than is left."""
-        if epsilon > self.left:
-            raise GuaranteeError(
-                f"the run would spend ε = {shown(epsilon)} of the data set "
-                f"{printable(self.data)!r}, and {shown(self.left, down=True)} of its budget of "
-                f"{shown(self.budget)} is left ({shown(self.spent)} was spent before); nothing was "
-                "sent. `sottovoce parties budget` lists the runs"
-            )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "data": self.data,
-            "budget": float(self.budget),
-            "spent": float(self.spent),
-            "left": float(self.left),
-            "charges": [charge.as_dict() for charge in self.charges],
-        }
 
 
 class Ledger:
@@ -231,8 +131,7 @@ class Ledger:
                 book.add("budget", data, budget=str(budget), by=study.hex())
             account.check(epsilon)
             if content and not known:
-                salt = os.urandom(_SALT_BYTES).hex()
-                book.add("file", data, salt=salt, digest=_salted(salt, content))
+                book.add_file(data, content)
             about = {"study": study.hex(), "session": session.hex(), "epsilon": str(epsilon)}
             book.add("charge", data, **about)
             return book.accounts[data]
@@ -264,7 +163,7 @@ class Ledger:
             book.add("receipt", data, **about)
 
     @contextmanager
-    def _locked(self, *, write: bool) -> Iterator[_Book]:
+    def _locked(self, *, write: bool) -> Iterator[Book]:
         try:
             if write:
                 self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -277,121 +176,13 @@ class Ledger:
                         "it says which studies a data set is in. chmod 600 it"
                     )
                 fcntl.flock(stream, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
-                yield _Book(self.path, stream)
+                yield Book(self.path, stream)
         except OSError as error:
             if isinstance(error, FileError):
                 raise
             raise FileError(
                 f"cannot use the budget ledger {str(self.path)!r}: {error.strerror or error}"
             ) from error
-
-
-@dataclass
-class _Book:
-    """An open ledger: everything in it is checked on opening."""
-
-    path: Path
-    stream: BinaryIO
-    accounts: dict[str, Account] = field(default_factory=dict)
-    files: list[tuple[str, str, str]] = field(default_factory=list)
-    checksum: bytes = b""
-
-    def __post_init__(self) -> None:
-        content = self.stream.read()
-        if not content:
-            return  # new: the first line is written together with the first entry
-        first, *lines = content.split(b"\n")
-        if first + b"\n" != _FIRST:
-            raise self._refused("it does not begin like one")
-        if lines.pop():
-            raise self._refused(
-                f"line {len(lines) + 2} is incomplete: a run ended while writing it, before it "
-                "sent anything. Delete that line, and only that"
-            )
-        self.checksum = hashlib.sha256(_FIRST).digest()
-        for number, line in enumerate(lines, 2):
-            self._read(line, number)
-
-    def _read(self, line: bytes, number: int) -> None:
-        word, _, text = line.partition(b" ")
-        expected = self._next_checksum(text)
-        if word != expected.hex().encode():
-            raise self._refused(
-                f"line {number} does not fit its checksum: something was changed or removed. "
-                "Restore the file from a backup that has all runs since; starting a new ledger "
-                "would forget what was spent"
-            )
-        try:
-            self._apply(json.loads(text))
-        except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-            raise self._refused(f"line {number} has a form that this version cannot read") from (
-                error
-            )
-        self.checksum = expected
-
-    def _next_checksum(self, text: bytes) -> bytes:
-        return hashlib.sha256(self.checksum + text).digest()
-
-    def _apply(self, entry: Mapping[str, Any]) -> None:
-        kind, data = entry["kind"], entry["data"]
-        if entry.keys() != {"kind", "data", "date", *_KINDS[kind]}:
-            raise ValueError(f"unknown entries in {kind!r}")
-        account = self.accounts.get(data, Account(data, Fraction(0)))
-        charges = account.charges
-        budget = Fraction(entry["budget"]) if kind == "budget" else account.budget
-        if kind == "charge":
-            who = entry["study"], entry["session"]
-            charges += (Charge(*who, Fraction(entry["epsilon"]), entry["date"]),)
-        if kind == "receipt":
-            charges = tuple(
-                Charge(one.study, one.session, one.epsilon, one.date, entry["receipt"])
-                if one.session == entry["session"]
-                else one
-                for one in charges
-            )
-        if kind == "file":
-            self.files.append((data, entry["salt"], entry["digest"]))
-        self.accounts[data] = Account(data, budget, charges)
-
-    def check_content(self, data: str, content: bytes) -> bool:
-        """Whether a file is known as this data set; refused where it is known as another one."""
-        known = {name for name, salt, digest in self.files if _salted(salt, content) == digest}
-        if content and known - {data}:
-            other = printable(min(known - {data}))
-            raise GuaranteeError(
-                f"the same file was charged as the data set {other!r} before, and is now called "
-                f"{printable(data)!r}; its people have one budget. Nothing was sent. Name the data "
-                f"set with --dataset {other}"
-            )
-        return data in known
-
-    def add(self, kind: str, data: str, **about: str) -> None:
-        """Append an entry; on disk before this returns."""
-        # The day is enough to recognise a run, and does not say when anyone was there.
-        entry = {"kind": kind, "data": data, "date": f"{datetime.now(UTC):%Y-%m-%d}", **about}
-        text = json.dumps(entry, sort_keys=True).encode()
-        start = b""
-        if not self.checksum:
-            start, self.checksum = _FIRST, hashlib.sha256(_FIRST).digest()
-        self.checksum = self._next_checksum(text)
-        self.stream.seek(0, os.SEEK_END)
-        self.stream.write(start + self.checksum.hex().encode() + b" " + text + b"\n")
-        self.stream.flush()
-        os.fsync(self.stream.fileno())
-        if start:
-            _sync_folder(self.path.parent)
-        self._apply(entry)
-
-    def _refused(self, reason: str) -> FileError:
-        return FileError(f"{str(self.path)!r} cannot be used as a budget ledger: {reason}")
-
-
-def shown(epsilon: Fraction, *, down: bool = False) -> str:
-    """Epsilon in six digits: what is spent is rounded up, what is left is rounded down."""
-    if down:
-        text = rounded_up(float(-epsilon), 6)
-        return text.removeprefix("-") if epsilon else "0"
-    return rounded_up(float(epsilon), 6)
 
 
 def default_path() -> Path:
@@ -408,10 +199,6 @@ def default_path() -> Path:
     return Path(state) / "sottovoce" / "budgets"
 
 
-def _salted(salt: str, content: bytes) -> str:
-    return hmac.new(bytes.fromhex(salt), content, hashlib.sha256).hexdigest()
-
-
 def _name(data: str) -> str:
     if not isinstance(data, str) or not 0 < len(data) <= _MOST_NAME:
         raise ParameterError(
@@ -424,12 +211,3 @@ def _amount(epsilon: Fraction, what: str) -> Fraction:
     if not isinstance(epsilon, Fraction) or epsilon <= 0:
         raise ParameterError(f"{what} is {epsilon!r}; it must be a fraction above 0")
     return epsilon
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make sure that a new file's name is on disk, too."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

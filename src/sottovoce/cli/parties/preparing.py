@@ -109,7 +109,8 @@ def check(
 
     Next: sottovoce parties join study.toml --party B --data b.csv --curator HOST:PORT
     """  # noqa: D301
-    from ...parties.budget import Ledger, default_path, shown
+    from ...parties.accounts import shown
+    from ...parties.budget import Ledger, default_path
     from .data import content_of, read_table
 
     study = load_study(study_path)
