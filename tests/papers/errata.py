@@ -28,7 +28,7 @@ VERDICTS = {
 _FIELD = re.compile(r"\{[^}]*\}")
 _NAMES = re.compile(  # of methods, links, servers, entries, settings and places in a paper
     r"`[^`]*`|\]\([^)]*\)|\b[SFNPLRs]\d+\b|\((?:2|14|15)\)"
-    r"|\b(?:Theorem|Lemma|Section|Definition|Example|Table) \d+(?:\.\d+)*"
+    r"|\b(?:Theorem|Lemma|Section|Definition|Example|Table|Algorithm|line) \d+(?:\.\d+)*"
 )
 
 
@@ -56,13 +56,14 @@ class Entry:
 
     @property
     def filled(self) -> str:
-        """The counterexample in words and numbers; all that was computed is shown or compared."""
+        """The counterexample in words and numbers."""
         return Words().format(self.example, **self.numbers)
 
     @property
     def bare_digits(self) -> list[str]:
-        """Digits of the counterexample that no computation produced."""
-        return re.findall(r"\d+", _NAMES.sub("", _FIELD.sub("", self.example)))
+        """Numbers of the counterexample that no computation produced, formulas' 0, 1, 2 apart."""
+        plain = _NAMES.sub("", _FIELD.sub("", self.example))
+        return [number for number in re.findall(r"[\d.,]*\d", plain) if number not in "012"]
 
 
 class Words(string.Formatter):

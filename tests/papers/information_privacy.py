@@ -73,11 +73,10 @@ def half_epsilon() -> Numbers:
 
 @PAPER.entry(
     "L3",
-    claim="Proof of Proposition 3 and Fig. 5: the advantage of LIP over LDP grows with "
-    "|P₁ − 1/2|.",
+    claim="Proof of Proposition 3 and Fig. 5: the advantage of LIP over LDP grows with |P₁ − 1/2|.",
     verdict="wrong",
     example="""ε = {epsilon:g}: the gain is {even:.4f} at P₁ = {middle:g} and {skewed:.1e} at
-    P₁ = {prior:g}. It is not even so with the published formula, {published:.4f} at
+    P₁ = {prior:g}. Even by the published formula it is only {published:.4f} at
     P₁ = {prior:g}.""",
     instead="`sottovoce.published.prior_curve` shows the true gain for any prior",
 )
@@ -131,7 +130,12 @@ def equation_24() -> Numbers:
     def estimate(p: float) -> float:
         return float((yes - p) / (1 - 2 * p))
 
-    return {"f": f, "epsilon": 1.0, "printed": estimate(e / (e + 1)), "right": estimate(1 / (e + 1))}
+    return {
+        "f": f,
+        "epsilon": 1.0,
+        "printed": estimate(e / (e + 1)),
+        "right": estimate(1 / (e + 1)),
+    }
 
 
 @PAPER.entry(
@@ -231,3 +235,17 @@ def repeated() -> Numbers:
 def parameters_show_the_prior() -> Numbers:
     q0, _ = flips(0.3, 1.0, "jiang-theorem2")
     return {"epsilon": 1.0, "q": float(q0), "prior": float(q0) * math.e}
+
+
+@PAPER.entry(
+    "L11",
+    claim="After Theorem 2: the smaller pair of flip probabilities is the one with q₀ + q₁ ≤ 0.5.",
+    verdict="misprint",
+    example="""The bound is 1. ε = {epsilon:g}, P₁ = {prior:g}: the theorem's own pair has
+    q₀ + q₁ = {sum:.3f}, the other one {other:.3f}.""",
+    instead="of two equivalent channels the one that keeps answers is used",
+)
+def smaller_pair() -> Numbers:
+    q0, q1 = flips(0.4, 0.5, "jiang-theorem2")
+    total = float(q0 + q1)
+    return {"epsilon": 0.5, "prior": 0.4, "sum": total, "other": 2 - total}

@@ -102,8 +102,8 @@ def ranking() -> Numbers:
     '("on an average").',
     verdict="gap",
     example="""This only says that p ≥ q. n = {people:,}, d = {d}, ε = {epsilon:g}, π = {rate:g}: g is
-    negative with probability {none:.2f} where nobody holds the value, {few:.2f} where {low:.0%}
-    do, {some:.2f} where {high:.0%} do.""",
+    negative with probability {none:.2f} where nobody holds the value, {few:.2f} where {low:.0f} %
+    do, {some:.2f} where {high:.0f} % do.""",
     instead="`Estimate.project` makes a distribution of it; the interval is that of the unbiased "
     "estimate",
 )
@@ -125,9 +125,9 @@ def negative_estimates() -> Numbers:
         "epsilon": 2.0,
         "rate": rate,
         "none": negative(0.0),
-        "low": 0.01,
+        "low": 1.0,
         "few": negative(0.01),
-        "high": 0.02,
+        "high": 2.0,
         "some": negative(0.02),
     }
 
@@ -156,7 +156,7 @@ def support() -> Numbers:
 
 @PAPER.entry(
     "N6",
-    claim="After (4): the expectation of c tends to nq/(p − q) as π → 0.",
+    claim="After Theorem 3.3: c tends to nq/(p − q) as π → 0.",
     verdict="misprint",
     example="""The sign is lost. d = {d}, ε = {epsilon:g}, n = {people:,}, π = {rate:g}: the
     expectation is {mean:,.0f}, and −nq/(p − q) = {limit:,.0f}.""",
@@ -224,7 +224,7 @@ def tenth_of_the_nodes() -> Numbers:
     verdict="gap",
     example="""Only where π_j has nothing to do with the value. n = {people:,}, {holders:,} holders at
     π = {own:g}, the others at {other:g}: T has the expectation {mean:,.0f}, a bias of
-    {bias:.0%}.""",
+    {bias:.0f} %.""",
     instead="`method='post-stratified'` is the default for several rates, and unbiased whatever "
     "they go with",
 )
@@ -237,7 +237,7 @@ def rates_and_values() -> Numbers:
         "own": DEPENDS.rates[0],
         "other": DEPENDS.rates[1],
         "mean": mean,
-        "bias": mean / holders - 1,
+        "bias": 100 * (mean / holders - 1),
     }
 
 
