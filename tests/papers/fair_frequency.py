@@ -63,11 +63,11 @@ def theorem_3_1() -> Numbers:
 
 @PAPER.entry(
     "F2",
-    claim="Section 4.2.1: δ of the synthetic experiment follows from (2), and so DPDS and DPDG are "
-    "compared at equal privacy.",
+    claim="Section 4.2.1: δ of the synthetic experiment follows from (2), and so DPDS and DPDG "
+    "are compared at equal privacy.",
     verdict="wrong",
-    example="""n = {people:,}, {items} items, so about {count} holders of the rarest, ε = {epsilon:g}:
-    (2) gives δ = {claimed:.1e}, the true δ is {true:.1e}.""",
+    example="""n = {people:,}, {items} items, so about {count} holders of the rarest, ε =
+    {epsilon:g}: (2) gives δ = {claimed:.1e}, the true δ is {true:.1e}.""",
     instead="`accounting.published_sampled_counts` shows the true δ beside the claimed one",
 )
 def synthetic_experiment() -> Numbers:
@@ -112,10 +112,10 @@ def theorem_3_2() -> Numbers:
     claim="Theorems 3.1 and 3.2 assume that every item has at least βn holders, and Section 4.2.1 "
     "takes this from the data.",
     verdict="gap",
-    example="""A person who alone holds an item is seen with the sampling rate: δ = {true:.3f} at
-    ε = {epsilon:g}, and at every other ε. Whether an item has such a holder is private.""",
-    instead="a public lower bound is required, or noise or dummy holders that need none "
-    "([secure protocols](secure.md))",
+    example="""A person who alone holds an item is seen with the sampling rate: δ = {true:.3f} at ε
+    = {epsilon:g}, and at every other ε. Whether an item has such a holder is private.""",
+    instead="a public lower bound is required, or noise or dummy holders that need none ([secure "
+    "protocols](secure.md))",
 )
 def lone_holder() -> Numbers:
     rate = -math.expm1(-1.0)
@@ -131,9 +131,9 @@ def lone_holder() -> Numbers:
     "F5",
     claim="Section 3.1.2: DPDS is private against all other users together.",
     verdict="gap",
-    example="""True of the shares, not once the result is published. {count} holders,
-    ε = {epsilon:g}: δ = {alone:.0e} against an outsider, {some:.1e} if {known} of the holders
-    collude, {all:.2f} if {most} do.""",
+    example="""True of the shares, not once the result is published. {count} holders, ε =
+    {epsilon:g}: δ = {alone:.0e} against an outsider, {some:.1e} if {known} of the holders collude,
+    {all:.2f} if {most} do.""",
     instead="`insiders` are subtracted from the holders, in every account of a protocol",
 )
 def colluding_users() -> Numbers:
@@ -157,9 +157,8 @@ def colluding_users() -> Numbers:
     "F6",
     claim="Section 3.1.2: each user of DPDG adds noise of standard deviation G σ / n.",
     verdict="wrong",
-    example="""The sum then has n times too little variance. n = {people:,}, ε = {epsilon:g},
-    δ = {claimed:.0e}: the true δ is {true:.3f}, and δ = {claimed:.0e} holds only at
-    ε = {level:.1f}.""",
+    example="""The sum then has n times too little variance. n = {people:,}, ε = {epsilon:g}, δ =
+    {claimed:.0e}: the true δ is {true:.3f}, and δ = {claimed:.0e} holds only at ε = {level:.1f}.""",
     instead="`secure.DPDG`: each of n users adds variance (G σ)²/(n − φ), where φ may collude or "
     "drop out",
 )
@@ -204,8 +203,8 @@ def classical_sigma() -> Numbers:
     "F8",
     claim="Section 3.1.2: DPDG has the smaller variance once n exceeds 4(e^ε − 1) ln(1.25/δ)/ε².",
     verdict="wrong",
-    example="""This compares the total over all items with a single item. ε = {epsilon:g},
-    δ = {delta:.0e}, {items} items: {printed:.0f} printed, {same:,.0f} in the same metric, and both
+    example="""This compares the total over all items with a single item. ε = {epsilon:g}, δ =
+    {delta:.0e}, {items} items: {printed:.0f} printed, {same:,.0f} in the same metric, and both
     rest on F1.""",
     instead="the planner compares designs at the same true guarantee ([planning](planning.md))",
 )
@@ -226,8 +225,8 @@ def crossover() -> Numbers:
     claim="Sections 1, 3.1.2 and 4.2.1, Fig. 1: for few users, sampling is more accurate than "
     "Gaussian noise at the same privacy.",
     verdict="wrong",
-    example="""n = {people:,}, {items} items with at least {count} holders each, ε = {epsilon:g},
-    δ = {delta:.0e}, a record may change: mean squared error {sampling:.1e} by sampling at its best
+    example="""n = {people:,}, {items} items with at least {count} holders each, ε = {epsilon:g}, δ
+    = {delta:.0e}, a record may change: mean squared error {sampling:.1e} by sampling at its best
     rate, {gaussian:.1e} with Gaussian noise, {claimed:.1e} if Theorem 3.1 were true.""",
     instead="no accuracy advantage is claimed for sampling",
 )
@@ -293,11 +292,11 @@ def total_or_mean() -> Numbers:
 
 @PAPER.entry(
     "F12",
-    claim="Section 4.2.2, Fig. 2: at ε = 0.2 the error falls from 0.0024 (n = 1,000) to 0.0009 "
-    "(n = 5,000), in agreement with the 1/n law.",
+    claim="Section 4.2.2, Fig. 2: at ε = 0.2 the error falls from 0.0024 (n = 1,000) to 0.0009 (n "
+    "= 5,000), in agreement with the 1/n law.",
     verdict="wrong",
-    example="""The printed errors have the ratio {printed:.2f}, the law has {law:g}. Lemma 3.1 gives
-    {few:.4f} and {many:.4f}.""",
+    example="""The printed errors have the ratio {printed:.2f}, the law has {law:g}. Lemma 3.1
+    gives {few:.4f} and {many:.4f}.""",
     instead="errors are those of the exact variance",
 )
 def population_size() -> Numbers:
@@ -309,9 +308,9 @@ def population_size() -> Numbers:
     "F13",
     claim="Section 3.1.3: TSS' is private against S1 and against any φ users.",
     verdict="gap",
-    example="""Not once the result is published: S1 and elected users see who reports an item. {count}
-    holders, ε = {epsilon:g}, {reported} of {items} items reported: δ = {alone:.1e} against S2
-    alone, {seen:.1e} against whoever sees senders and the result.""",
+    example="""Not once the result is published: S1 and elected users see who reports an item.
+    {count} holders, ε = {epsilon:g}, {reported} of {items} items reported: δ = {alone:.1e} against
+    S2 alone, {seen:.1e} against whoever sees senders and the result.""",
     instead="`secure.TSS` is accounted against those who see senders, `published=True` by default",
 )
 def two_stage_with_output() -> Numbers:
@@ -331,8 +330,8 @@ def two_stage_with_output() -> Numbers:
     claim="Algorithm 4: S2 adds the sums of the first m users, where m′ ≥ m users hold shares.",
     verdict="misprint",
     example="""Field of {field} elements, a count of {true}, {holders} holders of shares of which
-    {added} are added: each of the {field} results has probability {chance:g}. With all
-    {holders} the result is {right}.""",
+    {added} are added: each of the {field} results has probability {chance:g}. With all {holders}
+    the result is {right}.""",
     instead="all shares are required; an item with a missing one is named as failed",
 )
 def partial_sums() -> Numbers:
@@ -360,8 +359,8 @@ def partial_sums() -> Numbers:
     claim="Algorithms 3 and 4 and Table 1: elected users are drawn from the n users; that they "
     "must differ is not said.",
     verdict="gap",
-    example="""Drawn with replacement, {elected} of {people} users are fewer than {elected} different
-    ones with probability {few:.3f}; {more} of {many:,} with probability {other:.2f}. One
+    example="""Drawn with replacement, {elected} of {people} users are fewer than {elected}
+    different ones with probability {few:.3f}; {more} of {many:,} with probability {other:.2f}. One
     user then holds several shares.""",
     instead="elected users are drawn without replacement",
 )
@@ -383,9 +382,9 @@ def repeated_users() -> Numbers:
     "F16",
     claim="Algorithms 2 to 4 assume that every message arrives.",
     verdict="gap",
-    example="""One missing share makes the sum uniform and nobody notices: in the field of {field:,}
-    elements a count of {true} becomes {mean:g} on average. If each of {people:,} users of DPDS
-    fails with probability {fails:g}, the result survives with probability {survives:.0e}.""",
+    example="""One missing share makes the sum uniform and nobody notices: in the field of
+    {field:,} elements a count of {true} becomes {mean:g} on average. If each of {people:,} users
+    of DPDS fails with probability {fails:g}, the result survives with probability {survives:.0e}.""",
     instead="missing shares are detected and the failed items named; a committee with threshold "
     "shares tolerates drop-outs ([secure protocols](secure.md))",
 )
@@ -404,8 +403,8 @@ def dropouts() -> Numbers:
     "F17",
     claim="Table 1: with adaptive selection a user of TSS sends αN(1 + p_χ n) field elements.",
     verdict="wrong",
-    example="""Everyone reports αN items whatever the selection, so that αn users report an item
-    on average. {people} users, {reported} of {items} items, γ = e: {printed:.0f} by the table,
+    example="""Everyone reports αN items whatever the selection, so that αn users report an item on
+    average. {people} users, {reported} of {items} items, γ = e: {printed:.0f} by the table,
     {sent:.0f} in a run of the protocol.""",
     instead="costs are counted in the run, `Run.costs`",
 )
@@ -430,9 +429,9 @@ def cost_of_two_stages() -> Numbers:
     "F18",
     claim="Table 1: a user of DPDS sends 2nN + N field elements.",
     verdict="wrong",
-    example="""{people} users, {items} items: {printed} by the table; a user sends {shares} elements
-    as shares and {sums} as sums, {sent:g} together. The table seems to count what is received,
-    too.""",
+    example="""{people} users, {items} items: {printed} by the table; a user sends {shares}
+    elements as shares and {sums} as sums, {sent:g} together. The table seems to count what is
+    received, too.""",
     instead="what is sent and what is received are counted apart",
 )
 def cost_of_everyone() -> Numbers:
@@ -455,9 +454,9 @@ def cost_of_everyone() -> Numbers:
     claim="Lemma 3.4 and the remark after it: weights 1/V with V = (1 − p)/p, as in Table 2, are "
     "never worse than no weights.",
     verdict="wrong",
-    example="""V lacks the variance of the data. Two random groups of {group} users,
-    ε = {low:g} and {high:g}, {items} items: squared error {weighted:.2e} with these weights,
-    {plain:.2e} without, {right:.2e} with the data's variance added.""",
+    example="""V lacks the variance of the data. Two random groups of {group} users, ε = {low:g}
+    and {high:g}, {items} items: squared error {weighted:.2e} with these weights, {plain:.2e}
+    without, {right:.2e} with the data's variance added.""",
     instead="the default over [levels](levels.md) shrinks contrasts between levels; the published "
     "weights only as `method='yang-variance'`",
 )
@@ -480,8 +479,8 @@ def weights_without_the_data() -> Numbers:
     claim="Section 3.2 assumes that users of all privacy levels have the same distribution.",
     verdict="gap",
     example="""People choose their level. Setting s1 with the {people:,} synthetic users sorted by
-    item, so that groups differ: squared error {weighted:.4f} with the weights,
-    {plain:.4f} without.""",
+    item, so that groups differ: squared error {weighted:.4f} with the weights, {plain:.4f}
+    without.""",
     instead="`post-stratified` is unbiased whatever the groups, and the default keeps its interval",
 )
 def groups_that_differ() -> Numbers:
@@ -535,9 +534,9 @@ def normal_data() -> Numbers:
     "F23",
     claim="Definition 3.1: the probabilities of the sets that adaptive selection reports.",
     verdict="misprint",
-    example="""{items} items, sets of {reported}, γ = {gamma:g}: the printed probabilities of all sets
-    sum to {printed:.2f}. Proportional to γ with the own item and to 1 without, they give
-    p_χ = {own:.4f}, as Lemma 3.2 has it.""",
+    example="""{items} items, sets of {reported}, γ = {gamma:g}: the printed probabilities of all
+    sets sum to {printed:.2f}. Proportional to γ with the own item and to 1 without, they give p_χ
+    = {own:.4f}, as Lemma 3.2 has it.""",
     instead="`secure.TSS(selection='adaptive')`",
 )
 def adaptive_selection() -> Numbers:

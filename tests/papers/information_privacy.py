@@ -29,8 +29,8 @@ PAPER = Paper(
     "optimal for every prior.",
     verdict="wrong",
     example="""Outside 1/(e^ε + 1) ≤ P₁ ≤ e^ε/(e^ε + 1) it is not ε-LIP: two of the four
-    constraints are dropped in the proof. P₁ = {prior:g}, ε = {epsilon:g}: a report of yes makes yes
-    {factor:.1f} times as likely, so the true level is {level:.2f}, and {ldp:.2f} without a
+    constraints are dropped in the proof. P₁ = {prior:g}, ε = {epsilon:g}: a report of yes makes
+    yes {factor:.1f} times as likely, so the true level is {level:.2f}, and {ldp:.2f} without a
     prior.""",
     instead="the corrected optimum ([priors](prior.md)); `variant='jiang-theorem2'` states its true "
     "level",
@@ -49,12 +49,12 @@ def theorem_2() -> Numbers:
 
 @PAPER.entry(
     "L2",
-    claim="Section V-A, Fig. 6 and 7: for P₁ = 0.01 and ε up to 8.3, ε/2-LIP is more accurate than "
-    "ε-LDP and more private.",
+    claim="Section V-A, Fig. 6 and 7: for P₁ = 0.01 and ε up to 8.3, ε/2-LIP is more accurate "
+    "than ε-LDP and more private.",
     verdict="wrong",
-    example="""ε/2-LIP implies ε-LDP, so it cannot be better than the best of these. P₁ = {prior:g},
-    ε = {epsilon:g}: error {half:.6f} against {ldp:.6f}. Even the published formulas cross at
-    ε = {cross:.2f}.""",
+    example="""ε/2-LIP implies ε-LDP, so it cannot be better than the best of these. P₁ =
+    {prior:g}, ε = {epsilon:g}: error {half:.6f} against {ldp:.6f}. Even the published formulas
+    cross at ε = {cross:.2f}.""",
     instead="`LIP` always states both levels, with the prior and without",
 )
 def half_epsilon() -> Numbers:
@@ -73,11 +73,11 @@ def half_epsilon() -> Numbers:
 
 @PAPER.entry(
     "L3",
-    claim="Proof of Proposition 3 and Fig. 5: the advantage of LIP over LDP grows with |P₁ − 1/2|.",
+    claim="Proof of Proposition 3 and Fig. 5: the advantage of LIP over LDP grows with the "
+    "distance of P₁ from 1/2.",
     verdict="wrong",
-    example="""ε = {epsilon:g}: the gain is {even:.4f} at P₁ = {middle:g} and {skewed:.1e} at
-    P₁ = {prior:g}. Even by the published formula it is only {published:.4f} at
-    P₁ = {prior:g}.""",
+    example="""ε = {epsilon:g}: the gain is {even:.4f} at P₁ = {middle:g} and {skewed:.1e} at P₁ =
+    {prior:g}. Even by the published formula it is only {published:.4f} at P₁ = {prior:g}.""",
     instead="`sottovoce.published.prior_curve` shows the true gain for any prior",
 )
 def gain_with_skew() -> Numbers:
@@ -140,12 +140,12 @@ def equation_24() -> Numbers:
 
 @PAPER.entry(
     "L6",
-    claim="Example 1 and Fig. 2: expected errors of LDP, optimised LDP and LIP for N = 100 and "
-    "P₁ = 0.1.",
+    claim="Example 1 and Fig. 2: expected errors of LDP, optimised LDP and LIP for N = 100 and P₁ "
+    "= 0.1.",
     verdict="wrong",
-    example="""(p − q)² stands where (1 − p − q)² is meant. At ε = {epsilon:g} the printed errors are
-    {printed_ldp:.1f} for LDP and {printed_lip:.1f} for LIP, which is called smaller and grows with
-    ε ({later:.1f} at ε = {double:g}); the optimised flip probability is {flip:.2f}. LDP has
+    example="""(p − q)² stands where (1 − p − q)² is meant. At ε = {epsilon:g} the printed errors
+    are {printed_ldp:.1f} for LDP and {printed_lip:.1f} for LIP, which is called smaller and grows
+    with ε ({later:.1f} at ε = {double:g}); the optimised flip probability is {flip:.2f}. LDP has
     {ldp:.1f} unbiased. By posterior means LDP has {mmse_ldp:.2f} and LIP {mmse_lip:.2f}.""",
     instead="errors follow from the channel that is drawn",
 )
@@ -191,8 +191,8 @@ def impossible_value() -> Numbers:
     "L8",
     claim="Section III: the posterior mean is an unbiased estimate.",
     verdict="gap",
-    example="""Only on average over a correct prior. P₁ = {prior:g}, ε = {epsilon:g}, but a fraction
-    of {f:g} say yes: the bias is {bias:.4f} for any number of people.""",
+    example="""Only on average over a correct prior. P₁ = {prior:g}, ε = {epsilon:g}, but a
+    fraction of {f:g} say yes: the bias is {bias:.4f} for any number of people.""",
     instead="`unbiased` is the default of the library and `mle` of the command line; `mmse` only by "
     "name",
 )
@@ -208,8 +208,8 @@ def posterior_mean() -> Numbers:
     "L9",
     claim="Section II motivates LIP as a variant of LDP; that levels do not add up is not said.",
     verdict="gap",
-    example="""Several reports of one answer, each of level {epsilon:g}, P₁ = {prior:.3f}: {k} reports
-    have level {two:.3f}, not {k}, and {many} have {five:.2f}.""",
+    example="""Several reports of one answer, each of level {epsilon:g}, P₁ = {prior:.3f}: {k}
+    reports have level {two:.3f}, not {k}, and {many} have {five:.2f}.""",
     instead="LIP levels are never added up; `Guarantee.times` gives a bound that holds",
 )
 def repeated() -> Numbers:
@@ -241,8 +241,8 @@ def parameters_show_the_prior() -> Numbers:
     "L11",
     claim="After Theorem 2: the smaller pair of flip probabilities is the one with q₀ + q₁ ≤ 0.5.",
     verdict="misprint",
-    example="""The bound is 1. ε = {epsilon:g}, P₁ = {prior:g}: the theorem's own pair has
-    q₀ + q₁ = {sum:.3f}, the other one {other:.3f}.""",
+    example="""The bound is 1. ε = {epsilon:g}, P₁ = {prior:g}: the theorem's own pair has q₀ + q₁
+    = {sum:.3f}, the other one {other:.3f}.""",
     instead="of two equivalent channels the one that keeps answers is used",
 )
 def smaller_pair() -> Numbers:

@@ -33,8 +33,8 @@ PEOPLE = 5_000
     claim="Proof of Theorem 3.2: the actual variance of g. (The limit for f → 0 in the theorem is "
     "right.)",
     verdict="wrong",
-    example="""It leaves out which holders are drawn, n f(1−f)(1−π)/π. d = {d}, ε = {epsilon:g},
-    π = {rate:g}, f = {f:g}, n = {people:,}: {printed:,.0f} printed, {right:,.0f} exactly.""",
+    example="""It leaves out which holders are drawn, n f(1−f)(1−π)/π. d = {d}, ε = {epsilon:g}, π
+    = {rate:g}, f = {f:g}, n = {people:,}: {printed:,.0f} printed, {right:,.0f} exactly.""",
     instead="`Sampled.variance` is exact for every method ([sampling](sampling.md))",
 )
 def variance_of_g() -> Numbers:
@@ -54,10 +54,10 @@ def variance_of_g() -> Numbers:
     "N2",
     claim="Theorem 3.3: the normalised variance of g grows as 1/(π³ n).",
     verdict="wrong",
-    example="""g already estimates n f; dividing by π n counts π twice more. d = {d}, ε = {epsilon:g},
-    π = {rate:g}: n times the printed quantity is {printed:,.0f}, n times the variance of g/n is
-    {right:.1f}. It grows as 1/(π n). By Definition 3.1, variance over mean, the limit for f → 0
-    would not exist.""",
+    example="""g already estimates n f; dividing by π n counts π twice more. d = {d}, ε =
+    {epsilon:g}, π = {rate:g}: n times the printed quantity is {printed:,.0f}, n times the variance
+    of g/n is {right:.1f}. It grows as 1/(π n). By Definition 3.1, variance over mean, the limit
+    for f → 0 would not exist.""",
     instead="errors are those of fractions of the population",
 )
 def normalised_variance() -> Numbers:
@@ -75,8 +75,8 @@ def normalised_variance() -> Numbers:
     "N3",
     claim="Theorem 3.5: g has a smaller variance than ĉ.",
     verdict="wrong",
-    example="""The proof drops the covariance of the two counts, and ĉ is always the better one.
-    d = {d}, ε = {epsilon:g}, π = {rate:g}, f = {f:g}, n = {people:,}: g {g:,.0f}, ĉ {c_hat:,.0f}
+    example="""The proof drops the covariance of the two counts, and ĉ is always the better one. d
+    = {d}, ε = {epsilon:g}, π = {rate:g}, f = {f:g}, n = {people:,}: g {g:,.0f}, ĉ {c_hat:,.0f}
     ({printed:,.0f} printed), and {hajek:,.0f} with the number of reports in place of its
     expectation.""",
     instead="`method='hajek'` is the default for one rate",
@@ -101,9 +101,9 @@ def ranking() -> Numbers:
     claim="Theorem 3.6: g gives reasonable frequencies, from 0 to n, as often as c does "
     '("on an average").',
     verdict="gap",
-    example="""This only says that p ≥ q. n = {people:,}, d = {d}, ε = {epsilon:g}, π = {rate:g}: g is
-    negative with probability {none:.2f} where nobody holds the value, {few:.2f} where {low:.0f} %
-    do, {some:.2f} where {high:.0f} % do.""",
+    example="""This only says that p ≥ q. n = {people:,}, d = {d}, ε = {epsilon:g}, π = {rate:g}: g
+    is negative with probability {none:.2f} where nobody holds the value, {few:.2f} where {low:.0f}
+    % do, {some:.2f} where {high:.0f} % do.""",
     instead="`Estimate.project` makes a distribution of it; the interval is that of the unbiased "
     "estimate",
 )
@@ -178,12 +178,12 @@ def limit_of_c() -> Numbers:
 
 @PAPER.entry(
     "N7",
-    claim="Section 6, Fig. 3: sampling a tenth of the nodes and sampling all of them hardly differ "
-    "in total variation distance.",
+    claim="Section 6, Fig. 3: sampling a tenth of the nodes and sampling all of them hardly "
+    "differ in total variation distance.",
     verdict="wrong",
-    example="""ε is not given. Binomial({trials}, {chance:g}) values, n = {people:,}, ε = {epsilon:g},
-    {runs} seeded runs: {tenth:.3f} at π = {rate:g} and {all:.3f} at π = {full:g}, {ratio:.1f} times
-    as much.""",
+    example="""ε is not given. Binomial({trials}, {chance:g}) values, n = {people:,}, ε =
+    {epsilon:g}, {runs} seeded runs: {tenth:.3f} at π = {rate:g} and {all:.3f} at π = {full:g},
+    {ratio:.1f} times as much.""",
     instead="the planner shows precision and traffic of every rate ([planning](planning.md))",
 )
 def tenth_of_the_nodes() -> Numbers:
@@ -222,8 +222,8 @@ def tenth_of_the_nodes() -> Numbers:
     "N8",
     claim="Theorem 5.1: T is unbiased for any sampling probabilities π_j.",
     verdict="gap",
-    example="""Only where π_j has nothing to do with the value. n = {people:,}, {holders:,} holders at
-    π = {own:g}, the others at {other:g}: T has the expectation {mean:,.0f}, a bias of
+    example="""Only where π_j has nothing to do with the value. n = {people:,}, {holders:,} holders
+    at π = {own:g}, the others at {other:g}: T has the expectation {mean:,.0f}, a bias of
     {bias:.0f} %.""",
     instead="`method='post-stratified'` is the default for several rates, and unbiased whatever "
     "they go with",
@@ -246,8 +246,8 @@ def rates_and_values() -> Numbers:
     claim="Section 6, i: sampling probabilities may be made inversely proportional to the "
     "frequency of a node's own value.",
     verdict="wrong",
-    example="""Taking part then shows the value. Rates {low:g} and {high:g} for two values,
-    ε = {epsilon:g}: the true loss is {true:.2f}; with a rate of {sure:g} beside {high:g} it is
+    example="""Taking part then shows the value. Rates {low:g} and {high:g} for two values, ε =
+    {epsilon:g}: the true loss is {true:.2f}; with a rate of {sure:g} beside {high:g} it is
     infinite.""",
     instead="rates that depend on answers are refused with the true loss ([trust](trust.md))",
 )
@@ -266,10 +266,10 @@ def rates_by_answer() -> Numbers:
     "N10",
     claim="Section 6, iii: the best sampling probabilities minimise Var*(T) subject to Σ π_j = 1.",
     verdict="wrong",
-    example="""Σ π_j is the expected number of reports. With {people} nodes at π = {equal:g} there is
-    one report, and the standard error of T is {error:,.0f} people. And with Σ π_j fixed at {sum:g}
-    Var* is least at a corner: {corner:,.0f} if half of the nodes always report and the others
-    almost never, {uniform:,.0f} if all report with π = {half:g}.""",
+    example="""Σ π_j is the expected number of reports. With {people} nodes at π = {equal:g} there
+    is one report, and the standard error of T is {error:,.0f} people. And with Σ π_j fixed at
+    {sum:g} Var* is least at a corner: {corner:,.0f} if half of the nodes always report and the
+    others almost never, {uniform:,.0f} if all report with π = {half:g}.""",
     instead="rates for a given traffic, with the exact variance ([planning](planning.md))",
 )
 def optimal_rates() -> Numbers:

@@ -33,10 +33,10 @@ BUDGETS = {"A": Fraction("0.1"), "B": Fraction("0.55"), "C": Fraction(1)}
     claim="Definition 2 and Section 6.3: neighbours differ by one row more or less, and the noise "
     "has scale 2/ε; numbers of rows are constants.",
     verdict="gap",
-    example="""The noise is that of a changed row. ε = {epsilon:g}: by Definition 2 one count moves and
-    the loss is {add:g}, so that {waste:g} times the variance is spent; and the numbers of rows,
-    which differ between neighbours, would have to be private. For a changed row the loss
-    is {change:g}.""",
+    example="""The noise is that of a changed row. ε = {epsilon:g}: by Definition 2 one count moves
+    and the loss is {add:g}, so that {waste:g} times the variance is spent; and the numbers of
+    rows, which differ between neighbours, would have to be private. For a changed row the loss is
+    {change:g}.""",
     instead="a study states one of the two; sizes are public only for changed rows "
     "([parties](parties.md))",
 )
@@ -54,8 +54,8 @@ def neighbours() -> Numbers:
     "P2",
     claim="Example 1: rows are kept with probability 0.2 and 0.6, and the result is 0.27.",
     verdict="misprint",
-    example="""By the formula of Section 5.1 the probabilities are {first:.3f} and {second:.3f}, and the
-    result is {result:.3f}.""",
+    example="""By the formula of Section 5.1 the probabilities are {first:.3f} and {second:.3f},
+    and the result is {result:.3f}.""",
     instead="`method='sah'` uses the exact rates",
 )
 def example_1() -> Numbers:
@@ -70,13 +70,13 @@ def example_1() -> Numbers:
 
 @PAPER.entry(
     "P3",
-    claim="Sections 6.1 and 7.2: the mixture of multinomials (MM) reconstructs the marginal without "
-    "distortion.",
+    claim="Sections 6.1 and 7.2: the mixture of multinomials (MM) reconstructs the marginal "
+    "without distortion.",
     verdict="wrong",
     example="""It is not identifiable: the likelihood depends on the parties' tables through one
     weighted sum. Example 1 without any noise: the truth is {truth:.4f}, MM from equal tables gives
-    {uniform:.4f}, as stretching alone does ({sth:.4f}), and {starts} random starts give {low:.2f} to
-    {high:.2f} with the same likelihood (spread {spread:.0e}).""",
+    {uniform:.4f}, as stretching alone does ({sth:.4f}), and {starts} random starts give {low:.2f}
+    to {high:.2f} with the same likelihood (to within {spread:.0e}).""",
     instead="`sjs` by default, whose interval is that of an unbiased sum; `mm` only by name, and "
     "never from true local tables",
 )
@@ -109,9 +109,9 @@ def mixture() -> Numbers:
     "P4",
     claim="Section 6.1: the parameters of MM maximise the likelihood of the noisy counts.",
     verdict="gap",
-    example="""Noisy counts can be negative, and then there is no maximum. Counts ({a:g}, {b:g}): the
-    log-likelihood is {first:.1f}, {second:.1f} and {third:.1f} where the first value has probability
-    {p1:.0e}, {p2:.0e} and {p3:.0e}.""",
+    example="""Noisy counts can be negative, and then there is no maximum. Counts ({a:g}, {b:g}):
+    the log-likelihood is {first:.1f}, {second:.1f} and {third:.1f} where the first value has
+    probability {p1:.0e}, {p2:.0e} and {p3:.0e}.""",
     instead="noisy tables are projected first",
 )
 def unbounded_likelihood() -> Numbers:
@@ -141,16 +141,13 @@ def rows_simulated() -> dict[str, float]:
     laws = rng.dirichlet(np.ones(8), 3)
     tables = {p: rng.multinomial(n, law) for (p, n), law in zip(sizes.items(), laws, strict=True)}
     truth = sum(tables.values()) / 10_000
-    return {
-        name: float(
-            np.mean([
-                np.abs(ROWS[name].solve(design, noisy(name, design, tables, rng)).values - truth).sum()
-                / 2
-                for _ in range(100)
-            ])
-        )
-        for name in ("mm", "sth", "mh", "independent", "sjs")
-    }  # fmt: skip
+
+    def distance(name: str) -> float:
+        runs = (noisy(name, design, tables, rng) for _ in range(100))
+        values = np.array([ROWS[name].solve(design, sums).values for sums in runs])
+        return float(np.abs(values - truth).sum(axis=1).mean() / 2)
+
+    return {name: distance(name) for name in ("mm", "sth", "mh", "independent", "sjs")}
 
 
 def noisy(
@@ -170,10 +167,10 @@ def noisy(
     claim="Section 7.2, Fig. 1: MM is always the most accurate, and the more so the more budgets "
     "differ.",
     verdict="wrong",
-    example="""{people:,} rows at three parties whose tables differ, {cells} cells, budgets {low:g},
-    {middle:g} and {high:g}, {runs} runs: total variation distance {mm:.3f} for MM, {sth:.3f} for
-    stretching, {mh:.3f} at the smallest budget, {independent:.3f} with separate tables and {sjs:.3f}
-    for our default.""",
+    example="""{people:,} rows at three parties whose tables differ, {cells} cells, budgets
+    {low:g}, {middle:g} and {high:g}, {runs} runs: total variation distance {mm:.3f} for MM,
+    {sth:.3f} for stretching, {mh:.3f} at the smallest budget, {independent:.3f} with separate
+    tables and {sjs:.3f} for our default.""",
     instead="`sjs` by default; all methods are compared on real data in the "
     "[benchmarks](parties-benchmarks.md)",
 )
@@ -212,9 +209,9 @@ def group_sizes() -> Numbers:
     "P7",
     claim="Section 6.4: budget segmentation (PBS) protects each party's data at its own ε.",
     verdict="gap",
-    example="""True of one party's columns, not of a person. Budgets {low:g}, {middle:g} and {high:g}:
-    someone whose values change at all parties loses {person:g}, although one party was promised
-    {low:g}.""",
+    example="""True of one party's columns, not of a person. Budgets {low:g}, {middle:g} and
+    {high:g}: someone whose values change at all parties loses {person:g}, although one party was
+    promised {low:g}.""",
     instead="a study of columns states both, per party and per person",
 )
 def whole_person() -> Numbers:
@@ -236,8 +233,8 @@ def whole_person() -> Numbers:
     "P8",
     claim="Section 6.2: σ_k = c s/(ε_k − ε_{k−1}) for every party.",
     verdict="gap",
-    example="""Parties with equal budgets divide by zero. Budgets {low:g}, {high:g} and {high:g}: only
-    {levels} levels have any budget.""",
+    example="""Parties with equal budgets divide by zero. Budgets {low:g}, {high:g} and {high:g}:
+    only {levels} levels have any budget.""",
     instead="levels without budget are skipped",
 )
 def equal_budgets() -> Numbers:
@@ -250,8 +247,8 @@ def equal_budgets() -> Numbers:
     "P9",
     claim="Sections 6.2 and 6.4: noise in the example is Gaussian, and the methods are ε-private.",
     verdict="gap",
-    example="""Gaussian noise is never ε-private without a δ. ε = {epsilon:g}, s = √2, c for
-    δ = {delta:.0e}: the true δ is {true:.1e}, and {far:.0e} at twice this ε.""",
+    example="""Gaussian noise is never ε-private without a δ. ε = {epsilon:g}, s = √2, c for δ =
+    {delta:.0e}: the true δ is {true:.1e}, and {far:.0e} at twice this ε.""",
     instead="`pbs` uses integer Laplace noise; `pbs-gaussian` promises (ε, δ) and refuses ε ≥ 1",
 )
 def gaussian_noise() -> Numbers:
@@ -289,9 +286,9 @@ def columns_simulated() -> dict[str, float]:
     claim="Section 7.3, Fig. 2: PBS is the most accurate in all experiments.",
     verdict="wrong",
     example="""It divides by noisy marginals, which may be near zero or negative. A sparse table of
-    {cells} cells, {people:,} people, budgets {low:g}, {middle:g} and {high:g}, {runs} runs: total variation
-    distance {pbs:.3f} for PBS, {mv:.3f} at the smallest budget, {gls:.3f} for our default from the
-    same sums as PBS.""",
+    {cells} cells, {people:,} people, budgets {low:g}, {middle:g} and {high:g}, {runs} runs: total
+    variation distance {pbs:.3f} for PBS, {mv:.3f} at the smallest budget, {gls:.3f} for our
+    default from the same sums as PBS.""",
     instead="`pbs-gls`, constrained least squares over the same sums",
 )
 def figure_2() -> Numbers:
@@ -314,8 +311,8 @@ def figure_2() -> Numbers:
     claim="Section 6.3: noise generated in K parts protects against K − 1 colluding parties.",
     verdict="gap",
     example="""Only if nobody knows any part of it when it is drawn. If each party draws a part, so
-    that the parts add up to Laplace noise, ε = {epsilon:g}: {colluders} colluders of {parties} leave
-    a loss of {most:.2f}, {one} of {two} leaves {half:.2f}.""",
+    that the parts add up to Laplace noise, ε = {epsilon:g}: {colluders} colluders of {parties}
+    leave a loss of {most:.2f}, {one} of {two} leaves {half:.2f}.""",
     instead="everyone adds noise enough for those who may collude; `collusion` is at least 1",
 )
 def noise_parts() -> Numbers:
@@ -337,8 +334,8 @@ def noise_parts() -> Numbers:
     "P12",
     claim="Section 6.3: each party sends its count plus its part of the noise to the curator.",
     verdict="gap",
-    example="""With such parts the count itself is mostly sent. {parties} parties, ε = {epsilon:g}: a part
-    is zero with probability {zero:.2f}.""",
+    example="""With such parts the count itself is mostly sent. {parties} parties, ε = {epsilon:g}:
+    a part is zero with probability {zero:.2f}.""",
     instead="what a party sends is masked; only the sum is opened",
 )
 def plain_parts() -> Numbers:

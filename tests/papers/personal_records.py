@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import numpy as np
@@ -35,12 +34,12 @@ def loss(size: int) -> float:
 
 @PAPER.entry(
     "R1",
-    claim="Theorem 4 with (14) and (15): PMOUE is ε_total-PLDP whatever the allocations of the two "
-    "records.",
+    claim="Theorem 4 with (14) and (15): PMOUE is ε_total-PLDP whatever the allocations of the "
+    "two records.",
     verdict="wrong",
-    example="""(14) leaves out the bits that are unset in both records, and (15) replaces e^x by x + 1.
-    Allocations ({a:g}, {a:g}) and ({b:g}, {c:g}), claimed {claimed:g}: the true loss is {two:.2f}, {four:.2f} and
-    {sixteen:.1f} for l = {l2}, {l4} and {l16}.""",
+    example="""(14) leaves out the bits that are unset in both records, and (15) replaces e^x by x
+    + 1. Allocations ({a:g}, {a:g}) and ({b:g}, {c:g}), claimed {claimed:g}: the true loss is
+    {two:.2f}, {four:.2f} and {sixteen:.1f} for l = {l2}, {l4} and {l16}.""",
     instead="ε_total is promised only for allocations made without regard to the answers "
     "([records](records.md))",
 )
@@ -75,8 +74,8 @@ def equal_sums() -> Numbers:
     "R3",
     claim="Theorem 3: ε_total-PLDP implies LDP at m times the smallest budget.",
     verdict="wrong",
-    example="""Allocation ({b:g}, {c:g}): claimed {claimed:g}, but the report of the first attribute
-    alone loses {first:g} and the record {true:g}.""",
+    example="""Allocation ({b:g}, {c:g}): claimed {claimed:g}, but the report of the first
+    attribute alone loses {first:g} and the record {true:g}.""",
     instead="the sum of the budgets is promised, and each budget for its own answer",
 )
 def theorem_3() -> Numbers:
@@ -95,10 +94,11 @@ def theorem_3() -> Numbers:
 
 @PAPER.entry(
     "R4",
-    claim="Section 4.2.2, Definition 4 and Section 5.2: a smaller weighted budget ε_w means higher security.",
+    claim="Section 4.2.2, Definition 4 and Section 5.2: a smaller weighted budget ε_w means more "
+    "security.",
     verdict="wrong",
-    example="""Allocation ({b:g}, {c:g}): ε_w = {weighted:.3f}, the true loss is {true:g}. Allocation
-    ({a:g}, {a:g}) has ε_w = {equal:g} and the same loss.""",
+    example="""Allocation ({b:g}, {c:g}): ε_w = {weighted:.3f}, the true loss is {true:g}.
+    Allocation ({a:g}, {a:g}) has ε_w = {equal:g} and the same loss.""",
     instead="`described_epsilon` computes it and says that it is not a guarantee; nothing uses it",
 )
 def weighted_budget() -> Numbers:
@@ -143,8 +143,8 @@ def equation_16() -> Numbers:
     "R6",
     claim="(16), the denominator ½ − s/(e^ε + 1).",
     verdict="misprint",
-    example="""It must not contain the number of reports s. s = {s:,}, ε = {epsilon:g}, a fraction of
-    {f:g}: the printed formula gives a count of {printed:.2f}, the right one {right:.0f}.""",
+    example="""It must not contain the number of reports s. s = {s:,}, ε = {epsilon:g}, a fraction
+    of {f:g}: the printed formula gives a count of {printed:.2f}, the right one {right:.0f}.""",
     instead="`published` has the denominator that is meant",
 )
 def denominator() -> Numbers:
@@ -192,9 +192,9 @@ def not_identifiable() -> Numbers:
     "R8",
     claim="Section 4.2.2: the allocation is private too, because it is not reported.",
     verdict="gap",
-    example="""The number of set bits shows it. Budgets {c:g} and {b:g} equally likely: it is guessed
-    right with probability {two:.2f}, {four:.2f}, {eight:.2f} and {sixteen:.2f} for l = {l2}, {l4},
-    {l8} and {l16}.""",
+    example="""The number of set bits shows it. Budgets {c:g} and {b:g} equally likely: it is
+    guessed right with probability {two:.2f}, {four:.2f}, {eight:.2f} and {sixteen:.2f} for l =
+    {l2}, {l4}, {l8} and {l16}.""",
     instead="a hidden allocation is not called secret; a public one costs no privacy, because it "
     "ignores the answers",
 )
@@ -219,8 +219,8 @@ def hidden_allocation() -> Numbers:
     "R9",
     claim="Section 4.4.1 and (17): LASSO on M P = C finds the joint distribution.",
     verdict="wrong",
-    example="""C holds the counts of single attributes only, and all non-negative solutions have the
-    same L1 norm. Two attributes of {l} values: always equal, or independent, give the same C
+    example="""C holds the counts of single attributes only, and all non-negative solutions have
+    the same L1 norm. Two attributes of {l} values: always equal, or independent, give the same C
     (largest difference {gap:g}) and norms {one:g} and {other:g}, and are {apart:g} apart in total
     variation distance.""",
     instead="the default, `model-average`, uses which bits are set together; `lasso` only by name",
@@ -242,12 +242,11 @@ def lasso() -> Numbers:
     claim="Section 4.4.2 and Section 5.3: divide the attributes so that the sum of the two "
     "entropies is largest, because more entropy means more independence.",
     verdict="wrong",
-    example="""The sum is H(A) + I(A₁; A₂), so the smallest is best; line 6 of Algorithm 2 lacks the
-    minus sign and so happens to choose it. Attributes A = B and an independent C, fair coins:
+    example="""The sum is H(A) + I(A₁; A₂), so the smallest is best; line 6 of Algorithm 2 lacks
+    the minus sign and so happens to choose it. Attributes A = B and an independent C, fair coins:
     AB and C have {small:g} bits and total variation error {right:g}, AC and B have {large:g} bits
     and error {wrong:g}.""",
-    instead="`entropy-split` follows line 6; the default uses all pairs that were reported "
-    "together",
+    instead="`entropy-split` follows line 6; the default uses all pairs that were reported together",
 )
 def entropy() -> Numbers:
     table = np.zeros((2, 2, 2))
@@ -266,12 +265,12 @@ def entropy() -> Numbers:
 
 @PAPER.entry(
     "R11",
-    claim="Table 2, Adult: the error of two attributes together (0.28) is smaller than that of one "
-    "(0.29).",
+    claim="Table 2, Adult: the error of two attributes together (0.28) is smaller than that of "
+    "one (0.29).",
     verdict="wrong",
     example="""Impossible for tables that agree with their own marginals: the distance of a
-    marginal is at most that of the table. In {tables:,} random pairs of tables the largest ratio of the two is
-    {most:.3f}; the printed one is {printed:.3f}.""",
+    marginal is at most that of the table. In {tables:,} random pairs of tables the largest ratio
+    of the two is {most:.3f}; the printed one is {printed:.3f}.""",
     instead="`Table.marginal` of a joint table is the estimate of the marginal",
 )
 def consistent_tables() -> Numbers:
