@@ -32,8 +32,8 @@ PAPER = Paper(
     constraints are dropped in the proof. P₁ = {prior:g}, ε = {epsilon:g}: a report of yes makes
     yes {factor:.1f} times as likely, so the true level is {level:.2f}, and {ldp:.2f} without a
     prior.""",
-    instead="the corrected optimum ([priors](prior.md)); `variant='jiang-theorem2'` states its true "
-    "level",
+    instead="the corrected optimum ([priors](prior.md)); `variant='jiang-theorem2'` states its "
+    "true level",
 )
 def theorem_2() -> Numbers:
     mechanism = LIP(prior=0.01, epsilon=1.0, variant="jiang-theorem2")
@@ -193,8 +193,8 @@ def impossible_value() -> Numbers:
     verdict="gap",
     example="""Only on average over a correct prior. P₁ = {prior:g}, ε = {epsilon:g}, but a
     fraction of {f:g} say yes: the bias is {bias:.4f} for any number of people.""",
-    instead="`unbiased` is the default of the library and `mle` of the command line; `mmse` only by "
-    "name",
+    instead="`unbiased` is the default of the library and `mle` of the command line; `mmse` only "
+    "by name",
 )
 def posterior_mean() -> Numbers:
     prior, f = 0.1, 0.3

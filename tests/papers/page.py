@@ -37,8 +37,7 @@ anything else.
 FOOT = """\
 ## What holds
 
-Not everything is on this page. Among what was checked and holds, in the tests of the parts that
-use it: in the first paper Lemma 3.1, Theorems 3.3 and 3.5, Theorem 3.4 as long as only S2 looks,
+Among what we checked and found to hold: in the first paper Lemma 3.1, Theorems 3.3 and 3.5, Theorem 3.4 as long as only S2 looks,
 and the algebra of Lemmas 3.3 and 3.4 for the total variance; in the second Theorems 2.1, 3.1 and
 3.4 and the limits of the variances for rare values; in the third what stretching and segmentation
 cost each party, and that sampling columns is worse than the smallest budget; in the fourth

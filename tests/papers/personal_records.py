@@ -120,8 +120,8 @@ def weighted_budget() -> Numbers:
     example="""The flip probability is convex in the budget, so that every estimate is too large.
     Budgets divided uniformly at random, ε_average = {average:g}: a value that nobody holds gets
     {two:.3f}, {three:.3f}, {four:.3f} and {five:.3f} for {m2}, {m3}, {m4} and {m5} attributes.""",
-    instead="`self-calibrated` estimates the flip probability from the reports; `published` only by "
-    "name",
+    instead="`self-calibrated` estimates the flip probability from the reports; `published` only "
+    "by name",
 )
 def equation_16() -> Numbers:
     def bias(m: int) -> float:
@@ -246,7 +246,8 @@ def lasso() -> Numbers:
     the minus sign and so happens to choose it. Attributes A = B and an independent C, fair coins:
     AB and C have {small:g} bits and total variation error {right:g}, AC and B have {large:g} bits
     and error {wrong:g}.""",
-    instead="`entropy-split` follows line 6; the default uses all pairs that were reported together",
+    instead="`entropy-split` follows line 6; the default uses all pairs that were reported "
+    "together",
 )
 def entropy() -> Numbers:
     table = np.zeros((2, 2, 2))
