@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from . import (
-    fair_frequency,
+    fair_frequency_protocols,
     information_privacy,
     node_sampling,
     party_marginals,
@@ -12,7 +12,7 @@ from . import (
 from .errata import VERDICTS
 
 PAPERS = (
-    fair_frequency.PAPER,
+    fair_frequency_protocols.PAPER,
     node_sampling.PAPER,
     party_marginals.PAPER,
     information_privacy.PAPER,
@@ -37,12 +37,12 @@ anything else.
 FOOT = """\
 ## What holds
 
-Among what we checked and found to hold: in the first paper Lemma 3.1, Theorems 3.3 and 3.5, Theorem 3.4 as long as only S2 looks,
-and the algebra of Lemmas 3.3 and 3.4 for the total variance; in the second Theorems 2.1, 3.1 and
-3.4 and the limits of the variances for rare values; in the third what stretching and segmentation
-cost each party, and that sampling columns is worse than the smallest budget; in the fourth
-Propositions 1 and 2, the optimum of Proposition 3 with (20), the optimum of Proposition 4, and
-Theorem 1 where every value is constrained; in the fifth Theorem 2.
+Among what we checked and found to hold: in the first paper Lemma 3.1, Theorems 3.3 and 3.5,
+Theorem 3.4 as long as only S2 looks, and the algebra of Lemmas 3.3 and 3.4 for the total variance;
+in the second Theorems 2.1, 3.1 and 3.4 and the limits of the variances for rare values; in the
+third what stretching and segmentation cost each party, and that sampling columns is worse than the
+smallest budget; in the fourth Propositions 1 and 2, the optimum of Proposition 3 with (20), the
+optimum of Proposition 4, and Theorem 1 where every value is constrained; in the fifth Theorem 2.
 
 ## What was not checked
 

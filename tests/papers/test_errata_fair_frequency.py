@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from .fair_frequency import PAPER
+from .fair_frequency_protocols import PAPER
 
 N = PAPER.numbers
 
