@@ -224,7 +224,7 @@ def repeated() -> Numbers:
 
 @PAPER.entry(
     "L10",
-    claim="Section IV-A: every user perturbs with their own prior, and the curator estimates with "
+    claim="Section IV-A: every user randomises with their own prior, and the curator estimates with "
     "the users' parameters.",
     verdict="gap",
     example="""The parameters show the prior: from q₀ = {q:.4f} at ε = {epsilon:g} anyone computes

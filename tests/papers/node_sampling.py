@@ -52,7 +52,7 @@ def variance_of_g() -> Numbers:
 
 @PAPER.entry(
     "N2",
-    claim="Theorem 3.3: the normalised variance of g grows as 1/(π³ n).",
+    claim="Theorem 3.3: the variance of g, divided by its scale, grows as 1/(π³ n).",
     verdict="wrong",
     example="""g already estimates n f; dividing by π n counts π twice more. d = {d}, ε =
     {epsilon:g}, π = {rate:g}: n times the printed quantity is {printed:,.0f}, n times the variance

@@ -41,7 +41,7 @@ Among what we checked and found to hold: in the first paper Lemma 3.1, Theorems 
 Theorem 3.4 as long as only S2 looks, and the algebra of Lemmas 3.3 and 3.4 for the total variance;
 in the second Theorems 2.1, 3.1 and 3.4 and the limits of the variances for rare values; in the
 third what stretching and segmentation cost each party, and that sampling columns is worse than the
-smallest budget; in the fourth Propositions 1 and 2, the optimum of Proposition 3 with (20), the
+smallest ε; in the fourth Propositions 1 and 2, the optimum of Proposition 3 with (20), the
 optimum of Proposition 4, and Theorem 1 where every value is constrained; in the fifth Theorem 2.
 
 ## What was not checked

@@ -20,7 +20,7 @@ from .errata import Numbers, Paper
 
 PAPER = Paper(
     "002",
-    "Marginals between parties with different budgets",
+    "Marginals between parties with different epsilons",
     'The paper "Marginal Release under Multi-Party Personalized Differential Privacy". Simulated '
     "rows are seeded.",
 )
@@ -164,12 +164,12 @@ def noisy(
 
 @PAPER.entry(
     "P5",
-    claim="Section 7.2, Fig. 1: MM is always the most accurate, and the more so the more budgets "
+    claim="Section 7.2, Fig. 1: MM is always the most accurate, and the more so the more epsilons "
     "differ.",
     verdict="wrong",
-    example="""{people:,} rows at three parties whose tables differ, {cells} cells, budgets
+    example="""{people:,} rows at three parties whose tables differ, {cells} cells, epsilons
     {low:g}, {middle:g} and {high:g}, {runs} runs: total variation distance {mm:.3f} for MM,
-    {sth:.3f} for stretching, {mh:.3f} at the smallest budget, {independent:.3f} with separate
+    {sth:.3f} for stretching, {mh:.3f} at the smallest ε, {independent:.3f} with separate
     tables and {sjs:.3f} for our default.""",
     instead="`sjs` by default; all methods are compared on real data in the "
     "[benchmarks](parties-benchmarks.md)",
@@ -207,9 +207,9 @@ def group_sizes() -> Numbers:
 
 @PAPER.entry(
     "P7",
-    claim="Section 6.4: budget segmentation (PBS) protects each party's data at its own ε.",
+    claim="Section 6.4: segmentation (PBS) protects each party's data at its own ε.",
     verdict="gap",
-    example="""True of one party's columns, not of a person. Budgets {low:g}, {middle:g} and
+    example="""True of one party's columns, not of a person. Epsilons {low:g}, {middle:g} and
     {high:g}: someone whose values change at all parties loses {person:g}, although one party was
     promised {low:g}.""",
     instead="a study of columns states both, per party and per person",
@@ -233,9 +233,9 @@ def whole_person() -> Numbers:
     "P8",
     claim="Section 6.2: σ_k = c s/(ε_k − ε_{k−1}) for every party.",
     verdict="gap",
-    example="""Parties with equal budgets divide by zero. Budgets {low:g}, {high:g} and {high:g}:
-    only {levels} levels have any budget.""",
-    instead="levels without budget are skipped",
+    example="""Parties with equal epsilons divide by zero. Epsilons {low:g}, {high:g} and {high:g}:
+    only {levels} levels have any ε.""",
+    instead="levels without ε are skipped",
 )
 def equal_budgets() -> Numbers:
     budgets = {"A": Fraction("0.1"), "B": Fraction("0.5"), "C": Fraction("0.5")}
@@ -286,8 +286,8 @@ def columns_simulated() -> dict[str, float]:
     claim="Section 7.3, Fig. 2: PBS is the most accurate in all experiments.",
     verdict="wrong",
     example="""It divides by noisy marginals, which may be near zero or negative. A sparse table of
-    {cells} cells, {people:,} people, budgets {low:g}, {middle:g} and {high:g}, {runs} runs: total
-    variation distance {pbs:.3f} for PBS, {mv:.3f} at the smallest budget, {gls:.3f} for our
+    {cells} cells, {people:,} people, epsilons {low:g}, {middle:g} and {high:g}, {runs} runs: total
+    variation distance {pbs:.3f} for PBS, {mv:.3f} at the smallest ε, {gls:.3f} for our
     default from the same sums as PBS.""",
     instead="`pbs-gls`, constrained least squares over the same sums",
 )

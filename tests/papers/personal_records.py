@@ -17,7 +17,7 @@ from .errata import Numbers, Paper
 
 PAPER = Paper(
     "004",
-    "Records with personal budgets (PLDP)",
+    "Records with personal allocations (PLDP)",
     'The paper "PLDP: Personalized Local Differential Privacy for Multidimensional Data '
     'Aggregation". A person divides ε_total over the attributes of a record; l is the number of '
     "values of an attribute. Examples have two attributes.",
@@ -63,7 +63,7 @@ def theorem_4() -> Numbers:
     claim="Section 4.2.1: PLDP becomes LDP when both allocations have the same sum.",
     verdict="misprint",
     example="""They always have the same sum, ε_total: the allocations of R1 have {one:g} and
-    {other:g}. What is meant is that every attribute has the same budget in both.""",
+    {other:g}. What is meant is that every attribute has the same ε in both.""",
     instead="the promise is stated for each allocation, `Records.guarantee_for`",
 )
 def equal_sums() -> Numbers:
@@ -72,11 +72,11 @@ def equal_sums() -> Numbers:
 
 @PAPER.entry(
     "R3",
-    claim="Theorem 3: ε_total-PLDP implies LDP at m times the smallest budget.",
+    claim="Theorem 3: ε_total-PLDP implies LDP at m times the smallest ε.",
     verdict="wrong",
     example="""Allocation ({b:g}, {c:g}): claimed {claimed:g}, but the report of the first
     attribute alone loses {first:g} and the record {true:g}.""",
-    instead="the sum of the budgets is promised, and each budget for its own answer",
+    instead="the sum of the allocation is promised, and each part of it for its own answer",
 )
 def theorem_3() -> Numbers:
     records = sv.Records([sv.Attribute(name, 3) for name in "ab"], epsilon_average=2.0)
@@ -94,7 +94,7 @@ def theorem_3() -> Numbers:
 
 @PAPER.entry(
     "R4",
-    claim="Section 4.2.2, Definition 4 and Section 5.2: a smaller weighted budget ε_w means more "
+    claim="Section 4.2.2, Definition 4 and Section 5.2: a smaller weighted epsilon ε_w means more "
     "security.",
     verdict="wrong",
     example="""Allocation ({b:g}, {c:g}): ε_w = {weighted:.3f}, the true loss is {true:g}.
@@ -115,10 +115,10 @@ def weighted_budget() -> Numbers:
 
 @PAPER.entry(
     "R5",
-    claim="(16): frequencies are estimated with the flip probability of the average budget.",
+    claim="(16): frequencies are estimated with the flip probability of the average ε.",
     verdict="wrong",
-    example="""The flip probability is convex in the budget, so that every estimate is too large.
-    Budgets divided uniformly at random, ε_average = {average:g}: a value that nobody holds gets
+    example="""The flip probability is convex in ε, so that every estimate is too large.
+    Allocations drawn uniformly at random, ε_average = {average:g}: a value that nobody holds gets
     {two:.3f}, {three:.3f}, {four:.3f} and {five:.3f} for {m2}, {m3}, {m4} and {m5} attributes.""",
     instead="`self-calibrated` estimates the flip probability from the reports; `published` only "
     "by name",
@@ -163,11 +163,11 @@ def denominator() -> Numbers:
     "R7",
     claim="(16) is used for any personal allocation.",
     verdict="gap",
-    example="""If the budget goes with the value, the frequency is not identifiable. Two values:
+    example="""If ε goes with the value, the frequency is not identifiable. Two values:
     fractions ({f:g}, {f:g}) with flip probability {q:g} for all, and fractions ({g:g}, {h:g}) with
     flip probabilities {q1:g} and {q2:g}, give the same law of reports (largest difference
     {gap:g}).""",
-    instead="the promise and the estimate both say that budgets must not follow the answers",
+    instead="the promise and the estimate both say that allocations must not follow the answers",
 )
 def not_identifiable() -> Numbers:
     def law(fractions: list[Fraction], flips: list[Fraction]) -> dict[tuple[int, ...], Fraction]:
@@ -192,7 +192,7 @@ def not_identifiable() -> Numbers:
     "R8",
     claim="Section 4.2.2: the allocation is private too, because it is not reported.",
     verdict="gap",
-    example="""The number of set bits shows it. Budgets {c:g} and {b:g} equally likely: it is
+    example="""The number of set bits shows it. Epsilons {c:g} and {b:g}, equally likely: it is
     guessed right with probability {two:.2f}, {four:.2f}, {eight:.2f} and {sixteen:.2f} for l =
     {l2}, {l4}, {l8} and {l16}.""",
     instead="a hidden allocation is not called secret; a public one costs no privacy, because it "
