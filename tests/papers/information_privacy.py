@@ -224,8 +224,8 @@ def repeated() -> Numbers:
 
 @PAPER.entry(
     "L10",
-    claim="Section IV-A: every user randomises with their own prior, and the curator estimates with "
-    "the users' parameters.",
+    claim="Section IV-A: every user randomises with their own prior, and the curator estimates "
+    "with the users' parameters.",
     verdict="gap",
     example="""The parameters show the prior: from q₀ = {q:.4f} at ε = {epsilon:g} anyone computes
     P₁ = q₀ e^ε = {prior:.2f}. What a prior learnt from a person's past answers costs is not

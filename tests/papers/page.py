@@ -49,6 +49,8 @@ optimum of Proposition 4, and Theorem 1 where every value is constrained; in the
 - **Figures and tables measured on real data** are on this page only where a formula of the paper
   itself contradicts them. We do not have the papers' programs, seeds, discretisations or (for
   some) data.
+- **The number of Gowalla's cells** in F10, F11 and F24 is inferred from the map window that the
+  paper describes.
 - **Figure 3 of the second paper** cannot be reproduced as printed, because ε is not given; N7 uses
   an ε of ours.
 - **The comparison with LoPub in the fifth paper** takes LoPub's numbers from another publication,

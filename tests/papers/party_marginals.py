@@ -341,3 +341,15 @@ def noise_parts() -> Numbers:
 def plain_parts() -> Numbers:
     law = share_pmf(2, 10, 120)
     return {"parties": 10, "epsilon": 1.0, "zero": float(law[law.size // 2])}
+
+
+@PAPER.entry(
+    "P13",
+    claim="Section 6.4: the methods are ε_k-private; what many marginals cost is not said.",
+    verdict="gap",
+    example="""The proof is for one marginal. All {ways}-way marginals of the {attributes}
+    attributes of NLTCS are {marginals}, and cost {marginals} times ε_k if each is released with ε_k.""",
+    instead="a study divides ε over its tables, and a ledger adds up what was spent",
+)
+def many_marginals() -> Numbers:
+    return {"ways": 3, "attributes": 16, "marginals": math.comb(16, 3)}

@@ -76,6 +76,15 @@ def test_weights() -> None:
     assert differ["weighted"] > 5 * differ["plain"]
 
 
+def test_groups_and_coalitions() -> None:
+    gain, coalition, variances, groups = N("F24"), N("F25"), N("F26"), N("F27")
+    assert round(gain["gain"]) == 88
+    assert coalition["uniform"] == 0 < coalition["star"] < 1
+    assert variances["holder"] > 2 * variances["other"]
+    assert groups["true"] > 10 * groups["delta"]
+    assert groups["level"] == math.inf
+
+
 def test_adaptive_selection() -> None:
     selection = N("F23")
     assert selection["printed"] > 3

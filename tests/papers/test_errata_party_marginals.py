@@ -19,6 +19,7 @@ def test_misprints() -> None:
     assert round(example["first"], 1) == 0.2  # .162 is not about .2: the result differs
     assert round(example["result"], 2) == 0.26
     assert groups["sum"] == 1.8
+    assert N("P13")["marginals"] == 560
     assert groups["low"] + groups["middle"] + groups["right"] == pytest.approx(1)
 
 
