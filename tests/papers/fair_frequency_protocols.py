@@ -291,8 +291,8 @@ def improvement() -> Numbers:
     claim="Section 3.1.3: φ colluding users of TSS' learn nothing about a user's value.",
     verdict="gap",
     example="""They learn whether the user reports an item. {reported} of {items} items,
-    p = {rate:.3f}: nothing with uniform selection, a local loss of {star:.3f} with adaptive selection and
-    γ = e.""",
+    p = {rate:.3f}: nothing with uniform selection, a local loss of {star:.3f} with adaptive
+    selection and γ = e.""",
     instead="`secure.TSS` states this loss against a coalition",
 )
 def coalition() -> Numbers:

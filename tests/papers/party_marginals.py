@@ -348,7 +348,8 @@ def plain_parts() -> Numbers:
     claim="Section 6.4: the methods are ε_k-private; what many marginals cost is not said.",
     verdict="gap",
     example="""The proof is for one marginal. All {ways}-way marginals of the {attributes}
-    attributes of NLTCS are {marginals}, and cost {marginals} times ε_k if each is released with ε_k.""",
+    attributes of NLTCS are {marginals}, and cost {marginals} times ε_k if each is
+    released with ε_k.""",
     instead="a study divides ε over its tables, and a ledger adds up what was spent",
 )
 def many_marginals() -> Numbers:
