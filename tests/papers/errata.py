@@ -17,6 +17,7 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs" / "errata.md"
 
 Numbers = Mapping[str, float]
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 #: What a verdict means, in the order of the page.
 VERDICTS = {
@@ -56,8 +57,11 @@ class Entry:
 
     @property
     def filled(self) -> str:
-        """The counterexample in words and numbers."""
-        return Words().format(self.example, **self.numbers)
+        """The counterexample in words and numbers; equations are not broken at the sign."""
+        text = Words().format(self.example, **self.numbers)
+        return text.replace(" = ", f"{_NO_BREAK}={_NO_BREAK}").replace(
+            " × ", f"{_NO_BREAK}×{_NO_BREAK}"
+        )
 
     @property
     def bare_digits(self) -> list[str]:
@@ -115,7 +119,8 @@ class Paper:
         """The section, with its table."""
         head = "| | claim | verdict | counterexample | what Sottovoce does |\n|---|---|---|---|---|"
         rows = "\n".join(entry.row for entry in self.entries.values())
-        return f"## {self.title}\n\n{self.about}\n\n{head}\n{rows}\n"
+        table = f":::{{table}}\n:class: errata\n\n{head}\n{rows}\n:::\n"
+        return f"## {self.title}\n\n{self.about}\n\n{table}"
 
 
 def _line(text: str) -> str:
