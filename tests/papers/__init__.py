@@ -1,0 +1,1 @@
+"""The five papers: claims that do not hold, each with a counterexample that is computed here."""
