@@ -11,14 +11,14 @@ works with some of them; a method turns these sums into one labelled table with 
     row_study        what is public about marginals over split rows, and which sums are opened
     row_machines     the roles: a party with its rows, and the curator
     horizontal       Horizontal: a study over split rows, and a simulation with every role
-    column_study     what is public about a marginal over split columns; column_promises: its promises
+    column_study     what is public about a marginal over split columns; column_promises: promises
     column_machines  the roles: a party with its columns, and the curator; dealing: the dealer
     vertical         Vertical: a study over split columns, and a simulation with every role
     alignment        rows in one order by a shared key; products, engines: shares of the table
     oblivious        noise that nobody draws; oblivious_rows: the roles with it
     counting         a party's own counts, secret samples and shares of noise
     methods, tables  from sums to labelled tables
-    promises         what every party promises; budgets: exact budgets; receipts: what the curator signs
+    promises         what every party promises; budgets: exact; receipts: signed by the curator
     budget           a party's ledger (accounts, ledger_file); charging: before anything leaves
 """
 
