@@ -66,7 +66,7 @@ class ColumnsState:
     Attributes
     ----------
     held : Held
-        What it heard of the sum.
+        What it received for the sum.
     engine : object
         Its engine's state.
     contributions, digests : mapping of int to bytes

@@ -50,7 +50,7 @@ SIGNATURE_BYTES = 64
 
 @dataclass(frozen=True, eq=False)
 class HeldTwice(Held):
-    """What a party has heard.
+    """What a party has received.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class DoublyMaskedSum(MaskedSum):
                 message, row.tobytes(), self.verify_keys[k]
             ):
                 raise ShareError(
-                    f"{name!r} did not sign the survivors that the curator named here; it was told "
+                    f"{name!r} did not sign the survivors that the curator named here; it received "
                     "of others, or the message was altered"
                 )
             agreed.add(k)

@@ -27,7 +27,7 @@ class PartyState:
     Attributes
     ----------
     held : Held
-        What it heard of the sum.
+        What it received for the sum.
     receipt : Receipt, optional
         The curator's, at the end.
     failed : str

@@ -7,7 +7,7 @@ Round m     every party → the curator: "masked", its vector plus pairwise mask
 Round m+1   the curator → every party: a signed receipt (`receipts`)
 
 A session is named by a digest of all hellos. It is in every mask and every masked message, so that
-parties who heard different hellos are found out before anything is added up. A party keeps no state
+parties who received different hellos are found out before anything is added up. A party keeps no state
 but what arrived: what it must remember it sends to itself ("kept").
 
 A protocol with rounds of its own between hello and masked vectors uses the same two objects:
@@ -58,7 +58,7 @@ EMPTY: Mapping[int, Any] = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Held:
-    """What a party has heard.
+    """What a party has received.
 
     Attributes
     ----------
@@ -249,7 +249,7 @@ class OpenedSum:
                 raise ShareError(f"{name!r} sent its masked vector twice; the second is refused")
             if batch.payload["session"][i].tobytes() != session:
                 raise ShareError(
-                    f"{name!r} masked for another session: it heard other hellos than the curator; "
+                    f"{name!r} masked for another session: it received other hellos than the curator; "
                     "refused"
                 )
             rows[k] = {column: batch.payload[column][i] for column in form_of(blocks)}

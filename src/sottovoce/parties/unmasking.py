@@ -25,7 +25,7 @@ class OpenedTwice(Opened):
     Attributes
     ----------
     survivors : tuple of int, optional
-        Whose vectors it has, as it told the parties.
+        Whose vectors it has, as it announced to the parties.
     unmasking : mapping of int to array of uint64, (parties, 8)
         By survivor: one share for every party.
     """

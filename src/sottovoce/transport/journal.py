@@ -8,7 +8,7 @@
 The first record says what the journal belongs to. Whoever writes one calls `sync` before anything
 that depends on it leaves the process. A crash may leave the last record cut off; nothing depended
 on it yet, and it is dropped. Any other damage is refused, and so is a journal that others can read:
-it contains what a party told itself.
+it contains a party's messages to itself.
 
 A journal that has ended keeps only what it belonged to, so that the run cannot be played again.
 Checksums are against accidents; whoever can write the file can do as they like with the party's

@@ -139,7 +139,7 @@ async def play(
 
 
 def _reason(error: SottovoceError) -> str:
-    """What others are told; never what could be about this party's rows or files."""
+    """What others learn; never what could be about this party's rows or files."""
     if isinstance(error, (AnswerError, FileError)):
         return f"its own data or files cannot be used ({type(error).__name__})"
     return str(error)

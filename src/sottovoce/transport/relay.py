@@ -100,7 +100,7 @@ class Relay:
         self.aborted: str | None = None  # who has ended the run, and why
         self.over = False
         self.strangers: list[str] = []  # who came with another study
-        self.told: set[str] = set()  # who knows that it was ended
+        self.informed: set[str] = set()  # who knows that it was ended
         self._journal = journal
         self._syncing, self._synced = asyncio.Lock(), 0  # records that are on disk
         if journal is not None and journal.session is not None:
@@ -218,7 +218,7 @@ class Relay:
         left = {name for name, reached in self._reached.items() if reached <= self.rounds}
         left -= {*self.missing, self.roster.relay.id}
         end = time.monotonic() + _TELL_SECONDS
-        while not left <= self.told and time.monotonic() < end:
+        while not left <= self.informed and time.monotonic() < end:
             await asyncio.sleep(0.02)
 
     async def wait_over(self) -> None:

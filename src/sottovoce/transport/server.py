@@ -156,7 +156,7 @@ class RelayServer:
             status, body = _status(error), str(error).encode()
         await _answer(writer, status, body, last=status >= 400)
         if request and request.name and (status == 424 or request.path == "/v1/abort"):
-            self._relay.told.add(request.name)
+            self._relay.informed.add(request.name)
         return status < 400
 
     async def _handle(self, request: _Request, reader: asyncio.StreamReader) -> tuple[int, bytes]:

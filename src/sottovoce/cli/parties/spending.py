@@ -111,8 +111,8 @@ class Spending:
             # Others hear that the run ends, and nothing about this party's other runs. Where it
             # can go on without this party, it just drops out.
             self.refusal = error
-            heard = ShareError if self.study.protocol.dropouts else GuaranteeError
-            raise heard("its budget does not allow the run") from error
+            kind = ShareError if self.study.protocol.dropouts else GuaranteeError
+            raise kind("its budget does not allow the run") from error
 
     def finish(self, played: Played) -> None:
         """Keep the curator's receipt, which the machine has checked."""
