@@ -35,7 +35,7 @@ _FORM = {"rows": (np.int64, ()), "key": (np.uint8, (KEY_BYTES,))}
 
 @dataclass(frozen=True)
 class Asked:
-    """What the dealer received: everyone's number of rows and fresh key, and the last closed round."""
+    """What the dealer received (numbers of rows, fresh keys), and the last closed round."""
 
     rows: Mapping[int, int] = field(default_factory=lambda: _NOTHING)
     keys: Mapping[int, bytes] = field(default_factory=lambda: _NOTHING)

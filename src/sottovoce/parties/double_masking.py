@@ -150,7 +150,7 @@ class DoublyMaskedSum(MaskedSum):
             ):
                 raise ShareError(
                     f"{name!r} did not sign the survivors that the curator named here; it received "
-                    "of others, or the message was altered"
+                    "another set, or the message was altered"
                 )
             agreed.add(k)
         return replace(held, agreed=frozenset(agreed))

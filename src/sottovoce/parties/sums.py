@@ -7,8 +7,8 @@ Round m     every party → the curator: "masked", its vector plus pairwise mask
 Round m+1   the curator → every party: a signed receipt (`receipts`)
 
 A session is named by a digest of all hellos. It is in every mask and every masked message, so that
-parties who received different hellos are found out before anything is added up. A party keeps no state
-but what arrived: what it must remember it sends to itself ("kept").
+parties who received different hellos are found out before anything is added up. A party keeps no
+state but what arrived: what it must remember it sends to itself ("kept").
 
 A protocol with rounds of its own between hello and masked vectors uses the same two objects:
 
@@ -249,8 +249,8 @@ class OpenedSum:
                 raise ShareError(f"{name!r} sent its masked vector twice; the second is refused")
             if batch.payload["session"][i].tobytes() != session:
                 raise ShareError(
-                    f"{name!r} masked for another session: it received other hellos than the curator; "
-                    "refused"
+                    f"{name!r} masked for another session: it received other hellos than the "
+                    "curator; refused"
                 )
             rows[k] = {column: batch.payload[column][i] for column in form_of(blocks)}
         return replace(opened, masked=rows)
