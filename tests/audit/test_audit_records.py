@@ -24,10 +24,15 @@ RECORDS = sv.Records(SCHEMA, epsilon_average=1.0)
 
 
 def test_records_are_audited_together_and_answer_by_answer() -> None:
-    whole, one = sv.audit(RECORDS, trials=100_000, confidence=SURE)
-    assert (whole.promise.epsilon, one.promise.epsilon) == (3.0, 1.0)
-    assert 2.0 < whole.epsilon <= 3.0
-    assert 0.8 < one.epsilon <= 1.0
+    # A single audit finds less than this about once in 50 times; five of five never do (3e-9).
+    audits = [sv.audit(RECORDS, trials=100_000, confidence=SURE) for _ in range(5)]
+    for whole, one in audits:
+        assert (whole.promise.epsilon, one.promise.epsilon) == (3.0, 1.0)
+        assert whole.epsilon <= 3.0
+        assert one.epsilon <= 1.0
+    assert max(whole.epsilon for whole, _ in audits) > 2.0
+    assert max(one.epsilon for _, one in audits) > 0.8
+    whole, one = audits[0]
     x, y = whole.pair
     assert all(x[name] != y[name] for name in RECORDS.names)
     x, y = one.pair
