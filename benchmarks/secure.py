@@ -87,8 +87,9 @@ def measure(effort: Effort) -> list[Figure]:
     for protocol in (DPDS(3, rate=0.9), DPDS(3, rate=0.9, helpers=3), TSS(3, rate=0.9, report=0.4)):
         protocol.simulate(np.arange(300) % 3, views=False)
     many, some = effort.people(100_000), effort.people(10_000)
-    figures = [
+    return [
         one("DPDS to the letter", DPDS(30, rate=0.4, helpers=0), effort.people(1_000), letter),
+        one("DPDS to the letter", DPDS(30, rate=0.4, helpers=0), effort.people(3_000), letter),
         one("DPDS, 3 helpers", DPDS(30, rate=0.4, helpers=3), many, helped),
         one("binomial noise, 3 helpers", BinomialNoise(30, epsilon=1.0, helpers=3), many, helped),
         one("DPDG, 3 helpers", DPDG(30, epsilon=1.0, collusion=100, helpers=3), many, helped),
@@ -101,9 +102,6 @@ def measure(effort: Effort) -> list[Figure]:
             None,
         ),
     ]
-    if effort.scale >= 1:
-        figures.insert(1, one("DPDS to the letter", DPDS(30, rate=0.4), 3_000, letter))
-    return figures
 
 
 def client_side(people: int) -> float:
