@@ -181,18 +181,26 @@ def test_the_sums_are_opened_without_a_party_that_dropped_out(tmp_path: Path) ->
         folder.stop()
 
 
-def test_columns_with_mpyc(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("study", "people"),
+    [
+        (COLUMNS.replace('"dealer"', '"mpyc"'), PEOPLE),
+        (ROWS.replace('split = "rows"', 'split = "rows"\nnoise = "oblivious"'), SUMMED),
+    ],
+    ids=["columns", "oblivious noise over rows"],
+)
+def test_runs_with_mpyc(tmp_path: Path, study: str, people: int) -> None:
     pytest.importorskip("mpyc", reason="the engine mpyc is not installed")
     addresses = [f'{name} = "127.0.0.1:{free_port()}"' for name in (*PARTIES, "curator")]
     table = "\n".join(["[addresses]", *addresses, "", "[budgets]"])
-    study = COLUMNS.replace('"dealer"', '"mpyc"').replace("collusion = 1\n", "")
-    folder = Folder(tmp_path, study.replace("[budgets]", table))
+    study = study.replace("collusion = 1\n", "").replace("[budgets]", table)
+    folder = Folder(tmp_path, study)
     folder.prepare()
     try:
         curator, address = folder.curator("--report", "report.html")
         for party in PARTIES:
             folder.join(party, address)
-        assert_released(result_of(curator), folder, PEOPLE)
+        assert_released(result_of(curator), folder, people)
     finally:
         folder.stop()
 

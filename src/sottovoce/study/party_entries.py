@@ -49,10 +49,11 @@ def read_options(about: Any, addresses: Any = None) -> dict[str, Any]:
         )
     if addresses is None:
         return dict(about)
-    if split != "columns" or not isinstance(addresses, Mapping):
+    drawn = about.get("noise") == "oblivious"
+    if not (split == "columns" or drawn) or not isinstance(addresses, Mapping):
         raise StudyError(
-            'a table [addresses] belongs to split = "columns" with an engine such as "mpyc"; it '
-            'has an entry such as A = "127.0.0.1:9101" for every party'
+            'a table [addresses] belongs to noise = "oblivious", or to split = "columns" with an '
+            'engine such as "mpyc"; it has an entry such as A = "127.0.0.1:9101" for every party'
         )
     return {**about, "addresses": dict(addresses)}
 
