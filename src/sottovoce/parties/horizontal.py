@@ -11,11 +11,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..errors import AnswerError, ParameterError, ShareError
+from ..errors import AnswerError, ParameterError
 from ..randomness import Source, source_of
 from ..transport import Machine, drive
 from ..transport.in_process import Tamper
 from ..transport.keys import KeyPair
+from .alike import check_frames, ended, index_of
 from .budgets import CURATOR
 from .counting import Rows
 from .double_masking import DoublyMaskedSum
@@ -84,17 +85,11 @@ class Horizontal(RowStudy):
         return len(self._rows(name, data))
 
     def _rows(self, name: str, data: Any) -> Rows:
-        self._index(name)
+        index_of(name, self.parties)
         try:
             return Rows.of(data, self._attributes, may_be_empty=not self.sizes_are_public)
         except AnswerError as error:
             raise AnswerError(f"the table of {name!r}: {error}") from error
-
-    def _index(self, name: str) -> int:
-        if name not in self.parties:
-            known = ", ".join(map(repr, self.parties))
-            raise ParameterError(f"there is no party {name!r}; the study has {known}")
-        return self.parties.index(name)
 
     def party_machine(
         self,
@@ -120,7 +115,7 @@ class Horizontal(RowStudy):
         source : Source, optional
             Randomness; the system's by default.
         """
-        index, rows = self._index(name), self._rows(name, data)
+        index, rows = index_of(name, self.parties), self._rows(name, data)
         missing = [one for one in (*self.parties, CURATOR) if one not in verify_keys]
         if missing:
             raise ParameterError(f"the verification keys of {missing} are missing")
@@ -158,11 +153,9 @@ class Horizontal(RowStudy):
         ShareError
             Where there is none; it names what is missing, and nothing partial is released.
         """
-        if state.sums is None or state.receipt is None:
-            also = f". Refused: {'; '.join(refused[:3])}" if refused else ""
-            raise ShareError(f"{state.failed}{also}")
+        sums, receipt = ended(state, refused)
         rows = self.rows_said(state.opened.rows)
-        return run_of(self, state.sums, rows, state.receipt, refused=refused, seeded=seeded)
+        return run_of(self, sums, rows, receipt, refused=refused, seeded=seeded)
 
     # --- all roles in one process ---------------------------------------------------------------
 
@@ -194,11 +187,7 @@ class Horizontal(RowStudy):
             return self.with_method(method).simulate(
                 frames, source=source, views=views, tamper=tamper
             )
-        if not isinstance(frames, Mapping) or set(frames) != set(self.parties):
-            given = list(frames) if isinstance(frames, Mapping) else type(frames).__name__
-            raise ParameterError(
-                f"frames are {given}; give one table for each of {list(self.parties)}"
-            )
+        check_frames(frames, self.parties)
         if self.engine is not None and not self.engine.addresses:
             free = self.engine.here(len(self.parties)).addresses
             addresses = dict(zip((*self.parties, CURATOR), free, strict=True))

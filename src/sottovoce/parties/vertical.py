@@ -25,6 +25,7 @@ from ..transport import Machine, drive
 from ..transport.in_process import Tamper
 from ..transport.keys import KeyPair
 from .alignment import Keys
+from .alike import check_frames, ended, index_of
 from .budgets import CURATOR
 from .column_machines import Columns, ColumnsCurator, ColumnsParty, ColumnsState
 from .column_promises import columns_guarantee
@@ -90,7 +91,7 @@ class Vertical(ColumnStudy):
         return len(self._columns(name, data))
 
     def _columns(self, name: str, data: Any) -> Columns:
-        self._index(name)
+        index_of(name, self.parties)
         try:
             keys = Keys.of(columns_of(data, [self.key])[0], f"the key {self.key!r}")
             rows = Rows.of(data, self.attributes_of(name))
@@ -99,12 +100,6 @@ class Vertical(ColumnStudy):
         if len(rows) != len(keys.order):
             raise AnswerError(f"the table of {name!r} has {len(keys.order)} keys, {len(rows)} rows")
         return Columns(rows.cells(rows.names)[keys.order], keys)
-
-    def _index(self, name: str) -> int:
-        if name not in self.parties:
-            known = ", ".join(map(repr, self.parties))
-            raise ParameterError(f"there is no party {name!r}; the study has {known}")
-        return self.parties.index(name)
 
     def party_machine(
         self,
@@ -116,7 +111,7 @@ class Vertical(ColumnStudy):
         source: Source | None = None,
     ) -> Machine[ColumnsState]:
         """The role of a party with its own columns; parameters as for `Horizontal`."""
-        index, columns = self._index(name), self._columns(name, data)
+        index, columns = index_of(name, self.parties), self._columns(name, data)
         if CURATOR not in verify_keys:
             raise ParameterError("the verification key of the curator is missing")
         party = MaskedSum(self.sum_design, index)
@@ -166,23 +161,21 @@ class Vertical(ColumnStudy):
         ShareError
             Where there is none; it names what is missing, and nothing partial is released.
         """
-        if state.sums is None or state.receipt is None:
-            also = f". Refused: {'; '.join(refused[:3])}" if refused else ""
-            raise ShareError(f"{state.failed}{also}")
+        sums, receipt = ended(state, refused)
         rows = self.rows_said(state.opened.rows)
         (releases,) = self.releases(rows)
-        promised = columns_guarantee(self, releases, state.receipt.spent)
+        promised = columns_guarantee(self, releases, receipt.spent)
         shown = Guarantee.none(SEEDED) if seeded else promised
-        solved = self.method.solve(self.design(rows), state.sums)
+        solved = self.method.solve(self.design(rows), sums)
         whole = noisy_table(solved, self.columns, shown, self.method, axes=self._axes())
         names = [attribute.name for attribute in self.columns]
         asked = list(self.attributes)
         table = whole if names == asked else whole.marginal(asked)
         people = max(rows.values())
         aggregates = []
-        for release, cells in zip(releases, state.sums, strict=True):
+        for release, cells in zip(releases, sums, strict=True):
             alone = {party: release.cost(party, self.neighbours) for party in self.parties}
-            costs = alone if release.kept is None else dict(state.receipt.spent)
+            costs = alone if release.kept is None else dict(receipt.spent)
             law = "discrete-gaussian" if release.gaussian else "discrete-laplace"
             noise = AddedNoise(law, release.variance)
             route = Route(self.name, columns_guarantee(self, (release,), costs), noise)
@@ -190,7 +183,7 @@ class Vertical(ColumnStudy):
             aggregates.append(
                 Aggregate(self.name, self.digest, tables, people, people, seeded, route)
             )
-        return Run((table,), tuple(aggregates), shown, refused=refused, receipt=state.receipt)
+        return Run((table,), tuple(aggregates), shown, refused=refused, receipt=receipt)
 
     def _axes(self) -> list[list[int]]:
         """Which attributes make up each party's axis."""
@@ -263,11 +256,7 @@ class Vertical(ColumnStudy):
         tamper : callable, optional
             What happens to messages on their way, for tests of failures.
         """
-        if not isinstance(frames, Mapping) or set(frames) != set(self.parties):
-            given = list(frames) if isinstance(frames, Mapping) else type(frames).__name__
-            raise ParameterError(
-                f"frames are {given}; give one table for each of {list(self.parties)}"
-            )
+        check_frames(frames, self.parties)
         engine = self.engine.here(len(self.parties))
         study = self.varied(engine=engine, key=key or self.key, method=method or self.method)
         return study._simulate(frames, source_of(source), views, tamper)
