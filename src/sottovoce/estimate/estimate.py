@@ -81,6 +81,9 @@ class Estimate:
     fractions : bool
         Whether the values are fractions of people, which sum to one; False for means and variances,
         which are in the units of the question.
+    exclusive : bool
+        Whether everyone has exactly one of the values, so that fractions sum to one; False where
+        several could be chosen.
     raw : Estimate, optional
         The unbiased estimate behind a biased one, whose errors and intervals are shown.
     assuming : str
@@ -110,6 +113,7 @@ class Estimate:
     assuming: str = ""
     reports: int | None = None
     answer_variance: float | None = None
+    exclusive: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
 
@@ -182,7 +186,8 @@ class Estimate:
         Notes
         -----
         Errors and intervals stay those of the unbiased estimate: projecting lowers the error on
-        average, but not for every value, and how much is not known from the data.
+        average, but not for every value, and how much is not known from the data. Fractions of
+        options, of which people may choose several, are moved to 0 or 1 where they lie outside.
         """
         if method not in PROJECTIONS:
             raise ParameterError(
@@ -191,6 +196,16 @@ class Estimate:
         if not self.fractions:
             raise EstimateError(
                 "this estimate is not a distribution, so it cannot be projected onto one"
+            )
+        if not self.exclusive:
+            return replace(
+                self,
+                values=np.clip(self.values, 0.0, 1.0),
+                method=f"{self.method} + clipped",
+                biased=True,
+                raw=self if self.raw is None else self.raw,
+                _covariance=None,
+                _interval=None,
             )
         return replace(
             self,
@@ -263,7 +278,12 @@ class Estimate:
                 )
             truth = [truth[label] for label in self.labels]
         true = np.asarray(truth, float)
-        if true.shape != self.values.shape or not abs(true.sum() - 1) < 1e-6 or (true < 0).any():
+        whole = abs(true.sum() - 1) < 1e-6 if self.exclusive else not (true > 1).any()
+        if true.shape != self.values.shape or not whole or (true < 0).any():
+            if not self.exclusive:
+                raise ParameterError(
+                    f"the truth must be {self.values.size} fractions from 0 to 1; got {truth!r}"
+                )
             raise ParameterError(
                 f"the truth must be {self.values.size} fractions of at least 0 that sum to 1; got "
                 f"{true.size} numbers that sum to {true.sum():g}"
