@@ -162,6 +162,11 @@ def _back(block: Block, flat: Floats, counts: Floats) -> tuple[Floats, Floats]:
     d = np.empty(counts.shape)
     total = np.zeros(p.shape)
     sizes, change, lock = np.array(block.sizes), block.change, Lock()
+    if kernels.count.replaced("expected_cells"):
+        # Whole, so that another engine can keep its copy of the patterns.
+        whole = (block.bits, change, block.values, sizes, block.starts)
+        kernels.count.expected_cells(*whole, p, counts, total, d)
+        return total.T, d
 
     def action(part: slice) -> None:
         back = np.zeros(p.shape)
