@@ -22,7 +22,7 @@ def _better(results: Results) -> Verdict:
     text = (
         f"At the same true (ε, δ), Gaussian noise has the lower error at {{higher}} of {{all}} "
         f"points, by a factor of {min(ratios):.2g} to {max(ratios):.2g}. The published comparison "
-        "sets a true δ of several percent against δ = 1e-7."
+        "sets DPDS with the true δ of the next figure against DPDG with δ = 1e-7."
     )
     return lower_everywhere(pairs, text)
 

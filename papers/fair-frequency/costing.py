@@ -72,8 +72,8 @@ def _saving(results: Results) -> Verdict:
             f"{protocol.removeprefix('TSS, ')}: {claimed:.2f} claimed, {ratio:.2f} counted"
         )
     outcome = "holds" if all(right) else "holds in part" if any(right) else "does not hold"
-    return Verdict(outcome, f"{int(float(n)):,} users, elements sent. {'; '.join(parts)}. The saving "
-                   "is 1/α² for both selections.")  # fmt: skip
+    return Verdict(outcome, f"{int(float(n)):,} users, elements sent. {'; '.join(parts)}. The "
+                   "saving is 1/α² for both selections.")  # fmt: skip
 
 
 TABLE_1 = Figure(

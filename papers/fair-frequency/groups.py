@@ -27,7 +27,7 @@ SETTINGS = {
 }
 WEIGHTED, PLAIN, STRICTEST = "OWA / VWA", "UWA (= post-stratified)", "CPA"
 DEFAULT = "james-stein (our default)"
-NOISE_WEIGHTED, NOISE_PLAIN = "OWA / VWA, noise only", "UWA, noise only"
+NOISE = "OWA / VWA, noise only"
 
 
 def weighted(
@@ -35,8 +35,9 @@ def weighted(
 ) -> dict[str, list[float]]:
     """1,000 people in four groups of equal size: at random, or sorted by item so that they differ.
 
-    All series but CPA come from the same runs. Noise only: the error against the weighted mean of
-    the groups' own frequencies, which leaves out what the choice of the groups contributes.
+    All series but CPA come from the same runs. Noise only, for Table 2: the error against the
+    weighted mean of the groups' own frequencies, which leaves out what the choice of the groups
+    contributes. Without weights there is no difference, because the groups have equal sizes.
     """
     people = draw(setting["people"], 1000, data)
     epsilons = SETTINGS[setting["levels"]]
@@ -47,9 +48,7 @@ def weighted(
     size = people.codes.size // len(rates)
     weights = person_weights(noise, [size] * len(rates), method="yang-variance")
     equal = np.full(len(rates), 1 / len(rates))
-    measured: dict[str, list[float]] = {
-        name: [] for name in (WEIGHTED, PLAIN, STRICTEST, DEFAULT, NOISE_WEIGHTED, NOISE_PLAIN)
-    }
+    measured: dict[str, list[float]] = {}
     with testing.seeded(seed) as source:
         for _ in range(repeats):
             shuffled = np.sort(people.codes) if setting["sorted"] else rng.permutation(people.codes)
@@ -59,14 +58,16 @@ def weighted(
             estimates = np.array([run.estimate.values for run in runs])
             own = np.array([np.bincount(g, minlength=people.items) / size for g in groups])
             joined = sv.combine([run.estimate for run in runs]).values
-            for name, values, truth in (
-                (WEIGHTED, weights @ estimates, people.fractions),
-                (PLAIN, equal @ estimates, people.fractions),
-                (DEFAULT, joined, people.fractions),
-                (NOISE_WEIGHTED, weights @ estimates, weights @ own),
-                (NOISE_PLAIN, equal @ estimates, equal @ own),
-            ):
-                measured[name].append(float(((values - truth) ** 2).sum()))
+            errors = {
+                WEIGHTED: weights @ estimates - people.fractions,
+                PLAIN: equal @ estimates - people.fractions,
+                DEFAULT: joined - people.fractions,
+            }
+            if setting.get("noise"):
+                errors[NOISE] = weights @ (estimates - own)
+            for name, error in errors.items():
+                measured.setdefault(name, []).append(float((error**2).sum()))
             strictest = protocols[int(np.argmin(rates))]
-            measured[STRICTEST].append(squared_error(strictest, people, source))
+            error = squared_error(strictest, people, source)
+            measured.setdefault(STRICTEST, []).append(error)
     return measured

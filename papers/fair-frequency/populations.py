@@ -60,8 +60,8 @@ def _size_matters(results: Results) -> Verdict:
     ends = [(line[0], line[-1], panel) for line, panel in lines if len(line) > 1]
     if not ends:
         return unchecked("only one size was measured")
-    text = "; ".join(f"{panel} {few.value:.1e} with {few.x:,} people, {many.value:.1e} with "
-                     f"{many.x:,}" for few, many, panel in ends)  # fmt: skip
+    text = "; ".join(f"{panel} {few.value:.1e} with {few.x:,.0f} people, {many.value:.1e} with "
+                     f"{many.x:,.0f}" for few, many, panel in ends)  # fmt: skip
     falls = all(many.value < few.value for few, many, _ in ends)
     return Verdict(
         "holds in part" if falls else "does not hold",
@@ -246,8 +246,9 @@ FIGURE_3_PRIVACY = Figure(
     repeats=0,
     fast_repeats=0,
     claims=(
-        Claim("“The mechanism TSS provides at least the same privacy level as DPDS against S2”, and "
-              "TSS' is private against S1, S2 or any φ users.", "Theorem 3.4, Sec. 3.1.3", _as_dpds),
+        Claim("“The mechanism TSS provides at least the same privacy level as DPDS against S2”, "
+              "and TSS' is private against S1, S2 or any φ users.", "Thm. 3.4, Sec. 3.1.3",
+              _as_dpds),
     ),
     differences=(
         "Not in the paper, whose ε for a sampling probability p is −ln(1 − p). Exact accounts "
