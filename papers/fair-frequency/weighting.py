@@ -180,7 +180,7 @@ FIGURE_4 = Figure(
     weighted,
     Axis("privacy setting"),
     ERROR,
-    repeats=60,
+    repeats=40,
     fast_repeats=12,
     kind="points",
     claims=(
@@ -197,7 +197,7 @@ FIGURE_4 = Figure(
         "and the normal data of Table 2. Groups of 250 are drawn anew in every repeat; “groups "
         "differ” sorts people by item instead; “larger ε” has two groups of 500. Errors are "
         "against the frequencies of all 1,000 people. OWA and VWA have the "
-        "same weights. 60 repeats instead of 20."
+        "same weights. 40 repeats instead of 20."
     ),
 )  # fmt: skip
 
