@@ -16,14 +16,29 @@ from .sampling import rate_of
 CLAIMED = "claimed: Theorem 3.1"
 ADDED = "true, record added or removed"
 CHANGED = "true, record changed"
+PRINTED = "true, DPDG with the printed noise G σ/n for δ = 1e-7"
+HOLDERS, KEPT = "holders of the rarest item", "ε that DPDS keeps with δ = 1e-7"
 ALONE = "S2 alone (Theorem 3.4)"
 OUTPUT = "{}, with the published result"
 
 
 def sampled(setting: Mapping[str, Any], repeats: int, seed: int, data: Data) -> dict[str, float]:
     """δ of DPDS: one data set, one size, one ε; the rarest item of the sample decides."""
+    people, epsilon = draw(setting["people"], setting["size"], data), setting["epsilon"]
+    # n users with standard deviation G σ/n each: the sum has σ/√n instead of σ.
+    sigma = math.sqrt(2 * math.log(1.25 / 1e-7)) / epsilon / math.sqrt(setting["size"])
+    return {
+        **deltas(epsilon, people.least, people.items),
+        PRINTED: accounting.delta_gaussian(epsilon, sigma),
+    }
+
+
+def kept(setting: Mapping[str, Any], repeats: int, seed: int, data: Data) -> dict[str, float]:
+    """The ε that DPDS really keeps with δ = 1e-7; nothing where no finite ε does."""
     people = draw(setting["people"], setting["size"], data)
-    return deltas(setting["epsilon"], people.least, people.items)
+    epsilon = accounting.sampled_counts_epsilon(1e-7, people.least, rate_of(setting["epsilon"]))
+    measured = {HOLDERS: float(people.least)}
+    return measured | ({KEPT: epsilon} if math.isfinite(epsilon) else {})
 
 
 def deltas(epsilon: float, count: int, items: int) -> dict[str, float]:
