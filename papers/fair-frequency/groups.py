@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.errors import AlikeWarning
 from sottovoce.estimate.combine import person_weights
 from sottovoce.reproduce import Data
 
@@ -26,7 +28,7 @@ SETTINGS = {
     "ε = 5, 10": (5.0, 10.0),
 }
 WEIGHTED, PLAIN, STRICTEST = "OWA / VWA", "UWA (= post-stratified)", "CPA"
-DEFAULT = "james-stein (our default)"
+POOLED, DEFAULT = "pooled: V + data variance", "james-stein (our default)"
 NOISE = "OWA / VWA, noise only"
 
 
@@ -49,7 +51,8 @@ def weighted(
     weights = person_weights(noise, [size] * len(rates), method="yang-variance")
     equal = np.full(len(rates), 1 / len(rates))
     measured: dict[str, list[float]] = {}
-    with testing.seeded(seed) as source:
+    with testing.seeded(seed) as source, warnings.catch_warnings():
+        warnings.simplefilter("ignore", AlikeWarning)  # pooled assumes that groups are alike
         for _ in range(repeats):
             shuffled = np.sort(people.codes) if setting["sorted"] else rng.permutation(people.codes)
             groups = np.split(shuffled, len(rates))
@@ -57,11 +60,12 @@ def weighted(
                     for protocol, group in zip(protocols, groups, strict=True)]  # fmt: skip
             estimates = np.array([run.estimate.values for run in runs])
             own = np.array([np.bincount(g, minlength=people.items) / size for g in groups])
-            joined = sv.combine([run.estimate for run in runs]).values
+            all_runs = [run.estimate for run in runs]
             errors = {
                 WEIGHTED: weights @ estimates - people.fractions,
                 PLAIN: equal @ estimates - people.fractions,
-                DEFAULT: joined - people.fractions,
+                POOLED: sv.combine(all_runs, method="pooled").values - people.fractions,
+                DEFAULT: sv.combine(all_runs).values - people.fractions,
             }
             if setting.get("noise"):
                 errors[NOISE] = weights @ (estimates - own)

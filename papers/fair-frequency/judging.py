@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sottovoce.reproduce import Results, Row, Verdict
+from sottovoce.reproduce import Row, Verdict
 
 #: How many standard errors apart two values must be to count as different.
 APART = 3.0
@@ -80,9 +80,7 @@ def near(row: Row | None, stated: float, what: str, allowed: float) -> Verdict:
     )
 
 
-def by_panel(results: Results, one: str, other: str) -> dict[str, list[tuple[Row, Row]]]:
-    """Pairs of rows of two series, by panel."""
-    panels: dict[str, list[tuple[Row, Row]]] = {}
-    for pair in results.pairs(one, other):
-        panels.setdefault(pair[0].panel, []).append(pair)
-    return panels
+def ratios(pairs: list[tuple[Row, Row]]) -> str:
+    """The smallest and the largest quotient of two rows."""
+    values = [one.value / other.value for one, other in pairs]
+    return f"{min(values):.2g} to {max(values):.2g}"

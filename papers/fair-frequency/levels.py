@@ -13,7 +13,7 @@ from sottovoce import testing
 from sottovoce.errors import AlikeWarning, UselessEstimateWarning
 from sottovoce.reproduce import Data
 
-from .groups import DEFAULT, PLAIN, SETTINGS, STRICTEST, WEIGHTED
+from .groups import DEFAULT, PLAIN, POOLED, SETTINGS, STRICTEST, WEIGHTED
 from .people import in_intervals
 
 MECHANISMS = {"GRR": sv.GRR, "OUE": sv.OUE, "Duchi": sv.Duchi, "PM": sv.Piecewise}
@@ -43,7 +43,7 @@ def mechanisms(
     )
     chosen = np.repeat(names, answers.size // len(names))
     strictest = menu.strictest()
-    measured: dict[str, list[float]] = {name: [] for name in (WEIGHTED, PLAIN, STRICTEST, DEFAULT)}
+    measured: dict[str, list[float]] = {}
     with testing.seeded(seed) as source, warnings.catch_warnings():
         # That weights assume the levels alike, and that 10,000 people are too few for GRR at these
         # levels, is what the figure shows.
@@ -56,8 +56,9 @@ def mechanisms(
             for name, estimate in (
                 (WEIGHTED, menu.estimate(counts, method="yang-variance")),
                 (PLAIN, menu.estimate(counts, method="unweighted")),
+                (POOLED, menu.estimate(counts, method="pooled")),
                 (STRICTEST, strictest.estimate(alone)),
                 (DEFAULT, menu.estimate(counts)),
             ):
-                measured[name].append(float(((estimate.values - truth) ** 2).sum()))
+                measured.setdefault(name, []).append(float(((estimate.values - truth) ** 2).sum()))
     return measured

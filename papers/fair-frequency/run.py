@@ -6,8 +6,9 @@ from sottovoce.reproduce import Paper
 
 from .comparison import FIGURE_1, FIGURE_1_EPSILON, FIGURE_1_PRIVACY
 from .costing import TABLE_1
+from .local_weighting import FIGURE_5
 from .populations import FIGURE_2, FIGURE_2_PRIVACY, FIGURE_3, FIGURE_3_PRIVACY
-from .weighting import FIGURE_4, FIGURE_5, TABLE_2_ERRORS, TABLE_2_GROUPS
+from .weighting import FIGURE_4, TABLE_2_ERRORS, TABLE_2_GROUPS
 
 PAPER = Paper(
     "fair-frequency",

@@ -1,13 +1,12 @@
-"""Figures 4 and 5 and Table 2: weights for privacy groups."""
+"""Figure 4 and Table 2: weights for privacy groups of sampled counts."""
 
 from __future__ import annotations
 
-from sottovoce.reproduce import Axis, Claim, Figure, Job, Results, Row, Verdict
+from sottovoce.reproduce import Axis, Claim, Figure, Job, Results, Verdict
 
 from .accounts import ADDED, CLAIMED, group
 from .comparison import ERROR
 from .groups import (
-    DEFAULT,
     NOISE,
     PLAIN,
     SETTINGS,
@@ -15,11 +14,10 @@ from .groups import (
     WEIGHTED,
     weighted,
 )
-from .judging import below, lower_everywhere, shown, unchecked
-from .levels import MECHANISMS, mechanisms
+from .judging import below, ratios, shown, unchecked
+from .local_weighting import FOUR, default_is_safe
 from .people import NEEDS
 
-FOUR = ("s1", "s2", "s3", "s4")
 LARGER = ("ε = 0.5, 2", "ε = 1, 4", "ε = 5, 10")
 SORTED, BEYOND = "Synthetic, groups differ", "Synthetic, larger ε"
 PANELS = {"Gowalla": "gowalla", "Census-Income": "census", "Synthetic": "uniform",
@@ -31,11 +29,6 @@ TABLE_2 = {
     ("s3", "uniform"): (0.952, 7.999), ("s3", "normal"): (8.66, 14.0),
     ("s4", "uniform"): (0.961, 3.233), ("s4", "normal"): (4.02, 4.17),
 }  # fmt: skip
-
-
-def _ratios(pairs: list[tuple[Row, Row]]) -> str:
-    values = [one.value / other.value for one, other in pairs]
-    return f"{min(values):.2g} to {max(values):.2g}"
 
 
 def _smallest(results: Results) -> Verdict:
@@ -51,7 +44,7 @@ def _smallest(results: Results) -> Verdict:
     )
     if differ:
         text += (
-            f" With people sorted by item, so that groups differ, it is {_ratios(differ)} times "
+            f" With people sorted by item, so that groups differ, it is {ratios(differ)} times "
             "that without weights."
         )
     return Verdict("holds in part" if lower else "does not hold", text)
@@ -69,18 +62,6 @@ def _lemma_3_4(results: Results) -> Verdict:
         "does not hold",
         f"V leaves out the variance of the data. Two random groups, {one.x}: error {shown(one)} "
         f"with the weights, {shown(other)} without.",
-    )
-
-
-def _default(results: Results) -> Verdict:
-    pairs = results.pairs(DEFAULT, PLAIN)
-    higher = sum(below(other, one) for one, other in pairs)
-    lower = sum(below(one, other) for one, other in pairs)
-    outcome = "does not hold" if higher else "holds"
-    return Verdict(
-        outcome,
-        f"{_ratios(pairs)} times the error of the post-stratified estimate: lower at {lower}, "
-        f"higher at {higher} of {len(pairs)} points.",
     )
 
 
@@ -140,24 +121,8 @@ def _normal_is_harder(results: Results) -> Verdict:
     larger = sum(below(uniform, normal) for normal, uniform in pairs)
     return Verdict(
         "does not hold" if not larger else "holds in part",
-        f"Normal over uniform: {_ratios(pairs)}. By Lemma 3.1 the noise does not depend on the "
+        f"Normal over uniform: {ratios(pairs)}. By Lemma 3.1 the noise does not depend on the "
         "data.",
-    )
-
-
-def _all_mechanisms(results: Results) -> Verdict:
-    alike = [pair for pair in results.pairs(WEIGHTED, PLAIN) if "differ" not in pair[0].panel]
-    differ = [pair for pair in results.pairs(WEIGHTED, PLAIN) if "differ" in pair[0].panel]
-    verdict = lower_everywhere(
-        alike, f"With random groups weights lower the error to {_ratios(alike)} of that without, "
-        "at {lower} of {all} points."
-    )  # fmt: skip
-    if verdict.outcome != "holds" or not differ:
-        return verdict
-    return Verdict(
-        "holds in part",
-        f"{verdict.because} Where people of different levels differ (sorted by number), it is "
-        f"{_ratios(differ)} times that without.",
     )
 
 
@@ -190,7 +155,7 @@ FIGURE_4 = Figure(
               "average [..] provides a statistically more accurate estimate compared to the "
               "unweighted average.”", "Lemma 3.4", _lemma_3_4),
         Claim("Ours: the default weighting is never worse than the post-stratified estimate.",
-              "docs, levels", _default),
+              "docs, levels", default_is_safe),
     ),
     differences=(
         "The figure's data sets are not named in the text; we take the three of the other figures "
@@ -269,58 +234,5 @@ TABLE_2_GROUPS = Figure(
     differences=(
         "The weights are per person and sum to one over the groups. δ is not in the paper; it is "
         "that of 8 holders in a group of 250."
-    ),
-)
-
-FIGURE_5 = Figure(
-    "figure-5",
-    "Weighted aggregation with local mechanisms, 10,000 people",
-    tuple(
-        Job(
-            name,
-            setting,
-            {"mechanism": name, "levels": setting, "sorted": False, "size": 10_000},
-            10_000,
-            fast=setting in ("s1", "s3"),
-        )
-        for name in MECHANISMS
-        for setting in FOUR
-    )
-    + tuple(
-        Job(
-            f"{name}, groups differ",
-            setting,
-            {"mechanism": name, "levels": setting, "sorted": True, "size": 10_000},
-            10_000,
-            fast=setting in ("s1", "s3"),
-        )
-        for name in ("Duchi", "PM")
-        for setting in FOUR
-    ),
-    mechanisms,
-    Axis("privacy setting"),
-    Axis("squared error (frequencies: total)", log=True),
-    repeats=100,
-    fast_repeats=15,
-    kind="points",
-    claims=(
-        Claim(
-            "“The weighted aggregation has much improvement compared with directed aggregation "
-            "for all the methods.”",
-            "Sec. 4.2.4, Fig. 5",
-            _all_mechanisms,
-        ),
-        Claim(
-            "Ours: the default weighting is never worse than the post-stratified estimate.",
-            "docs, levels",
-            _default,
-        ),
-    ),
-    differences=(
-        "The text does not state the privacy settings, nor how a standard Gaussian becomes an item "
-        "or a number in [−1, 1]: we take the settings of Table 2, 30 intervals over [−3, 3] for "
-        "GRR and OUE, and numbers clipped to [−3, 3] and divided by 3 for Duchi and PM. Reports "
-        "are real ones; each keeps exactly the ε of its level (local privacy), so nothing is wrong "
-        "with the promises here. 100 repeats instead of 20."
     ),
 )
