@@ -18,7 +18,7 @@ ADDED = "true, record added or removed"
 CHANGED = "true, record changed"
 PRINTED = "true, DPDG with the printed noise G σ/n for δ = 1e-7"
 HOLDERS, KEPT = "holders of the rarest item", "ε that DPDS keeps with δ = 1e-7"
-ALONE = "S2 alone (Theorem 3.4)"
+ALONE = "S2 alone: at most as DPDS"
 OUTPUT = "{}, with the published result"
 
 

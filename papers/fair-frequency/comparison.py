@@ -6,7 +6,7 @@ from sottovoce.accounting import published_count
 from sottovoce.reproduce import Axis, Claim, Figure, Job, Results, Verdict
 
 from .accounts import ADDED, CHANGED, CLAIMED, HOLDERS, KEPT, PRINTED, kept, sampled
-from .judging import below, lower_everywhere, near, shown, unchecked, where
+from .judging import APART, below, lower_everywhere, near, shown, unchecked, where
 from .people import ITEMS, NEEDS
 from .sampling import DPDS, LOOSE, OURS, SAME, STRICT, against_gaussian
 
@@ -58,12 +58,12 @@ def _about_a_hundredth(results: Results) -> Verdict:
 
 def _ninety_percent(results: Results) -> Verdict:
     dpds, dpdg = results.get("Gowalla", 0.1, DPDS), results.get("Gowalla", 0.1, STRICT)
-    if dpds is None or dpdg is None or dpds.std_error > 0.05 * dpds.value:
-        return unchecked("Gowalla at ε = 0.1 was not measured, or too few times")
+    if dpds is None or dpdg is None:
+        return unchecked("Gowalla at ε = 0.1 was not measured")
     ratio = dpds.value / dpdg.value
     error = ratio * ((dpds.std_error / dpds.value) ** 2 + (dpdg.std_error / dpdg.value) ** 2) ** 0.5
-    if abs(ratio - 0.1) < error:
-        return unchecked(f"{100 * (1 - ratio):.1f} % is too close to 90 %")
+    if abs(ratio - 0.1) < APART * error:
+        return unchecked(f"{100 * (1 - ratio):.1f} ± {100 * error:.1f} % is too close to 90 %")
     return Verdict(
         "holds" if ratio < 0.1 else "does not hold",
         f"{100 * (1 - ratio):.1f} ± {100 * error:.1f} %, and at the true δ of DPDS the Gaussian "
@@ -121,7 +121,7 @@ def _kept(results: Results) -> Verdict:
     return Verdict(
         "holds" if len(held) == len(every) else "holds in part" if held else "does not hold",
         f"With δ = 1e-7 no finite ε holds at {len(every) - len(finite)} of {len(every)} points. "
-        f"At the others the true ε is, {numbers}." if finite else
+        f"The true ε at the others is: {numbers}." if finite else
         f"With δ = 1e-7 no finite ε holds at any of {len(every)} points.",
     )  # fmt: skip
 
@@ -137,7 +137,7 @@ FIGURE_1 = Figure(
             1000,
             NEEDS[people],
             fast=(panel, epsilon) in _FAST,
-            repeats=200 if (panel, epsilon) == ("Gowalla", 0.1) else None,
+            repeats=400 if (panel, epsilon) == ("Gowalla", 0.1) else None,
         )
         for panel, people in PANELS.items()
         for epsilon in EPSILONS
@@ -145,6 +145,7 @@ FIGURE_1 = Figure(
     against_gaussian,
     Axis("privacy parameter ε"),
     ERROR,
+    shared_y=True,
     repeats=20,
     fast_repeats=8,
     claims=(
@@ -189,7 +190,7 @@ FIGURE_1 = Figure(
         "users, which changes no count; Table 1 runs Algorithm 2 to the letter. The published DPDG "
         "is run with a sum of variance (G σ)², which is what the paper says it has; with the "
         "printed standard deviation G σ / n of each user the sum would have n times less. 20 "
-        f"repeats as in the paper, 200 at ε = 0.1 on Gowalla. “{SAME}” compares at "
+        f"repeats as in the paper, 400 at ε = 0.1 on Gowalla. “{SAME}” compares at "
         f"the same true guarantee (a record may change); “{OURS}” needs no holders at all."
     ),
 )

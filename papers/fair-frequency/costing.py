@@ -128,6 +128,7 @@ TABLE_1 = Figure(
         "Counted by the driver that runs every role in one process and records what it sends and "
         "computes; of users the mean. Synthetic data, ε = 0.5, γ = e. The printed formulas are "
         "evaluated with M = αN = 12. What our variants exchange beyond elements (digests, seeds) "
-        "is not in the table. Each of Algorithm 3's users also sends N flags to S1, as printed."
+        "is not in the table, and the S2 of a committee interpolates instead of adding. Each user "
+        "of Algorithm 3 also sends N flags to S1, as printed."
     ),
-)
+)  # fmt: skip

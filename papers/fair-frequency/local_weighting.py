@@ -20,7 +20,7 @@ def default_is_safe(results: Results) -> Verdict:
     return Verdict(
         outcome,
         f"{ratios(pairs)} times the error of the post-stratified estimate: lower at {lower}, "
-        f"higher at {higher} of {len(pairs)} points.",
+        f"higher at {higher} of {len(pairs)} points, within three standard errors at the others.",
     )
 
 

@@ -41,7 +41,7 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     down = math.ceil(len(panels) / across)
     picture, grid = plt.subplots(
         down, across, figsize=(max(4.6 * across, 6.0), 3.5 * down + 0.9), squeeze=False,
-        layout="constrained",
+        sharey=figure.shared_y, layout="constrained",
     )  # fmt: skip
     for place in grid.flat[len(panels) :]:
         place.set_visible(False)

@@ -192,7 +192,7 @@ def _table(figure: Figure, entry: Mapping[str, Any]) -> list[str]:
             if (panel, x, name) in stated:
                 cell += f" (paper: {stated[panel, x, name]:g})"
             values.append(cell)
-        lines.append(f"| {panel} | {x} | " + " | ".join(values) + " |")
+        lines.append(f"| {panel} | {_place(x)} | " + " | ".join(values) + " |")
     return [*lines, ""]
 
 
@@ -204,11 +204,16 @@ def _stated(entry: Mapping[str, Any]) -> list[str]:
         row = ours.get((stated.get("panel"), stated.get("x"), stated.get("series")))
         value = "not measured" if row is None else _number(row[3], row[4])
         lines.append(
-            f"| {stated.get('panel', '')} | {stated.get('x', '')} | {stated.get('series', '')} | "
+            f"| {stated.get('panel', '')} | {_place(stated.get('x', ''))} | "
+            f"{stated.get('series', '')} | "
             f"{stated['value']:g} ({stated['where']}) | {value} |"
         )
     head = ["| | at | series | published | ours |", "|---|---|---|---:|---:|"]
     return [*head, *lines, ""] if lines else []
+
+
+def _place(x: float | str) -> str:
+    return x if isinstance(x, str) else f"{x:g}"
 
 
 def _number(value: float, error: float) -> str:
