@@ -57,8 +57,8 @@ def mechanisms(
                 (WEIGHTED, menu.estimate(counts, method="yang-variance")),
                 (PLAIN, menu.estimate(counts, method="unweighted")),
                 (POOLED, menu.estimate(counts, method="pooled")),
-                (STRICTEST, strictest.estimate(alone)),
                 (DEFAULT, menu.estimate(counts)),
+                (STRICTEST, strictest.estimate(alone)),
             ):
                 measured.setdefault(name, []).append(float(((estimate.values - truth) ** 2).sum()))
     return measured
