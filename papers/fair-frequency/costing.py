@@ -49,7 +49,7 @@ def _agree(results: Results, protocol: str, costs: tuple[str, ...]) -> Verdict:
         if row is None:
             return unchecked(f"{cost} was not counted")
         right &= abs(row.value / table[cost] - 1) < 0.03
-        parts.append(f"{cost.partition(': ')[2]} {table[cost]:,.0f} printed, {row.value:,.0f} "
+        parts.append(f"{cost} {table[cost]:,.0f} printed, {row.value:,.0f} "
                      "counted")  # fmt: skip
     return Verdict("holds" if right else "does not hold", f"{n:,} users: {'; '.join(parts)}.")
 
