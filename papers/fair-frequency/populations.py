@@ -138,7 +138,7 @@ FIGURE_2 = Figure(
     ERROR,
     shared_y=True,
     repeats=20,
-    fast_repeats=6,
+    fast_repeats=12,
     claims=(
         Claim(
             "“There is an obvious accuracy improvement when the size of participants increases "
@@ -227,7 +227,7 @@ FIGURE_3 = Figure(
     ERROR,
     shared_y=True,
     repeats=20,
-    fast_repeats=8,
+    fast_repeats=12,
     claims=(
         Claim("“The adaptive sampling achieves a smaller MSE compared to uniform sampling under "
               "all settings.”", "Sec. 4.2.3, Fig. 3", _adaptive_is_better),
