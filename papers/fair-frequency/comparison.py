@@ -156,7 +156,7 @@ FIGURE_1 = Figure(
             _better,
         ),
         Claim(
-            "“It achieves much higher accuracy when the privacy budget is small.”",
+            "DPDS “achieves much higher accuracy” where ε is small.",
             "Sec. 4.2.1, Fig. 1",
             _small_budgets,
         ),
@@ -217,8 +217,7 @@ FIGURE_1_PRIVACY = Figure(
     fast_repeats=0,
     claims=(
         Claim(
-            "“Along with the privacy budget ε and the number of different items N, we determine "
-            "the failure probability δ that satisfies (2).”",
+            "From β, ε and N “we determine the failure probability δ that satisfies (2)”.",
             "Sec. 4.2.1, Theorem 3.1",
             _from_equation_2,
         ),

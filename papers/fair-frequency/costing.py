@@ -51,7 +51,7 @@ def _agree(results: Results, protocol: str, costs: tuple[str, ...]) -> Verdict:
         right &= abs(row.value / table[cost] - 1) < 0.03
         parts.append(f"{cost} {table[cost]:,.0f} printed, {row.value:,.0f} "
                      "counted")  # fmt: skip
-    return Verdict("holds" if right else "does not hold", f"{n:,} users: {'; '.join(parts)}.")
+    return Verdict("holds" if right else "does not hold", f"n = {n:,}; {'; '.join(parts)}.")
 
 
 def _saving(results: Results) -> Verdict:
