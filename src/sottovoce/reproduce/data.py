@@ -96,7 +96,7 @@ class Data:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self._tables: dict[str, dict[str, NDArray[np.str_]]] = {}
+        self._tables: dict[tuple[str, ...], dict[str, NDArray[np.str_]]] = {}
 
     def lacks(self, names: tuple[str, ...]) -> str:
         """Why a job that needs these data sets cannot run, or nothing."""
@@ -108,13 +108,17 @@ class Data:
                 return f"needs {known.file}, which is not in {self.folder}"
         return ""
 
-    def __call__(self, name: str) -> dict[str, NDArray[np.str_]]:
-        """The columns of a data set, as text; the file must have the known shape and checksum."""
-        if name not in self._tables:
-            self._tables[name] = self._read(name)
-        return self._tables[name]
+    def __call__(self, name: str, *columns: str) -> dict[str, NDArray[np.str_]]:
+        """The columns of a data set, as text; the file must have the known shape and checksum.
 
-    def _read(self, name: str) -> dict[str, NDArray[np.str_]]:
+        Naming the columns that are needed saves most of the time for wide tables.
+        """
+        key = (name, *columns)
+        if key not in self._tables:
+            self._tables[key] = self._read(name, columns)
+        return self._tables[key]
+
+    def _read(self, name: str, columns: tuple[str, ...]) -> dict[str, NDArray[np.str_]]:
         reason = self.lacks((name,))
         if reason or self.folder is None:
             raise MissingDataError(f"this {reason}")
@@ -130,13 +134,14 @@ class Data:
         with gzip.open(io.BytesIO(content), "rt", encoding="utf-8", newline="") as lines:
             reader = csv.reader(lines)
             names = next(reader)
-            rows = list(reader)
+            places = [names.index(column) for column in columns or names]
+            rows = [[row[k] for k in places] for row in reader]
         if (len(rows), len(names)) != (known.rows, known.columns):
             raise WireError(
                 f"{path} has {len(rows)} rows and {len(names)} columns; expected were "
                 f"{known.rows} and {known.columns}"
             )
         return {
-            name: np.array(column)
-            for name, column in zip(names, zip(*rows, strict=True), strict=True)
+            column: np.array(cells)
+            for column, cells in zip(columns or names, zip(*rows, strict=True), strict=True)
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..plot.paint import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, need_matplotlib
@@ -41,7 +41,7 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     down = math.ceil(len(panels) / across)
     picture, grid = plt.subplots(
         down, across, figsize=(max(4.6 * across, 6.0), 3.5 * down + 0.9), squeeze=False,
-        layout="constrained",
+        sharey=figure.shared_y, layout="constrained",
     )  # fmt: skip
     for place in grid.flat[len(panels) :]:
         place.set_visible(False)
@@ -57,9 +57,16 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     picture.suptitle(figure.title, fontsize=12, fontweight="bold")
     picture.legend(
         list(legend.values()), list(legend), loc="outside lower center", frameon=False,
-        ncols=min(len(legend), 5), fontsize=9,
+        ncols=_columns(legend, picture.get_figwidth()), fontsize=9,
     )  # fmt: skip
     return picture
+
+
+def _columns(labels: Iterable[str], width: float) -> int:
+    """How many columns of the legend fit into a picture of that width, in inches."""
+    texts = list(labels)
+    column = 0.072 * max(map(len, texts)) + 0.65  # letters of 9 points, and the line beside them
+    return max(1, min(len(texts), int(width / column)))
 
 
 def _styles(results: Results) -> dict[str, dict[str, Any]]:

@@ -99,6 +99,8 @@ class Figure:
         Where the run differs from the paper, and why.
     kind : {"lines", "points", "table"}
         How it is drawn: lines over numbers, points over names, or no picture at all.
+    shared_y : bool
+        Whether all panels have the same y axis.
     timing : bool
         Whether values depend on the machine, so that they are not compared with earlier ones.
     seed : int
@@ -116,6 +118,7 @@ class Figure:
     claims: tuple[Claim, ...] = ()
     differences: str = ""
     kind: Literal["lines", "points", "table"] = "lines"
+    shared_y: bool = False
     timing: bool = False
     seed: int = 1
 

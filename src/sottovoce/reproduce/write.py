@@ -165,10 +165,12 @@ def _about(figure: Figure, rows: list[list[Any]]) -> str:
         parts.append(f"{_range([r for r in repeats if r])} repeats")
         parts.append(f"seed {figure.seed} (each point derives its own; `expected.json` has them)")
     if errors:
-        parts.append(f"standard errors up to {100 * max(errors):.2g} % of the value, bars show ±2")
+        bars = "" if figure.kind == "table" else ", bars show ±2"
+        parts.append(f"standard errors up to {100 * max(errors):.2g} % of the value{bars}")
     if repeats[0] == 0:
         parts.append("exact numbers have no repeats")
-    return "; ".join(parts).capitalize() + "."
+    text = "; ".join(parts) + "."
+    return text if people else text[:1].upper() + text[1:]
 
 
 def _range(numbers: list[int]) -> str:
@@ -190,9 +192,9 @@ def _table(figure: Figure, entry: Mapping[str, Any]) -> list[str]:
         for name in series:
             cell = cells.get((panel, x, name), "")
             if (panel, x, name) in stated:
-                cell += f" (paper: {stated[panel, x, name]:g})"
+                cell += f" (paper: {_number(stated[panel, x, name], 0.0)})"
             values.append(cell)
-        lines.append(f"| {panel} | {x} | " + " | ".join(values) + " |")
+        lines.append(f"| {panel} | {_place(x)} | " + " | ".join(values) + " |")
     return [*lines, ""]
 
 
@@ -204,17 +206,24 @@ def _stated(entry: Mapping[str, Any]) -> list[str]:
         row = ours.get((stated.get("panel"), stated.get("x"), stated.get("series")))
         value = "not measured" if row is None else _number(row[3], row[4])
         lines.append(
-            f"| {stated.get('panel', '')} | {stated.get('x', '')} | {stated.get('series', '')} | "
-            f"{stated['value']:g} ({stated['where']}) | {value} |"
+            f"| {stated.get('panel', '')} | {_place(stated.get('x', ''))} | "
+            f"{stated.get('series', '')} | "
+            f"{_number(stated['value'], 0.0)} ({stated['where']}) | {value} |"
         )
     head = ["| | at | series | published | ours |", "|---|---|---|---:|---:|"]
     return [*head, *lines, ""] if lines else []
 
 
+def _place(x: float | str) -> str:
+    return x if isinstance(x, str) else f"{x:g}"
+
+
 def _number(value: float, error: float) -> str:
-    if not error or error != error:
-        return f"{value:.4g}"
-    return f"{value:.4g} ± {error:.2g}"
+    whole = abs(value) >= 1000 and abs(value) < 1e9
+    text = f"{value:,.0f}" if whole else f"{value:.4g}"
+    if not error > 1e-12 * abs(value):  # also where there is no error to state
+        return text
+    return f"{text} ± {error:.2g}"
 
 
 def _claims(item: Reproduced) -> list[dict[str, str]]:
