@@ -18,7 +18,7 @@ LIBRARIES = {"pure-ldp": "pure_ldp", "multi-freq-ldpy": "multi_freq_ldpy", "Open
 def snippets(section: str) -> list[str]:
     text = PAGE.read_text("utf-8")
     part = text.split(f"\n## {section}\n")[1].split("\n## ")[0]
-    return re.findall(r"```(?:python|peer)\n(.*?)```", part, re.DOTALL)
+    return re.findall(r"```(?:python|py)\n(.*?)```", part, re.DOTALL)
 
 
 @pytest.mark.parametrize("section", LIBRARIES)
