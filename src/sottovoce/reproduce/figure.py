@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 #: Of one series: an exact number, or the numbers that the repeats gave.
 Measured: TypeAlias = float | Sequence[float]
+#: Of one series at many points, where one run gives a whole curve: what it measured at each x.
+Curve: TypeAlias = Mapping[float | str, Measured]
 #: (setting of the job, repeats, seed, data sets) → what each series measured.
-Measure: TypeAlias = "Callable[[Mapping[str, Any], int, int, Data], Mapping[str, Measured]]"
+Measure: TypeAlias = "Callable[[Mapping[str, Any], int, int, Data], Mapping[str, Measured | Curve]]"
 Outcome: TypeAlias = Literal["holds", "holds in part", "does not hold", "cannot be checked"]
 
 
@@ -36,7 +38,7 @@ class Job:
     panel : str
         The panel of the figure, or the rows of a table that belong together.
     x : float or str
-        The position on the axis, or the row of a table.
+        The position on the axis, or the row of a table. A series that is a curve has its own.
     setting : mapping
         Everything that the measurement needs, as JSON values.
     people : int, optional
