@@ -13,7 +13,7 @@ from sottovoce.reproduce import Data
 
 from .answers import VALUES, draw, fractions
 
-SHOWN = range(25, 76)  # five standard deviations on each side
+SHOWN = range(30, 71)  # four standard deviations on each side
 
 
 def measure(

@@ -37,7 +37,7 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     import matplotlib.pyplot as plt
 
     panels = results.panels()
-    across = min(len(panels), _PER_ROW)
+    across = 2 if len(panels) == 4 else min(len(panels), _PER_ROW)
     down = math.ceil(len(panels) / across)
     picture, grid = plt.subplots(
         down, across, figsize=(max(4.6 * across, 6.0), 3.5 * down + 0.9), squeeze=False,
@@ -45,7 +45,7 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     )  # fmt: skip
     for place in grid.flat[len(panels) :]:
         place.set_visible(False)
-    styles = _styles(results)
+    styles = _styles(figure, results)
     legend: dict[str, Any] = {}
     for place, panel in zip(grid.flat, panels, strict=False):
         legend |= _panel(place, figure, results, panel, styles)
@@ -55,21 +55,28 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     for place in grid[:, 0]:
         place.set_ylabel(figure.y.label)
     picture.suptitle(figure.title, fontsize=12, fontweight="bold")
-    picture.legend(
-        list(legend.values()), list(legend), loc="outside lower center", frameon=False,
-        ncols=min(len(legend), 5), fontsize=9,
-    )  # fmt: skip
+    if len(legend) > 1:
+        picture.legend(
+            list(legend.values()), list(legend), loc="outside lower center", frameon=False,
+            ncols=min(len(legend), 5), fontsize=9,
+        )  # fmt: skip
     return picture
 
 
-def _styles(results: Results) -> dict[str, dict[str, Any]]:
+def _styles(figure: Figure, results: Results) -> dict[str, dict[str, Any]]:
     """A colour, a marker and a line for each series, the same in every panel."""
     return {
         series: {
             "color": _COLOURS[k % len(_COLOURS)],
             "marker": _MARKERS[k % len(_MARKERS)],
             "linestyle": _LINES[k % len(_LINES)],
+            "markersize": 5,
+            "linewidth": 1.4,
+            "capsize": 2.5,
+            "markeredgecolor": "white",
+            "markeredgewidth": 0.5,
         }
+        | dict(figure.styles.get(series, {}))
         for k, series in enumerate(results.series())
     }
 
@@ -95,11 +102,6 @@ def _panel(
             at,
             [row.value for row in rows],
             [_BAR * row.std_error if math.isfinite(row.std_error) else 0 for row in rows],
-            markersize=5,
-            linewidth=1.4,
-            capsize=2.5,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
             **style,
         )
     if figure.kind == "points":
@@ -109,14 +111,26 @@ def _panel(
         place.set_xlim(-0.6, len(names) - 0.4)
     elif figure.x.log:
         place.set_xscale("log")
+        _plain_ticks(place.xaxis, place.get_xlim())
     if figure.y.log:
         place.set_yscale("log")
+        _plain_ticks(place.yaxis, place.get_ylim())
     place.set_xlabel(figure.x.label)
     place.set_title(panel, fontsize=10)
     place.grid(color="#E6E6E6", linewidth=0.7)
     place.set_axisbelow(True)
     place.spines[["top", "right"]].set_visible(False)
     return artists
+
+
+def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
+    """Few decades: 0.2 and 0.5 are labelled too, and as people write them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if limits[1] / limits[0] < 1000:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _published(place: Axes, expected: Mapping[str, Any], panel: str) -> Any:

@@ -101,6 +101,8 @@ class Figure:
         Where the run differs from the paper, and why.
     kind : {"lines", "points", "table"}
         How it is drawn: lines over numbers, points over names, or no picture at all.
+    styles : mapping
+        Of a series: keywords of matplotlib's `errorbar` instead of the usual ones.
     timing : bool
         Whether values depend on the machine, so that they are not compared with earlier ones.
     seed : int
@@ -118,6 +120,7 @@ class Figure:
     claims: tuple[Claim, ...] = ()
     differences: str = ""
     kind: Literal["lines", "points", "table"] = "lines"
+    styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     timing: bool = False
     seed: int = 1
 
