@@ -210,8 +210,8 @@ DISTANCE = Figure(
     ),
     styles=_NESTED,
     differences=f"{NO_EPSILON} The paper does not say whether negative estimates were projected on "
-    "the distributions; we show raw estimates and, for Hájek's, the projection. We also measure π = 1, "
-    "which Section 6 refers to.",
+    "the distributions; we show raw estimates and, for Hájek's, the projection. We also measure "
+    "π = 1, which Section 6 refers to.",
 )  # fmt: skip
 
 

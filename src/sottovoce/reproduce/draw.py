@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +55,8 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
             legend["stated in the paper"] = stars
     for place in grid[:, 0]:
         place.set_ylabel(figure.y.label)
-    picture.suptitle(figure.title, fontsize=12, fontweight="bold")
+    title = textwrap.fill(figure.title, round(11 * picture.get_size_inches()[0]))
+    picture.suptitle(title, fontsize=12, fontweight="bold")
     if len(legend) > 1:
         picture.legend(
             list(legend.values()), list(legend), loc="outside lower center", frameon=False,
@@ -98,11 +100,9 @@ def _panel(
             style["linestyle"] = "none"
         else:
             at = [float(row.x) for row in rows]
+        bars = [_BAR * row.std_error if math.isfinite(row.std_error) else 0 for row in rows]
         artists[series] = place.errorbar(
-            at,
-            [row.value for row in rows],
-            [_BAR * row.std_error if math.isfinite(row.std_error) else 0 for row in rows],
-            **style,
+            at, [row.value for row in rows], bars if any(bars) else None, **style
         )
     if figure.kind == "points":
         slanted = max(map(len, names)) * len(names) > 36
@@ -115,6 +115,8 @@ def _panel(
     if figure.y.log:
         place.set_yscale("log")
         _plain_ticks(place.yaxis, place.get_ylim())
+    elif max(map(abs, place.get_ylim())) >= 10_000:
+        place.yaxis.set_major_formatter("{x:,g}")
     place.set_xlabel(figure.x.label)
     place.set_title(panel, fontsize=10)
     place.grid(color="#E6E6E6", linewidth=0.7)
