@@ -85,8 +85,8 @@ def crossings(
 
 
 def _largest_better(prior: float, model: str) -> float:
-    """The largest ε of 0 to 10 at which the model has the smaller error, to 0.001; 0 if none."""
-    grid = np.arange(1, 10_001) / 1000
+    """The largest ε of 0 to 10 at which the model has the smaller error, to 0.01; 0 if none."""
+    grid = np.arange(1, 1_001) / 100
     better = [e for e in grid if error(prior, e, model) < error(prior, e, "ε-Opt-LDP") * (1 - 1e-9)]
     return float(max(better, default=0.0))
 

@@ -20,8 +20,8 @@ _BLUE, _RED, _GREEN, _BLACK, _PURPLE = "#0072B2", "#D55E00", "#009E73", "black",
 
 
 def _hollow(colour: str) -> dict[str, object]:
-    return {"color": colour, "linestyle": "none", "marker": "o", "markersize": 8,
-            "markerfacecolor": "none", "markeredgecolor": colour, "markeredgewidth": 1.1}  # fmt: skip
+    edge = {"markerfacecolor": "none", "markeredgecolor": colour, "markeredgewidth": 1.1}
+    return {"color": colour, "linestyle": "none", "marker": "o", "markersize": 8} | edge
 
 
 STYLES: dict[str, dict[str, object]] = {

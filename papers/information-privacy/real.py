@@ -18,7 +18,7 @@ from .reports import person_error
 SERIES = ("ε-Opt-LDP", "ε-Opt-LIP as published", "ε/2-Opt-LIP as published", "ε-LIP, corrected",
           "ε/2-LIP, corrected")  # fmt: skip
 POPULAR = 1_515  # 15,000 clicks of the whole file, for its first 100,000 of 990,002 streams
-_REPORTS_UP_TO = 6.0  # beyond it errors are too rare to be measured with a few runs
+_REPORTS_UP_TO = 5.0  # beyond it errors are too rare to be measured with a few runs
 
 Floats = NDArray[np.float64]
 
@@ -66,8 +66,8 @@ def _one_prior(answers: NDArray[np.bool_], epsilons: Any, repeats: int, seed: in
     curves: dict[str, dict[float, Any]] = {
         model: {e: error(prior, e, model) for e in epsilons} for model in SERIES
     }
-    for model, name in FROM_REPORTS.items():
-        curves[name] = {
+    for model in ("ε-Opt-LDP", "ε-LIP, corrected"):
+        curves[FROM_REPORTS[model]] = {
             e: person_error(prior, e, MODELS[model][0], [answers] * repeats, seed)
             for e in epsilons
             if e <= _REPORTS_UP_TO and e == int(e)

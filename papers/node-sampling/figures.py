@@ -131,8 +131,8 @@ def _trade_off(results: Results) -> Verdict:
     low, high = min(slopes.values()), max(slopes.values())
     return Verdict(
         "holds" if falling else "does not hold",
-        f"The distance of ĉ falls as π to the power {low:.2f} to {high:.2f}, depending on ε, while "
-        "the number of reports grows as π.",
+        f"The distance of ĉ falls as 1/π to the power {-high:.2f} to {-low:.2f}, depending on ε, "
+        "while the number of reports grows as π.",
     )
 
 

@@ -50,7 +50,7 @@ def _c_is_biased(results: Results) -> Verdict:
     (row,) = _rows(results, ONE_RATE, ("c",))
     return Verdict(
         "holds" if _off(row) > _CLEAR else "does not hold",
-        f"On average c is {row.value:.2f} ± {row.std_error:.2f} times the truth.",
+        f"On average c is {row.value:.3f} ± {row.std_error:.3f} times the truth.".replace("-", "−"),
     )
 
 
@@ -176,8 +176,8 @@ def _cubed(results: Results) -> Verdict:
     times = printed.value / first.value if printed is not None else math.nan
     return Verdict(
         "does not hold" if far else "holds",
-        f"From π = {first.x:g} to {last.x:g} the variance of g/n falls as π to the power "
-        f"{power:.2f} ± {error:.2f}. At π = {first.x:g} the published quantity is {times:,.0f} "
+        f"From π = {first.x:g} to {last.x:g} the variance of g/n falls as 1/π to the power "
+        f"{-power:.2f} ± {error:.2f}. At π = {first.x:g} the published quantity is {times:,.0f} "
         "times as large: g already estimates a number among all people, and π is divided out twice "
         "more.",
     )

@@ -60,9 +60,15 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     if len(legend) > 1:
         picture.legend(
             list(legend.values()), list(legend), loc="outside lower center", frameon=False,
-            ncols=min(len(legend), 5), fontsize=9,
+            ncols=_columns(legend, picture.get_size_inches()[0]), fontsize=9,
         )  # fmt: skip
     return picture
+
+
+def _columns(legend: Mapping[str, Any], inches: float) -> int:
+    """As many columns as fit below the picture."""
+    widest = 0.6 + 0.08 * max(map(len, legend))
+    return max(1, min(len(legend), 5, int(inches / widest)))
 
 
 def _styles(figure: Figure, results: Results) -> dict[str, dict[str, Any]]:

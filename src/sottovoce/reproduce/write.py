@@ -168,7 +168,7 @@ def _about(figure: Figure, rows: list[list[Any]]) -> str:
         parts.append(f"standard errors up to {100 * max(errors):.2g} % of the value, bars show ±2")
     if repeats[0] == 0:
         parts.append("exact numbers have no repeats")
-    return "; ".join(parts).capitalize() + "."
+    return "; ".join(parts) + "."
 
 
 def _range(numbers: list[int]) -> str:
