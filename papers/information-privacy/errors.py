@@ -31,7 +31,7 @@ FROM_REPORTS = {
     "ε-Opt-LIP as published": "ε-Opt-LIP as published, from reports",
     "ε-LIP, corrected": "ε-LIP, corrected, from reports",
 }
-PEOPLE = 10_000
+PEOPLE = 100_000
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ def error(priors: float | Floats, epsilon: float, model: str) -> float:
 
 
 def same_prior(setting: Mapping[str, Any], repeats: int, seed: int, data: Data) -> dict[str, Any]:
-    """Everyone has one prior; some of the models also with reports of 10,000 people."""
+    """Everyone has one prior; some of the models also with reports of 100,000 people."""
     prior, epsilon = setting["prior"], setting["epsilon"]
     measured: dict[str, Any] = {model: error(prior, epsilon, model) for model in setting["models"]}
     if setting.get("reports"):

@@ -81,15 +81,15 @@ FIGURE_5 = Figure(
         Job(f"P₁ = {prior:g}", epsilon,
             {"prior": prior, "epsilon": epsilon, "reports": True,
              "models": ["context-free LDP", claims.LDP, claims.PUBLISHED, claims.LIP]},
-            people=10_000, fast=epsilon in (1.0, 3.0, 5.0))
+            people=100_000, fast=epsilon in (1.0, 3.0, 5.0))
         for prior in (0.5, 0.99)
         for epsilon in HALVES[1:10]
     ),
     same_prior,
     EPSILON,
     ERROR,
-    repeats=50,
-    fast_repeats=20,
+    repeats=20,
+    fast_repeats=5,
     claims=(
         Claim("ε-Opt-LDP has a smaller error than context-free LDP under any ε; the advantage is "
               "larger for a skewed prior.", "Sec. V-A-1, Fig. 5", claims.prior_aware_estimator),
@@ -101,7 +101,7 @@ FIGURE_5 = Figure(
               claims.channels_as_computed),
     ),
     styles=STYLES,
-    differences=f"{NUMERICAL} Hollow circles are measured with reports of 10,000 people.",
+    differences=f"{NUMERICAL} Hollow circles are measured with reports of 100,000 people.",
 )  # fmt: skip
 
 FIGURE_6 = Figure(

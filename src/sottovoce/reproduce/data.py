@@ -7,8 +7,10 @@ import gzip
 import hashlib
 import io
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from ..errors import FileError, WireError
 
 #: Names the folder with the data sets.
 VARIABLE = "SOTTOVOCE_DATA"
+_WIDE = 256  # characters
 
 
 class MissingDataError(FileError):
@@ -96,7 +99,7 @@ class Data:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self._tables: dict[str, dict[str, NDArray[np.str_]]] = {}
+        self._tables: dict[str, dict[str, NDArray[Any]]] = {}
 
     def lacks(self, names: tuple[str, ...]) -> str:
         """Why a job that needs these data sets cannot run, or nothing."""
@@ -108,13 +111,13 @@ class Data:
                 return f"needs {known.file}, which is not in {self.folder}"
         return ""
 
-    def __call__(self, name: str) -> dict[str, NDArray[np.str_]]:
+    def __call__(self, name: str) -> dict[str, NDArray[Any]]:
         """The columns of a data set, as text; the file must have the known shape and checksum."""
         if name not in self._tables:
             self._tables[name] = self._read(name)
         return self._tables[name]
 
-    def _read(self, name: str) -> dict[str, NDArray[np.str_]]:
+    def _read(self, name: str) -> dict[str, NDArray[Any]]:
         reason = self.lacks((name,))
         if reason or self.folder is None:
             raise MissingDataError(f"this {reason}")
@@ -136,7 +139,11 @@ class Data:
                 f"{path} has {len(rows)} rows and {len(names)} columns; expected were "
                 f"{known.rows} and {known.columns}"
             )
-        return {
-            name: np.array(column)
-            for name, column in zip(names, zip(*rows, strict=True), strict=True)
-        }
+        columns = zip(*rows, strict=True)
+        return {name: _text(column) for name, column in zip(names, columns, strict=True)}
+
+
+def _text(column: Sequence[str]) -> NDArray[Any]:
+    """An array of text; one long entry must not make every other as wide."""
+    wide = max(map(len, column)) > _WIDE
+    return np.array(column, dtype=object if wide else None)
