@@ -82,7 +82,7 @@ BIAS = Figure(
     bias,
     Axis("estimator"),
     Axis("estimated / true number of holders"),
-    repeats=400,
+    repeats=1_600,
     fast_repeats=100,
     kind="points",
     claims=(
