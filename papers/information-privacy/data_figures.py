@@ -66,13 +66,19 @@ def _specific_prior(results: Results) -> Verdict:
     panels = _panels(results, KOSARAK, LAST)
     if not panels:
         return _missing()
-    even = 100 * float(1 - yes_error(0.5, 1.0) / yes_error(0.5, 1.0, "opt-ldp"))
-    at = {panel: gains(results, panel)[1.0] for panel in panels}
-    said = " and ".join(f"{percent(value)} for {panel}" for panel, value in at.items())
+    even = {e: 100 * float(1 - yes_error(0.5, e) / yes_error(0.5, e, "opt-ldp")) for e in HALVES}
+    at = {panel: gains(results, panel) for panel in panels}
+    more = {panel: [e for e in HALVES if at[panel][e] > even[e]] for panel in panels}
+    said = " and ".join(
+        f"{percent(at[panel][1.0])} for {panel} (more than for an even prior only from ε = "
+        f"{min(more[panel], default=float('inf')):g} on)"
+        for panel in panels
+    )
+    every = all(len(values) == len(HALVES) for values in more.values())
     return Verdict(
-        "does not hold" if max(at.values()) < even else "holds",
-        f"At ε = 1 the corrected LIP gains {said}, against {percent(even)} for an even prior "
-        "(Fig. 6). The gain is largest where the rarer answer has probability 1/(e^ε + 1), and "
+        "holds" if every else "holds in part" if any(more.values()) else "does not hold",
+        f"At ε = 1 the corrected LIP gains {percent(even[1.0])} for an even prior (Fig. 6), {said}. "
+        "The relative gain is largest where the rarer answer has probability 1/(e^ε + 1), and "
         "vanishes for rarer ones.",
     )
 
