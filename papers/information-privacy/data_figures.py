@@ -77,9 +77,9 @@ def _specific_prior(results: Results) -> Verdict:
     every = all(len(values) == len(HALVES) for values in more.values())
     return Verdict(
         "holds" if every else "holds in part" if any(more.values()) else "does not hold",
-        f"At ε = 1 the corrected LIP gains {percent(even[1.0])} for an even prior (Fig. 6), {said}. "
-        "The relative gain is largest where the rarer answer has probability 1/(e^ε + 1), and "
-        "vanishes for rarer ones.",
+        f"At ε = 1 the corrected LIP gains {percent(even[1.0])} for an even prior (Fig. 6), "
+        f"{said}. The relative gain is largest where the rarer answer has probability "
+        "1/(e^ε + 1), and vanishes for rarer ones.",
     )
 
 
