@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from sottovoce.cli import main
 from sottovoce.errors import FileError, ParameterError, WireError
-from sottovoce.reproduce import Data, Job, MissingDataError, folder_from, papers
+from sottovoce.reproduce import Axis, Data, Figure, Job, MissingDataError, folder_from, papers
 from sottovoce.reproduce.compare import compare
 from sottovoce.reproduce.results import Results, Row, rows_of
 from sottovoce.reproduce.run import run
@@ -169,6 +169,22 @@ def test_rows_have_means_and_errors():
     assert (row.value, row.std_error, row.repeats) == (2.0, 1.0, 2)
     with pytest.raises(ParameterError, match="not finite"):
         rows_of(job, {"s": [1.0, np.nan]}, 5)
+
+
+def measure_curve(setting, repeats, seed, data):
+    return {"curve": {0.5: [1.0] * repeats, "end": 2.0}, "point": 3.0}
+
+
+def test_a_job_can_measure_a_whole_curve(tmp_path):
+    jobs = (Job("panel", "all"),)
+    figure = Figure("figure-1", "Curve", jobs, measure_curve, Axis("x"), Axis("y"), 3, 3)
+    measured = run("curves", figure, fast=False, data=Data(None), store=tmp_path)
+    assert [(row.x, row.series, row.value, row.repeats) for row in measured] == [
+        (0.5, "curve", 1.0, 3),
+        ("end", "curve", 2.0, 0),
+        ("all", "point", 3.0, 0),
+    ]
+    assert run("curves", figure, fast=False, data=Data(None), store=tmp_path).rows == measured.rows
 
 
 def test_workers_measure_the_same(tmp_path):

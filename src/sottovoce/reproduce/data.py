@@ -7,8 +7,10 @@ import gzip
 import hashlib
 import io
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from ..errors import FileError, WireError
 
 #: Names the folder with the data sets.
 VARIABLE = "SOTTOVOCE_DATA"
+_WIDE = 256  # characters
 
 
 class MissingDataError(FileError):
@@ -96,7 +99,7 @@ class Data:
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
-        self._tables: dict[tuple[str, ...], dict[str, NDArray[np.str_]]] = {}
+        self._tables: dict[tuple[str, ...], dict[str, NDArray[Any]]] = {}
 
     def lacks(self, names: tuple[str, ...]) -> str:
         """Why a job that needs these data sets cannot run, or nothing."""
@@ -108,7 +111,7 @@ class Data:
                 return f"needs {known.file}, which is not in {self.folder}"
         return ""
 
-    def __call__(self, name: str, *columns: str) -> dict[str, NDArray[np.str_]]:
+    def __call__(self, name: str, *columns: str) -> dict[str, NDArray[Any]]:
         """The columns of a data set, as text; the file must have the known shape and checksum.
 
         Naming the columns that are needed saves most of the time for wide tables.
@@ -118,7 +121,7 @@ class Data:
             self._tables[key] = self._read(name, columns)
         return self._tables[key]
 
-    def _read(self, name: str, columns: tuple[str, ...]) -> dict[str, NDArray[np.str_]]:
+    def _read(self, name: str, columns: tuple[str, ...]) -> dict[str, NDArray[Any]]:
         reason = self.lacks((name,))
         if reason or self.folder is None:
             raise MissingDataError(f"this {reason}")
@@ -142,6 +145,12 @@ class Data:
                 f"{known.rows} and {known.columns}"
             )
         return {
-            column: np.array(cells)
+            column: _text(cells)
             for column, cells in zip(columns or names, zip(*rows, strict=True), strict=True)
         }
+
+
+def _text(column: Sequence[str]) -> NDArray[Any]:
+    """An array of text; one long entry must not make every other as wide."""
+    wide = max(map(len, column)) > _WIDE
+    return np.array(column, dtype=object if wide else None)

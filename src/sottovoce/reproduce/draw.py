@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -37,7 +38,7 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     import matplotlib.pyplot as plt
 
     panels = results.panels()
-    across = min(len(panels), _PER_ROW)
+    across = 2 if len(panels) == 4 else min(len(panels), _PER_ROW)
     down = math.ceil(len(panels) / across)
     picture, grid = plt.subplots(
         down, across, figsize=(max(4.6 * across, 6.0), 3.5 * down + 0.9), squeeze=False,
@@ -45,7 +46,7 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     )  # fmt: skip
     for place in grid.flat[len(panels) :]:
         place.set_visible(False)
-    styles = _styles(results)
+    styles = _styles(figure, results)
     legend: dict[str, Any] = {}
     for place, panel in zip(grid.flat, panels, strict=False):
         legend |= _panel(place, figure, results, panel, styles)
@@ -54,11 +55,13 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
             legend["stated in the paper"] = stars
     for place in grid[:, 0]:
         place.set_ylabel(figure.y.label)
-    picture.suptitle(figure.title, fontsize=12, fontweight="bold")
-    picture.legend(
-        list(legend.values()), list(legend), loc="outside lower center", frameon=False,
-        ncols=_columns(legend, picture.get_figwidth()), fontsize=9,
-    )  # fmt: skip
+    title = textwrap.fill(figure.title, round(11 * picture.get_size_inches()[0]))
+    picture.suptitle(title, fontsize=12, fontweight="bold")
+    if len(legend) > 1:
+        picture.legend(
+            list(legend.values()), list(legend), loc="outside lower center", frameon=False,
+            ncols=_columns(legend, picture.get_figwidth()), fontsize=9,
+        )  # fmt: skip
     return picture
 
 
@@ -69,14 +72,20 @@ def _columns(labels: Iterable[str], width: float) -> int:
     return max(1, min(len(texts), int(width / column)))
 
 
-def _styles(results: Results) -> dict[str, dict[str, Any]]:
+def _styles(figure: Figure, results: Results) -> dict[str, dict[str, Any]]:
     """A colour, a marker and a line for each series, the same in every panel."""
     return {
         series: {
             "color": _COLOURS[k % len(_COLOURS)],
             "marker": _MARKERS[k % len(_MARKERS)],
             "linestyle": _LINES[k % len(_LINES)],
+            "markersize": 5,
+            "linewidth": 1.4,
+            "capsize": 2.5,
+            "markeredgecolor": "white",
+            "markeredgewidth": 0.5,
         }
+        | dict(figure.styles.get(series, {}))
         for k, series in enumerate(results.series())
     }
 
@@ -98,16 +107,9 @@ def _panel(
             style["linestyle"] = "none"
         else:
             at = [float(row.x) for row in rows]
+        bars = [_BAR * row.std_error if math.isfinite(row.std_error) else 0 for row in rows]
         artists[series] = place.errorbar(
-            at,
-            [row.value for row in rows],
-            [_BAR * row.std_error if math.isfinite(row.std_error) else 0 for row in rows],
-            markersize=5,
-            linewidth=1.4,
-            capsize=2.5,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
-            **style,
+            at, [row.value for row in rows], bars if any(bars) else None, **style
         )
     if figure.kind == "points":
         slanted = max(map(len, names)) * len(names) > 36
@@ -116,14 +118,28 @@ def _panel(
         place.set_xlim(-0.6, len(names) - 0.4)
     elif figure.x.log:
         place.set_xscale("log")
+        _plain_ticks(place.xaxis, place.get_xlim())
     if figure.y.log:
         place.set_yscale("log")
+        _plain_ticks(place.yaxis, place.get_ylim())
+    elif max(map(abs, place.get_ylim())) >= 10_000:
+        place.yaxis.set_major_formatter("{x:,g}")
     place.set_xlabel(figure.x.label)
     place.set_title(panel, fontsize=10)
     place.grid(color="#E6E6E6", linewidth=0.7)
     place.set_axisbelow(True)
     place.spines[["top", "right"]].set_visible(False)
     return artists
+
+
+def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
+    """Few decades: 0.2 and 0.5 are labelled too, and as people write them."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    if limits[1] / limits[0] < 1000:
+        axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_formatter(NullFormatter())
 
 
 def _published(place: Axes, expected: Mapping[str, Any], panel: str) -> Any:

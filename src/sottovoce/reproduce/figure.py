@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 #: Of one series: an exact number, or the numbers that the repeats gave.
 Measured: TypeAlias = float | Sequence[float]
+#: Of one series at many points, where one run gives a whole curve: what it measured at each x.
+Curve: TypeAlias = Mapping[float | str, Measured]
 #: (setting of the job, repeats, seed, data sets) → what each series measured.
-Measure: TypeAlias = "Callable[[Mapping[str, Any], int, int, Data], Mapping[str, Measured]]"
+Measure: TypeAlias = "Callable[[Mapping[str, Any], int, int, Data], Mapping[str, Measured | Curve]]"
 Outcome: TypeAlias = Literal["holds", "holds in part", "does not hold", "cannot be checked"]
 
 
@@ -36,7 +38,7 @@ class Job:
     panel : str
         The panel of the figure, or the rows of a table that belong together.
     x : float or str
-        The position on the axis, or the row of a table.
+        The position on the axis, or the row of a table. A series that is a curve has its own.
     setting : mapping
         Everything that the measurement needs, as JSON values.
     people : int, optional
@@ -101,6 +103,8 @@ class Figure:
         How it is drawn: lines over numbers, points over names, or no picture at all.
     shared_y : bool
         Whether all panels have the same y axis.
+    styles : mapping
+        Of a series: keywords of matplotlib's `errorbar` instead of the usual ones.
     timing : bool
         Whether values depend on the machine, so that they are not compared with earlier ones.
     seed : int
@@ -119,6 +123,7 @@ class Figure:
     differences: str = ""
     kind: Literal["lines", "points", "table"] = "lines"
     shared_y: bool = False
+    styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     timing: bool = False
     seed: int = 1
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
-from .figure import Job, Measured
+from .figure import Curve, Job, Measured
 
 
 @dataclass(frozen=True)
@@ -37,21 +37,24 @@ class Row:
         return dict(self.__dict__)
 
 
-def rows_of(job: Job, measured: Mapping[str, Measured], seed: int) -> list[Row]:
+def rows_of(job: Job, measured: Mapping[str, Measured | Curve], seed: int) -> list[Row]:
     """Means and standard errors of what a job measured."""
     rows = []
-    for series, values in measured.items():
+    points = (
+        (x, series, values)
+        for series, curve in measured.items()
+        for x, values in (curve.items() if isinstance(curve, Mapping) else [(job.x, curve)])
+    )
+    for x, series, values in points:
         repeats = np.asarray(values, float)
         if not np.isfinite(repeats).all():
-            raise ParameterError(f"{series} at {job.panel}, {job.x} is not finite: {values!r}")
+            raise ParameterError(f"{series} at {job.panel}, {x} is not finite: {values!r}")
         exact = repeats.ndim == 0
         error = 0.0 if exact else float("nan")
         if repeats.size > 1:
             error = float(repeats.std(ddof=1) / math.sqrt(repeats.size))
         many = 0 if exact else repeats.size
-        rows.append(
-            Row(job.panel, job.x, series, float(repeats.mean()), error, many, job.people, seed)
-        )
+        rows.append(Row(job.panel, x, series, float(repeats.mean()), error, many, job.people, seed))
     return rows
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
@@ -17,7 +17,7 @@ from .. import __version__
 from ..files import whole_file
 from . import papers
 from .data import KNOWN, Data
-from .figure import Figure, Job, Measure, Measured
+from .figure import Curve, Figure, Job, Measure, Measured
 from .results import Results, Row, rows_of, seed_of
 
 
@@ -70,7 +70,7 @@ def run(
             done(job)
     for job, measured in _measured(paper, figure, open_jobs, fast, data, workers):
         with whole_file(store / _cache_name(paper, figure, job, fast)) as stream:
-            stream.write(json.dumps(measured).encode())
+            stream.write(_to_json(measured))
         rows[_key(job)] = rows_of(job, measured, _seed(paper, figure, job))
         done(job)
     return Results((row for job in runnable for row in rows[_key(job)]), skipped)
@@ -98,7 +98,7 @@ def _seed(paper: str, figure: Figure, job: Job) -> int:
 
 def _measured(
     paper: str, figure: Figure, jobs: list[Job], fast: bool, data: Data, workers: int
-) -> Iterator[tuple[Job, dict[str, Measured]]]:
+) -> Iterator[tuple[Job, dict[str, Measured | Curve]]]:
     """Jobs with what they measured, in the order in which they finish."""
     if workers == 1 or len(jobs) < 2:
         for job in jobs:
@@ -123,7 +123,7 @@ def _measured(
 
 def _in_worker(
     paper: str, name: str, index: int, fast: bool, folder: str | None
-) -> dict[str, Measured]:
+) -> dict[str, Measured | Curve]:
     figure = papers.load(paper).figure(name)
     job = figure.jobs[index]
     return _plain(figure, job, fast, _seed(paper, figure, job), _data(folder))
@@ -135,14 +135,22 @@ def _data(folder: str | None) -> Data:
     return Data(Path(folder) if folder else None)
 
 
-def _plain(figure: Figure, job: Job, fast: bool, seed: int, data: Data) -> dict[str, Measured]:
-    """What a job measured, as JSON values."""
+def _plain(
+    figure: Figure, job: Job, fast: bool, seed: int, data: Data
+) -> dict[str, Measured | Curve]:
+    """What a job measured, as plain numbers."""
     repeats = repeats_of(figure, job, fast=fast)
     measured = figure.measure(job.setting, repeats, seed, data)
     return {
-        series: float(values) if isinstance(values, float | int) else [float(v) for v in values]
+        series: {x: _numbers(at) for x, at in values.items()}
+        if isinstance(values, Mapping)
+        else _numbers(values)
         for series, values in measured.items()
     }
+
+
+def _numbers(values: Measured) -> Measured:
+    return float(values) if isinstance(values, float | int) else [float(v) for v in values]
 
 
 def _cache_name(paper: str, figure: Figure, job: Job, fast: bool) -> str:
@@ -182,13 +190,26 @@ def _code(measure: Measure) -> str:
     return digest.hexdigest()
 
 
-def _read(path: Path) -> dict[str, Measured] | None:
+def _to_json(measured: Mapping[str, Measured | Curve]) -> bytes:
+    """A curve is a list of pairs: the keys of a JSON object would all be strings."""
+    content = [
+        [series, list(values.items()) if isinstance(values, Mapping) else values]
+        for series, values in measured.items()
+    ]
+    return json.dumps(content).encode()
+
+
+def _read(path: Path) -> dict[str, Measured | Curve] | None:
     """A cached job; one that cannot be read is computed again."""
     try:
-        content: dict[str, Measured] = json.loads(path.read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+        content = json.loads(path.read_text("utf-8"))
+        return {series: dict(values) if _is_curve(values) else values for series, values in content}
+    except (FileNotFoundError, ValueError, TypeError):
         return None
-    return content
+
+
+def _is_curve(values: Any) -> bool:
+    return isinstance(values, list) and any(isinstance(value, list) for value in values)
 
 
 def count(figures: Iterable[Figure], *, fast: bool) -> int:

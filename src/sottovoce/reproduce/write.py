@@ -102,7 +102,7 @@ def record(paper: Paper, reproduced: list[Reproduced], pictures: Path) -> None:
                 f"{item.figure.name} is incomplete and is not recorded: "
                 f"{next(iter(item.results.skipped.values()))}"
             )
-        rows = [list(row.as_dict().values()) for row in item.results]
+        rows = [[_short(value) for value in row.as_dict().values()] for row in item.results]
         columns = ["panel", "x", "series", "value", "std_error", "repeats", "people", "seed"]
         entry = entries.setdefault(item.figure.name, {"published": []})
         entry["ours"] = {"columns": columns, "rows": rows}
@@ -224,6 +224,11 @@ def _number(value: float, error: float) -> str:
     if not error > 1e-12 * abs(value):  # also where there is no error to state
         return text
     return f"{text} ± {error:.2g}"
+
+
+def _short(value: Any) -> Any:
+    """Ten digits: the rest differs between machines."""
+    return float(f"{value:.10g}") if isinstance(value, float) else value
 
 
 def _claims(item: Reproduced) -> list[dict[str, str]]:
