@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
@@ -74,3 +75,38 @@ def allow_equal_option(command: F) -> F:
         is_flag=True,
         help="Count files with equal content; small ones may be equal by chance.",
     )(command)
+
+
+def table_options(command: F) -> F:
+    """How a table was saved: the options that become a `Dialect`."""
+    options = (
+        click.option(
+            "--separator",
+            default=",",
+            metavar="SIGN",
+            help="Between the cells of a CSV file: ';', '|' or tab; a comma by default.",
+        ),
+        click.option(
+            "--encoding",
+            default="utf-8",
+            metavar="NAME",
+            help="Of a CSV file: latin-1, cp1252, utf-16, …; utf-8 by default.",
+        ),
+        click.option(
+            "--decimal", default=".", metavar="SIGN", help="Of numbers in a CSV file: '.' or ','."
+        ),
+        click.option(
+            "--sheet", default="", metavar="NAME", help="Of a workbook; by default the first."
+        ),
+    )
+
+    @wraps(command)
+    def run(*arguments: Any, **values: Any) -> Any:
+        from ...collect.dialect import Dialect
+
+        about = {name: values.pop(name) for name in ("separator", "encoding", "decimal", "sheet")}
+        return command(*arguments, dialect=Dialect(**about), **values)
+
+    for option in reversed(options):
+        run = option(run)
+    return cast(F, run)
