@@ -15,6 +15,7 @@ from .support.options import (
     force_option,
     guarantee_option,
     json_option,
+    study_argument,
 )
 from .support.show import (
     console,
@@ -158,7 +159,7 @@ def new(
 
 
 @study.command()
-@click.argument("path", type=PATH)
+@study_argument
 @json_option
 def check(path: Path, as_json: bool) -> None:
     """Say whether a study file can be used.
@@ -192,7 +193,7 @@ def check(path: Path, as_json: bool) -> None:
 
 
 @study.command()
-@click.argument("path", type=PATH)
+@study_argument
 @click.option(
     "--people", type=click.IntRange(1), metavar="N", help="Predict the error for N people."
 )

@@ -26,7 +26,6 @@ from .table_files import (
     first_bytes,
     nobody,
     not_text,
-    parquet_schema,
     readable,
     require_pyarrow,
 )
@@ -217,7 +216,7 @@ class Columns:
         from pyarrow import parquet
 
         with opened(self.path) as raw:
-            schema = parquet_schema(self.path, raw)
+            schema = parquet.read_schema(raw)
             self._check_columns(schema.names)
             for name, wanted in self._each:
                 kind = schema.field(name).type

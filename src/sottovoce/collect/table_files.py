@@ -14,14 +14,10 @@ from ..errors import AnswerError, FileError, MissingExtraError
 from ..files import opened
 from .csv_rows import BLOCK_BYTES, header
 from .dialect import PLAIN, Dialect
+from .recognise import not_answers, recognise
 from .workbooks import STARTS, read_sheet
 
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
-_NOT_ANSWERS = {
-    b"SVRP": "holds reports: these answers are randomised already",
-    b"SVAG": "holds counts of reports, not answers",
-    b"SVPT": "holds counts of reports, not answers",
-}
 
 
 def names_in(path: Path, dialect: Dialect = PLAIN) -> list[str]:
@@ -33,8 +29,10 @@ def names_in(path: Path, dialect: Dialect = PLAIN) -> list[str]:
             return read_sheet(path, dialect).names
         if start != PARQUET:
             return header(path, start.startswith(GZIP), dialect)
+        from pyarrow import parquet
+
         with opened(path) as raw:
-            return list(parquet_schema(path, raw).names)
+            return list(parquet.read_schema(raw).names)
 
 
 @contextmanager
@@ -95,11 +93,11 @@ def require_pyarrow() -> Any:
 
 def first_bytes(path: Path) -> bytes:
     """The file's first bytes, refusing what cannot be a table of answers."""
+    mistaken = not_answers(path, recognise(path))
+    if mistaken:
+        raise AnswerError(mistaken)
     with opened(path) as stream:
         start = stream.read(4)
-    for magic, reason in _NOT_ANSWERS.items():
-        if start == magic:
-            raise AnswerError(f"{str(path)!r} {reason}")
     if not start:
         raise AnswerError(f"{str(path)!r} is empty; the first line must name the columns")
     return start
@@ -108,13 +106,3 @@ def first_bytes(path: Path) -> bytes:
 def nobody(path: Path) -> AnswerError:
     """The error for a table without rows."""
     return AnswerError(f"{str(path)!r} has columns but no rows: nobody has answered yet")
-
-
-def parquet_schema(path: Path, raw: Any) -> Any:
-    """The columns of a Parquet file, unless it holds reports."""
-    from pyarrow import parquet
-
-    schema = parquet.read_schema(raw)
-    if b"sottovoce" in (schema.metadata or {}):
-        raise AnswerError(f"{str(path)!r} {_NOT_ANSWERS[b'SVRP']}")
-    return schema

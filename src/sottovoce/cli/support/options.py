@@ -17,11 +17,33 @@ PATH = click.Path(path_type=Path)
 REPORTS, COUNTS = (".svr", ".parquet", ".pq"), (".sva",)
 
 
+def _check_study(_: click.Context, __: click.Parameter, path: Path) -> Path:
+    """Refuse a file that is something else, such as the answers."""
+    from ...collect.recognise import not_study, recognise
+    from ...errors import StudyError
+
+    mistaken = not_study(path, recognise(path)) if path.is_file() else ""
+    if mistaken:
+        raise StudyError(mistaken)
+    return path
+
+
 def study_option(command: F) -> F:
     """--study FILE."""
     return click.option(
-        "--study", "study_path", type=PATH, required=True, metavar="FILE", help="The study file."
+        "--study",
+        "study_path",
+        type=PATH,
+        callback=_check_study,
+        required=True,
+        metavar="FILE",
+        help="The study file.",
     )(command)
+
+
+def study_argument(command: F) -> F:
+    """PATH of a study that exists."""
+    return click.argument("path", type=PATH, callback=_check_study)(command)
 
 
 def plot_option(command: F) -> F:

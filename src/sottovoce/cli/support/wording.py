@@ -1,0 +1,51 @@
+"""Messages of the library in the words of the command line: options instead of parameters.
+
+The library says ``missing='value'`` or ``n is 0``; a user of the command line knows ``--missing
+value`` and ``--people``. Which option a parameter is, the running command says itself; what is
+declared in a study is an option of ``study new``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import click
+
+_SAME = {"n": "people", "level": "levels", "epsilon_average": "epsilon"}
+_OF_STUDIES = {
+    name: f"--{name}" for name in ("missing", "clip", "values", "edges", "rate", "levels", "prior")
+}
+_SET = re.compile(r"(?<![\w.('\"])([a-z_]+)=('[^']*'|…|\{[^}]*\}|[\w+-]+(?:\.\d+)?)")
+_IS = re.compile(r"([a-z_]+)(?= is )")
+
+
+def running(main: click.Group, words: Sequence[str]) -> click.Command:
+    """The command that a command line names."""
+    command: click.Command = main
+    for word in words:
+        if not isinstance(command, click.Group) or word not in command.commands:
+            break
+        command = command.commands[word]
+    return command
+
+
+def in_options(message: str, command: click.Command) -> str:
+    """The message with options of the command for parameters of the library."""
+    options = [one for one in command.params if isinstance(one, click.Option)]
+    own = {one.name or "": max(one.opts, key=len) for one in options}
+    flags = {one.name for one in options if one.is_flag}
+    known = {**_OF_STUDIES, **own}
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match[1], match[2].strip("'")
+        called = known.get(_SAME.get(name, name))
+        if called is None:
+            return match[0]
+        return called if value in ("True", "…") or name in flags else f"{called} {value}"
+
+    subject = _IS.match(message)
+    if subject is not None:
+        called = own.get(_SAME.get(subject[1], subject[1]), subject[1])
+        message = called + message[subject.end() :]
+    return _SET.sub(option, message).replace("sottovoce.plan", "sottovoce plan")
