@@ -124,7 +124,7 @@ def test_show(folder, run, json_of):
     (question,) = about["questions"]
     mechanism = Study.load("study.toml").mechanism()
     assert question["std_error"] == pytest.approx(mechanism.variance([1 / 3], 10000)[0] ** 0.5)
-    assert question["digest"] == mechanism.digest.hex()
+    assert question["question_digest"] == mechanism.digest.hex()
     assert about["guarantee"]["promises"][0]["epsilon"] == 1.0
     run("study", "show", "study.toml", "--people", "0", code=2)
 

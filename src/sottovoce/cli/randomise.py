@@ -11,6 +11,7 @@ from .support.options import (
     PATH,
     REPORTS,
     check_output,
+    digest_words,
     force_option,
     guarantee_option,
     json_option,
@@ -156,7 +157,8 @@ def randomise(
                 "question": collection.name,
                 "mechanism": collection.id,
                 "design": collection.words,
-                "digest": collection.digest.hex(),
+                "digest": study.digest.hex(),
+                "question_digest": collection.digest.hex(),
                 "people": receipt.rows,
                 "reports": latest.reports,
                 **_counts(latest.counts),
@@ -176,6 +178,7 @@ def randomise(
     where = f"{answers}, " + ("" if source.allocation else f"column {source.column!r}, ")
     rows = [
         ("question", f"{collection.name}: {collection.words}"),
+        ("digest", digest_words(study, collection)),
         ("answers", where + plural(receipt.rows, "person", "people")),
         *((what, where) for what, where in latest.choices.items()),
         *_turnout(latest.counts),

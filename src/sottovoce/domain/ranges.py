@@ -71,7 +71,7 @@ class Range(Attribute):
             )
         label = f"[{edges[0]:.17g}, {edges[1]:.17g}]"
         fields = {"name": name, "edges": edges, "values": (label,), "missing": missing}
-        for key, value in {**fields, "clip": bool(clip)}.items():
+        for key, value in {**fields, "clip": bool(clip), "wording": None}.items():
             object.__setattr__(self, key, value)
 
     @classmethod

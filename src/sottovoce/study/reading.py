@@ -24,7 +24,7 @@ _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
 _EXTRAS = {name for extras in _KNOWN.values() for name in extras}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
-_KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
+_KEYS = {"name", *_ANSWERS, "labels", "clip", "missing", "levels", *_OWN}
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -70,7 +70,11 @@ def read_attribute(about: Mapping[str, Any]) -> Attribute:
             raise ParameterError(
                 f"edges is {edges!r}; edges are a list of numbers, such as [0, 18, 65, inf]"
             )
-        return Attribute(name, about.get("values", ()), edges=edges, missing=missing)
+        labels = about.get("labels")
+        values = about.get("values", ())
+        return Attribute(name, values, edges=edges, missing=missing, labels=labels)
+    if "labels" in about:
+        raise ParameterError("labels go with values or edges; a number between bounds has none")
     bounds = about["range"]
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")

@@ -38,6 +38,8 @@ def _answers(domain: Domain) -> dict[str, Any]:
         about["values"] = len(domain.values)
     else:
         about["values"] = list(domain.values)
+    if domain.wording is not None:
+        about["labels"] = list(domain.wording)
     return {**about, "missing": domain.missing}
 
 

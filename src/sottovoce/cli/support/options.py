@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from ...files import check_output as check_output  # an option's file, for every command
+
+if TYPE_CHECKING:
+    from ...contract.collection import Collection
+    from ...study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -97,6 +101,11 @@ def allow_equal_option(command: F) -> F:
         is_flag=True,
         help="Count files with equal content; small ones may be equal by chance.",
     )(command)
+
+
+def digest_words(study: Study, collection: Collection) -> str:
+    """The beginnings of the two digests that reports depend on, as in every command."""
+    return f"study {study.digest.hex()[:12]}…, {collection.section} {collection.digest.hex()[:12]}…"
 
 
 def table_options(command: F) -> F:
