@@ -81,7 +81,7 @@ def test_what_is_refused(folder, fails, arguments, reason):
 
 
 def test_wrong_usage(folder, run):
-    assert "one of --values, --edges and --range" in run(*new(), code=2).stderr
+    assert "one of --values, --edges, --range and --codebook" in run(*new(), code=2).stderr
     assert "one of" in run(*new("--values", "a,b", "--edges", "0,1,2"), code=2).stderr
     run(*new("--values", "a,b", "--missing", "drop"), code=2)
     run(*new("--values", "a,b", epsilon="one"), code=2)

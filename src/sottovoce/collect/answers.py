@@ -66,9 +66,9 @@ class Answers:
             row = int(np.flatnonzero(absent)[0])
             return AnswerError(
                 f"{self._place(first + row)}: there is no answer, and leaving people out by what "
-                'they answered would leak it; begin a study with missing = "value" ("no answer" '
-                'is then a value like the others), or "public" if who did not answer is publicly '
-                "known"
+                'they answered would leak it; begin a study with --missing value ("no answer" is '
+                "then a value like the others), or --missing public if who did not answer is "
+                "publicly known"
             )
         return None
 

@@ -98,9 +98,10 @@ def _from_entries(entries: Any, path: Path) -> dict[str, Coding]:
     books = entries if several else {_ALONE: entries}
     codings = {}
     for variable, book in books.items():
-        pairs = list(book.items()) if isinstance(book, Mapping) else [(v, "") for v in book or ()]
-        plain = all(type(part) in (str, int) for pair in pairs for part in pair)
-        if not isinstance(book, (list, Mapping)) or not pairs or not plain:
+        pairs = list(book.items()) if isinstance(book, Mapping) else []
+        if isinstance(book, list):
+            pairs = [(value, "") for value in book]
+        if not pairs or not all(type(part) in (str, int) for pair in pairs for part in pair):
             raise ParameterError(
                 f"{str(path)!r}: a code book has a list of values, or a mapping from values to "
                 "labels, for each variable"

@@ -83,7 +83,7 @@ def not_answers(path: Path, what: What) -> str:
 def not_study(path: Path, what: What) -> str:
     """What to do with a file that is not a study; empty where it may be."""
     name = repr(str(path))
-    if what == "a table":
+    if what == "a table" and path.suffix.lower() != ".toml":
         return f"{name} is a table, not a study; make a study with `sottovoce study new`"
     if what in ("reports", "counts"):
         return f"{name} holds {what}, not a study; name the study that they were made under"

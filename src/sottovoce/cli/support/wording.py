@@ -39,13 +39,14 @@ def in_options(message: str, command: click.Command) -> str:
 
     def option(match: re.Match[str]) -> str:
         name, value = match[1], match[2].strip("'")
-        called = known.get(_SAME.get(name, name))
+        called = known.get(name) or known.get(_SAME.get(name, ""))
         if called is None:
             return match[0]
         return called if value in ("True", "…") or name in flags else f"{called} {value}"
 
     subject = _IS.match(message)
     if subject is not None:
-        called = own.get(_SAME.get(subject[1], subject[1]), subject[1])
+        name = subject[1]
+        called = own.get(name) or own.get(_SAME.get(name, "")) or name
         message = called + message[subject.end() :]
     return _SET.sub(option, message).replace("sottovoce.plan", "sottovoce plan")
