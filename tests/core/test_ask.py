@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -75,7 +77,7 @@ def test_answers_reports_and_counts_are_not_mixed_up(collections):
             collection.aggregate(answers)
         with pytest.raises(ParameterError, match=r"aggregate\(randomise\(answers\)\)"):
             estimate(answers)
-        with pytest.raises(ParameterError, match=r"these are reports; count them first"):
+        with pytest.raises(ParameterError, match=r"these are reports: count them first"):
             estimate(reports)
         with pytest.raises(ParameterError, match="counted already"):
             collection.aggregate(counts)
@@ -93,3 +95,24 @@ def test_a_table_where_a_column_is_expected(kind):
 
 def test_dir_lists_the_public_names_alone():
     assert dir(sv) == sorted(sv.__all__)
+
+
+def test_labels_stand_for_codes():
+    domain = sv.Attribute("smokes", [1, 2, 9], wording=["yes", "no", "refused"], missing="value")
+    assert domain.labels == ("yes", "no", "refused", "no answer")
+    assert domain.encode([9, None, 1]).tolist() == [2, 3, 0]
+    estimate = sv.ask([1, 2, 9] * 100, values=domain, epsilon=4.0)
+    assert tuple(estimate.labels) == domain.labels
+    assert dataclasses.replace(domain, missing="refuse").labels == ("yes", "no", "refused")
+    plain = sv.Attribute("smokes", [1, 2, 9], missing="value")
+    assert plain != domain
+    assert "labels" not in plain.canonical(), "the digest of studies without labels is the same"
+    for wording, reason in [
+        (["a", "b"], "2 labels for 3 values"),
+        (["a", "b", "a"], "labels must differ"),
+        (["a", "b", ""], "empty or not text"),
+        (["a", "b", "no answer"], "given twice: 'no answer'"),
+        ("abc", "give a list"),
+    ]:
+        with pytest.raises(ParameterError, match=reason):
+            sv.Attribute("smokes", [1, 2, 9], wording=wording, missing="value")

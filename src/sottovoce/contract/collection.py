@@ -267,9 +267,11 @@ class Collection(ABC):
 def _instead(item: Any, kind: type) -> str:
     """What to do with something that is not what a step of a collection takes."""
     if isinstance(item, Reports):
-        return "these are reports; count them first: aggregate(reports)"
+        return (
+            f"{kind.__name__} expected; these are reports: count them first with aggregate(reports)"
+        )
     if isinstance(item, Aggregate):
-        return "these reports are counted already; give their Aggregate to the estimator"
+        return f"{kind.__name__} expected; this is an Aggregate, whose reports are counted already"
     first = "randomise(answers)" if kind is Reports else "aggregate(randomise(answers))"
     return (
         f"{kind.__name__} expected; {type(item).__name__} was given; if these are answers, "

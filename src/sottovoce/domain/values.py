@@ -45,14 +45,14 @@ class Domain:
         What a missing answer (None, NaN, null) is. ``"refuse"`` raises; ``"value"`` adds the value
         "no answer", randomised like any other; ``"public"`` drops the person and declares that
         *who did not answer* is public knowledge.
-    labels : sequence of str, optional
-        What tables and pictures call the values, where answers are codes.
+    wording : sequence of str, optional
+        The labels: what tables and pictures call the values, where answers are codes.
 
     Examples
     --------
     >>> Domain(["car", "bike"], missing="value").labels
     ('car', 'bike', 'no answer')
-    >>> Domain([1, 2, 9], labels=["car", "bike", "other"]).labels
+    >>> Domain([1, 2, 9], wording=["car", "bike", "other"]).labels
     ('car', 'bike', 'other')
     """
 
@@ -69,7 +69,7 @@ class Domain:
         *,
         edges: Sequence[float] | None = None,
         missing: Missing = "refuse",
-        labels: Sequence[str] | None = None,
+        wording: Sequence[str] | None = None,
     ) -> None:
         if missing not in get_args(Missing):
             raise ParameterError(
@@ -82,9 +82,8 @@ class Domain:
         object.__setattr__(
             self, "values", _checked_values(values) if checked is None else _bins(checked, values)
         )
-        wording = None
-        if labels is not None:
-            wording = checked_labels(labels, len(self.values), missing == "value")
+        if wording is not None:
+            wording = checked_labels(wording, len(self.values), missing == "value")
         object.__setattr__(self, "wording", wording)
         if missing == "value" and self.has(NO_ANSWER):
             raise ParameterError(
@@ -255,12 +254,12 @@ class Attribute(Domain):
         *,
         edges: Sequence[float] | None = None,
         missing: Missing = "refuse",
-        labels: Sequence[str] | None = None,
+        wording: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise ParameterError(f"an attribute needs a name, a non-empty text; {name!r} was given")
         object.__setattr__(self, "name", name)
-        super().__init__(values, edges=edges, missing=missing, labels=labels)
+        super().__init__(values, edges=edges, missing=missing, wording=wording)
 
     @classmethod
     def bins(cls, name: str, edges: Sequence[float], *, missing: Missing = "refuse") -> Attribute:

@@ -70,9 +70,8 @@ def read_attribute(about: Mapping[str, Any]) -> Attribute:
             raise ParameterError(
                 f"edges is {edges!r}; edges are a list of numbers, such as [0, 18, 65, inf]"
             )
-        labels = about.get("labels")
-        values = about.get("values", ())
-        return Attribute(name, values, edges=edges, missing=missing, labels=labels)
+        values, labels = about.get("values", ()), about.get("labels")
+        return Attribute(name, values, edges=edges, missing=missing, wording=labels)
     if "labels" in about:
         raise ParameterError("labels go with values or edges; a number between bounds has none")
     bounds = about["range"]

@@ -94,7 +94,7 @@ def attribute_from(text: str, missing: Missing, book: Codebook | None = None) ->
     name, sign, values = (part.strip() for part in text.partition("="))
     if book is not None and name and not sign:
         coding = book.of(name)
-        return Attribute(name, coding.values, labels=coding.labels, missing=missing)
+        return Attribute(name, coding.values, wording=coding.labels, missing=missing)
     if not sign or not name or not values:
         raise ParameterError(
             f"--attribute is {text!r}; give a name and its values, such as smokes=yes,no, or bins "

@@ -17,6 +17,12 @@ _OF_STUDIES = {
     name: f"--{name}" for name in ("missing", "clip", "values", "edges", "rate", "levels", "prior")
 }
 _SET = re.compile(r"(?<![\w.('\"])([a-z_]+)=('[^']*'|…|\{[^}]*\}|[\w+-]+(?:\.\d+)?)")
+_NAMED = re.compile(r"the parameter '([a-z_]+)'")
+_PHRASES = {
+    "sottovoce.plan": "sottovoce plan",
+    "as Range('age', 0, 120) or (0, 120)": "such as --range 0 120",
+    "(Attribute.bins)": "(--edges)",
+}
 _IS = re.compile(r"([a-z_]+)(?= is )")
 
 
@@ -49,4 +55,7 @@ def in_options(message: str, command: click.Command) -> str:
         name = subject[1]
         called = own.get(name) or own.get(_SAME.get(name, "")) or name
         message = called + message[subject.end() :]
-    return _SET.sub(option, message).replace("sottovoce.plan", "sottovoce plan")
+    message = _NAMED.sub(lambda match: own.get(match[1], match[0]), _SET.sub(option, message))
+    for words, others in _PHRASES.items():
+        message = message.replace(words, others)
+    return message
