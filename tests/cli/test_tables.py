@@ -67,6 +67,10 @@ def test_a_decimal_comma(folder, fails):
     Path("a.csv").write_text("n;age\n1;3,5\n2;18\n")
     ages = Attribute.bins("age", [0, 18, 65])
     assert read("a.csv", ages, Dialect(";", decimal=",")) == [3.5, 18.0]
+    Path("study.toml").write_text(SIZE.replace('values = ["klein", "groß"]', "edges = [0, 18, 65]"))
+    said = fails("randomise", "a.csv", *USUAL, "--separator", ";", "--column", "age")
+    assert "'3,5' is not a number" in said
+    assert said.endswith("correct the file, or add --decimal , for a decimal comma\n")
     said = fails("randomise", "a.csv", *USUAL, "--decimal", ",")
     assert "--decimal and --separator are both ','" in said
 

@@ -187,10 +187,12 @@ class Columns:
             return compute.cast(trimmed, target)
         except pa.ArrowInvalid:
             row = first_bad(pa, trimmed, target)
+        comma = "," in array[row].as_py() and self.dialect.decimal == "."
         raise AnswerError(
             f"{self.place(name, first + row)}: {shown(array[row].as_py())} is not "
             + ("a whole number" if whole else "a number")
             + f", and {wanted.why} {wanted.kind}; correct the file"
+            + (", or add --decimal , for a decimal comma" if comma else "")
         )
 
     # --- workbooks ------------------------------------------------------------------------------
@@ -270,7 +272,7 @@ class Columns:
                 )
             raise AnswerError(
                 f"{str(self.path)!r} has no column {column!r}; it has {first_few(names, 20)}; "
-                f"{wanted.remedy}{hint or _other_separator(names)}"
+                + (_other_separator(names) or wanted.remedy + hint)
             )
 
 
@@ -278,7 +280,7 @@ def _other_separator(names: Sequence[str]) -> str:
     """What to try where the whole first line was read as one name."""
     signs = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
     word = next((word for sign, word in signs.items() if len(names) == 1 and sign in names[0]), "")
-    return word and f"; if {word} separates the cells, add --separator {word}"
+    return word and f"if {word} separates the cells, add --separator {word}"
 
 
 def _without(pa: Any, array: Any, words: Sequence[str]) -> Any:
