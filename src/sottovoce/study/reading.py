@@ -46,7 +46,7 @@ def load_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         return parse_toml(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8") from error
+        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8; save it so") from error
     except StudyError as error:
         raise StudyError(f"{os.fspath(path)!r}: {error}") from error
 
