@@ -37,6 +37,8 @@ class Options(Attribute):
     missing : {"refuse", "public"}
         What a missing answer (None, NaN, null) is; see `Domain`. Choosing nothing is not a missing
         answer.
+    wording : sequence of str, optional
+        What people see instead of the options, one text for each.
 
     Examples
     --------
@@ -49,9 +51,15 @@ class Options(Attribute):
     exclusive = False
 
     def __init__(
-        self, name: str, options: Sequence[str], *, most: int, missing: Missing = "refuse"
+        self,
+        name: str,
+        options: Sequence[str],
+        *,
+        most: int,
+        missing: Missing = "refuse",
+        wording: Sequence[str] | None = None,
     ) -> None:
-        super().__init__(name, options, missing=missing)
+        super().__init__(name, options, missing=missing, wording=wording)
         texts = [option for option in self.values if isinstance(option, str)]
         bad = [one for one in texts if SEPARATOR in one or one != one.strip() or not one]
         if len(texts) != len(self.values) or bad:

@@ -74,7 +74,7 @@ class ChooseAll(PureMechanism):
     id = "choose-all"
 
     def __init__(
-        self, domain: Options, *, epsilon: float, by: str = "oue", study: bytes | None = None
+        self, domain: Domain, *, epsilon: float, by: str = "oue", study: bytes | None = None
     ) -> None:
         if not isinstance(domain, Options):
             raise ParameterError(

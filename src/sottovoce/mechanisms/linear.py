@@ -37,8 +37,8 @@ class LinearMechanism(Mechanism):
         super().validate()
         if self.domain.size < 2:
             raise ParameterError(
-                f"{self.id!r} is for a set of values, not for {self.domain!r}; for numbers use "
-                "Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
+                f"{self.id!r} is for a set of values, and {self.domain.name!r} is a number; for "
+                "numbers use Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
             )
 
     #: What the aggregate's table of counts is called; stored, so it never changes.

@@ -26,7 +26,7 @@ _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
 _EXTRAS = {name for extras in _KNOWN.values() for name in extras}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
-_KEYS = {"name", *_ANSWERS, "clip", "most", "missing", "levels", *_OWN}
+_KEYS = {"name", *_ANSWERS, "labels", "clip", "most", "missing", "levels", *_OWN}
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -48,7 +48,7 @@ def load_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         return parse_toml(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8") from error
+        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8; save it so") from error
     except StudyError as error:
         raise StudyError(f"{os.fspath(path)!r}: {error}") from error
 
@@ -72,11 +72,14 @@ def read_attribute(about: Mapping[str, Any]) -> Attribute:
             raise ParameterError(
                 f"edges is {edges!r}; edges are a list of numbers, such as [0, 18, 65, inf]"
             )
-        if "most" in about:
-            if edges is not None:
-                raise ParameterError("most is for options to choose from, not for edges")
-            return Options(name, about.get("values", ()), most=about["most"], missing=missing)
-        return Attribute(name, about.get("values", ()), edges=edges, missing=missing)
+        values, labels = about.get("values", ()), about.get("labels")
+        if "most" not in about:
+            return Attribute(name, values, edges=edges, missing=missing, wording=labels)
+        if edges is not None:
+            raise ParameterError("most is for options to choose from, not for edges")
+        return Options(name, values, most=about["most"], missing=missing, wording=labels)
+    if "labels" in about:
+        raise ParameterError("labels go with values or edges; a number between bounds has none")
     bounds = about["range"]
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")

@@ -12,7 +12,7 @@ from .reading import read_attribute, refuse_unknown
 
 _SETTINGS = ("epsilon_average", "levels", "public", "floor", "rate")
 _KEYS = {"name", *_SETTINGS, "attribute"}
-_ATTRIBUTE_KEYS = {"name", "values", "edges", "missing"}
+_ATTRIBUTE_KEYS = {"name", "values", "edges", "labels", "missing"}
 
 
 def read_records(number: int, about: Any) -> Records:

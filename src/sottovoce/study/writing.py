@@ -41,6 +41,8 @@ def _answers(domain: Domain) -> dict[str, Any]:
         about["values"] = list(domain.values)
     if isinstance(domain, Options):
         about["most"] = domain.most
+    if domain.wording is not None:
+        about["labels"] = list(domain.wording)
     return {**about, "missing": domain.missing}
 
 
