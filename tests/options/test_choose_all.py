@@ -225,8 +225,6 @@ def test_the_command_line(tmp_path) -> None:
     question = sv.Options("tools", ["R", "Python", "SAS"], most=2)
     study = tmp_path / "study.toml"
     menu = sv.Levels({e: sv.ChooseAll(question, epsilon=float(e)) for e in ("1", "4")})
-    study.write_text(Study("Tools", [menu]).to_toml())
-    assert Study.load(study).digest == Study("Tools", [menu]).digest
     cells = ["R", "R;Python", "", "SAS;R"] * 200
     lines = [f"{tools},{1 if k % 2 else 4}" for k, tools in enumerate(cells)]
     (tmp_path / "people.csv").write_text("tools,level\n" + "\n".join(lines) + "\n")
@@ -236,6 +234,9 @@ def test_the_command_line(tmp_path) -> None:
         assert outcome.exit_code == code, outcome.output
         return outcome.output
 
+    asked = ("--question", "tools", "--values", "R,Python,SAS", "--most", "2")
+    run("study", "new", study, "--title", "Tools", *asked, "--levels", "1=1,4=4")
+    assert Study.load(study).digest == Study("Tools", [menu]).digest
     reports, counts = tmp_path / "r.svr", tmp_path / "c.sva"
     people = tmp_path / "people.csv"
     run("randomise", people, "--study", study, "--levels", "level", "--out", reports)
