@@ -101,18 +101,14 @@ const subset = {
   },
 };
 
-/** A uniform set of `many` of `size` places, as flags; the smaller of the set and its rest is drawn. */
+/** A uniform set of `many` of `size` places, as flags (Floyd's algorithm). */
 function choose(source, size, many) {
-  const few = Math.min(many, size - many);
   const marked = new Uint8Array(size);
-  for (let drawn = 0; drawn < few; ) {
-    const place = source.below(size);
-    if (!marked[place]) {
-      marked[place] = 1;
-      drawn++;
-    }
+  for (let last = size - many; last < size; last++) {
+    const place = source.below(last + 1);
+    marked[marked[place] ? last : place] = 1;
   }
-  return few === many ? marked : marked.map((mark) => 1 - mark);
+  return marked;
 }
 
 const olh = {
@@ -159,12 +155,13 @@ const hadamard = {
   draw(m, code, source) {
     const block = code % m.blocks;
     const column = Math.floor(code / m.blocks) + 1;
+    const half = m.width / 2;
     const inside = source.bernoulli(m.inside);
-    for (;;) {
-      const y = inside ? block * m.width + source.below(m.width) : source.below(m.blocks * m.width);
-      const own = Math.floor(y / m.width) === block && even((y % m.width) & column);
-      if (own === inside) return { y };
-    }
+    const place = source.below(inside ? half : m.blocks * m.width - half);
+    if (inside) return { y: block * m.width + withParity(place, column, 0) };
+    if (place < half) return { y: block * m.width + withParity(place, column, 1) };
+    const other = place - half;
+    return { y: other + (other >= block * m.width ? m.width : 0) };
   },
   ratio: (m) => spread(m.inside, m.width / 2, m.blocks * m.width - m.width / 2),
   fit(m) {
@@ -175,12 +172,18 @@ const hadamard = {
   },
 };
 
-function even(x) {
-  x ^= x >>> 16;
-  x ^= x >>> 8;
-  x ^= x >>> 4;
-  x ^= x >>> 2;
-  return ((x ^ (x >>> 1)) & 1) === 0;
+/** The number r with this parity of r & column whose bits, less the column's top one, are `place`. */
+function withParity(place, column, odd) {
+  const top = 31 - Math.clz32(column);
+  const high = Math.floor(place / 2 ** top);
+  const r = high * 2 ** (top + 1) + (place % 2 ** top);
+  return parity(r & column) === odd ? r : r + 2 ** top;
+}
+
+function parity(x) {
+  let folded = x;
+  for (let shift = 16; shift > 0; shift >>= 1) folded ^= folded >>> shift;
+  return folded & 1;
 }
 
 const lip = {
