@@ -18,10 +18,11 @@ export class WireError extends SottovoceError {}
 
 /** The collector refused a submission, or could not be reached. */
 export class SendError extends SottovoceError {
-  /** @param {{retry?: boolean, status?: number}} about whether the same bytes may be sent later */
-  constructor(message, { retry = false, status = 0 } = {}) {
+  /** `retry`: the same bytes may be sent again, `after` so many seconds. */
+  constructor(message, { retry = false, after = 0, status = 0 } = {}) {
     super(message);
     this.retry = retry;
+    this.after = after;
     this.status = status;
   }
 }

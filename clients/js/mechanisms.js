@@ -3,8 +3,8 @@
  *
  * `read(about)` checks the numbers of the contract and turns thresholds into BigInts; `draw` makes
  * the columns of one report from a code (or, for numbers, a position from 0 to 1); `ratio` is the
- * largest P(report | answer) / P(report | another answer), exactly; `fit` is the pair of
- * probabilities that a report agrees with the answer, for people who gave it and for others.
+ * largest P(report | answer) / P(report | another answer), exactly; `fits` says whether a report
+ * agrees with an answer, and `fit` how likely that is for people who gave it and for others.
  * Formulas and sources: `sottovoce/mechanisms/*.py`.
  */
 
@@ -16,7 +16,9 @@ import { Rational } from "./rationals.js";
 /** A 128-bit threshold of the contract, strictly between 0 and 2^128. */
 export function threshold(text, what) {
   const value = /^[0-9a-f]{32}$/.test(text) ? BigInt(`0x${text}`) : 0n;
-  if (value === 0n) throw new ContractError(`${what} is ${text}; it must be 32 hex digits, not all 0`);
+  if (value === 0n) {
+    throw new ContractError(`${what} is ${text}; it must be 32 hex digits, not all 0`);
+  }
   return value;
 }
 
@@ -47,10 +49,13 @@ function setBit(bits, place) {
   bits[place >> 3] |= 1 << (place & 7);
 }
 
+const hasBit = (bits, place) => ((bits[place >> 3] >> (place & 7)) & 1) === 1;
+
 const grr = {
   read: (about, size) => ({ size, keep: threshold(about.keep, "keep") }),
   draw: (m, code, source) => ({ value: respond(source, code, m.size, m.keep) }),
   ratio: (m) => spread(m.keep, 1, m.size - 1),
+  fits: (m, { value }, code) => value === code,
   fit: (m) => [part(m.keep), new Rational(WHOLE - m.keep, WHOLE * big(m.size - 1))],
 };
 
@@ -71,6 +76,7 @@ const unary = {
     const ratio = new Rational(p * (WHOLE - q), q * (WHOLE - p));
     return ratio.max(new Rational(ratio.den, ratio.num));
   },
+  fits: (m, { bits }, code) => hasBit(bits, code),
   fit: (m) => [part(m.true_bit), part(m.other_bit)],
 };
 
@@ -92,6 +98,7 @@ const subset = {
     return { bits };
   },
   ratio: (m) => spread(m.holds, m.omega, m.size - m.omega),
+  fits: (m, { bits }, code) => hasBit(bits, code),
   fit(m) {
     const p = part(m.holds);
     const others = p.times(new Rational(big(m.omega - 1))).plus(
@@ -119,16 +126,21 @@ const olh = {
     return { size, word, bucket, keep: threshold(about.keep, "keep"), digest, codes: null };
   },
   draw(m, code, source) {
-    m.codes ??= hashCodes(m.digest, m.size, m.word - m.bucket);
     const a = 2 * source.below(2 ** (m.word - 1)) + 1;
     const b = source.below(2 ** m.word);
-    const sum = (Math.imul(a, m.codes[code]) + b) >>> 0;
-    const hashed = ((sum << (32 - m.word)) >>> 0) >>> (32 - m.bucket);
-    return { a, b, y: respond(source, hashed, 2 ** m.bucket, m.keep) };
+    return { a, b, y: respond(source, bucketOf(m, a, b, code), 2 ** m.bucket, m.keep) };
   },
   ratio: (m) => spread(m.keep, 1, 2 ** m.bucket - 1),
+  fits: (m, { a, b, y }, code) => bucketOf(m, a, b, code) === y,
   fit: (m) => [part(m.keep), new Rational(1n, 1n << big(m.bucket))],
 };
+
+/** h(v) = ((a c_v + b) mod 2^W) >> (W - l). */
+function bucketOf(m, a, b, code) {
+  m.codes ??= hashCodes(m.digest, m.size, m.word - m.bucket);
+  const sum = (Math.imul(a, m.codes[code]) + b) >>> 0;
+  return ((sum << (32 - m.word)) >>> 0) >>> (32 - m.bucket);
+}
 
 /** Public codes of the values: the first distinct integers of a keystream keyed by the digest. */
 function hashCodes(digest, size, bits) {
@@ -164,6 +176,10 @@ const hadamard = {
     return { y: other + (other >= block * m.width ? m.width : 0) };
   },
   ratio: (m) => spread(m.inside, m.width / 2, m.blocks * m.width - m.width / 2),
+  fits(m, { y }, code) {
+    const column = Math.floor(code / m.blocks) + 1;
+    return Math.floor(y / m.width) === code % m.blocks && parity((y % m.width) & column) === 0;
+  },
   fit(m) {
     const half = big(m.width / 2);
     const outside = new Rational((WHOLE - m.inside) * half, WHOLE * (big(m.blocks * m.width) - half));
@@ -206,12 +222,19 @@ const lip = {
       .map((column) => new Rational(column.reduce(most), column.reduce(least)))
       .reduce((a, b) => a.max(b));
   },
+  fits: (m, { value }, code) => (m.rows ? likely(m.rows, value, code) : value === code),
   fit(m) {
     if (m.rows) return [part(m.rows[0].reduce(most)), part(m.rows[0].reduce(least))];
     const rest = m.rest.reduce((a, b) => a + b) / big(m.size);
     return [part(rest + m.keep), part(rest)];
   },
 };
+
+/** Whether a report is at least as likely from this answer as from the average one. */
+function likely(rows, value, code) {
+  const sum = rows.reduce((total, row) => total + row[value], 0n);
+  return rows[code][value] * big(rows.length) >= sum;
+}
 
 const most = (a, b) => (a > b ? a : b);
 const least = (a, b) => (a < b ? a : b);

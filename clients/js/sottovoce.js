@@ -20,6 +20,7 @@ export { Collection } from "./collection.js";
 export { fromHex, sha256, toHex } from "./digests.js";
 export { AnswerError, ContractError, SendError, SottovoceError, WireError } from "./errors.js";
 export { slide } from "./records.js";
+export { wordsOf } from "./words.js";
 
 const FORMAT = 1;
 
@@ -94,12 +95,19 @@ export class Study {
 
 /** Fetch and check a study from a collector's address. */
 export async function fetchStudy(url, { digest, fetch = globalThis.fetch } = {}) {
-  const answer = await fetch(new URL("/api/v1/study", url), { credentials: "omit" });
+  const answer = await fetch(place(url, "api/v1/study"), { credentials: "omit", cache: "no-store" });
   if (!answer.ok) throw new SendError(`the collector answered ${answer.status}`, { status: answer.status });
   const body = await answer.json();
   const study = new Study(body.client, { digest });
-  study.about = body.study ?? {};
+  study.about = body;
   return study;
+}
+
+/** A path of the collector, whether its address ends with a slash or not. */
+function place(url, path) {
+  const base = new URL(url);
+  if (!base.pathname.endsWith("/")) base.pathname += "/";
+  return new URL(path, base);
 }
 
 /**
@@ -111,10 +119,10 @@ export async function fetchStudy(url, { digest, fetch = globalThis.fetch } = {})
 export async function send(url, body, { code, fetch = globalThis.fetch } = {}) {
   const headers = { "Content-Type": "application/octet-stream" };
   if (code) headers["Sottovoce-Code"] = code;
-  const target = new URL("/api/v1/reports", url);
+  const request = { method: "POST", body, headers, credentials: "omit", cache: "no-store" };
   let answer;
   try {
-    answer = await fetch(target, { method: "POST", body, headers, credentials: "omit", cache: "no-store" });
+    answer = await fetch(place(url, "api/v1/reports"), request);
   } catch {
     throw new SendError("the collector cannot be reached; send the same report again later", { retry: true });
   }
@@ -122,5 +130,6 @@ export async function send(url, body, { code, fetch = globalThis.fetch } = {}) {
   if (answer.ok) return said;
   const retry = answer.status === 408 || answer.status === 429 || answer.status >= 500;
   const why = said.detail ?? said.title ?? `the collector answered ${answer.status}`;
-  throw new SendError(why, { retry, status: answer.status });
+  const after = Number(answer.headers.get("Retry-After")) || 0;
+  throw new SendError(why, { retry, after, status: answer.status });
 }
