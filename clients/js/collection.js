@@ -28,7 +28,8 @@ class Level {
       const exact = Rational.of(rate).times(new Rational(WHOLE));
       const coin = rate > 0 && rate < 1 ? exact.num / exact.den : null;
       const stated = this.coins[k] === null ? null : threshold(this.coins[k], "the coin of a rate");
-      if (coin !== stated) throw new ContractError(`${where}: the coin of rate ${rate} has another threshold`);
+      if (coin !== stated)
+        throw new ContractError(`${where}: the coin of rate ${rate} has another threshold`);
     });
     if (this.mechanism === "pmoue") {
       this.drawing = new RecordDrawing(about.mechanism, own.parameters, collection.domains);
@@ -42,7 +43,8 @@ class Level {
       return;
     }
     this.kind = MECHANISMS[this.mechanism];
-    if (!this.kind) throw new ContractError(`${where}: there is no mechanism ${this.mechanism} here`);
+    if (!this.kind)
+      throw new ContractError(`${where}: there is no mechanism ${this.mechanism} here`);
     const [domain] = collection.domains;
     this.drawing = this.kind.read(about.mechanism, domain.size, collection);
     const level = () => beliefRatio(this.drawing, own.parameters);
@@ -70,7 +72,9 @@ class Level {
 
 function same(where, what, own, stated) {
   if (own === stated) return;
-  throw new ContractError(`${where}: the ${what} of the contract are not those that its digest covers`);
+  throw new ContractError(
+    `${where}: the ${what} of the contract are not those that its digest covers`,
+  );
 }
 
 /** The study's own entry of a question as levels, whether it has a menu or not. */
@@ -131,7 +135,8 @@ export class Collection {
     if (this.columns.has("way")) report.way = first + k;
     const codes = this.#codes(answer);
     if (codes.every((code) => code === null)) return null;
-    const speaks = at.coins[k] === null ? at.rates[k] === 1 : source.bernoulli(BigInt(`0x${at.coins[k]}`));
+    const speaks =
+      at.coins[k] === null ? at.rates[k] === 1 : source.bernoulli(BigInt(`0x${at.coins[k]}`));
     if (!speaks) return { ...report, silent: 1 };
     const drawn = this.records
       ? at.drawing.draw(codes, allocation ?? at.drawing.equal(codes), source)

@@ -20,7 +20,8 @@ export class Domain {
     }
     const listed = typeof this.values === "number" ? this.values : this.values.length;
     this.size = listed + (this.missing === "value" ? 1 : 0);
-    if (!(this.size >= 2)) throw new ContractError(`the question ${this.name} has fewer than 2 values`);
+    if (!(this.size >= 2))
+      throw new ContractError(`the question ${this.name} has fewer than 2 values`);
   }
 
   get numeric() {
@@ -36,7 +37,8 @@ export class Domain {
 
   /** The same for people: bins in words. */
   words(code) {
-    if (!this.edges || (this.missing === "value" && code === this.size - 1)) return String(this.label(code));
+    if (!this.edges || (this.missing === "value" && code === this.size - 1))
+      return String(this.label(code));
     const [low, high] = [this.edges[code], this.edges[code + 1]];
     if (low === -Infinity) return `below ${high}`;
     if (high === Infinity) return `${low} or more`;
@@ -60,7 +62,9 @@ export class Domain {
   #bin(answer) {
     const last = this.edges.length - 1;
     if (answer === this.edges[last]) return last - 1; // the last bin includes its upper edge
-    return this.edges.findIndex((low, k) => k < last && low <= answer && answer < this.edges[k + 1]);
+    return this.edges.findIndex(
+      (low, k) => k < last && low <= answer && answer < this.edges[k + 1],
+    );
   }
 
   /** Where a number lies between the bounds, from 0 to 1. */

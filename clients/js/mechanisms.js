@@ -24,7 +24,9 @@ export function threshold(text, what) {
 
 export function whole(value, low, high, what) {
   if (!Number.isSafeInteger(value) || value < low || value > high) {
-    throw new ContractError(`${what} is ${value}; it must be a whole number from ${low} to ${high}`);
+    throw new ContractError(
+      `${what} is ${value}; it must be a whole number from ${low} to ${high}`,
+    );
   }
   return value;
 }
@@ -101,9 +103,9 @@ const subset = {
   fits: (m, { bits }, code) => hasBit(bits, code),
   fit(m) {
     const p = part(m.holds);
-    const others = p.times(new Rational(big(m.omega - 1))).plus(
-      new Rational(1n).minus(p).times(new Rational(big(m.omega))),
-    );
+    const others = p
+      .times(new Rational(big(m.omega - 1)))
+      .plus(new Rational(1n).minus(p).times(new Rational(big(m.omega))));
     return [p, others.over(new Rational(big(m.size - 1)))];
   },
 };
@@ -149,7 +151,8 @@ function hashCodes(digest, size, bits) {
   const codes = new Set();
   for (const block of keystream(key)) {
     const view = new DataView(block.buffer);
-    for (let k = 0; k < 16 && codes.size < size; k += 4) codes.add(view.getUint32(k, true) >>> (32 - bits));
+    for (let k = 0; k < 16 && codes.size < size; k += 4)
+      codes.add(view.getUint32(k, true) >>> (32 - bits));
     if (codes.size === size) return Uint32Array.from(codes);
   }
   return null;
@@ -160,7 +163,9 @@ const hadamard = {
     const blocks = whole(about.blocks, 1, 2 ** 11, "blocks");
     const width = whole(about.block_size, 2, 2 ** 32, "block_size");
     if (width & (width - 1) || Math.ceil(size / blocks) >= width) {
-      throw new ContractError(`block_size is ${width}; ${size} values in ${blocks} blocks need a larger power of two`);
+      throw new ContractError(
+        `block_size is ${width}; ${size} values in ${blocks} blocks need a larger power of two`,
+      );
     }
     return { size, blocks, width, inside: threshold(about.inside, "inside") };
   },
@@ -182,9 +187,15 @@ const hadamard = {
   },
   fit(m) {
     const half = big(m.width / 2);
-    const outside = new Rational((WHOLE - m.inside) * half, WHOLE * (big(m.blocks * m.width) - half));
+    const outside = new Rational(
+      (WHOLE - m.inside) * half,
+      WHOLE * (big(m.blocks * m.width) - half),
+    );
     // Another answer of the same block agrees in half of its own reports.
-    return [part(m.inside), m.blocks > 1 ? outside : part(m.inside).plus(outside).over(new Rational(2n))];
+    return [
+      part(m.inside),
+      m.blocks > 1 ? outside : part(m.inside).plus(outside).over(new Rational(2n)),
+    ];
   },
 };
 
@@ -205,11 +216,17 @@ function parity(x) {
 const lip = {
   read(about, size) {
     if (about.rows) {
-      if (about.rows.length !== size) throw new ContractError("the channel has not one row per value");
+      if (about.rows.length !== size)
+        throw new ContractError("the channel has not one row per value");
       return { size, rows: about.rows.map((row) => row.map((cell) => threshold(cell, "a cell"))) };
     }
-    if (about.rest.length !== size) throw new ContractError("the channel has not one entry per value");
-    return { size, keep: threshold(about.keep, "keep"), rest: about.rest.map((cell) => threshold(cell, "rest")) };
+    if (about.rest.length !== size)
+      throw new ContractError("the channel has not one entry per value");
+    return {
+      size,
+      keep: threshold(about.keep, "keep"),
+      rest: about.rest.map((cell) => threshold(cell, "rest")),
+    };
   },
   draw(m, code, source) {
     if (m.rows) return { value: source.pick(ends(m.rows[code])) };
@@ -217,7 +234,9 @@ const lip = {
     return { value: place === 0 ? code : place - 1 };
   },
   ratio(m) {
-    const columns = m.rows ? m.rows[0].map((_, y) => m.rows.map((row) => row[y])) : m.rest.map((cell) => [cell, cell + m.keep]);
+    const columns = m.rows
+      ? m.rows[0].map((_, y) => m.rows.map((row) => row[y]))
+      : m.rest.map((cell) => [cell, cell + m.keep]);
     return columns
       .map((column) => new Rational(column.reduce(most), column.reduce(least)))
       .reduce((a, b) => a.max(b));
@@ -253,7 +272,8 @@ const numbers = {
       window: whole(grid.window, 1, 2 ** 15, "window"),
       inside: threshold(grid.inside, "inside"),
     }));
-    if (grids.length < 1 || grids.length > 2) throw new ContractError("there must be one grid or two");
+    if (grids.length < 1 || grids.length > 2)
+      throw new ContractError("there must be one grid or two");
     const finest = grids.length > 1 ? threshold(about.finest, "finest") : null;
     return { grids, finest };
   },

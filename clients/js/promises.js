@@ -13,13 +13,18 @@ import { ONE, Rational, atMostExp } from "./rationals.js";
 export function checkPromises(where, promises, ratio, level) {
   const free = promises.filter(({ notion }) => notion === "ldp");
   if (free.length === 0) {
-    throw new ContractError(`${where} promises nothing that holds whatever others believe beforehand`);
+    throw new ContractError(
+      `${where} promises nothing that holds whatever others believe beforehand`,
+    );
   }
   for (const promise of promises) {
     const epsilon = Rational.of(promise.epsilon);
     if (promise.notion === "ldp") refuse(where, ratio, epsilon, "");
     else if (promise.notion === "lip") refuse(where, level(), epsilon, " under the stated prior");
-    else throw new ContractError(`${where} promises ${promise.notion}, which this client cannot check`);
+    else
+      throw new ContractError(
+        `${where} promises ${promise.notion}, which this client cannot check`,
+      );
   }
 }
 

@@ -27,8 +27,15 @@ export class RecordDrawing {
     this.factor = BigInt(`0x${about.factor}`);
     this.table = [];
     this.power = this.scale;
-    if (!(this.average > 0 && this.average <= MOST && this.floor >= 0 && this.floor <= this.average)) {
-      throw new ContractError(`epsilon ${this.average} with a floor of ${this.floor} is not allowed`);
+    if (!(
+      this.average > 0 &&
+      this.average <= MOST &&
+      this.floor >= 0 &&
+      this.floor <= this.average
+    )) {
+      throw new ContractError(
+        `epsilon ${this.average} with a floor of ${this.floor} is not allowed`,
+      );
     }
     this.#check(Math.floor(this.average * this.steps));
   }
@@ -72,14 +79,18 @@ export class RecordDrawing {
       throw new AnswerError("an attribute has a part of epsilon exactly where it is reported");
     }
     if (reported.some((part) => !(part >= this.floor && part <= MOST))) {
-      throw new AnswerError(`each part must be from ${this.floor} to ${MOST}; they are ${reported}`);
+      throw new AnswerError(
+        `each part must be from ${this.floor} to ${MOST}; they are ${reported}`,
+      );
     }
     const due = reported.length * this.average;
     const total = reported.reduce((a, b) => a + b);
     if (Math.abs(total - due) > CLOSE * due) {
       throw new AnswerError(`the parts add up to ${total}; they must add up to ${due}`);
     }
-    const steps = parts.map((part) => (Number.isNaN(part) ? UNREPORTED : Math.floor(part * this.steps)));
+    const steps = parts.map((part) =>
+      Number.isNaN(part) ? UNREPORTED : Math.floor(part * this.steps),
+    );
     const sent = steps.filter((k) => k !== UNREPORTED);
     const exact = Rational.of(this.average).times(new Rational(BigInt(sent.length * this.steps)));
     const excess = sent.reduce((a, b) => a + b) - Number(exact.num / exact.den);
@@ -132,7 +143,10 @@ export function slide(allocation, which, value, floor = 0) {
   const over = parts.reduce((a, x) => a + Math.max(x - MOST, 0), 0);
   if (over > 0) {
     const room = parts.map((x) => Math.max(MOST - x, 0));
-    const spare = Math.max(room.reduce((a, b) => a + b, 0), over);
+    const spare = Math.max(
+      room.reduce((a, b) => a + b, 0),
+      over,
+    );
     parts = parts.map((x, k) => Math.min(x, MOST) + (room[k] * over) / spare);
   }
   others.forEach((k, at) => (row[k] = Math.min(Math.max(parts[at], floor), MOST)));

@@ -31,7 +31,9 @@ export class Study {
    */
   constructor(contract, { digest } = {}) {
     if (contract?.format !== FORMAT) {
-      throw new ContractError(`the contract has format ${contract?.format}; this client reads ${FORMAT}`);
+      throw new ContractError(
+        `the contract has format ${contract?.format}; this client reads ${FORMAT}`,
+      );
     }
     this.digest = canonicalDigest("study", contract.canonical);
     if (contract.digest !== this.digest || (digest !== undefined && digest !== this.digest)) {
@@ -57,10 +59,13 @@ export class Study {
 
   /** A question or records by name; without a name, the only one. */
   collection(name) {
-    const some = name === undefined ? this.collections : this.collections.filter((one) => one.name === name);
+    const some =
+      name === undefined ? this.collections : this.collections.filter((one) => one.name === name);
     if (some.length !== 1) {
       const names = this.collections.map((one) => one.name).join(", ");
-      throw new ContractError(`there is no question ${name ?? "without a name"}; there are ${names}`);
+      throw new ContractError(
+        `there is no question ${name ?? "without a name"}; there are ${names}`,
+      );
     }
     return some[0];
   }
@@ -84,7 +89,9 @@ export class Study {
     const { envelopes } = unframe(body, { several: this.collections.length > 1 });
     const found = {};
     for (const envelope of envelopes) {
-      const digest = Array.from(envelope.subarray(16, 48), (b) => b.toString(16).padStart(2, "0")).join("");
+      const digest = Array.from(envelope.subarray(16, 48), (b) =>
+        b.toString(16).padStart(2, "0"),
+      ).join("");
       const one = this.collections.find((each) => each.digest === digest);
       if (!one) throw new ContractError("these bytes belong to another study");
       found[one.name] = one.decode(envelope);
@@ -95,8 +102,12 @@ export class Study {
 
 /** Fetch and check a study from a collector's address. */
 export async function fetchStudy(url, { digest, fetch = globalThis.fetch } = {}) {
-  const answer = await fetch(place(url, "api/v1/study"), { credentials: "omit", cache: "no-store" });
-  if (!answer.ok) throw new SendError(`the collector answered ${answer.status}`, { status: answer.status });
+  const answer = await fetch(place(url, "api/v1/study"), {
+    credentials: "omit",
+    cache: "no-store",
+  });
+  if (!answer.ok)
+    throw new SendError(`the collector answered ${answer.status}`, { status: answer.status });
   const body = await answer.json();
   const study = new Study(body.client, { digest });
   study.about = body;
@@ -124,7 +135,9 @@ export async function send(url, body, { code, fetch = globalThis.fetch } = {}) {
   try {
     answer = await fetch(place(url, "api/v1/reports"), request);
   } catch {
-    throw new SendError("the collector cannot be reached; send the same report again later", { retry: true });
+    throw new SendError("the collector cannot be reached; send the same report again later", {
+      retry: true,
+    });
   }
   const said = await answer.json().catch(() => ({}));
   if (answer.ok) return said;

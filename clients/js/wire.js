@@ -66,7 +66,9 @@ export function decode({ id, digest, layout }, bytes) {
   if (bytes.length < head) throw new WireError("the reports end before their head does");
   const magic = String.fromCharCode(...bytes.subarray(0, 4));
   if (magic !== MAGIC || bytes[4] !== 1 || bytes[5] !== 0 || bytes[7] !== 0) {
-    throw new WireError("these are not reports of version 1, in one envelope, drawn without a seed");
+    throw new WireError(
+      "these are not reports of version 1, in one envelope, drawn without a seed",
+    );
   }
   const named = String.fromCharCode(...bytes.subarray(HEAD, HEAD + bytes[6]));
   const padding = bytes.subarray(HEAD + id.length, head);
@@ -76,14 +78,17 @@ export function decode({ id, digest, layout }, bytes) {
   const many = Number(view.getBigUint64(8, true));
   const each = layout.reduce((sum, column) => sum + size(column), 0);
   if (bytes.length !== head + each * many) {
-    throw new WireError(`${many} reports take ${each * many} bytes; there are ${bytes.length - head}`);
+    throw new WireError(
+      `${many} reports take ${each * many} bytes; there are ${bytes.length - head}`,
+    );
   }
   const reports = Array.from({ length: many }, () => ({}));
   let at = head;
   for (const [name, dtype, width] of layout) {
     for (const report of reports) {
       const cells = [];
-      for (let k = 0; k < Math.max(width, 1); k++, at += BYTES[dtype]) cells.push(get(view, at, dtype));
+      for (let k = 0; k < Math.max(width, 1); k++, at += BYTES[dtype])
+        cells.push(get(view, at, dtype));
       report[name] = width ? cells : cells[0];
     }
   }
@@ -120,7 +125,7 @@ export function unframe(bytes, { several }) {
   if (!several) return { id, envelopes: [bytes.subarray(16)] };
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const envelopes = [];
-  for (let at = 16; at < bytes.length; ) {
+  for (let at = 16; at < bytes.length;) {
     if (at + 4 > bytes.length || at + 4 + view.getUint32(at) > bytes.length) {
       throw new WireError("the submission ends inside an envelope");
     }

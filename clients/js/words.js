@@ -41,8 +41,8 @@ function valueWords(domain, fits) {
   const all = domain.size - others;
   if (all === 0) return `fits none of the ${domain.size} answers`;
   const more = all > named.length ? ` and ${all - named.length} more` : "";
-  const rest = others === 1 ? "not the other one" : `not the other ${others}`;
-  return `fits ${list(named)}${more}${others === 0 ? "" : `, ${rest}`}`;
+  const rest = others === 1 ? ", and not the other one" : `, and none of the other ${others}`;
+  return `fits ${list(named)}${more}${others === 0 ? "" : rest}`;
 }
 
 function list(items) {
@@ -53,7 +53,8 @@ function list(items) {
 function numberWords(domain, { grids }, { grid = 0, cell }) {
   const { steps, window } = grids[grid];
   const [low, high] = domain.range;
-  if (steps === 1) return cell ? `points to the upper end, ${high}` : `points to the lower end, ${low}`;
+  if (steps === 1)
+    return cell ? `points to the upper end, ${high}` : `points to the lower end, ${low}`;
   const near = low + ((high - low) * (cell - (window - 1) / 2)) / steps;
   return `about ${Number(near.toPrecision(3))} (it may lie outside ${low} to ${high})`;
 }

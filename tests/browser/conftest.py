@@ -19,7 +19,9 @@ from .collector import Collector, serving
 def chromium() -> Iterator[Any]:
     """The browser."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    path = next(
+        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+    )
     if path is None:
         pytest.skip("Chromium is not installed; on Debian: apt-get install chromium")
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
@@ -44,8 +46,8 @@ MENU = Study(
 )
 ABOUT = {
     "owner": "Office of Transport, City of Example",
-    "description": "We plan cycle paths and trains for next year and want to know how people travel, "
-    "without knowing how you do.",
+    "description": "We plan cycle paths and trains for next year and want to know how people "
+    "travel, without knowing how you do.",
 }
 HABITS = [
     Attribute("Do you smoke?", ["Yes", "No"]),

@@ -30,7 +30,9 @@ class Walk {
   }
 
   bernoulli(threshold) {
-    return this.#branch([new Rational(threshold, WHOLE), new Rational(WHOLE - threshold, WHOLE)]) === 0;
+    return (
+      this.#branch([new Rational(threshold, WHOLE), new Rational(WHOLE - threshold, WHOLE)]) === 0
+    );
   }
 
   below(bound) {
@@ -71,13 +73,18 @@ const COMMANDS = {
   law(request) {
     const one = made(request);
     return request.answers.map((answer) =>
-      laws((walk) => one.draw(answer, request.choice, walk), (report) => toHex(one.encode([report]))),
+      laws(
+        (walk) => one.draw(answer, request.choice, walk),
+        (report) => toHex(one.encode([report])),
+      ),
     );
   },
   sample(request) {
     const one = made(request);
     return request.answers.map((answer) => {
-      const reports = Array.from({ length: request.n }, () => one.randomise(answer, request.choice));
+      const reports = Array.from({ length: request.n }, () =>
+        one.randomise(answer, request.choice),
+      );
       return Buffer.from(one.encode(reports)).toString("base64");
     });
   },
@@ -130,7 +137,10 @@ const COMMANDS = {
   },
 };
 
-const requests = readFileSync(0, "utf8").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+const requests = readFileSync(0, "utf8")
+  .split("\n")
+  .filter(Boolean)
+  .map((line) => JSON.parse(line));
 const answers = requests.map((request) => {
   try {
     return { ok: COMMANDS[request.command](request) };

@@ -11,14 +11,27 @@ const SKIP = "skip";
 function field(domain, name, title) {
   if (domain.numeric) return numberField(domain, name, title, ...domain.range, "any");
   if (domain.size > LISTED) return numberField(domain, name, title, 0, domain.size - 1, 1);
-  const options = Array.from({ length: domain.size }, (_, code) => [String(code), domain.words(code)]);
+  const options = Array.from({ length: domain.size }, (_, code) => [
+    String(code),
+    domain.words(code),
+  ]);
   if (domain.missing === "public") options.push([SKIP, "I leave this out (others can see that)"]);
   const value = (code) => (code === SKIP ? null : domain.label(Number(code)));
   if (domain.size > FEW) return listField(options, name, title, value);
   const choices = options.map(([code, words]) =>
-    element("label", { class: "choice" }, element("input", { type: "radio", name, value: code }), words),
+    element(
+      "label",
+      { class: "choice" },
+      element("input", { type: "radio", name, value: code }),
+      words,
+    ),
   );
-  const box = element("fieldset", {}, element("legend", {}, title), element("div", { class: "choices" }, ...choices));
+  const box = element(
+    "fieldset",
+    {},
+    element("legend", {}, title),
+    element("div", { class: "choices" }, ...choices),
+  );
   const read = () => {
     const chosen = box.querySelector(":checked");
     if (!chosen) throw new MissingAnswer(title, box.querySelector("input"));
@@ -30,7 +43,12 @@ function field(domain, name, title) {
 function listField(options, name, title, value) {
   const list = element("select", { id: name }, element("option", { value: "" }, "Choose …"));
   list.append(...options.map(([code, words]) => element("option", { value: code }, words)));
-  const box = element("fieldset", {}, element("legend", {}, element("label", { for: name }, title)), list);
+  const box = element(
+    "fieldset",
+    {},
+    element("legend", {}, element("label", { for: name }, title)),
+    list,
+  );
   const read = () => {
     if (list.value === "") throw new MissingAnswer(title, list);
     return value(list.value);
@@ -39,15 +57,33 @@ function listField(options, name, title, value) {
 }
 
 function numberField(domain, name, title, low, high, step) {
-  const input = element("input", { id: name, type: "number", min: low, max: high, step, inputmode: "decimal" });
-  const hint = element("p", { class: "quiet", id: `${name}-hint` }, `A number from ${low} to ${high}.`);
+  const input = element("input", {
+    id: name,
+    type: "number",
+    min: low,
+    max: high,
+    step,
+    inputmode: "decimal",
+  });
+  const hint = element(
+    "p",
+    { class: "quiet", id: `${name}-hint` },
+    `A number from ${low} to ${high}.`,
+  );
   input.setAttribute("aria-describedby", hint.id);
-  const box = element("fieldset", {}, element("legend", {}, element("label", { for: name }, title)), input, hint);
+  const box = element(
+    "fieldset",
+    {},
+    element("legend", {}, element("label", { for: name }, title)),
+    input,
+    hint,
+  );
   const read = () => {
     const answer = input.value.trim() === "" ? NaN : Number(input.value);
     if (Number.isNaN(answer) && domain.missing === "public") return null;
     const inside = answer >= low && answer <= high && (step === "any" || Number.isInteger(answer));
-    if (!inside && !(domain.clip && Number.isFinite(answer))) throw new MissingAnswer(title, input, hint.textContent);
+    if (!inside && !(domain.clip && Number.isFinite(answer)))
+      throw new MissingAnswer(title, input, hint.textContent);
     return answer;
   };
   return { box, read };
@@ -63,7 +99,9 @@ export class MissingAnswer extends Error {
 /** All questions; `read()` gives the answers by question. */
 export function questionFields(study) {
   const parts = study.collections.map((collection, q) => {
-    const fields = collection.domains.map((domain, a) => field(domain, `q${q}-${a}`, domain.name || collection.name));
+    const fields = collection.domains.map((domain, a) =>
+      field(domain, `q${q}-${a}`, domain.name || collection.name),
+    );
     const box = element("section", { class: "card" });
     if (collection.records) {
       box.classList.add("records");
@@ -84,57 +122,93 @@ export function questionFields(study) {
 function groups(study) {
   const found = new Map();
   for (const collection of study.collections) {
-    const about = collection.levels.map((level) => [level.name, level.epsilon, level.mechanism, level.rates]);
+    const about = collection.levels.map((level) => [
+      level.name,
+      level.epsilon,
+      level.mechanism,
+      level.rates,
+    ]);
     const key = JSON.stringify(collection.records ? collection.name : about);
     found.set(key, [...(found.get(key) ?? []), collection]);
   }
   return [...found.values()];
 }
 
-/** The sliders; `read()` gives level, rate and allocation by question. */
-export function menuFields(study) {
-  const parts = groups(study).map((some, number, all) => menu(some, number, all.length > 1));
+/** The sliders; `read()` gives level, rate and allocation by question. `say` shows their total. */
+export function menuFields(study, say) {
+  let parts = [];
+  const changed = () => {
+    if (study.collections.length < 2) return;
+    const epsilon = parts.reduce((sum, part) => sum + part.epsilon(), 0);
+    say(
+      `All your answers together: ${epsilonWords(epsilon)}, at most ${mostSure(epsilon)}% sure of one of two ways to answer everything.`,
+    );
+  };
+  parts = groups(study).map((some, number, all) => menu(some, number, all.length > 1, changed));
+  changed();
   const read = () => Object.assign({}, ...parts.map((part) => part.read()));
   return { boxes: parts.map((part) => part.box), read };
 }
 
-function menu(collections, number, several) {
+function menu(collections, number, several, changed) {
   const [first] = collections;
   const box = element("div", { class: "menu" });
   const names = collections.map(({ name }) => `“${name}”`).join(", ");
   if (several) box.append(element("h3", {}, `For ${names}`));
   if (first.records) return recordMenu(first, box, number);
   const levels = [...first.levels].sort((a, b) => a.epsilon - b.epsilon);
-  const shown = element("div", { "aria-live": "polite" });
-  const slider = element("input", { type: "range", id: `level${number}`, min: 0, max: levels.length - 1, step: 1, value: 0 });
+  const shown = element("div", { class: "meaning", "aria-live": "polite" });
+  const slider = element("input", {
+    type: "range",
+    id: `level${number}`,
+    min: 0,
+    max: levels.length - 1,
+    step: 1,
+    value: 0,
+  });
   const rate = element("select", { id: `rate${number}` });
   const at = () => levels[Number(slider.value)];
   const update = () => {
     const level = at();
     if (rate.dataset.level !== String(slider.value)) {
       rate.dataset.level = slider.value;
-      const percent = (r) => `${Math.round(1000 * r) / 10} %`;
-      rate.replaceChildren(...level.rates.map((r, k) => element("option", { value: k }, percent(r))));
+      const percent = (r) => `${Math.round(1000 * r) / 10}%`;
+      rate.replaceChildren(
+        ...level.rates.map((r, k) => element("option", { value: k }, percent(r))),
+      );
       rate.parentElement.hidden = level.rates.length < 2;
     }
     const chosen = level.rates[Number(rate.value)];
     const title = level.name === null ? "The same for everyone" : level.name;
-    slider.setAttribute("aria-valuetext", `${title}: ${sentence(level, chosen, collections.length)}`);
-    shown.replaceChildren(
-      element("p", { class: "level" }, title),
-      element("p", {}, sentence(level, chosen, collections.length)),
-      pictures(level.fit()),
+    slider.setAttribute(
+      "aria-valuetext",
+      `${title}: ${sentence(level, chosen, collections.length)}`,
     );
+    const words = element("p", {}, sentence(level, chosen, collections.length));
+    const text = element("div", {}, element("p", { class: "level" }, title), words);
+    shown.replaceChildren(text, pictures(level.fit(), first.domains[0].numeric));
+    changed();
   };
   if (levels.length > 1) {
     box.append(
       element("label", { for: slider.id, class: "field" }, "How much privacy do you want?"),
       slider,
-      element("div", { class: "ends", "aria-hidden": "true" }, element("span", {}, "More privacy"), element("span", {}, "More precise result")),
+      element(
+        "div",
+        { class: "ends", "aria-hidden": "true" },
+        element("span", {}, "More privacy"),
+        element("span", {}, "More precise result"),
+      ),
     );
   }
-  const rateLabel = "How often should people like you report?";
-  box.append(element("p", {}, element("label", { for: rate.id, class: "field" }, rateLabel), rate), shown);
+  const often = element(
+    "p",
+    {},
+    element("label", { for: rate.id, class: "field" }, "How often should people like you report?"),
+    rate,
+  );
+  if (levels.some(({ rates }) => rates.length > 1)) box.append(often);
+  box.append(shown);
   slider.addEventListener("input", update);
   rate.addEventListener("input", update);
   update();
@@ -142,7 +216,7 @@ function menu(collections, number, several) {
     const choice = { level: at().name, rate: at().rates[Number(rate.value)] };
     return Object.fromEntries(collections.map(({ name }) => [name, choice]));
   };
-  return { box, read };
+  return { box, epsilon: () => at().epsilon * collections.length, read };
 }
 
 /** Of records: the total is fixed, and may be divided over the attributes by sliders. */
@@ -153,35 +227,53 @@ function recordMenu(collection, box, number) {
   const total = average * many;
   let allocation = collection.domains.map(() => average);
   const note = element("p", {});
-  const shown = element("div", {}, pictures(level.fit()));
+  const shown = element("div", { class: "meaning" }, note, pictures(level.fit()));
   note.textContent =
     `Each answer has ${epsilonWords(average)}: whoever sees your report and thought two values equally likely ` +
-    `before ends up at most ${mostSure(average)} % sure of either. All ${many} answers together have ${epsilonWords(total)}.`;
-  box.append(note, shown);
+    `before ends up at most ${mostSure(average)}% sure of either. All ${many} answers together have ${epsilonWords(total)}.`;
+  box.append(shown);
   const sliders = collection.domains.map((domain, a) => {
-    const input = element("input", { type: "range", id: `part${number}-${a}`, min: floor, step: 0.05 });
+    const input = element("input", {
+      type: "range",
+      id: `part${number}-${a}`,
+      min: floor,
+      step: 0.05,
+    });
     input.max = String(Math.min(20, total - floor * (many - 1)));
     const output = element("output", { for: input.id });
     input.addEventListener("input", () => {
       allocation = slide(allocation, a, Number(input.value), floor);
       show();
     });
-    const row = element("div", { class: "part" }, element("label", { for: input.id }, domain.name), output, input);
+    const row = element(
+      "div",
+      { class: "part" },
+      element("label", { for: input.id }, domain.name),
+      output,
+      input,
+    );
     return { input, output, row };
   });
   const show = () =>
     sliders.forEach(({ input, output }, a) => {
-      const words = `${epsilonWords(allocation[a])}, at most ${mostSure(allocation[a])} % sure`;
+      const words = `${epsilonWords(allocation[a])}, at most ${mostSure(allocation[a])}% sure`;
       input.value = String(allocation[a]);
       output.textContent = words;
       input.setAttribute("aria-valuetext", words);
     });
   show();
   if (many > 1) {
-    const hint = "Protect some answers more and others less; the total stays the same. Decide before you look at your answers.";
+    const hint =
+      "Protect some answers more and others less; the total stays the same. Decide before you look at your answers.";
     box.append(
-      element("details", {}, element("summary", {}, "Divide it yourself"), element("p", { class: "quiet" }, hint), ...sliders.map(({ row }) => row)),
+      element(
+        "details",
+        {},
+        element("summary", {}, "Divide it yourself"),
+        element("p", { class: "quiet" }, hint),
+        ...sliders.map(({ row }) => row),
+      ),
     );
   }
-  return { box, read: () => ({ [collection.name]: { allocation } }) };
+  return { box, epsilon: () => total, read: () => ({ [collection.name]: { allocation } }) };
 }

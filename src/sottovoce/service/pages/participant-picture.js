@@ -20,7 +20,7 @@ export function mostSure(epsilon) {
 }
 
 export function epsilonWords(epsilon) {
-  return `ε = ${Number(epsilon.toPrecision(3))}`;
+  return `ε\u00a0=\u00a0${Number(epsilon.toPrecision(3))}`;
 }
 
 /** 100 people as dots; as many of them filled as send a fitting report. */
@@ -40,11 +40,12 @@ function dots(many, words) {
   return picture;
 }
 
-/** Two pictures side by side: people with your answer, people with another. */
-export function pictures([own, other]) {
+/** Two pictures side by side: people with your answer, people with another one, or far away. */
+export function pictures([own, other], numeric) {
   const figure = (fraction, who) => {
     const many = Math.round(100 * fraction);
-    const caption = `of 100 people ${who} send a report that fits your answer`;
+    const fits = numeric ? "is near your number" : "fits your answer";
+    const caption = `of 100 people ${who} send a report that ${fits}`;
     return element(
       "figure",
       {},
@@ -55,8 +56,8 @@ export function pictures([own, other]) {
   return element(
     "div",
     { class: "pictures" },
-    figure(own, "with your answer"),
-    figure(other, "with another answer"),
+    figure(own, numeric ? "with your number" : "with your answer"),
+    figure(other, numeric ? "with a number far away" : "with another answer"),
   );
 }
 
@@ -64,11 +65,12 @@ export function pictures([own, other]) {
 export function sentence(level, rate, many) {
   const sure = mostSure(level.epsilon);
   const each = many > 1 ? "each of these answers" : "your answer";
-  const lot = rate < 1
-    ? ` Your device also draws by lot whether you report at all, with probability ${Math.round(1000 * rate) / 10} %.`
-    : "";
+  const lot =
+    rate < 1
+      ? ` Your device also draws by lot whether you report at all, with probability ${Math.round(1000 * rate) / 10}%.`
+      : "";
   return (
-    `Whoever sees your report and thought two answers equally likely before ends up at most ${sure} % sure ` +
+    `Whoever sees your report and thought two answers equally likely before ends up at most ${sure}% sure ` +
     `which one you gave (${epsilonWords(level.epsilon)} for ${each}).${lot}`
   );
 }

@@ -67,7 +67,7 @@ function introduce() {
 
 function ask() {
   const questions = questionFields(study);
-  const menus = menuFields(study);
+  const menus = menuFields(study, (words) => say(words, "total"));
   $("questions").replaceChildren(...questions.boxes);
   $("menus").replaceChildren(...menus.boxes);
   $("form").hidden = false;
@@ -84,7 +84,11 @@ function ask() {
     }
     const safe = store();
     $("form").reset();
-    review(safe ? "" : "This browser does not let the page keep your report. Do not reload before you have sent it.");
+    review(
+      safe
+        ? ""
+        : "This browser does not let the page keep your report. Do not reload before you have sent it.",
+    );
     $("review-title").focus();
   });
 }
@@ -105,10 +109,13 @@ function review(note = "") {
   const lines = Object.entries(study.reports(body)).flatMap(([name, [report]]) =>
     wordsOf(study.collection(name), report),
   );
-  const entry = ({ name, text }) => element("div", {}, element("dt", {}, name), element("dd", {}, text));
+  const entry = ({ name, text }) =>
+    element("div", {}, element("dt", {}, name), element("dd", {}, text));
+  step(1);
   $("form").hidden = true;
   $("words").replaceChildren(...lines.map(entry));
-  $("kept").textContent = note || "Drawn once and kept on this device. Reloading or going back shows the same report.";
+  $("kept").textContent =
+    note || "Drawn once and kept on this device. Reloading or going back shows the same report.";
   $("bytes").textContent = kept.body.match(/.{1,2}/g).join(" ");
   $("bytes-note").textContent =
     `${body.length} bytes: 16 random ones that name this submission, so that it is counted once, then the report.`;
@@ -116,6 +123,14 @@ function review(note = "") {
   $("code").value = kept.code || new URLSearchParams(location.hash.slice(1)).get("code") || "";
   $("review").hidden = false;
   if (kept.receipt) done();
+}
+
+/** Which of the three steps we are at. */
+function step(now) {
+  [...$("steps").children].forEach((item, k) => {
+    if (k === now) item.setAttribute("aria-current", "step");
+    else item.removeAttribute("aria-current");
+  });
 }
 
 function say(text, where = "status") {
@@ -133,7 +148,10 @@ async function deliver(where = "status") {
     const answer = await send(collector, fromHex(kept.body), { code });
     if (answer.refused?.length) {
       kept.wanted = false;
-      say(`The collector refused the report: ${answer.refused.map(({ reason }) => reason).join("; ")}`, where);
+      say(
+        `The collector refused the report: ${answer.refused.map(({ reason }) => reason).join("; ")}`,
+        where,
+      );
     } else {
       kept = { ...kept, wanted: false, code: "", receipt: answer.receipt ?? "accepted" };
       say(where === "status" ? "" : "The same bytes were sent again and are counted once.", where);
@@ -142,8 +160,11 @@ async function deliver(where = "status") {
   } catch (error) {
     if (!(error instanceof SottovoceError)) throw error;
     kept = { ...kept, wanted: error.retry, code: error.retry ? code : "" };
-    const later = "Your report is kept on this device and sent again by itself as soon as that is possible.";
-    const offline = navigator.onLine ? "The collector cannot take it right now." : "There is no connection.";
+    const later =
+      "Your report is kept on this device and sent again by itself as soon as that is possible.";
+    const offline = navigator.onLine
+      ? "The collector cannot take it right now."
+      : "There is no connection.";
     say(error.retry ? `${offline} ${later}` : error.message, where);
     if (error.retry) timer = setTimeout(deliver, 1000 * Math.max(error.after, WAIT));
   } finally {
@@ -156,8 +177,9 @@ async function deliver(where = "status") {
 function done() {
   const first = $("done").hidden;
   $("review-title").textContent = "This is what was sent";
-  $("send").hidden = true;
+  $("sending").hidden = true;
   $("code-field").hidden = true;
+  step(2);
   $("receipt").textContent = kept.receipt;
   $("done").hidden = false;
   if (first) $("done-title").focus();
@@ -198,7 +220,9 @@ async function begin() {
   } catch (error) {
     const contract = error.name === "ContractError";
     const title = contract ? "This study does not keep its promise" : "The study cannot be read";
-    const text = contract ? error.message : `${error.message}. Check the connection and reload the page.`;
+    const text = contract
+      ? error.message
+      : `${error.message}. Check the connection and reload the page.`;
     return fail(title, { message: text });
   }
   $("loading").hidden = true;
@@ -212,7 +236,8 @@ async function begin() {
     }
     return kept.wanted && deliver();
   }
-  if (study.about.closed) return fail("This study is closed", { message: "It takes no more reports. Thank you." });
+  if (study.about.closed)
+    return fail("This study is closed", { message: "It takes no more reports. Thank you." });
   return ask();
 }
 
