@@ -9,6 +9,7 @@ answer: otherwise anyone with somebody's code could ask whether they took part.
 from __future__ import annotations
 
 import secrets
+from base64 import b32encode
 from collections.abc import Sequence
 from hashlib import blake2b
 
@@ -21,8 +22,9 @@ from .stores import Store
 SHEET = 4096
 MOST_CODES = 1_000_000
 _START = "sheet/"
-_ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"  # no letters that look like digits
-_LENGTH = 16  # 80 bits
+_ALPHABET = bytes.maketrans(  # no letters that look like digits
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", b"0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
 _ROW = np.dtype([("code", "V16"), ("people", "<u4"), ("used", "u1")])
 
 
@@ -45,8 +47,8 @@ def make_codes(store: Store, digest: bytes, many: int, *, people: int = 1) -> li
         )
     codes: dict[bytes, str] = {}
     while len(codes) < many:
-        code = "".join(secrets.choice(_ALPHABET) for _ in range(_LENGTH))
-        codes[hash_code(code, digest)] = "-".join(code[k : k + 4] for k in range(0, _LENGTH, 4))
+        code = b32encode(secrets.token_bytes(10)).translate(_ALPHABET).decode()  # 16 signs
+        codes[hash_code(code, digest)] = "-".join(code[k : k + 4] for k in range(0, 16, 4))
     hashes = sorted(codes)
     first = store.count_facts(_START)
     for start in range(0, many, SHEET):
