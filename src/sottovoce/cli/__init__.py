@@ -22,15 +22,20 @@ from ..errors import SottovoceError
 from .account import account
 from .aggregate import aggregate
 from .audit import audit
+from .collection import collection
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
+from .invite import invite
 from .joint import joint
 from .lip import lip
 from .parties import parties
 from .plan import plan
+from .pull import pull
 from .randomise import randomise
 from .secure import secure
+from .send import send
+from .serve import serve
 from .study import study
 
 __all__ = ["main"]
@@ -165,6 +170,11 @@ for command in (
     aggregate,
     estimate,
     joint,
+    serve,
+    invite,
+    send,
+    pull,
+    collection,
     secure,
     parties,
     guarantee,
