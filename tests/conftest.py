@@ -25,7 +25,7 @@ settings.load_profile("sottovoce")
 STATISTICAL = ("samplers/", "audit/", "joint/test_coverage.py", "joint/test_estimates.py")
 STATISTICAL += ("participation/test_combine.py", "participation/test_sampling_estimators.py")
 STATISTICAL += ("records/test_few_people.py", "records/test_records.py", "lip/test_estimators.py")
-SLOW = ("cli/", "docs/", "plot/", "peers/", "plan/", "likelihood/", "joint/", "lip/", "accounting/")
+SLOW = ("browser/", "js/", "cli/", "docs/", "plot/", "peers/", "plan/", "likelihood/", "joint/", "lip/", "accounting/")
 SLOW += ("laws/test_laws.py", "laws/test_pickles.py", "laws/test_thresholds.py", "vectors/")
 SLOW += ("core/test_files.py", "core/test_package.py", "core/test_encoding.py", "never/", "papers/")
 TESTS = Path(__file__).parent

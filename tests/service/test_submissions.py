@@ -38,7 +38,7 @@ def test_one_question_and_several_are_read() -> None:
 
 def test_the_length_form_is_allowed_for_one_question() -> None:
     part = reports(QUESTION, 3).to_bytes()
-    data = os.urandom(16) + len(part).to_bytes(4, "little") + part
+    data = os.urandom(16) + len(part).to_bytes(4, "big") + part
     assert unpack(data, STUDY).accepted == 3
 
 
