@@ -1,14 +1,16 @@
-"""Pictures of the participant's page for the documentation: ``python -m tests.browser.pictures``."""
+"""Pictures of the participant's page for the docs: ``python -m tests.browser.pictures``."""
 
 from __future__ import annotations
 
+import io
 import shutil
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from .collector import serving, visiting
+from .collector import Visit, serving, visiting
 from .conftest import ABOUT, MANY, MENU
 
 FOLDER = Path(__file__).parents[2] / "docs" / "img" / "service"
@@ -31,11 +33,13 @@ def main() -> None:
         chromium.close()
 
 
-def shoot(visit, name: str, look: str) -> None:
+def shoot(visit: Visit, name: str, look: str) -> None:
     """The pictures of one visit."""
 
     def picture(what: str) -> None:
-        page.screenshot(path=FOLDER / f"participant-{what}-{look}.png", full_page=True)
+        shot = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
+        path = FOLDER / f"participant-{what}-{look}.png"
+        shot.quantize(48, dither=Image.Dither.NONE).save(path, optimize=True)
 
     page = visit.open()
     page.get_by_role("button", name="Randomise my answers").wait_for()
