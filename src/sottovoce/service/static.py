@@ -7,7 +7,7 @@ from pathlib import Path
 
 PAGES = Path(__file__).parent / "pages"
 #: In a wheel the participant's module lies among the pages; in a checkout it is here.
-_MODULE = Path(__file__).parents[3] / "clients" / "js" / "sottovoce.js"
+_MODULES = Path(__file__).parents[3] / "clients" / "js"
 _TYPES = {
     ".html": "text/html; charset=utf-8",
     ".css": "text/css; charset=utf-8",
@@ -24,8 +24,8 @@ class Bundle:
 
     def __init__(self, folder: Path = PAGES) -> None:
         paths = sorted(path for path in folder.iterdir() if path.suffix in _TYPES)
-        if _MODULE.is_file() and not (folder / _MODULE.name).exists():
-            paths.append(_MODULE)
+        if not (folder / "sottovoce.js").exists():
+            paths += sorted(_MODULES.glob("*.js"))
         self._files = {path.name: path.read_bytes() for path in paths}
         digest = sha256()
         for name, data in sorted(self._files.items()):
