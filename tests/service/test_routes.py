@@ -54,14 +54,12 @@ def path_of(entry: Entry) -> str:
     if "{digest}" in path:
         with client(SERVER[0], analyst=True) as one:
             page = one.get("/results").text
-        path = page.split('href="')[1].split('"')[0]
+        path = page.split('"stylesheet" href="')[1].split('"')[0]
     return path
 
 
 @pytest.mark.parametrize("entry", ROUTES, ids=lambda entry: f"{entry.method} {entry.path}")
 def test_every_route_with_every_token(entry: Entry, tokens: dict[Token, str]) -> None:
-    if entry.path in ("/", "/api/v1/study"):
-        pytest.importorskip("sottovoce.service.contract_for_clients", reason="not merged yet")
     path = path_of(entry)
     content = body(STUDY) if entry.method == "POST" else None
     with client(SERVER[0]) as one:

@@ -33,7 +33,7 @@ def demo_study() -> Study:
     commute = Levels.of(GRR, Attribute("commute", list(COMMUTE)), MENU)
     habits = [Attribute("sport", SPORT), Attribute("age", AGE)]
     return Study(
-        "How we get to work", (commute, Records(habits, epsilon_average=3.0, name="habits"))
+        "How we get to work", (commute, Records(habits, epsilon_average=1.0, name="habits"))
     )
 
 

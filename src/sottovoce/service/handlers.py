@@ -16,6 +16,7 @@ from .. import __version__
 from ..contract.collection import Collection
 from ..errors import ParameterError, SottovoceError
 from .collector import HOUR, Collector
+from .contract_for_clients import describe
 from .downloads import KINDS, download
 from .estimating import Estimates, checked_attribute
 from .metrics import Metrics
@@ -49,6 +50,7 @@ class Handlers:
             "description": description,
             "owner": owner,
         }
+        self._contract = describe(self._study)
         self._estimates = Estimates(collector)
 
     # --- for anyone -------------------------------------------------------------------------------
@@ -89,14 +91,12 @@ class Handlers:
 
     async def study(self, request: Request) -> Response:
         """What is asked and promised, and what a client needs to know."""
-        from .contract_for_clients import describe  # type: ignore[import-not-found, unused-ignore]
-
         return _json(
             {
                 "study": self._about,
                 "digest": self._study.digest.hex(),
                 "guarantee": self._study.guarantee.as_dict(),
-                "client": describe(self._study),
+                "client": self._contract,
                 "invitation": self._collector.by_invitation,
                 "closed": self._collector.closed,
                 "bundle": self._bundle.digest,

@@ -10,11 +10,18 @@ import time
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from ..checks import printable
+from ..checks import printable, rounded_up
 from ..contract.collection import Collection
 from ..errors import EstimateError, SottovoceError
 from ..estimate.estimate import Estimate
-from ..promise.words import guarantee_line
+from ..promise.words import (
+    AGAINST,
+    NOTIONS,
+    common_promise,
+    guarantee_line,
+    meaning,
+    unit_words,
+)
 from .collector import HOUR, Collector
 from .estimating import Estimates, attributes_of, more_people, pairs_of
 from .static import Bundle
@@ -74,12 +81,13 @@ def results_page(
 _PAGE = (
     '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}: results</title>'
     '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    '<meta name="color-scheme" content="light dark">'
+    '<meta name="color-scheme" content="light dark"><link rel="icon" href="data:,">'
     '<link rel="stylesheet" href="{base}results.css">'
     '<script type="module" src="{base}results.js"></script></head>'
     '<body><main id="results">{main}</main>'
-    '<p id="live" class="live"><button type="button" id="pause" hidden>Pause</button> '
-    '<span id="live-text">Reload the page to see what has come in since.</span></p></body></html>\n'
+    '<footer class="live"><p><button type="button" id="pause" hidden>Pause</button> '
+    '<span id="live-text">Reload the page to see what has come in since.</span></p></footer>'
+    "</body></html>\n"
 )
 
 
@@ -153,7 +161,7 @@ def _estimate(result: Estimate, name: str) -> str:
     if not result.fractions:
         return _plain_table(
             name,
-            ("", "estimate", "95 % interval"),
+            ("quantity", "estimate", "95 % interval"),
             [(r["value"], f"{r['estimate']:.5g}", f"{r['low']:.5g} to {r['high']:.5g}")
              for r in rows],
         )  # fmt: skip
@@ -176,7 +184,7 @@ def _estimate(result: Estimate, name: str) -> str:
     titles = "".join(
         f'<span role="columnheader" class="{kind}">{title}</span>'
         for title, kind in (
-            ("value", ""), ("picture", "picture"), ("fraction", "number"),
+            ("value", ""), ("estimate", "picture"), ("fraction", "number"),
             ("95 % interval", "number"),
         )
     )  # fmt: skip
@@ -232,7 +240,7 @@ def _levels(collection: Collection, estimates: Estimates) -> str:
             cells.append(f"{scale * part.values[k]:.1f} ± {scale * half:.1f}{sign}")
         rows.append((label, *cells))
     rows.insert(0, ("people", *(f"{part.n:,}" for part in levels.values())))
-    table = _plain_table("Each privacy level on its own", ("", *levels), rows)
+    table = _plain_table("Each privacy level on its own", ("value", *levels), rows)
     return f"<details><summary>By privacy level</summary>{table}</details>"
 
 
@@ -287,10 +295,11 @@ def _joint(number: int, collection: Collection, estimates: Estimates, pair: str)
     titles = "".join(f'<th scope="col">{_text(name)}</th>' for name in across.labels)
     caption = f"{down.name} (down) and {across.name} (across), % of people with 95 % intervals"
     return (
-        f'<h3>Two attributes together</h3>{form}<div class="wide" tabindex="0" role="region" '
-        f'aria-label="{_text(caption)}"><table class="heat"><caption>{_text(caption)}</caption>'
-        f"<thead><tr><td></td>{titles}</tr></thead><tbody>{body}</tbody></table></div>"
-        f"<p>{_text(table.method)}.</p>"
+        f'<h3>Two attributes together</h3>{form}<p class="quiet">{_text(caption)}:</p>'
+        f'<div class="wide" tabindex="0" role="region" aria-label="{_text(caption)}">'
+        f'<table class="heat"><thead><tr><td></td>{titles}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+        f'<p class="quiet">Method: {_text(table.method)}.</p>'
     )
 
 
@@ -302,12 +311,13 @@ def _participants(collector: Collector) -> str:
     head = "<section><h2>Participants by hour</h2>"
     if not people:
         return head + "<p>Nobody yet.</p></section>"
-    first, last = _hour(min(people)), _hour(max(people))
+    ends = dict.fromkeys((_hour(min(people)), _hour(max(people))))
+    axis = "".join(f"<span>{end}</span>" for end in ends)
     rows = [(_hour(hour), f"{n:,}") for hour, n in people.items()]
     table = _plain_table("Participants by hour (UTC)", ("hour", "people"), rows[-240:])
     return (
         f"{head}<p>Whole hours in UTC; nothing finer is kept. At most {max(people.values()):,} in "
-        f'one hour.</p>{columns(people)}<p class="axis"><span>{first}</span><span>{last}</span></p>'
+        f'one hour.</p>{columns(people)}<p class="axis">{axis}</p>'
         f"<details><summary>As a table</summary>{table}</details></section>"
     )
 
@@ -318,10 +328,25 @@ def _hour(hour: int) -> str:
 
 def _privacy(collector: Collector) -> str:
     guarantee = collector.study.guarantee
-    full = "".join(
-        f"<p>{'<br>'.join(map(_text, paragraph.splitlines()))}</p>"
-        for paragraph in guarantee.words(10_000).split("\n\n")
-    )
+    shared = common_promise(guarantee)
+    if shared is None:
+        paragraphs = guarantee.words(10_000).split("\n\n")
+        full = "".join(f"<p>{'<br>'.join(map(_text, p.splitlines()))}</p>" for p in paragraphs)
+    else:
+        rows = [
+            (p.unit.level, rounded_up(p.epsilon, 6), rounded_up(p.ratio, 3), f"{p.guess} %")
+            for p in guarantee.promises
+        ]
+        titles = ("level", "epsilon", "times as likely", "sure at most")
+        lines = [
+            f"Each line: {NOTIONS[shared.notion]}.",
+            f"Protected: {unit_words(shared.unit, 'that level')}, against "
+            f"{AGAINST[shared.against]}.",
+            f"Meaning: {meaning(shared, 'so many', 'so')}",
+            *(f"Assuming: {words}." for words in shared.assuming),
+        ]
+        full = _plain_table("What each privacy level promises", titles, rows)
+        full += "".join(f"<p>{_text(line)}</p>" for line in lines)
     return (
         f"<section><h2>What is promised to participants</h2><p>{_text(guarantee_line(guarantee))}."
         f"</p><details><summary>In full</summary>{full}</details></section>"

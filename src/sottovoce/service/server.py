@@ -144,7 +144,8 @@ def _config(app: App, limits: Limits, settings: Settings) -> uvicorn.Config:
 def _listen(host: str, port: int) -> socket.socket:
     try:
         kind = socket.AF_INET6 if ":" in host else socket.AF_INET
-        listener = socket.socket(kind, socket.SOCK_STREAM)
+        # With the protocol's number, asyncio sends small answers without waiting for more.
+        listener = socket.socket(kind, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
         listener.listen(2048)
