@@ -17,6 +17,17 @@ REPORTS = "**/api/v1/reports"
 STUDY = "**/api/v1/study"
 
 
+def opened(context: Any, url: str, trouble: list[str] | None = None) -> Any:
+    """A new page; errors of its scripts and of its policy are noted in `page.trouble`."""
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.trouble = [] if trouble is None else trouble
+    page.on("pageerror", lambda error: page.trouble.append(str(error)))
+    page.on("console", lambda m: page.trouble.append(m.text) if "Policy" in m.text else None)
+    page.goto(url)
+    return page
+
+
 class Visit:
     """A browser's profile that visits a server, and what it posted there."""
 
@@ -39,12 +50,7 @@ class Visit:
 
     def open(self, path: str = "") -> Any:
         """A new page; errors of its scripts and of its policy are noted."""
-        page = self.context.new_page()
-        page.set_default_timeout(20_000)
-        page.on("pageerror", lambda error: self.trouble.append(str(error)))
-        page.on("console", lambda m: self.trouble.append(m.text) if "Policy" in m.text else None)
-        page.goto(self.url + path)
-        return page
+        return opened(self.context, self.url + path, self.trouble)
 
     @property
     def counted(self) -> int:

@@ -72,6 +72,14 @@ def many_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 @pytest.fixture
+def context(chromium: Any) -> Iterator[Any]:
+    """A new profile, for pages of other servers."""
+    profile = chromium.new_context()
+    yield profile
+    profile.close()
+
+
+@pytest.fixture
 def visit(chromium: Any, menu_server: Any) -> Iterator[Visit]:
     """Somebody who opens the page of the menu for the first time."""
     with visiting(chromium, menu_server) as one:

@@ -65,7 +65,7 @@ def test_what_is_no_submission_is_refused() -> None:
     data = body(STUDY, 3)
     other = reports(commute("Another title").mechanism(), 1).to_bytes()
     part = data[16:]
-    twice = b"".join(len(part).to_bytes(4, "little") + part for _ in range(2))
+    twice = b"".join(len(part).to_bytes(4, "big") + part for _ in range(2))
     for bad in (
         b"",
         data[:16],

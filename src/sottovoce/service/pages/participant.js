@@ -229,6 +229,7 @@ async function takeFile() {
   if (!file) return;
   $("file-error").textContent = "";
   const bytes = new Uint8Array(await file.arrayBuffer());
+  $("file").value = ""; // so that the same file, corrected, can be chosen again
   try {
     const body = study.adopt(bytes);
     kept = load() ?? { body: toHex(body), wanted: false, code: "", receipt: null };
