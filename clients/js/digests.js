@@ -88,28 +88,35 @@ function keySchedule(key) {
   return words;
 }
 
-/** The blocks of the AES-128-CTR keystream of a key, from counter 0. */
+const TWICE = Uint8Array.from({ length: 256 }, (_, x) => twice(x));
+const SHIFTED = Uint8Array.from({ length: 16 }, (_, i) => (i + 4 * (i % 4)) % 16);
+
+/** The blocks of the AES-128-CTR keystream of a key, from counter 0; each is valid until the next. */
 export function* keystream(key) {
   const words = keySchedule(key);
   const counter = new Uint8Array(16);
+  const state = new Uint8Array(16);
+  const next = new Uint8Array(16);
   for (;;) {
-    let s = counter.map((byte, i) => byte ^ words[i]);
+    for (let i = 0; i < 16; i++) state[i] = counter[i] ^ words[i];
     for (let round = 1; round <= 10; round++) {
-      const t = s.map((_, i) => BOX[s[(i + 4 * (i % 4)) % 16]]);
-      if (round < 10) {
-        for (let c = 0; c < 16; c += 4) {
-          const every = t[c] ^ t[c + 1] ^ t[c + 2] ^ t[c + 3];
-          const first = t[c];
-          for (let k = 0; k < 4; k++) {
-            const next = k === 3 ? first : t[c + k + 1];
-            t[c + k] ^= every ^ twice(t[c + k] ^ next);
-          }
-        }
-      }
-      s = t.map((byte, i) => byte ^ words[16 * round + i]);
+      for (let i = 0; i < 16; i++) next[i] = BOX[state[SHIFTED[i]]];
+      if (round < 10) mixColumns(next);
+      for (let i = 0; i < 16; i++) state[i] = next[i] ^ words[16 * round + i];
     }
-    yield s;
+    yield state;
     let k = 15;
     while (++counter[k] > 255) k--; // the byte itself has wrapped to 0
+  }
+}
+
+function mixColumns(t) {
+  for (let c = 0; c < 16; c += 4) {
+    const [a, b, d, e] = [t[c], t[c + 1], t[c + 2], t[c + 3]];
+    const every = a ^ b ^ d ^ e;
+    t[c] ^= every ^ TWICE[a ^ b];
+    t[c + 1] ^= every ^ TWICE[b ^ d];
+    t[c + 2] ^= every ^ TWICE[d ^ e];
+    t[c + 3] ^= every ^ TWICE[e ^ a];
   }
 }

@@ -1,6 +1,7 @@
 /** What a report says, in words: read from the bytes that are sent, not from the answer. */
 
-const MANY = 24;
+const NAMED = 24;
+const LOOKED_AT = 1 << 16;
 
 /**
  * One line for each attribute of a report.
@@ -15,11 +16,7 @@ export function wordsOf(collection, report) {
   }
   if (!collection.records) {
     const [domain] = collection.domains;
-    const fits = (code) => level.kind.fits(level.drawing, report, code);
-    const text = domain.numeric
-      ? numberWords(domain, level.drawing, report)
-      : valueWords(domain, fits);
-    return [{ name: collection.name, text }];
+    return [{ name: collection.name, text: answerWords(domain, level, report) }];
   }
   let start = 0;
   return collection.domains.map((domain, a) => {
@@ -31,12 +28,20 @@ export function wordsOf(collection, report) {
   });
 }
 
+function answerWords(domain, { kind, drawing }, report) {
+  if (domain.numeric) return numberWords(domain, drawing, report);
+  if (domain.size <= LOOKED_AT)
+    return valueWords(domain, (code) => kind.fits(drawing, report, code));
+  if ("value" in report) return `fits “${domain.words(report.value)}”, and no other answer`;
+  return `fits some of ${domain.size} answers, too many to list`;
+}
+
 function valueWords(domain, fits) {
   const named = [];
   let others = 0;
   for (let code = 0; code < domain.size; code++) {
     if (!fits(code)) others++;
-    else if (named.length < MANY) named.push(`“${domain.words(code)}”`);
+    else if (named.length < NAMED) named.push(`“${domain.words(code)}”`);
   }
   const all = domain.size - others;
   if (all === 0) return `fits none of the ${domain.size} answers`;

@@ -34,7 +34,7 @@ def chromium() -> Iterator[Any]:
 COMMUTE = Attribute("How do you get to work?", ["Car", "Bicycle", "Train", "On foot"])
 MENU = Study(
     "How we get to work",
-    (sv.Levels.of(sv.GRR, COMMUTE, {"Whisper": 0.5, "Low voice": 1.5, "Speaking": 4.0}),),
+    (sv.Levels.of(sv.GRR, COMMUTE, {"Strong": 0.5, "Medium": 1.5, "Light": 4.0}),),
 )
 ABOUT = {
     "owner": "Office of Transport, City of Example",
@@ -49,7 +49,7 @@ HABITS = [
 MANY = Study(
     "Health and habits",
     (
-        sv.Levels.of(sv.OUE, COMMUTE, {"Whisper": 0.5, "Speaking": 3.0}),
+        sv.Levels.of(sv.OUE, COMMUTE, {"Strong": 0.5, "Light": 3.0}),
         sv.Hybrid(sv.Range("Hours of sleep last night", 0, 24), epsilon=1.0),
         sv.Sampled(sv.OLH(Attribute("Which district?", 40), epsilon=1.0), rate=[0.25, 0.5]),
         sv.Records(HABITS, epsilon_average=1.5, name="Habits"),

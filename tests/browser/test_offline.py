@@ -70,7 +70,7 @@ def test_the_copy_cannot_connect(chromium: Any, visit: Visit, copy: Path) -> Non
 
 
 def test_reports_from_the_command_line_are_taken_over(visit: Visit, tmp_path: Path) -> None:
-    reports = MENU.mechanism().randomise(["Car"], level="Whisper")
+    reports = MENU.mechanism().randomise(["Car"], level="Strong")
     path = tmp_path / "reports.svr"
     path.write_bytes(reports.to_bytes())
     page = visit.open()
@@ -84,7 +84,7 @@ def test_reports_from_the_command_line_are_taken_over(visit: Visit, tmp_path: Pa
 
 
 def test_other_files_are_refused(visit: Visit, tmp_path: Path) -> None:
-    two = MENU.mechanism().randomise(["Car", "Bicycle"], level="Whisper")
+    two = MENU.mechanism().randomise(["Car", "Bicycle"], level="Strong")
     assert len(Reports.from_bytes(two.to_bytes(), expect=MENU)) == 2
     page = visit.open()
     page.get_by_text("already made my report elsewhere").click()

@@ -50,7 +50,7 @@ def test_an_answer_in_the_browser_changes_the_estimate(context: Any, server: Run
 
 
 def test_a_pause_stops_and_details_stay_open(context: Any, server: Running) -> None:
-    data = pack(os.urandom(16), [MENU.mechanism().randomise(["Car"], level="Whisper").to_bytes()])
+    data = pack(os.urandom(16), [MENU.mechanism().randomise(["Car"], level="Strong").to_bytes()])
     httpx.post(f"{server.address}/api/v1/reports", content=data, headers=OCTETS)
     page = context.new_page()
     page.goto(server.link)

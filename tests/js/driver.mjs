@@ -6,6 +6,11 @@ import { Collection, SottovoceError, Study, slide, toHex } from "../../clients/j
 import { Source, WHOLE } from "../../clients/js/randomness.js";
 import { Rational, atMostExp } from "../../clients/js/rationals.js";
 
+// Nothing may be drawn with it.
+Math.random = () => {
+  throw new Error("Math.random is not a source of randomness");
+};
+
 /** Walks through every outcome of a drawing, with its exact probability. */
 class Walk {
   #path = [];

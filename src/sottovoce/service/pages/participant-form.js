@@ -10,7 +10,9 @@ const SKIP = "skip";
 /** A field for one attribute; `read()` gives the answer, null where it is left out. */
 function field(domain, name, title) {
   if (domain.numeric) return numberField(domain, name, title, ...domain.range, "any");
-  if (domain.size > LISTED) return numberField(domain, name, title, 0, domain.size - 1, 1);
+  if (typeof domain.values === "number" && domain.size > LISTED) {
+    return numberField(domain, name, title, 0, domain.values - 1, 1);
+  }
   const options = Array.from({ length: domain.size }, (_, code) => [
     String(code),
     domain.words(code),
@@ -80,7 +82,7 @@ function numberField(domain, name, title, low, high, step) {
   );
   const read = () => {
     const answer = input.value.trim() === "" ? NaN : Number(input.value);
-    if (Number.isNaN(answer) && domain.missing === "public") return null;
+    if (Number.isNaN(answer) && domain.missing !== "refuse") return null;
     const inside = answer >= low && answer <= high && (step === "any" || Number.isInteger(answer));
     if (!inside && !(domain.clip && Number.isFinite(answer)))
       throw new MissingAnswer(title, input, hint.textContent);
