@@ -15,6 +15,10 @@ from sottovoce import Attribute, Study
 from .collector import Visit, serving, visiting
 
 
+#: A name that the browser takes for another machine, as a phone would see the collector's.
+ELSEWHERE = "collector.test"
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """The browser."""
@@ -24,7 +28,8 @@ def chromium() -> Iterator[Any]:
     )
     if path is None:
         pytest.skip("Chromium is not installed; on Debian: apt-get install chromium")
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    arguments = [f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"]
+    arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser

@@ -11,7 +11,7 @@ import pytest
 from sottovoce import Reports
 
 from .collector import Visit, visiting
-from .conftest import ABOUT, MANY, MENU
+from .conftest import ABOUT, ELSEWHERE, MANY, MENU
 
 pytestmark = pytest.mark.slow
 
@@ -175,6 +175,17 @@ def test_questions_of_every_kind(chromium: Any, many_server: Any) -> None:
         assert len(set(asked)) == 1
         assert 3 <= visit.counted <= 4  # one question is sampled
         assert visit.trouble == []
+
+
+def test_plain_http_on_the_local_network_is_enough(visit: Visit) -> None:
+    visit.url = visit.url.replace("127.0.0.1", ELSEWHERE)
+    page = visit.open()
+    assert page.evaluate("isSecureContext") is False  # so there is no crypto.subtle
+    answer(page)
+    press_send(page)
+    arrived(page)
+    assert visit.counted == 1
+    assert visit.trouble == []
 
 
 def test_everything_by_keyboard(visit: Visit) -> None:
