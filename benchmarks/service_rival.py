@@ -15,7 +15,7 @@ import uvicorn
 from fastapi import FastAPI, HTTPException
 from pydantic import BaseModel, Field
 
-VALUES = 6
+from .service import VALUES
 
 
 class Report(BaseModel):

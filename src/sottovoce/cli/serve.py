@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from contextlib import suppress
@@ -124,6 +125,8 @@ async def _serve(
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with serving(study, settings) as server:
+        gc.collect()
+        gc.freeze()  # what was loaded by now stays; looking through it again costs milliseconds
         _announce(study, settings, server, as_json, study_path)
         crowd: asyncio.Task[None] | None = None
         if demo:
