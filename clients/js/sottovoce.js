@@ -12,8 +12,8 @@
  */
 
 import { Collection } from "./collection.js";
-import { canonicalDigest } from "./digests.js";
-import { ContractError, SendError } from "./errors.js";
+import { canonicalDigest, toHex } from "./digests.js";
+import { ContractError, SendError, WireError } from "./errors.js";
 import { frame, unframe } from "./wire.js";
 
 export { Collection } from "./collection.js";
@@ -84,19 +84,32 @@ export class Study {
     return frame(id, envelopes, { several: this.collections.length > 1 });
   }
 
+  /**
+   * A submission from bytes that were made elsewhere: such bytes themselves, or one question's file
+   * of reports (`.svr`), which gets a fresh id.
+   */
+  adopt(bytes) {
+    const file = String.fromCharCode(...bytes.subarray(0, 4)) === "SVRP";
+    const id = globalThis.crypto.getRandomValues(new Uint8Array(16));
+    const body = file ? frame(id, [bytes], { several: this.collections.length > 1 }) : bytes;
+    const reports = Object.values(this.reports(body));
+    if (reports.length === 0 || reports.some((some) => some.length !== 1)) {
+      throw new WireError("the file must have one report of each question that it answers");
+    }
+    return body;
+  }
+
   /** The reports in such bytes, by question; refuses what is not of this study. */
   reports(body) {
     const { envelopes } = unframe(body, { several: this.collections.length > 1 });
-    const found = {};
+    const byName = {};
     for (const envelope of envelopes) {
-      const digest = Array.from(envelope.subarray(16, 48), (b) =>
-        b.toString(16).padStart(2, "0"),
-      ).join("");
+      const digest = toHex(envelope.subarray(16, 48));
       const one = this.collections.find((each) => each.digest === digest);
-      if (!one) throw new ContractError("these bytes belong to another study");
-      found[one.name] = one.decode(envelope);
+      if (!one) throw new WireError("this is not a report of this study");
+      byName[one.name] = one.decode(envelope);
     }
-    return found;
+    return byName;
   }
 }
 

@@ -1,107 +1,103 @@
-"""A collector in a few lines, for the participant's page alone; the service has its own tests."""
+"""The real service as a participant's browser meets it, and ways to disturb what passes between."""
 
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sottovoce import Study
-from sottovoce.service.contract_for_clients import describe
+from sottovoce.errors import EstimateError
+from sottovoce.service.app import About
+from tests.service.serving import running
 
-ROOT = Path(__file__).parents[2]
-FOLDERS = (ROOT / "src" / "sottovoce" / "service" / "pages", ROOT / "clients" / "js")
-TYPES = {".css": "text/css", ".js": "text/javascript"}
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
-)
+REPORTS = "**/api/v1/reports"
+STUDY = "**/api/v1/study"
 
 
-class Collector:
-    """What was posted, and how to answer."""
+def opened(context: Any, url: str, trouble: list[str] | None = None) -> Any:
+    """A new page; errors of its scripts and of its policy are noted in `page.trouble`."""
+    page = context.new_page()
+    page.set_default_timeout(60_000)
+    page.trouble = [] if trouble is None else trouble
+    page.on("pageerror", lambda error: page.trouble.append(str(error)))
+    page.on("console", lambda m: page.trouble.append(m.text) if "Policy" in m.text else None)
+    page.goto(url)
+    return page
 
-    def __init__(self, study: Study, about: dict[str, str] | None = None, **more: Any) -> None:
+
+class Visit:
+    """A browser's profile that visits a server, and what it posted there."""
+
+    def __init__(self, context: Any, server: Any, study: Study) -> None:
+        self.context = context
+        self.server = server
         self.study = study
-        self.about = {"description": "", "owner": "", **(about or {})}
-        self.more = more
-        self.contract = describe(study)
+        self.url = f"{server.address}/"
         self.posts: list[tuple[bytes, str | None]] = []
-        self.status = 200
-        self.url = ""
+        self.trouble: list[str] = []
+        self._before = self._total()
+        context.on("request", self._look)
 
-    def study_json(self) -> bytes:
-        return json.dumps(
-            {
-                "study": {"title": self.study.title, **self.about},
-                "digest": self.study.digest.hex(),
-                "guarantee": self.study.guarantee.as_dict(),
-                "client": self.contract,
-                "invitation": False,
-                "closed": False,
-                "bundle": "b" * 64,
-                **self.more,
-            }
-        ).encode()
+    def _look(self, request: Any) -> None:
+        if not request.url.startswith((self.url, "data:", "blob:", "about:")):
+            self.trouble.append(f"a request to {request.url}")
+        if request.method == "POST":
+            code = request.headers.get("sottovoce-code")
+            self.posts.append((request.post_data_buffer, code))
 
-    def accept(self, body: bytes, code: str | None) -> tuple[int, dict[str, Any]]:
-        if self.status != 200:
-            return self.status, {"title": "Refused", "detail": "the collector is busy"}
-        self.posts.append((body, code))
-        receipt = sha256(body).hexdigest()[:32]
-        return 200, {"accepted": 1, "refused": [], "receipt": receipt}
+    def open(self, path: str = "") -> Any:
+        """A new page; errors of its scripts and of its policy are noted."""
+        return opened(self.context, self.url + path, self.trouble)
+
+    @property
+    def counted(self) -> int:
+        """How many reports of this visit the service has counted."""
+        return self._total() - self._before
+
+    def _total(self) -> int:
+        total = 0
+        for name in self.study.names:
+            with suppress(EstimateError):  # nobody has reported yet
+                total += self.server.collector.aggregate(name).reports
+        return total
+
+    def refuse(self, status: int) -> None:
+        """Reports are answered with this until `restore`."""
+        body = json.dumps({"title": "Refused", "detail": "these bytes are not wanted"})
+        kind = "application/problem+json"
+        self.context.route(
+            REPORTS, lambda route: route.fulfill(status=status, content_type=kind, body=body)
+        )
+
+    def restore(self) -> None:
+        self.context.unroute(REPORTS)
+
+    def alter(self, change: Callable[[dict[str, Any]], None]) -> None:
+        """The study arrives altered."""
+
+        def deliver(route: Any) -> None:
+            about = route.fetch().json()
+            change(about)
+            route.fulfill(status=200, content_type="application/json", body=json.dumps(about))
+
+        self.context.route(STUDY, deliver)
 
 
 @contextmanager
-def serving(collector: Collector) -> Iterator[Collector]:
-    """The collector at its address, on this machine only."""
+def serving(study: Study, about: dict[str, str], folder: Path) -> Iterator[Any]:
+    """A server of the study; tests count what they add."""
+    with running(study, folder / "collection", settings={"about": About(**about)}) as server:
+        yield server, study
 
-    class Handler(BaseHTTPRequestHandler):
-        def log_message(self, *_: Any) -> None:
-            """Quiet."""
 
-        def answer(self, status: int, kind: str, body: bytes) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Content-Security-Policy", POLICY)
-            self.send_header("X-Content-Type-Options", "nosniff")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def do_GET(self) -> None:
-            if self.path == "/":
-                page = (FOLDERS[0] / "participant.html").read_bytes()
-                self.answer(200, "text/html; charset=utf-8", page)
-            elif self.path == "/api/v1/study":
-                self.answer(200, "application/json", collector.study_json())
-            else:
-                name = self.path.rpartition("/")[2]
-                files = [folder / name for folder in FOLDERS if (folder / name).is_file()]
-                if self.path.startswith("/static/") and files:
-                    self.answer(200, TYPES[files[0].suffix], files[0].read_bytes())
-                else:
-                    self.answer(404, "text/plain", b"")
-
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            status, said = collector.accept(body, self.headers.get("Sottovoce-Code"))
-            kind = "application/json" if status == 200 else "application/problem+json"
-            self.answer(status, kind, json.dumps(said).encode())
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    collector.url = f"http://127.0.0.1:{server.server_port}/"
+@contextmanager
+def visiting(chromium: Any, served: tuple[Any, Study], **options: Any) -> Iterator[Visit]:
+    """A new profile: nothing is kept from other tests."""
+    context = chromium.new_context(**options)
     try:
-        yield collector
+        yield Visit(context, *served)
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+        context.close()

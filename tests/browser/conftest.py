@@ -12,7 +12,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import Attribute, Study
 
-from .collector import Collector, serving
+from .collector import Visit, serving, visiting
 
 
 @pytest.fixture(scope="session")
@@ -29,14 +29,6 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
         browser.close()
-
-
-@pytest.fixture
-def context(chromium: Any) -> Iterator[Any]:
-    """A new profile: nothing is kept from other tests."""
-    made = chromium.new_context()
-    yield made
-    made.close()
 
 
 COMMUTE = Attribute("How do you get to work?", ["Car", "Bicycle", "Train", "On foot"])
@@ -65,15 +57,30 @@ MANY = Study(
 )
 
 
-@pytest.fixture
-def collector() -> Iterator[Collector]:
+@pytest.fixture(scope="session")
+def menu_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A study with a menu of three levels."""
-    with serving(Collector(MENU, ABOUT)) as one:
-        yield one
+    with serving(MENU, ABOUT, tmp_path_factory.mktemp("menu")) as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+def many_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A study with questions of every kind."""
+    with serving(MANY, ABOUT, tmp_path_factory.mktemp("many")) as served:
+        yield served
 
 
 @pytest.fixture
-def many() -> Iterator[Collector]:
-    """A study with questions of every kind."""
-    with serving(Collector(MANY, ABOUT)) as one:
+def context(chromium: Any) -> Iterator[Any]:
+    """A new profile, for pages of other servers."""
+    profile = chromium.new_context()
+    yield profile
+    profile.close()
+
+
+@pytest.fixture
+def visit(chromium: Any, menu_server: Any) -> Iterator[Visit]:
+    """Somebody who opens the page of the menu for the first time."""
+    with visiting(chromium, menu_server) as one:
         yield one

@@ -17,8 +17,9 @@ from sottovoce.service.server import Running
 from sottovoce.service.submission import pack
 from tests.service.serving import OCTETS, running
 
+from .collector import opened
 from .conftest import ABOUT, MENU
-from .test_participant import answer, arrived, opened, press_send
+from .test_participant import answer, arrived, press_send
 
 pytestmark = pytest.mark.slow
 

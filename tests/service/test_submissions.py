@@ -38,7 +38,7 @@ def test_one_question_and_several_are_read() -> None:
 
 def test_the_length_form_is_allowed_for_one_question() -> None:
     part = reports(QUESTION, 3).to_bytes()
-    data = os.urandom(16) + len(part).to_bytes(4, "little") + part
+    data = os.urandom(16) + len(part).to_bytes(4, "big") + part
     assert unpack(data, STUDY).accepted == 3
 
 
@@ -65,7 +65,7 @@ def test_what_is_no_submission_is_refused() -> None:
     data = body(STUDY, 3)
     other = reports(commute("Another title").mechanism(), 1).to_bytes()
     part = data[16:]
-    twice = b"".join(len(part).to_bytes(4, "little") + part for _ in range(2))
+    twice = b"".join(len(part).to_bytes(4, "big") + part for _ in range(2))
     for bad in (
         b"",
         data[:16],

@@ -20,6 +20,7 @@ from .contract_for_clients import describe
 from .downloads import KINDS, download
 from .estimating import Estimates, checked_attribute
 from .metrics import Metrics
+from .offline import offline_page
 from .problems import ALL, JSON
 from .results import results_page
 from .routes import openapi
@@ -60,6 +61,12 @@ class Handlers:
         if page is None:
             raise HTTPException(404)
         return Response(page, media_type=_HTML)
+
+    async def offline(self, request: Request) -> Response:
+        """The same page as one file that needs no connection."""
+        page = offline_page(self._study, self._about, self._bundle.files)
+        name = 'attachment; filename="take-part.html"'
+        return Response(page, media_type=_HTML, headers={"content-disposition": name})
 
     async def static(self, request: Request) -> Response:
         """A file of the pages."""

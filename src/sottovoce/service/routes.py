@@ -66,6 +66,7 @@ _HTML = "text/html"
 _BYTES = "application/octet-stream"
 ROUTES = (
     Entry("GET", "/", Who.ANYONE, "participant", "The participant's page", _HTML),
+    Entry("GET", "/offline", Who.ANYONE, "offline", "The page as one file", _HTML),
     Entry("GET", "/static/{digest}/{name}", Who.ANYONE, "static", "A file of the pages", _BYTES),
     Entry("GET", "/health", Who.ANYONE, "health", "Whether reports can be stored"),
     Entry("GET", "/api/v1/openapi.json", Who.ANYONE, "openapi", "This document"),

@@ -33,6 +33,11 @@ class Bundle:
         self.digest = digest.hexdigest()
 
     @property
+    def files(self) -> dict[str, bytes]:
+        """Every file by name."""
+        return dict(self._files)
+
+    @property
     def base(self) -> str:
         """Where the files are; never the same for other content."""
         return f"/static/{self.digest[:16]}/"

@@ -5,7 +5,7 @@
     offset  bytes  content
     0       16     submission id, random; a retry sends the same id and the same bytes
     16             either the envelopes of one question, as in a file of reports (`.svr`),
-                   or for each question its length (4 bytes, little-endian) and its envelopes
+                   or for each question its length (4 bytes, big-endian) and its envelopes
 
 Reports begin with "SVRP", which as a length would be over a gigabyte, so the two forms cannot be
 confused. A submission has 1 to 10,000 reports of each question that it names.
@@ -39,7 +39,7 @@ MOST_REPORTS = 10_000
 MOST_REFUSED = 100  # more bad reports than these, and the whole submission is refused
 _HEAD = 512  # at most, of an envelope with its length
 _MOST_BYTES = 1 << 26
-_LENGTH = struct.Struct("<I")
+_LENGTH = struct.Struct(">I")
 
 
 @dataclass(frozen=True)

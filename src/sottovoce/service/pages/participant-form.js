@@ -229,8 +229,9 @@ function recordMenu(collection, box, number) {
   const note = element("p", {});
   const shown = element("div", { class: "meaning" }, note, pictures(level.fit()));
   note.textContent =
-    `Each answer has ${epsilonWords(average)}: whoever sees your report and thought two values equally likely ` +
-    `before ends up at most ${mostSure(average)}% sure of either. All ${many} answers together have ${epsilonWords(total)}.`;
+    `Each answer has ${epsilonWords(average)}: someone who considered two values equally likely ` +
+    `beforehand and sees your report ends up at most ${mostSure(average)}% sure of either. ` +
+    `All ${many} answers together have ${epsilonWords(total)}.`;
   box.append(shown);
   const sliders = collection.domains.map((domain, a) => {
     const input = element("input", {

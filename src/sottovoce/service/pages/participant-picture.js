@@ -70,7 +70,7 @@ export function sentence(level, rate, many) {
       ? ` Your device also draws by lot whether you report at all, with probability ${Math.round(1000 * rate) / 10}%.`
       : "";
   return (
-    `Whoever sees your report and thought two answers equally likely before ends up at most ${sure}% sure ` +
-    `which one you gave (${epsilonWords(level.epsilon)} for ${each}).${lot}`
+    "Someone who considered two answers equally likely beforehand and sees your report ends up " +
+    `at most ${sure}% sure of either (${epsilonWords(level.epsilon)} for ${each}).${lot}`
   );
 }

@@ -5,11 +5,21 @@
 
 import { MissingAnswer, menuFields, questionFields } from "./participant-form.js";
 import { element } from "./participant-picture.js";
-import { SottovoceError, fetchStudy, fromHex, send, sha256, toHex, wordsOf } from "./sottovoce.js";
+import {
+  SottovoceError,
+  Study,
+  fetchStudy,
+  fromHex,
+  send,
+  sha256,
+  toHex,
+  wordsOf,
+} from "./sottovoce.js";
 
 const $ = (id) => document.getElementById(id);
 const WAIT = 15;
 const collector = new URL(".", location.href);
+const embedded = $("study"); // in a copy of this page that works without a connection
 let study;
 let kept = null; // {body, wanted, code, receipt}; body in hex
 let timer = 0;
@@ -61,7 +71,8 @@ function introduce() {
   );
   $("guarantee").replaceChildren(...texts.flat());
   $("digest").textContent = study.digest;
-  $("bundle").textContent = bundle || "not stated by this collector";
+  $("bundle").textContent = bundle || "not stated";
+  $("offline").hidden = Boolean(embedded);
   $("promise").hidden = false;
 }
 
@@ -119,7 +130,10 @@ function review(note = "") {
   $("bytes").textContent = kept.body.match(/.{1,2}/g).join(" ");
   $("bytes-note").textContent =
     `${body.length} bytes: 16 random ones that name this submission, so that it is counted once, then the report.`;
-  $("code-field").hidden = !study.about.invitation;
+  $("elsewhere").hidden = true;
+  $("send").hidden = Boolean(embedded);
+  $("keep").hidden = !embedded;
+  $("code-field").hidden = Boolean(embedded) || !study.about.invitation;
   $("code").value = kept.code || new URLSearchParams(location.hash.slice(1)).get("code") || "";
   $("review").hidden = false;
   if (kept.receipt) done();
@@ -185,6 +199,13 @@ function done() {
   if (first) $("done-title").focus();
 }
 
+function save(name, content, type) {
+  const file = new Blob([content], { type });
+  const link = element("a", { href: URL.createObjectURL(file), download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
 function saveReceipt() {
   const body = fromHex(kept.body);
   const receipt = {
@@ -194,15 +215,38 @@ function saveReceipt() {
     sha256: toHex(sha256(body)),
     receipt: kept.receipt,
   };
-  const file = new Blob([JSON.stringify(receipt, null, 1)], { type: "application/json" });
-  const link = element("a", { href: URL.createObjectURL(file), download: "receipt.json" });
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  save("receipt.json", JSON.stringify(receipt, null, 1), "application/json");
+}
+
+function saveReport() {
+  save("my-report.bin", fromHex(kept.body), "application/octet-stream");
+  say("Saved. Open the collector's page and choose this file there; it contains no answer.");
+}
+
+/** A report that was made elsewhere: a submission, or a file of one question's reports. */
+async function takeFile() {
+  const [file] = $("file").files;
+  if (!file) return;
+  $("file-error").textContent = "";
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  $("file").value = ""; // so that the same file, corrected, can be chosen again
+  try {
+    const body = study.adopt(bytes);
+    kept = load() ?? { body: toHex(body), wanted: false, code: "", receipt: null };
+    store();
+    review("Made elsewhere and kept on this device.");
+    $("review-title").focus();
+  } catch (error) {
+    if (!(error instanceof SottovoceError)) throw error;
+    $("file-error").textContent = error.message;
+  }
 }
 
 $("send").addEventListener("click", () => deliver());
 $("again").addEventListener("click", () => deliver("again-status"));
 $("save").addEventListener("click", saveReceipt);
+$("keep").addEventListener("click", saveReport);
+$("file").addEventListener("change", takeFile);
 addEventListener("online", () => kept?.wanted && deliver());
 addEventListener("storage", () => {
   // Another tab has drawn or sent the report of this study.
@@ -213,10 +257,17 @@ addEventListener("storage", () => {
   }
 });
 
+function readEmbedded() {
+  const about = JSON.parse(embedded.textContent);
+  const made = new Study(about.client);
+  made.about = about;
+  return made;
+}
+
 async function begin() {
   $("loading").hidden = false;
   try {
-    study = await fetchStudy(collector);
+    study = embedded ? readEmbedded() : await fetchStudy(collector);
   } catch (error) {
     const contract = error.name === "ContractError";
     const title = contract ? "This study does not keep its promise" : "The study cannot be read";
@@ -238,6 +289,7 @@ async function begin() {
   }
   if (study.about.closed)
     return fail("This study is closed", { message: "It takes no more reports. Thank you." });
+  $("elsewhere").hidden = Boolean(embedded);
   return ask();
 }
 
