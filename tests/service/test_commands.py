@@ -6,11 +6,13 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from click.testing import CliRunner, Result
 
@@ -170,6 +172,25 @@ def test_damage_is_noticed(study_file: Path, tmp_path: Path) -> None:
         connection.execute("UPDATE blobs SET people = 41")
     connection.close()
     assert "damaged" in run("collection", "verify", study_file, code=1)
+
+
+def test_a_link_may_go_to_a_private_file(study_file: Path, tmp_path: Path) -> None:
+    file = tmp_path / "link"
+    with process(study_file, "--link-file", file) as about:
+        assert "token" not in about
+        assert about["analyst"] == str(file)
+        link = file.read_text().strip()
+        assert file.stat().st_mode & 0o77 == 0
+        assert httpx.get(link, follow_redirects=True).status_code == 200
+
+
+def test_the_demo_fills_the_page() -> None:
+    with process("--demo") as about, httpx.Client(follow_redirects=True) as one:
+        end = time.monotonic() + 30
+        while "more people" not in (page := one.get(about["analyst"]).text):
+            assert time.monotonic() < end, page
+            time.sleep(0.3)
+    assert not Path(about["store"]).exists()
 
 
 def test_serve_needs_a_study_or_the_demo(study_file: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import sys
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -46,6 +48,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="How long the analyst's link works.",
 )
+@click.option(
+    "--link-file",
+    type=PATH,
+    metavar="FILE",
+    help="Write the analyst's link to this private file instead of printing it.",
+)
 @click.option("--demo", is_flag=True, help="Without a study: made-up people answer while you look.")
 @json_option
 def serve(
@@ -59,6 +67,7 @@ def serve(
     rate: float,
     connections: int,
     link_days: float,
+    link_file: Path | None,
     demo: bool,
     as_json: bool,
 ) -> None:
@@ -100,31 +109,35 @@ def serve(
         limits = Limits(most_bytes(study), connections=connections, rate=rate)
         words = About(about, owner, secure=certificate is not None)
         settings = Settings(where, host, port, words, certificate, key, limits, link_days)
-        _run(study, settings, demo=demo, as_json=as_json, study_path=study_path)
+        shown = Shown(study_path, link_file, as_json=as_json)
+        with suppress(ImportError):  # not on every system
+            from uvloop import new_event_loop
+
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(_serve(study, settings, shown, demo=demo))
+            return
+        asyncio.run(_serve(study, settings, shown, demo=demo))
 
 
-def _run(
-    study: Study, settings: Settings, *, demo: bool, as_json: bool, study_path: Path | None
-) -> None:
-    with suppress(ImportError):  # not on every system
-        from uvloop import new_event_loop
+@dataclass(frozen=True)
+class Shown:
+    """What is said when the server is up, and where."""
 
-        with asyncio.Runner(loop_factory=new_event_loop) as runner:
-            runner.run(_serve(study, settings, demo, as_json, study_path))
-        return
-    asyncio.run(_serve(study, settings, demo, as_json, study_path))
+    study_path: Path | None
+    link_file: Path | None
+    as_json: bool
 
 
-async def _serve(
-    study: Study, settings: Settings, demo: bool, as_json: bool, study_path: Path | None
-) -> None:
+async def _serve(study: Study, settings: Settings, shown: Shown, *, demo: bool) -> None:
     from ..service.server import serving
 
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     async with serving(study, settings) as server:
-        _announce(study, settings, server, as_json, study_path)
+        gc.collect()
+        gc.freeze()  # what was loaded by now stays; looking through it again costs milliseconds
+        _announce(study, settings, server, shown)
         crowd: asyncio.Task[None] | None = None
         if demo:
             from ..service.demo import answer
@@ -137,39 +150,35 @@ async def _serve(
                 await crowd
 
 
-def _announce(
-    study: Study, settings: Settings, server: Running, as_json: bool, study_path: Path | None
-) -> None:
+def _announce(study: Study, settings: Settings, server: Running, shown: Shown) -> None:
+    from ..files import whole_file
     from ..service.addresses import reachable
     from ..transport.http import is_loopback
 
     participants = reachable(server.address)
-    analyst = f"{participants[0]}/results?key={server.token}"
-    if as_json:
-        print_json(
-            {
-                "study": study.title,
-                "digest": study.digest.hex(),
-                "participants": participants,
-                "analyst": analyst,
-                "token": server.token,
-                "store": "PostgreSQL" if "://" in str(settings.store) else str(settings.store),
-            }
+    link = f"{participants[0]}/results?key={server.token}"
+    if shown.link_file is not None:
+        with whole_file(shown.link_file, private=True) as stream:
+            stream.write(f"{link}\n".encode())
+        link = str(shown.link_file)
+    if shown.as_json:
+        secret = {} if shown.link_file is not None else {"token": server.token}
+        where = "PostgreSQL" if "://" in str(settings.store) else str(settings.store)
+        about = {"study": study.title, "digest": study.digest.hex(), "store": where}
+        print_json({**about, "participants": participants, "analyst": link, **secret})
+        sys.stdout.flush()
+        return
+    screen = console()
+    screen.print(heading(study.title))
+    for name, text in [*(("participants", one) for one in participants), ("analyst", link)]:
+        screen.print(f"{name:<14}{text}", soft_wrap=True)
+    if settings.certificate is None and not is_loopback(settings.host):
+        screen.print(
+            "Plain HTTP: anyone on the network can see who takes part, change the page and read "
+            "the analyst's link. Use --tls, or a proxy with a certificate.",
+            style="yellow",
         )
-    else:
-        screen = console()
-        screen.print(heading(study.title))
-        rows = [("participants", address) for address in participants]
-        rows += [("analyst", analyst)]
-        for name, text in rows:
-            screen.print(f"{name:<14}{text}", soft_wrap=True)
-        if settings.certificate is None and not is_loopback(settings.host):
-            screen.print(
-                "Plain HTTP: anyone on the network can see who takes part, change the page and "
-                "read the analyst's link. Use --tls, or a proxy with a certificate.",
-                style="yellow",
-            )
-        if study_path is not None:
-            show_next(screen, f"collection status {study_path}")
-        screen.print("Ctrl-C ends it; everything that was acknowledged is stored.", style="dim")
+    if shown.study_path is not None:
+        show_next(screen, f"collection status {shown.study_path}")
+    screen.print("Ctrl-C ends it; everything that was acknowledged is stored.", style="dim")
     sys.stdout.flush()

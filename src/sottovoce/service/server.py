@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import uvicorn
 
+from ..contract.reports import Reports
 from ..errors import TransportError
 from ..study import Study
 from .access import Access, make_token, read_tokens
@@ -90,7 +91,7 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
             token, _ = make_token(store, settings.link_days)
             tokens = read_tokens(store)
         collector = await asyncio.to_thread(Collector, study, store)
-        _warm_up(study)
+        await asyncio.to_thread(_warm_up, study)
         limits = settings.limits or Limits(most_bytes(study))
         metrics = Metrics()
         committer = Committer(collector, metrics)
@@ -160,6 +161,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _warm_up(study: Study) -> None:
-    """Compile what the first report would otherwise wait for."""
+    """Compile what the first reports would otherwise wait for."""
     for collection in study:
-        collection.check({c.name: np.zeros(c.shape(0), c.dtype) for c in collection.layout})
+        columns = {c.name: np.zeros(c.shape(0), c.dtype) for c in collection.layout}
+        collection.aggregate(Reports(collection.id, collection.digest, columns))
