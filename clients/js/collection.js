@@ -33,18 +33,18 @@ class Level {
     });
     if (this.mechanism === "pmoue") {
       this.drawing = new RecordDrawing(about.mechanism, own.parameters, collection.domains);
-      const total = Rational.of(own.parameters.epsilon_average).times(
-        new Rational(BigInt(collection.domains.length)),
-      );
+      // What is spent is a whole number of steps, so the total is rounded down to one.
+      const total = this.drawing.mostSteps(collection.domains.length);
       const record = this.promises.find(({ protects }) => protects === "record");
       if (!record || Rational.of(record.epsilon).compare(total) < 0) {
         throw new ContractError(`${where}: a record's promise is not the total of its attributes`);
       }
       return;
     }
-    this.kind = MECHANISMS[this.mechanism];
-    if (!this.kind)
+    if (!Object.hasOwn(MECHANISMS, this.mechanism)) {
       throw new ContractError(`${where}: there is no mechanism ${this.mechanism} here`);
+    }
+    this.kind = MECHANISMS[this.mechanism];
     const [domain] = collection.domains;
     this.drawing = this.kind.read(about.mechanism, domain.size, collection);
     const level = () => beliefRatio(this.drawing, own.parameters);

@@ -63,6 +63,12 @@ export class RecordDrawing {
     }
   }
 
+  /** The most that this many answers may spend together, in whole steps: a fraction over `steps`. */
+  mostSteps(many) {
+    const exact = Rational.of(this.average).times(new Rational(BigInt(many * this.steps)));
+    return new Rational(exact.num / exact.den, BigInt(this.steps));
+  }
+
   /** What everyone gets who does not divide: the average for each reported attribute. */
   equal(answers) {
     return answers.map((code) => (code === null ? null : this.average));
@@ -92,8 +98,8 @@ export class RecordDrawing {
       Number.isNaN(part) ? UNREPORTED : Math.floor(part * this.steps),
     );
     const sent = steps.filter((k) => k !== UNREPORTED);
-    const exact = Rational.of(this.average).times(new Rational(BigInt(sent.length * this.steps)));
-    const excess = sent.reduce((a, b) => a + b) - Number(exact.num / exact.den);
+    const most = this.mostSteps(sent.length);
+    const excess = sent.reduce((a, b) => a + b) - Number(most.num);
     if (excess > 0) steps[steps.indexOf(Math.max(...sent))] -= excess;
     return steps;
   }

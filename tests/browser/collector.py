@@ -23,7 +23,10 @@ def opened(context: Any, url: str, trouble: list[str] | None = None) -> Any:
     page.set_default_timeout(60_000)
     page.trouble = [] if trouble is None else trouble
     page.on("pageerror", lambda error: page.trouble.append(str(error)))
-    page.on("console", lambda m: page.trouble.append(m.text) if "Policy" in m.text else None)
+    page.on(
+        "console",
+        lambda m: page.trouble.append(m.text) if "Content Security Policy" in m.text else None,
+    )
     page.goto(url)
     return page
 

@@ -14,7 +14,6 @@ from sottovoce import Attribute, Study
 
 from .collector import Visit, serving, visiting
 
-
 #: A name that the browser takes for another machine, as a phone would see the collector's.
 ELSEWHERE = "collector.test"
 

@@ -156,6 +156,14 @@ def test_records_with_other_thresholds_are_refused() -> None:
         refusal(changed(study, change))
 
 
+def test_records_whose_total_is_rounded_as_a_float_are_accepted() -> None:
+    schema = [Attribute(f"a{k}", 2) for k in range(3)]
+    for average in (0.7, 0.1, 1 / 3, 1.1):
+        study = Study("T", (sv.Records(schema, epsilon_average=average),))
+        answers = {"records": [[0, 1, 0], {}]}
+        assert ask("study", contract=describe(study), answers=answers)
+
+
 def test_a_wrong_digest_is_refused() -> None:
     study = one("grr")
     contract = describe(study)
@@ -176,6 +184,7 @@ def test_a_wrong_digest_is_refused() -> None:
         lambda c: c["collections"][0]["levels"][0].update(name="secret"),
         lambda c: c["collections"][0]["levels"][0].update(rates=["0.5"], coins=["8" + "0" * 31]),
         lambda c: mechanism_of(c).update(id="oue"),
+        lambda c: mechanism_of(c).update(id="constructor"),
         lambda c: mechanism_of(c).update(keep="0" * 32),
         lambda c: mechanism_of(c).update(keep="f"),
         lambda c: c["collections"][0]["layout"].append(["value", "f8", 0]),
