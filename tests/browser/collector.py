@@ -15,6 +15,7 @@ from tests.service.serving import running
 
 REPORTS = "**/api/v1/reports"
 STUDY = "**/api/v1/study"
+POLICY = "Content Security Policy"  # how the browser's complaints name it
 
 
 def opened(context: Any, url: str, trouble: list[str] | None = None) -> Any:
