@@ -7,9 +7,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from PIL import Image
-from playwright.sync_api import sync_playwright
-
 from .collector import Visit, serving, visiting
 from .conftest import ABOUT, MANY, MENU
 
@@ -19,6 +16,8 @@ WIDTHS = {360: 800, 1280: 900}
 
 def main() -> None:
     """Ask, review and receipt at both widths, light and dark; and a study of several questions."""
+    from playwright.sync_api import sync_playwright
+
     FOLDER.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = shutil.which("chromium")
@@ -35,6 +34,7 @@ def main() -> None:
 
 def shoot(visit: Visit, name: str, look: str) -> None:
     """The pictures of one visit."""
+    from PIL import Image
 
     def picture(what: str) -> None:
         shot = Image.open(io.BytesIO(page.screenshot(full_page=True))).convert("RGB")
