@@ -20,7 +20,7 @@ class Level {
     this.rates = about.rates.map(Number);
     this.coins = about.coins;
     this.mechanism = about.mechanism.id;
-    const where = `${collection.name || "this question"}${this.name === null ? "" : `, level ${this.name}`}`;
+    const where = `“${collection.name}”${this.name === null ? "" : `, level “${this.name}”,`}`;
     same(where, "levels", own.name, this.name);
     same(where, "mechanisms", own.mechanism, this.mechanism);
     same(where, "rates", own.rates.map(Number).join(), this.rates.join());

@@ -33,7 +33,7 @@ function refuse(where, ratio, epsilon, under) {
   throw new ContractError(
     `${where} promises epsilon = ${show(epsilon.toNumber())}${under}, but its probabilities differ ` +
       `by a factor of ${show(ratio.toNumber())}, which is epsilon = ${show(Math.log(ratio.toNumber()))}. ` +
-      "The collector's contract is wrong or was altered: nothing was drawn, and nothing should be sent",
+      "The collector's contract is wrong or was altered: nothing was drawn, and nothing should be sent.",
   );
 }
 

@@ -142,6 +142,9 @@ function place(url, path) {
  */
 export async function send(url, body, { code, fetch = globalThis.fetch } = {}) {
   const headers = { "Content-Type": "application/octet-stream" };
+  if (code && !/^[\x21-\x7e]+$/.test(code)) {
+    throw new SendError("the invitation code has characters that no code has; type it again");
+  }
   if (code) headers["Sottovoce-Code"] = code;
   const request = { method: "POST", body, headers, credentials: "omit", cache: "no-store" };
   let answer;

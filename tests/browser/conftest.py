@@ -22,14 +22,14 @@ ELSEWHERE = "collector.test"
 def chromium() -> Iterator[Any]:
     """The browser."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    path = next(
-        filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-    )
-    if path is None:
-        pytest.skip("Chromium is not installed; on Debian: apt-get install chromium")
     arguments = [f"--host-resolver-rules=MAP {ELSEWHERE} 127.0.0.1"]
     arguments += ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_api.sync_playwright() as playwright:
+        own = playwright.chromium.executable_path  # where Playwright has installed one itself
+        named = map(shutil.which, ("chromium", "chromium-browser", "google-chrome", own))
+        path = next(filter(None, named), None)
+        if path is None:
+            pytest.skip("Chromium is not installed; on Debian: apt-get install chromium")
         browser = playwright.chromium.launch(executable_path=path, args=arguments)
         yield browser
         browser.close()
