@@ -29,7 +29,7 @@ import sottovoce as sv
 
 from .machine import describe, number, table
 
-VALUES = 6
+VALUES = 6  # as in `service_rival`, which is not imported: it has a process of its own
 SIZES = (1, 100, 1000)
 GOALS = {1: 2, 100: 6, 1000: 14}
 STUDY = sv.Study("Benchmark", (sv.GRR(sv.Attribute("q", VALUES), epsilon=1.0),))

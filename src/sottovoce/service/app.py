@@ -16,31 +16,18 @@ from starlette.routing import Route
 
 from ..errors import SottovoceError
 from .access import COOKIE, Access
-from .committing import Committer
+from .collector import Collector
 from .handlers import Handlers
-from .ingest import Ingest, Receive, Scope, Send, respond
-from .limits import Limits
+from .headers import HEADERS, NO_STORE
 from .metrics import Metrics
 from .problems import ALL, Problem
 from .routes import REPORTS, ROUTES, Entry, Who
 from .static import Bundle
 
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Handler = Callable[[Request], Awaitable[Response]]
-
-POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
-    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
-)
-HEADERS = [
-    (b"content-security-policy", POLICY.encode()),
-    (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"cross-origin-opener-policy", b"same-origin"),
-    (b"cross-origin-resource-policy", b"same-origin"),
-    (b"permissions-policy", b"interest-cohort=()"),
-]
-_NO_STORE = (b"cache-control", b"no-store")
 
 
 @dataclass(frozen=True)
@@ -57,9 +44,8 @@ class App:
 
     def __init__(
         self,
-        committer: Committer,
+        collector: Collector,
         access: Access,
-        limits: Limits,
         metrics: Metrics,
         about: About,
     ) -> None:
@@ -67,10 +53,7 @@ class App:
         self._metrics = metrics
         self._secure = about.secure
         self._bundle = Bundle()
-        self._ingest = Ingest(committer, limits, metrics)
-        handlers = Handlers(
-            committer.collector, self._bundle, metrics, about.description, about.owner
-        )
+        handlers = Handlers(collector, self._bundle, metrics, about.description, about.owner)
         routes = [
             Route(entry.path, self._guarded(entry, getattr(handlers, entry.handler)))
             for entry in ROUTES
@@ -95,15 +78,12 @@ class App:
                 self._metrics.answered(message["status"])
                 headers = message.get("headers", [])
                 cached = any(name == b"cache-control" for name, _ in headers)
-                message["headers"] = [*headers, *HEADERS, *([] if cached else [_NO_STORE])]
+                message["headers"] = [*headers, *HEADERS, *([] if cached else [NO_STORE])]
             await send(message)
 
         try:
-            if scope["path"] == REPORTS:
-                if scope["method"] == "POST":
-                    await self._ingest(scope, receive, send_on)
-                else:
-                    await _send_problem(send_on, ALL["method"])
+            if scope["path"] == REPORTS:  # submissions are answered by the connection itself
+                await _send_problem(send_on, ALL["method"])
                 return
             await self._starlette(scope, receive, send_on)
         except Exception as error:
@@ -152,7 +132,11 @@ def _problem_response(problem: Problem, detail: str = "") -> Response:
 
 
 async def _send_problem(send: Send, problem: Problem) -> None:
-    await respond(send, problem.status, problem.body(), problem.headers)
+    body = problem.body()
+    headers = [*problem.headers, (b"content-length", str(len(body)).encode())]
+    start = {"type": "http.response.start", "status": problem.status, "headers": headers}
+    await send(start)
+    await send({"type": "http.response.body", "body": body})
 
 
 def _token(request: Request) -> str | None:

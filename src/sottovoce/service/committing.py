@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from threading import Condition, Thread
 
 from ..errors import SottovoceError
@@ -14,11 +15,11 @@ _MOST_REPORTS = 200_000  # in one commit
 _LOOK_SECONDS = 2.0
 FAILED = Outcome("store")
 
-Waiting = tuple[Entry, "asyncio.Future[Outcome]"]
+Waiting = tuple[Entry, Callable[[Outcome], None]]
 
 
 class Committer:
-    """Feeds a collector from an event loop; `submit` returns when the commit is on disk."""
+    """Feeds a collector from an event loop."""
 
     def __init__(self, collector: Collector, metrics: Metrics) -> None:
         self.collector = collector
@@ -43,13 +44,11 @@ class Committer:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
 
-    async def submit(self, entry: Entry) -> Outcome:
-        """What became of a submission, once that is on disk."""
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    def submit(self, entry: Entry, done: Callable[[Outcome], None]) -> None:
+        """Commit a submission; `done` is called in the event loop when that is on disk."""
         with self._wake:
-            self._waiting.append((entry, future))
+            self._waiting.append((entry, done))
             self._wake.notify()
-        return await future
 
     def _run(self) -> None:
         while True:
@@ -90,9 +89,8 @@ class Committer:
 
     def _answer(self, batch: list[Waiting], outcomes: list[Outcome]) -> None:
         def answer() -> None:
-            for (_, future), outcome in zip(batch, outcomes, strict=True):
-                if not future.done():  # the sender may have hung up
-                    future.set_result(outcome)
+            for (_, done), outcome in zip(batch, outcomes, strict=True):
+                done(outcome)
 
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(answer)

@@ -1,12 +1,12 @@
-"""``POST /api/v1/reports``: the one route that is used by everyone, so written against ASGI itself.
+"""``POST /api/v1/reports``, from its head to the answer after the commit.
 
-An answer is sent only after the commit. Nothing of a request is kept but the submission.
+The one route that everyone uses is answered below ASGI, by the protocol of a connection: there is
+no task, no scope and no second copy of the body. Nothing of a request is kept but the submission.
 """
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,147 +20,129 @@ from .metrics import Metrics
 from .problems import ALL, JSON, Problem
 from .submission import Submission, unpack
 
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+Answer = Callable[[int, Headers, bytes], None]
 
 _TYPE = b"application/octet-stream"
+_JSON = [(b"content-type", JSON.encode())]
 _MOST_CODE = 64
 
 
 class RefusalError(Exception):
-    """A request that ends with a problem; `hang_up` where the rest of its body is not read."""
+    """A request that is not read any further."""
 
-    def __init__(self, problem: Problem, detail: str = "", *, hang_up: bool = False) -> None:
+    def __init__(self, problem: Problem, detail: str = "") -> None:
         super().__init__(problem.name)
         self.problem = problem
         self.detail = detail
-        self.hang_up = hang_up
 
 
-class Ingest:
-    """Takes submissions."""
+class Door:
+    """Takes submissions; used from one event loop."""
 
     def __init__(self, committer: Committer, limits: Limits, metrics: Metrics) -> None:
-        self._committer = committer
-        self._limits = limits
-        self._metrics = metrics
+        self.committer = committer
+        self.limits = limits
+        self.metrics = metrics
+        self.study = committer.collector.study
         self._rates = Rates(limits)
-        self._study = committer.collector.study
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
-        metrics = self._metrics
-        reserved = 0
-        try:
-            headers = self._headers(scope)
-            reserved = self._reserve(headers)
-            metrics.waiting_bytes += reserved
-            body = await self._read(receive, reserved)
-            submission = self._unpack(body)
-            code = headers.get(b"sottovoce-code")
-            hashed = None
-            if code and len(code) <= _MOST_CODE:
-                hashed = hash_code(code.decode("latin-1"), self._study.digest)
-            outcome = await self._committer.submit(Entry(submission, hashed))
-            await self._answer(send, submission, outcome)
-        except RefusalError as refusal:
-            problem = refusal.problem
-            await respond(
-                send,
-                problem.status,
-                problem.body(refusal.detail),
-                problem.headers + [(b"connection", b"close")] * refusal.hang_up,
-            )
-        finally:
-            metrics.waiting_bytes -= reserved
-
-    def _headers(self, scope: Scope) -> dict[bytes, bytes]:
-        address = (scope.get("client") or ("",))[0]
+    def begin(self, headers: Headers, address: str) -> Reception:
+        """Look at the head of a request; raises RefusalError."""
         if not self._rates.allows(address):
-            raise RefusalError(ALL["rate"], hang_up=True)
-        headers = dict(scope["headers"])
-        kind = headers.get(b"content-type", _TYPE).split(b";")[0].strip().lower()
+            raise RefusalError(ALL["rate"])
+        fields = dict(headers)
+        kind = fields.get(b"content-type", _TYPE)
         # A compressed body could be a thousand times as large as it looks.
-        if kind != _TYPE or headers.get(b"content-encoding", b"identity") != b"identity":
-            raise RefusalError(ALL["type"], hang_up=True)
-        return headers
+        if (kind != _TYPE and kind.split(b";")[0].strip().lower() != _TYPE) or fields.get(
+            b"content-encoding", b"identity"
+        ) != b"identity":
+            raise RefusalError(ALL["type"])
+        stated = fields.get(b"content-length", b"")
+        # A body that does not say how long it is may be as long as any.
+        size = int(stated) if stated.isdigit() else self.limits.body_bytes
+        if size > self.limits.body_bytes:
+            raise self.too_large()
+        if self.metrics.waiting_bytes + size > self.limits.waiting_bytes:
+            raise RefusalError(ALL["busy"])
+        return Reception(self, size, fields.get(b"sottovoce-code"))
 
-    def _reserve(self, headers: dict[bytes, bytes]) -> int:
-        """How many bytes the body may take: as many as it says, or the most where it does not."""
-        most = self._limits.body_bytes
-        stated = headers.get(b"content-length")
-        size = int(stated) if stated is not None and stated.isdigit() else most
-        if size > most:
-            raise RefusalError(ALL["large"], self._too_large(), hang_up=True)
-        if self._metrics.waiting_bytes + size > self._limits.waiting_bytes:
-            raise RefusalError(ALL["busy"], hang_up=True)
-        return size
+    def too_large(self) -> RefusalError:
+        """Of a submission that this study cannot need."""
+        most = f"A submission to this study has at most {self.limits.body_bytes:,} bytes."
+        return RefusalError(ALL["large"], most)
 
-    def _too_large(self) -> str:
-        return f"A submission to this study has at most {self._limits.body_bytes:,} bytes."
 
-    async def _read(self, receive: Receive, most: int) -> bytes:
-        """The whole body, or a refusal where it is too long or too slow."""
-        loop = asyncio.get_running_loop()
-        limits = self._limits
-        start = loop.time()
-        message = await self._receive(receive, start + limits.seconds)
-        chunk: bytes = message.get("body", b"")
-        if not message.get("more_body", False):
-            if len(chunk) > most:
-                raise RefusalError(ALL["large"], self._too_large(), hang_up=True)
-            return chunk
-        parts = [chunk]
-        size = len(chunk)
-        while message.get("more_body", False):
-            message = await self._receive(receive, start + limits.seconds + size / limits.pace)
-            chunk = message.get("body", b"")
-            parts.append(chunk)
-            size += len(chunk)
-            if size > most:
-                raise RefusalError(ALL["large"], self._too_large(), hang_up=True)
-        return b"".join(parts)
+class Reception:
+    """One submission while it is read, and until it is answered."""
 
-    async def _receive(self, receive: Receive, end: float) -> MutableMapping[str, Any]:
+    def __init__(self, door: Door, reserved: int, code: bytes | None) -> None:
+        self._door = door
+        self._reserved = reserved
+        self._code = code
+        self._parts: list[bytes] = []
+        self.size = 0
+        door.metrics.waiting_bytes += reserved
+
+    def add(self, chunk: bytes) -> None:
+        """A part of the body; raises RefusalError where it becomes too long."""
+        self.size += len(chunk)
+        if self.size > self._reserved:
+            raise self._door.too_large()
+        self._parts.append(chunk)
+
+    def finish(self, answer: Answer) -> None:
+        """The body is complete: check it, and answer once it is committed or refused."""
+        door = self._door
+        body = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         try:
-            async with asyncio.timeout_at(end):
-                message = await receive()
-        except TimeoutError:
-            raise RefusalError(ALL["slow"], hang_up=True) from None
-        if message["type"] == "http.disconnect":
-            raise RefusalError(ALL["malformed"], hang_up=True)
-        return message
+            submission = self._checked(body)
+        except RefusalError as refusal:
+            self.release()
+            answer_problem(answer, refusal.problem, refusal.detail)
+            return
+        code = None
+        if self._code and len(self._code) <= _MOST_CODE:
+            code = hash_code(self._code.decode("latin-1"), door.study.digest)
 
-    def _unpack(self, body: bytes) -> Submission:
+        def committed(outcome: Outcome) -> None:
+            self.release()
+            if outcome.problem:
+                answer_problem(answer, ALL[outcome.problem])
+            else:
+                answer(200, _JSON, _receipt(submission))
+
+        door.committer.submit(Entry(submission, code), committed)
+
+    def release(self) -> None:
+        """Give back the bytes that were reserved."""
+        self._door.metrics.waiting_bytes -= self._reserved
+        self._reserved = 0
+
+    def _checked(self, body: bytes) -> Submission:
         try:
-            submission = unpack(body, self._study)
+            submission = unpack(body, self._door.study)
         except SottovoceError as error:
             raise RefusalError(ALL["invalid"], str(error)) from error
         if not submission.accepted:
             first = submission.refused[0]
-            raise RefusalError(
-                ALL["invalid"], f"No report is valid; at position {first.position}: {first.reason}."
-            )
+            detail = f"No report is valid; at position {first.position}: {first.reason}."
+            raise RefusalError(ALL["invalid"], detail)
         return submission
 
-    async def _answer(self, send: Send, submission: Submission, outcome: Outcome) -> None:
-        if outcome.problem:
-            raise RefusalError(ALL[outcome.problem])
-        refused = [
+
+def answer_problem(answer: Answer, problem: Problem, detail: str = "") -> None:
+    """Say what is wrong."""
+    answer(problem.status, problem.headers, problem.body(detail))
+
+
+def _receipt(submission: Submission) -> bytes:
+    about: dict[str, Any] = {
+        "accepted": submission.accepted,
+        "refused": [
             {"question": one.question, "position": one.position, "reason": one.reason}
             for one in submission.refused
-        ]
-        answer: dict[str, Any] = {
-            "accepted": submission.accepted,
-            "refused": refused,
-            "receipt": submission.key.hex(),
-        }
-        await respond(send, 200, msgspec.json.encode(answer), [(b"content-type", JSON.encode())])
-
-
-async def respond(send: Send, status: int, body: bytes, headers: list[tuple[bytes, bytes]]) -> None:
-    """Send a whole answer."""
-    headers = [*headers, (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+        ],
+        "receipt": submission.key.hex(),
+    }
+    return msgspec.json.encode(about)

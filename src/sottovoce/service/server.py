@@ -20,9 +20,10 @@ from .access import Access, make_token, read_tokens
 from .app import About, App
 from .collector import Collector
 from .committing import Committer
+from .ingest import Door
 from .limits import Limits
 from .metrics import Metrics
-from .protocol import with_limits
+from .protocol import protocol_for
 from .stores import Store, open_store
 from .submission import most_bytes
 
@@ -95,9 +96,10 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
         limits = settings.limits or Limits(most_bytes(study))
         metrics = Metrics()
         committer = Committer(collector, metrics)
-        app = App(committer, Access(tokens), limits, metrics, settings.about)
+        door = Door(committer, limits, metrics)
+        app = App(collector, Access(tokens), metrics, settings.about)
         listener = _listen(settings.host, settings.port)
-        server = _Server(_config(app, limits, settings))
+        server = _Server(_config(app, door, settings))
         committer.start(asyncio.get_running_loop())
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
@@ -123,10 +125,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _config(app: App, limits: Limits, settings: Settings) -> uvicorn.Config:
+def _config(app: App, door: Door, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=with_limits(limits),
+        http=protocol_for(door),
         ws="none",
         lifespan="off",
         log_config=None,
