@@ -26,6 +26,7 @@ STATISTICAL = ("samplers/", "audit/", "joint/test_coverage.py", "joint/test_esti
 STATISTICAL += ("participation/test_combine.py", "participation/test_sampling_estimators.py")
 STATISTICAL += ("records/test_few_people.py", "records/test_records.py", "lip/test_estimators.py")
 SLOW = ("cli/", "docs/", "plot/", "peers/", "plan/", "likelihood/", "joint/", "lip/", "accounting/")
+SLOW += ("browser/", "js/", "service/")
 SLOW += ("laws/test_laws.py", "laws/test_pickles.py", "laws/test_thresholds.py", "vectors/")
 SLOW += ("core/test_files.py", "core/test_package.py", "core/test_encoding.py", "never/", "papers/")
 TESTS = Path(__file__).parent

@@ -3,23 +3,34 @@
 The part that a relay has in it: it hands parcels out by sender, in whatever order they came; it
 keeps no clock, its answers have no date, and it writes no log. The twin keeps the order. A journal,
 which runs between organisations can be resumed from, is refused where people's messages travel.
+
+The part of a collection service: what two people send is stored alike in whichever order and at
+whichever minute of an hour they come, in one commit or, but for random keys, in two. The twin keeps
+a number for every commit. That no address or user agent is kept is tested with a real server, in
+`tests/service/test_faults.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from sottovoce.errors import ParameterError
+from sottovoce.service.collector import Collector, Entry
+from sottovoce.service.stores import Blob, open_store
+from sottovoce.service.stores.sqlite import SqliteStore
+from sottovoce.service.submission import Submission, unpack
 from sottovoce.transport.journal import open_journal
 from sottovoce.transport.post import Seat
 from sottovoce.transport.relay import Patience, Relay
 from sottovoce.transport.sealing import Head, read_head, seal
 from sottovoce.transport.server import RelayServer
+from tests.service.studies import commute, reports
 from tests.transport.parties import PROTOCOL
 from tests.transport.summing import ROUNDS, cast
 
@@ -107,3 +118,59 @@ def test_nothing_is_logged_or_printed_and_answers_have_no_date(
     assert not any(b"date" in answer.lower() for answer in answers)
     assert caplog.records == []
     assert capfd.readouterr() == ("", "")
+
+
+# --- a collection service -------------------------------------------------------------------------
+
+STUDY = commute()
+
+
+def two_people() -> list[Submission]:
+    """Different reports, under ids of their own."""
+    batch = reports(STUDY.mechanism(), 2)
+    batch.columns["value"][:] = [0, 3]
+    ids = (os.urandom(16), os.urandom(16))
+    return [unpack(ids[k] + batch[k : k + 1].to_bytes(), STUDY) for k in range(2)]
+
+
+def stored(folder: Path, commits: list[list[Submission]], minute: int) -> list[tuple[object, ...]]:
+    """All that a store shows, without the random keys of blobs."""
+    store = open_store(folder, STUDY.digest)
+    collector = Collector(STUDY, store, clock=lambda: 3600 * 400_000 + 60 * minute)
+    for commit in commits:
+        collector.commit([Entry(one) for one in commit])
+    with store.transaction():
+        tables = [row[0] for row in store.execute("SELECT name FROM sqlite_master")]
+        content: list[tuple[object, ...]] = [tuple(sorted(tables))]
+        content += store.execute("SELECT * FROM facts").fetchall()
+        content += store.execute("SELECT * FROM submissions").fetchall()
+        columns = "question, hour, people, reports, data"
+        content += sorted(store.execute(f"SELECT {columns} FROM blobs").fetchall())
+    store.close()
+    return content
+
+
+def test_order_and_minute_leave_no_trace_in_a_store(tmp_path: Path) -> None:
+    a, b = two_people()
+    apart = [stored(tmp_path / f"{m}", [[a], [b]], m) for m in (3, 58)]
+    swapped = stored(tmp_path / "swapped", [[b], [a]], 30)
+    assert apart[0] == apart[1] == swapped
+    # In one commit reports are in random order: both orders come, whoever was first.
+    together = {str(stored(tmp_path / f"t{k}", [[a, b]], 1)) for k in range(28)}
+    reverse = {str(stored(tmp_path / f"r{k}", [[b, a]], 1)) for k in range(28)}
+    assert together == reverse  # each has both orders; one is missing with probability 4 · 2^-28
+    assert len(together) == 2
+
+
+def test_a_number_for_every_commit_would_be_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def numbered(store: SqliteStore, blob: Blob) -> None:
+        key = store.count_blobs().to_bytes(8, "big")
+        row = (key, blob.question, blob.hour, blob.people, blob.reports, blob.data + key)
+        store.execute("INSERT INTO blobs VALUES (?, ?, ?, ?, ?, ?)", row)
+
+    monkeypatch.setattr(SqliteStore, "add_blob", numbered)
+    a, b = two_people()
+    first, second = ([[a], [b]], [[b], [a]])
+    assert stored(tmp_path / "1", first, 0) != stored(tmp_path / "2", second, 0)

@@ -12,6 +12,7 @@ from . import (
     test_bernoulli,
     test_coverage,
     test_grr,
+    test_javascript,
     test_large,
     test_lip,
     test_noise,
@@ -36,6 +37,7 @@ MODULES = {
     "wrappers": test_wrappers,
     "records": test_records,
     "noise": test_noise,
+    "javascript": test_javascript,
 }
 
 

@@ -22,16 +22,21 @@ from ..errors import SottovoceError, StudyError
 from .account import account
 from .aggregate import aggregate
 from .audit import audit
+from .collection import collection
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
+from .invite import invite
 from .joint import joint
 from .lip import lip
 from .parties import parties
 from .plan import plan
+from .pull import pull
 from .randomise import randomise
 from .reproduce import reproduce
 from .secure import secure
+from .send import send
+from .serve import serve
 from .study import study
 from .support.wording import in_options, running
 
@@ -197,6 +202,11 @@ for command in (
     aggregate,
     estimate,
     joint,
+    serve,
+    invite,
+    send,
+    pull,
+    collection,
     secure,
     parties,
     guarantee,

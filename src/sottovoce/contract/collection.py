@@ -285,13 +285,17 @@ def check_study(study: bytes | None) -> None:
         raise ParameterError(f"a study digest has 32 bytes; {study!r:.80} was given")
 
 
-def canonical_digest(kind: str, about: Any) -> bytes:
-    """SHA-256 of plain data in one canonical form: sorted keys, no spaces, UTF-8."""
-    text = json.dumps(
+def canonical_text(about: Any) -> str:
+    """Plain data in one canonical form: JSON with sorted keys and no spaces."""
+    return json.dumps(
         about, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     )
+
+
+def canonical_digest(kind: str, about: Any) -> bytes:
+    """SHA-256 of plain data in its canonical form, in UTF-8."""
     try:
-        data = f"sottovoce {kind} v1\n{text}".encode()
+        data = f"sottovoce {kind} v1\n{canonical_text(about)}".encode()
     except UnicodeEncodeError as error:
         raise ParameterError(
             f"{error.object[error.start : error.end]!r} is an incomplete character and cannot be "

@@ -17,6 +17,7 @@ from ..checks import printable, rounded_up
 from .types import DP, LIP, Against, Neighbours, Notion, Protected, Unit
 
 if TYPE_CHECKING:
+    from .guarantee import Guarantee
     from .promise import Promise
 
 NOTIONS = {
@@ -91,6 +92,32 @@ def promise_line(promise: Promise) -> str:
         f"ε = {rounded_up(promise.epsilon, 6)}{delta}{prior} for {what}{_group(unit)}{level}, "
         f"against {promise.against}"
     )
+
+
+def guarantee_line(guarantee: Guarantee) -> str:
+    """What is promised, in one line."""
+    if not guarantee.promises:
+        return f"no privacy is promised: {guarantee.reason}"
+    shared = common_promise(guarantee)
+    if shared is None:
+        end = f", against {AGAINST[guarantee.promises[-1].against]}"
+        return ", ".join(p.line().removesuffix(end) for p in guarantee.promises) + end
+    each = ", ".join(
+        f"{promise.epsilon:g} ({printable(promise.unit.level)})" for promise in guarantee.promises
+    )
+    return f"ε = {each}{shared.line().removeprefix('ε = 0')}"
+
+
+def common_promise(guarantee: Guarantee) -> Promise | None:
+    """The promise that all levels make, apart from epsilon and the level itself; or None."""
+    promises = guarantee.promises
+    levels = [promise.unit.level for promise in promises]
+    if len(promises) < 2 or None in levels or len(set(levels)) < len(levels):
+        return None
+    if any(promise.delta for promise in promises):
+        return None
+    first, *others = (replace(p, epsilon=0.0, unit=replace(p.unit, level=None)) for p in promises)
+    return first if all(other == first for other in others) else None
 
 
 def meaning(promise: Promise, ratio: str = "", sure: str = "") -> str:

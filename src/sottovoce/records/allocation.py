@@ -48,20 +48,23 @@ def most_steps(reported: Any, average: Floats | float) -> NDArray[np.int64]:
     return np.floor(np.asarray(reported) * average * STEPS).astype(np.int64)
 
 
+def threshold_recipe() -> tuple[int, int]:
+    """(scale, factor): e^(1/1024) is factor / scale, rounded down, in 60-digit integers."""
+    scale = 10**60
+    return scale, math.floor(exp(1 / STEPS) * scale)
+
+
 @lru_cache(maxsize=1)
 def thresholds() -> NDArray[np.uint64]:
     """For each number of steps: q as a 128-bit threshold, upper and lower 64 bits."""
     table = np.empty((_MOST + 1, 2), np.uint64)
-    step = exp(1 / STEPS)
-    slack = 10**60
-    power = 1 * slack
-    # e^ε in 60-digit integers, rounded down at every step so that q is never too small.
-    factor = math.floor(step * slack)
+    scale, factor = threshold_recipe()
+    power = scale  # e^ε, rounded down at every step so that q is never too small
     for k in range(_MOST + 1):
-        numerator = -(-(slack << BITS) // (power + slack)) + 2
+        numerator = -(-(scale << BITS) // (power + scale)) + 2
         numerator = min(numerator, 1 << (BITS - 1))
         table[k] = numerator >> 64, numerator & (2**64 - 1)
-        power = power * factor // slack
+        power = power * factor // scale
     return table
 
 

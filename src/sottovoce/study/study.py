@@ -76,13 +76,17 @@ class Study:
     def __len__(self) -> int:
         return len(self.unbound)
 
-    @cached_property
-    def digest(self) -> bytes:
-        """32 bytes that change whenever anything a participant relies on changes."""
+    def canonical(self) -> dict[str, Any]:
+        """Plain data that decides what the study asks and promises; the digest is taken of it."""
         asked: dict[str, list[Any]] = {"question": [], "records": []}
         for one in self.unbound:
             asked[one.section].append({"name": one.name, **one.canonical()})
-        return canonical_digest("study", {"format": FORMAT, "title": self.title, **asked})
+        return {"format": FORMAT, "title": self.title, **asked}
+
+    @cached_property
+    def digest(self) -> bytes:
+        """32 bytes that change whenever anything a participant relies on changes."""
+        return canonical_digest("study", self.canonical())
 
     @cached_property
     def _bound(self) -> dict[str, Collection]:

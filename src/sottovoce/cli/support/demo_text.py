@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ...mechanisms.mechanism import Mechanism
 
 NEXT = (
+    "sottovoce serve --demo                   people answer over the network while you look",
     "sottovoce demo --people 1000000          more people, smaller error",
     "sottovoce study new --help               begin a study of your own",
     "sottovoce randomise --help               turn a column of answers into reports",

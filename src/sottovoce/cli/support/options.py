@@ -141,3 +141,35 @@ def table_options(command: F) -> F:
     for option in reversed(options):
         run = option(run)
     return cast(F, run)
+
+
+def store_option(command: F) -> F:
+    """--store WHERE."""
+    return click.option(
+        "--store",
+        metavar="WHERE",
+        help="A folder, or postgresql://…; by default a folder beside the study file.",
+    )(command)
+
+
+def store_of(study_path: Path, store: str | None) -> str:
+    """Where the collection of a study file is."""
+    return store or str(study_path.with_suffix(".collection"))
+
+
+def certificate_option(command: F) -> F:
+    """--certificate FILE."""
+    return click.option(
+        "--certificate", type=PATH, metavar="FILE", help="The only one to trust, for https."
+    )(command)
+
+
+def patience_option(command: F) -> F:
+    """--patience SECONDS."""
+    return click.option(
+        "--patience",
+        type=click.FloatRange(0),
+        default=60.0,
+        show_default=True,
+        help="Seconds to try again for.",
+    )(command)

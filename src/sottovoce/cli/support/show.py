@@ -12,7 +12,6 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -194,22 +193,6 @@ def show_picture(out: Console, path: Path | None) -> None:
 # --- guarantees -------------------------------------------------------------------------------
 
 
-def guarantee_line(guarantee: Guarantee) -> str:
-    """What is promised, in one line."""
-    from ...promise.words import AGAINST
-
-    if not guarantee.promises:
-        return f"no privacy is promised: {guarantee.reason}"
-    shared = _common_promise(guarantee)
-    if shared is None:
-        end = f", against {AGAINST[guarantee.promises[-1].against]}"
-        return ", ".join(p.line().removesuffix(end) for p in guarantee.promises) + end
-    each = ", ".join(
-        f"{promise.epsilon:g} ({printable(promise.unit.level)})" for promise in guarantee.promises
-    )
-    return f"ε = {each}{shared.line().removeprefix('ε = 0')}"
-
-
 def show_guarantee(
     out: Console,
     guarantee: Guarantee,
@@ -224,12 +207,14 @@ def show_guarantee(
     Levels whose promises differ only in epsilon are shown in one table, with [people, reports] of
     each where `counts` has them.
     """
+    from ...promise.words import common_promise, guarantee_line
+
     if not full:
         line = printable(f"{guarantee_line(guarantee)}{after}; details: --guarantee")
         out.print(line, soft_wrap=True)
         return
     out.print(heading(f"{title}{after}"))
-    shared = _common_promise(guarantee)
+    shared = common_promise(guarantee)
     if shared is None:
         _show_all_words(out, guarantee)
         return
@@ -254,7 +239,9 @@ def _show_all_words(out: Console, guarantee: Guarantee) -> None:
 
 def show_shared_words(out: Console, guarantee: Guarantee) -> None:
     """What the promises of all levels have in common; a table shows the rest."""
-    shared = _common_promise(guarantee)
+    from ...promise.words import common_promise
+
+    shared = common_promise(guarantee)
     if shared is None:
         _show_all_words(out, guarantee)
     else:
@@ -280,15 +267,3 @@ def strength(promise: Promise) -> tuple[str, str, str]:
     from ...checks import rounded_up
 
     return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.guess} %"
-
-
-def _common_promise(guarantee: Guarantee) -> Promise | None:
-    """The promise that all levels make, apart from epsilon and the level itself; or None."""
-    promises = guarantee.promises
-    levels = [promise.unit.level for promise in promises]
-    if len(promises) < 2 or None in levels or len(set(levels)) < len(levels):
-        return None
-    if any(promise.delta for promise in promises):
-        return None
-    first, *others = (replace(p, epsilon=0.0, unit=replace(p.unit, level=None)) for p in promises)
-    return first if all(other == first for other in others) else None

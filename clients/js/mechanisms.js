@@ -1,0 +1,312 @@
+/**
+ * Every mechanism of the registry: how a report is drawn, and how much it can reveal.
+ *
+ * `read(about)` checks the numbers of the contract and turns thresholds into BigInts; `draw` makes
+ * the columns of one report from a code (or, for numbers, a position from 0 to 1); `ratio` is the
+ * largest P(report | answer) / P(report | another answer), exactly; `fits` says whether a report
+ * agrees with an answer, and `fit` how likely that is for people who gave it and for others.
+ * Formulas and sources: `sottovoce/mechanisms/*.py`.
+ */
+
+import { fromHex, keystream, sha256 } from "./digests.js";
+import { ContractError } from "./errors.js";
+import { WHOLE } from "./randomness.js";
+import { Rational } from "./rationals.js";
+
+/** A 128-bit threshold of the contract, strictly between 0 and 2^128. */
+export function threshold(text, what) {
+  const value = /^[0-9a-f]{32}$/.test(text) ? BigInt(`0x${text}`) : 0n;
+  if (value === 0n) {
+    throw new ContractError(`${what} is ${text}; it must be 32 hex digits, not all 0`);
+  }
+  return value;
+}
+
+export function whole(value, low, high, what) {
+  if (!Number.isSafeInteger(value) || value < low || value > high) {
+    throw new ContractError(
+      `${what} is ${value}; it must be a whole number from ${low} to ${high}`,
+    );
+  }
+  return value;
+}
+
+const part = (value) => new Rational(value, WHOLE);
+const big = BigInt;
+
+/** `inside` spread over some reports against the rest spread over others, and the inverse. */
+function spread(inside, some, others) {
+  const ratio = new Rational(inside * big(others), (WHOLE - inside) * big(some));
+  return ratio.max(new Rational(ratio.den, ratio.num));
+}
+
+/** Keep a code below `size`, or report one of the others. */
+function respond(source, code, size, keep) {
+  const kept = source.bernoulli(keep);
+  const other = source.below(size - 1);
+  return kept ? code : other + (other >= code ? 1 : 0);
+}
+
+function setBit(bits, place) {
+  bits[place >> 3] |= 1 << (place & 7);
+}
+
+const hasBit = (bits, place) => ((bits[place >> 3] >> (place & 7)) & 1) === 1;
+
+const grr = {
+  read: (about, size) => ({ size, keep: threshold(about.keep, "keep") }),
+  draw: (m, code, source) => ({ value: respond(source, code, m.size, m.keep) }),
+  ratio: (m) => spread(m.keep, 1, m.size - 1),
+  fits: (m, { value }, code) => value === code,
+  fit: (m) => [part(m.keep), new Rational(WHOLE - m.keep, WHOLE * big(m.size - 1))],
+};
+
+const unary = {
+  read: (about, size) => ({
+    size,
+    true_bit: threshold(about.true_bit, "true_bit"),
+    other_bit: threshold(about.other_bit, "other_bit"),
+  }),
+  draw(m, code, source) {
+    const bits = new Uint8Array((m.size + 7) >> 3);
+    for (let v = 0; v < m.size; v++) {
+      if (source.bernoulli(v === code ? m.true_bit : m.other_bit)) setBit(bits, v);
+    }
+    return { bits };
+  },
+  ratio({ true_bit: p, other_bit: q }) {
+    const ratio = new Rational(p * (WHOLE - q), q * (WHOLE - p));
+    return ratio.max(new Rational(ratio.den, ratio.num));
+  },
+  fits: (m, { bits }, code) => hasBit(bits, code),
+  fit: (m) => [part(m.true_bit), part(m.other_bit)],
+};
+
+const subset = {
+  read: (about, size) => ({
+    size,
+    omega: whole(about.omega, 1, size - 1, "omega"),
+    holds: threshold(about.holds, "holds"),
+  }),
+  draw(m, code, source) {
+    const holds = source.bernoulli(m.holds);
+    const many = m.omega - (holds ? 1 : 0);
+    const bits = new Uint8Array((m.size + 7) >> 3);
+    const left = choose(source, m.size - 1, many);
+    for (let other = 0; other < m.size - 1; other++) {
+      if (left[other]) setBit(bits, other + (other >= code ? 1 : 0));
+    }
+    if (holds) setBit(bits, code);
+    return { bits };
+  },
+  ratio: (m) => spread(m.holds, m.omega, m.size - m.omega),
+  fits: (m, { bits }, code) => hasBit(bits, code),
+  fit(m) {
+    const p = part(m.holds);
+    const others = p
+      .times(new Rational(big(m.omega - 1)))
+      .plus(new Rational(1n).minus(p).times(new Rational(big(m.omega))));
+    return [p, others.over(new Rational(big(m.size - 1)))];
+  },
+};
+
+/** A uniform set of `many` of `size` places, as flags (Floyd's algorithm). */
+function choose(source, size, many) {
+  const marked = new Uint8Array(size);
+  for (let last = size - many; last < size; last++) {
+    const place = source.below(last + 1);
+    marked[marked[place] ? last : place] = 1;
+  }
+  return marked;
+}
+
+const olh = {
+  read(about, size, { digest }) {
+    const word = whole(about.word_bits, 2, 32, "word_bits");
+    const bucket = whole(about.bucket_bits, 1, word - 1, "bucket_bits");
+    if (size > 2 ** (word - bucket)) throw new ContractError(`${size} values do not fit the hash`);
+    return { size, word, bucket, keep: threshold(about.keep, "keep"), digest, codes: null };
+  },
+  draw(m, code, source) {
+    const a = 2 * source.below(2 ** (m.word - 1)) + 1;
+    const b = source.below(2 ** m.word);
+    return { a, b, y: respond(source, bucketOf(m, a, b, code), 2 ** m.bucket, m.keep) };
+  },
+  ratio: (m) => spread(m.keep, 1, 2 ** m.bucket - 1),
+  fits: (m, { a, b, y }, code) => bucketOf(m, a, b, code) === y,
+  fit: (m) => [part(m.keep), new Rational(1n, 1n << big(m.bucket))],
+};
+
+/** h(v) = ((a c_v + b) mod 2^W) >> (W - l). */
+function bucketOf(m, a, b, code) {
+  m.codes ??= hashCodes(m.digest, m.size, m.word - m.bucket);
+  const sum = (Math.imul(a, m.codes[code]) + b) >>> 0;
+  return ((sum << (32 - m.word)) >>> 0) >>> (32 - m.bucket);
+}
+
+/** Public codes of the values: the first distinct integers of a keystream keyed by the digest. */
+function hashCodes(digest, size, bits) {
+  const label = new TextEncoder().encode("sottovoce olh codes v1\n");
+  const key = sha256(Uint8Array.of(...label, ...fromHex(digest))).slice(0, 16);
+  const codes = new Set();
+  for (const block of keystream(key)) {
+    const view = new DataView(block.buffer);
+    for (let k = 0; k < 16 && codes.size < size; k += 4)
+      codes.add(view.getUint32(k, true) >>> (32 - bits));
+    if (codes.size === size) return Uint32Array.from(codes);
+  }
+  return null;
+}
+
+const hadamard = {
+  read(about, size) {
+    const blocks = whole(about.blocks, 1, 2 ** 11, "blocks");
+    const width = whole(about.block_size, 2, 2 ** 32, "block_size");
+    if (width & (width - 1) || Math.ceil(size / blocks) >= width) {
+      throw new ContractError(
+        `block_size is ${width}; ${size} values in ${blocks} blocks need a larger power of two`,
+      );
+    }
+    return { size, blocks, width, inside: threshold(about.inside, "inside") };
+  },
+  draw(m, code, source) {
+    const block = code % m.blocks;
+    const column = Math.floor(code / m.blocks) + 1;
+    const half = m.width / 2;
+    const inside = source.bernoulli(m.inside);
+    const place = source.below(inside ? half : m.blocks * m.width - half);
+    if (inside) return { y: block * m.width + withParity(place, column, 0) };
+    if (place < half) return { y: block * m.width + withParity(place, column, 1) };
+    const other = place - half;
+    return { y: other + (other >= block * m.width ? m.width : 0) };
+  },
+  ratio: (m) => spread(m.inside, m.width / 2, m.blocks * m.width - m.width / 2),
+  fits(m, { y }, code) {
+    const column = Math.floor(code / m.blocks) + 1;
+    return Math.floor(y / m.width) === code % m.blocks && parity((y % m.width) & column) === 0;
+  },
+  fit(m) {
+    const half = big(m.width / 2);
+    const outside = new Rational(
+      (WHOLE - m.inside) * half,
+      WHOLE * (big(m.blocks * m.width) - half),
+    );
+    // Another answer of the same block agrees in half of its own reports.
+    return [
+      part(m.inside),
+      m.blocks > 1 ? outside : part(m.inside).plus(outside).over(new Rational(2n)),
+    ];
+  },
+};
+
+/** The number r with this parity of r & column whose bits, less the column's top one, are `place`. */
+function withParity(place, column, odd) {
+  const top = 31 - Math.clz32(column);
+  const high = Math.floor(place / 2 ** top);
+  const r = high * 2 ** (top + 1) + (place % 2 ** top);
+  return parity(r & column) === odd ? r : r + 2 ** top;
+}
+
+function parity(x) {
+  let folded = x;
+  for (let shift = 16; shift > 0; shift >>= 1) folded ^= folded >>> shift;
+  return folded & 1;
+}
+
+const lip = {
+  read(about, size) {
+    if (about.rows) {
+      if (about.rows.length !== size)
+        throw new ContractError("the channel has not one row per value");
+      return { size, rows: about.rows.map((row) => row.map((cell) => threshold(cell, "a cell"))) };
+    }
+    if (about.rest.length !== size)
+      throw new ContractError("the channel has not one entry per value");
+    return {
+      size,
+      keep: threshold(about.keep, "keep"),
+      rest: about.rest.map((cell) => threshold(cell, "rest")),
+    };
+  },
+  draw(m, code, source) {
+    if (m.rows) return { value: source.pick(ends(m.rows[code])) };
+    const place = source.pick((m.ends ??= ends([m.keep, ...m.rest])));
+    return { value: place === 0 ? code : place - 1 };
+  },
+  ratio(m) {
+    const columns = m.rows
+      ? m.rows[0].map((_, y) => m.rows.map((row) => row[y]))
+      : m.rest.map((cell) => [cell, cell + m.keep]);
+    return columns
+      .map((column) => new Rational(column.reduce(most), column.reduce(least)))
+      .reduce((a, b) => a.max(b));
+  },
+  fits: (m, { value }, code) => (m.rows ? likely(m.rows, value, code) : value === code),
+  fit(m) {
+    if (m.rows) return [part(m.rows[0].reduce(most)), part(m.rows[0].reduce(least))];
+    const rest = m.rest.reduce((a, b) => a + b) / big(m.size);
+    return [part(rest + m.keep), part(rest)];
+  },
+};
+
+/** Whether a report is at least as likely from this answer as from the average one. */
+function likely(rows, value, code) {
+  const sum = rows.reduce((total, row) => total + row[value], 0n);
+  return rows[code][value] * big(rows.length) >= sum;
+}
+
+const most = (a, b) => (a > b ? a : b);
+const least = (a, b) => (a < b ? a : b);
+
+function ends(sizes) {
+  let sum = 0n;
+  const sums = sizes.map((size) => (sum += size));
+  if (sum !== WHOLE) throw new ContractError("the probabilities of a row do not add up to 1");
+  return sums;
+}
+
+const numbers = {
+  read(about) {
+    const grids = about.grids.map((grid) => ({
+      steps: whole(grid.steps, 1, 2 ** 15, "steps"),
+      window: whole(grid.window, 1, 2 ** 15, "window"),
+      inside: threshold(grid.inside, "inside"),
+    }));
+    if (grids.length < 1 || grids.length > 2)
+      throw new ContractError("there must be one grid or two");
+    const finest = grids.length > 1 ? threshold(about.finest, "finest") : null;
+    return { grids, finest };
+  },
+  draw(m, position, source) {
+    const which = m.finest !== null && source.bernoulli(m.finest) ? 1 : 0;
+    const { steps, window, inside } = m.grids[which];
+    const scaled = position * steps;
+    let i = Math.min(Math.floor(scaled), steps);
+    const above = scaled - i;
+    // Rounded without bias, by 53 random bits; there is nothing to draw at a point of the grid.
+    if (above > 0 && source.bernoulli(big(Math.ceil(above * 2 ** 53)) << 75n)) i++;
+    const near = source.bernoulli(inside);
+    const pick = source.below(near ? window : steps);
+    const cell = near ? i + pick : pick + (pick >= i ? window : 0);
+    return m.grids.length > 1 ? { grid: which, cell } : { cell };
+  },
+  ratio: (m) => m.grids.map((g) => spread(g.inside, g.window, g.steps)).reduce((a, b) => a.max(b)),
+  fit(m) {
+    const { steps, window, inside } = m.grids[m.grids.length - 1];
+    const far = new Rational((WHOLE - inside) * big(Math.min(window, steps)), WHOLE * big(steps));
+    return [part(inside), far];
+  },
+};
+
+export const MECHANISMS = {
+  grr,
+  sue: unary,
+  oue: unary,
+  subset,
+  olh,
+  hadamard,
+  lip,
+  duchi: numbers,
+  piecewise: numbers,
+  hybrid: numbers,
+};

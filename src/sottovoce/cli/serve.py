@@ -1,0 +1,184 @@
+"""``sottovoce serve``: a study's own collection service."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import sys
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import MissingExtraError, ParameterError
+from .support.options import PATH, json_option, store_of, store_option
+from .support.show import console, heading, print_json, show_next
+
+if TYPE_CHECKING:
+    from ..service.server import Running, Settings
+    from ..study import Study
+
+
+@click.command()
+@click.argument("study_path", type=PATH, required=False, metavar="[STUDY]")
+@store_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for the network.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+@click.option("--tls", type=PATH, nargs=2, metavar="CERT KEY", help="Serve https.")
+@click.option("--owner", default="", help="Who asks; shown to participants.")
+@click.option("--about", default="", help="Why; shown to participants.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(0),
+    default=50.0,
+    show_default=True,
+    help="Submissions per second from one address; 0 for no limit, as behind a proxy.",
+)
+@click.option(
+    "--connections", type=click.IntRange(10), default=1000, show_default=True, help="At once."
+)
+@click.option(
+    "--link-days",
+    type=click.FloatRange(0.01),
+    default=30.0,
+    show_default=True,
+    help="How long the analyst's link works.",
+)
+@click.option(
+    "--link-file",
+    type=PATH,
+    metavar="FILE",
+    help="Write the analyst's link to this private file instead of printing it.",
+)
+@click.option("--demo", is_flag=True, help="Without a study: made-up people answer while you look.")
+@json_option
+def serve(
+    study_path: Path | None,
+    store: str | None,
+    host: str,
+    port: int,
+    tls: tuple[Path, Path] | None,
+    owner: str,
+    about: str,
+    rate: float,
+    connections: int,
+    link_days: float,
+    link_file: Path | None,
+    demo: bool,
+    as_json: bool,
+) -> None:
+    """Collect reports over HTTP, with pages for people and analysts.
+
+    Answers are randomised in the participant's browser; the server stores reports, and nothing
+    about who sent them. Prints the participants' address and the analyst's link, and runs until it
+    is interrupted. Without invitation codes the study is open to anyone.
+
+    \b
+    Examples:
+      sottovoce serve --demo
+      sottovoce serve study.toml --host 0.0.0.0 --tls cert.pem key.pem
+      sottovoce serve study.toml --store postgresql://user@database.example/studies
+
+    Next: sottovoce collection status study.toml
+    """  # noqa: D301
+    try:
+        import starlette  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError.of("starlette", "service", "sottovoce serve") from error
+    from ..service.app import About
+    from ..service.limits import Limits
+    from ..service.server import Settings
+    from ..service.submission import most_bytes
+    from ..study import Study
+
+    if demo == (study_path is not None):
+        raise ParameterError("name a study file, or add --demo for made-up people, but not both")
+    with TemporaryDirectory(prefix="sottovoce-demo-") as folder:
+        if study_path is None:
+            from ..service.demo import demo_study
+
+            study, where = demo_study(), store or folder
+        else:
+            study, where = Study.load(study_path), store_of(study_path, store)
+        certificate, key = tls or (None, None)
+        limits = Limits(most_bytes(study), connections=connections, rate=rate)
+        words = About(about, owner, secure=certificate is not None)
+        settings = Settings(where, host, port, words, certificate, key, limits, link_days)
+        shown = Shown(study_path, link_file, as_json=as_json)
+        with suppress(ImportError):  # not on every system
+            from uvloop import new_event_loop
+
+            with asyncio.Runner(loop_factory=new_event_loop) as runner:
+                runner.run(_serve(study, settings, shown, demo=demo))
+            return
+        asyncio.run(_serve(study, settings, shown, demo=demo))
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What is said when the server is up, and where."""
+
+    study_path: Path | None
+    link_file: Path | None
+    as_json: bool
+
+
+async def _serve(study: Study, settings: Settings, shown: Shown, *, demo: bool) -> None:
+    from ..service.server import serving
+
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    async with serving(study, settings) as server:
+        gc.collect()
+        gc.freeze()  # what was loaded by now stays; looking through it again costs milliseconds
+        _announce(study, settings, server, shown)
+        crowd: asyncio.Task[None] | None = None
+        if demo:
+            from ..service.demo import answer
+
+            crowd = asyncio.create_task(answer(study, server.address))
+        await stop.wait()
+        if crowd is not None:
+            crowd.cancel()
+            with suppress(asyncio.CancelledError):
+                await crowd
+
+
+def _announce(study: Study, settings: Settings, server: Running, shown: Shown) -> None:
+    from ..files import whole_file
+    from ..service.addresses import reachable
+    from ..transport.http import is_loopback
+
+    participants = reachable(server.address)
+    link = f"{participants[0]}/results?key={server.token}"
+    if shown.link_file is not None:
+        with whole_file(shown.link_file, private=True) as stream:
+            stream.write(f"{link}\n".encode())
+        link = str(shown.link_file)
+    if shown.as_json:
+        secret = {} if shown.link_file is not None else {"token": server.token}
+        where = "PostgreSQL" if "://" in str(settings.store) else str(settings.store)
+        about = {"study": study.title, "digest": study.digest.hex(), "store": where}
+        print_json({**about, "participants": participants, "analyst": link, **secret})
+        sys.stdout.flush()
+        return
+    screen = console()
+    screen.print(heading(study.title))
+    for name, text in [*(("participants", one) for one in participants), ("analyst", link)]:
+        screen.print(f"{name:<14}{text}", soft_wrap=True)
+    if settings.certificate is None and not is_loopback(settings.host):
+        screen.print(
+            "Plain HTTP: anyone on the network can see who takes part, change the page and read "
+            "the analyst's link. Use --tls, or a proxy with a certificate.",
+            style="yellow",
+        )
+    if shown.study_path is not None:
+        show_next(screen, f"collection status {shown.study_path}")
+    screen.print("Ctrl-C ends it; everything that was acknowledged is stored.", style="dim")
+    sys.stdout.flush()

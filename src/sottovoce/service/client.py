@@ -1,0 +1,215 @@
+"""Sending reports and fetching counts: the other side of the protocol, with Python's own HTTP.
+
+A receipt beside the file of reports keeps the submission ids. They are written before anything is
+sent, so that whatever happens, sending the same file again sends the same bytes under the same ids,
+and the server counts them once.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from ..contract.codec import REPORTS_MAGIC
+from ..contract.reports import Reports, read_batches
+from ..errors import FileError, ParameterError, TransportError, WireError
+from ..files import read_file, whole_file
+from ..study import Study
+from ..transport.http import is_loopback
+from .submission import ID_BYTES, MOST_REPORTS
+
+_AGAIN = (408, 429, 500, 502, 503, 504)
+_MOST_ANSWER = 1 << 30
+
+
+@dataclass
+class Server:
+    """A collection's server.
+
+    Attributes
+    ----------
+    address : str
+        Such as https://collector.example.
+    patience : float
+        Seconds during which a server that is busy or away is asked again.
+    certificate : path, optional
+        The only certificate (or authority) to be trusted; by default those of the system.
+    """
+
+    address: str
+    patience: float = 60.0
+    certificate: Path | None = None
+    _pause: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.address)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+            raise ParameterError(f"{self.address!r} is no address such as https://example.org:8443")
+        self._host, self._path = parts.hostname, parts.path.rstrip("/")
+        self._tls = parts.scheme == "https"
+        self._port = parts.port or (443 if self._tls else 80)
+
+    def get(self, path: str, token: str, **query: str) -> bytes:
+        """What an analyst asks for."""
+        if not self._tls and not is_loopback(self._host):
+            raise ParameterError(
+                f"{self.address} is not this machine, and anyone on the way could read the token; "
+                "use https"
+            )
+        target = f"{path}?{urlencode(query)}" if query else path
+        return self._ask("GET", target, b"", {"Authorization": f"Bearer {token}"})
+
+    def post(self, body: bytes, code: str | None = None) -> dict[str, Any]:
+        """Send a submission; the server's answer."""
+        headers = {"Content-Type": "application/octet-stream"}
+        if code:
+            headers["Sottovoce-Code"] = code
+        answer: dict[str, Any] = json.loads(self._ask("POST", "/api/v1/reports", body, headers))
+        return answer
+
+    def _ask(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> bytes:
+        end, pause = time.monotonic() + self.patience, 0.2
+        while True:
+            wait = pause
+            try:
+                status, after, answer = self._ask_once(method, path, body, headers)
+                if status == 200:
+                    return answer
+                reason = _reason(status, answer)
+                if status not in _AGAIN:
+                    kind = WireError if status in (400, 409, 413, 422) else TransportError
+                    raise kind(f"{self.address} refuses: {reason}")
+                wait = max(pause, after)
+            except (http.client.HTTPException, ConnectionError, TimeoutError, OSError) as error:
+                if isinstance(error, (TransportError, FileError)):
+                    raise
+                if isinstance(error, ssl.SSLCertVerificationError):
+                    raise TransportError(f"{self.address}: {error.verify_message}") from error
+                reason = str(error) or type(error).__name__
+            if time.monotonic() + wait > end:
+                raise TransportError(
+                    f"{self.address} could not be reached or was busy for {self.patience:g} s: "
+                    f"{reason}; send the same file again later, nothing is counted twice"
+                )
+            self._pause(wait)
+            pause = min(2 * pause, 5.0)
+
+    def _ask_once(
+        self, method: str, path: str, body: bytes, headers: dict[str, str]
+    ) -> tuple[int, float, bytes]:
+        connection: http.client.HTTPConnection
+        if self._tls:
+            trusted = ssl.create_default_context(cafile=self.certificate)
+            connection = http.client.HTTPSConnection(
+                self._host, self._port, timeout=30, context=trusted
+            )
+        else:
+            connection = http.client.HTTPConnection(self._host, self._port, timeout=30)
+        try:
+            connection.request(method, self._path + path, body, headers)
+            answer = connection.getresponse()
+            after = answer.getheader("Retry-After", "0")
+            data = answer.read(_MOST_ANSWER)
+            return answer.status, float(after) if after.isdigit() else 0.0, data
+        finally:
+            connection.close()
+
+
+def _reason(status: int, answer: bytes) -> str:
+    try:
+        return str(json.loads(answer)["detail"])
+    except (ValueError, KeyError, TypeError):
+        return f"status {status}"
+
+
+@dataclass
+class Receipt:
+    """What was sent of a file, and what the server said."""
+
+    to: str
+    content: str  # a digest of the file
+    ids: list[str]
+    answers: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, path: Path, to: str, content: bytes, parts: int) -> Receipt:
+        """The receipt beside the file, or a new one."""
+        digest = sha256(content).hexdigest()
+        kept = path_of(path)
+        if kept.exists():
+            try:
+                known = cls(**json.loads(read_file(kept)))
+            except (ValueError, TypeError) as error:
+                raise FileError(f"{str(kept)!r} is no receipt; move it away") from error
+            if (known.content, known.to, len(known.ids)) == (digest, to, parts):
+                return known
+            raise FileError(
+                f"{str(kept)!r} is the receipt of other reports, or of another address; move it "
+                "away if these are to be sent as well"
+            )
+        own = cls(to, digest, [os.urandom(ID_BYTES).hex() for _ in range(parts)])
+        own.save(path)
+        return own
+
+    def save(self, path: Path) -> None:
+        """Write it beside the file."""
+        with whole_file(path_of(path), private=True) as stream:
+            stream.write(json.dumps(asdict(self), indent=1).encode())
+
+
+def path_of(reports: Path) -> Path:
+    """Where the receipt of a file of reports is."""
+    return reports.with_name(reports.name + ".receipt")
+
+
+def split_file(path: Path, study: Study | None) -> tuple[bytes, list[bytes]]:
+    """The file's content, and the envelopes of each submission."""
+    content = read_file(path)
+    if study is None:
+        many = int.from_bytes(content[8:16], "little") if content[:4] == REPORTS_MAGIC else None
+        if many is None or many > MOST_REPORTS or content[5] & 2:
+            raise ParameterError(
+                f"{str(path)!r} has more than {MOST_REPORTS:,} reports, or is no .svr file: name "
+                "its study with --study, so that it can be divided"
+            )
+        return content, [content]
+    parts = [batch.to_bytes() for batch in _pieces(path, study)]
+    return content, parts
+
+
+def _pieces(path: Path, study: Study) -> Iterator[Reports]:
+    for batch in read_batches(path, expect=study):
+        for start in range(0, len(batch), MOST_REPORTS):
+            yield batch[start : start + MOST_REPORTS]
+
+
+def send_file(
+    path: Path,
+    server: Server,
+    *,
+    code: str | None = None,
+    study: Study | None = None,
+    done: Callable[[int], None] = lambda k: None,
+) -> Receipt:
+    """Send all reports of a file; again with the same ids, if it was begun before."""
+    content, parts = split_file(path, study)
+    if code and len(parts) > 1:
+        raise ParameterError(
+            f"{str(path)!r} needs {len(parts)} submissions, and a code is good for one; split the "
+            "file, or ask for more codes"
+        )
+    receipt = Receipt.of(path, server.address, content, len(parts))
+    for k in range(len(receipt.answers), len(parts)):
+        receipt.answers.append(server.post(bytes.fromhex(receipt.ids[k]) + parts[k], code))
+        receipt.save(path)
+        done(k + 1)
+    return receipt

@@ -1,0 +1,239 @@
+"""Submissions in, commits out: each acknowledged when it is on disk, and counted once.
+
+Everything that waits when a commit begins goes into that commit: one transaction, one blob per
+question with the reports in random order, then one answer to each sender. Counts are added up in
+memory from what was committed, and recomputed from the store at the start and after an error.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from threading import Lock
+
+import numpy as np
+
+from ..contract.aggregate import Aggregate
+from ..contract.reports import Reports
+from ..errors import EstimateError
+from ..randomness import SYSTEM
+from ..study import Study
+from .codes import Codes
+from .stores import Blob, Store, StoreError
+from .submission import Submission
+
+_FOLD = 1 << 16  # reports that wait to be counted until somebody asks
+HOUR = 3600
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a submission; `problem` is empty where it is stored."""
+
+    problem: str = ""
+    repeated: bool = False
+
+
+STORED, REPEATED = Outcome(), Outcome(repeated=True)
+CONFLICT, CLOSED, NO_CODE = Outcome("conflict"), Outcome("closed"), Outcome("code")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A submission with the hash of its invitation code, if any."""
+
+    submission: Submission
+    code: bytes | None = None
+
+
+class Collector:
+    """The collection of one study: what is stored, and the counts of it.
+
+    Parameters
+    ----------
+    study : Study
+        What is collected.
+    store : Store
+        Where; no other object may use it at the same time.
+    clock : callable
+        Seconds since 1970; only whole hours of it are kept.
+    """
+
+    def __init__(
+        self, study: Study, store: Store, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.study = study
+        self._store = store
+        self._clock = clock
+        self._codes = Codes(store)
+        self._guard = Lock()  # counts are read by other threads
+        self._stale = True
+        self.closed = False
+        self._reset()
+        self.recount()
+
+    def _reset(self) -> None:
+        self._counts: dict[str, Aggregate] = {}
+        self._waiting: dict[str, list[Reports]] = {name: [] for name in self.study.names}
+        self._hours: dict[str, dict[int, int]] = {name: {} for name in self.study.names}
+
+    # --- commits ----------------------------------------------------------------------------------
+
+    def commit(self, entries: Sequence[Entry]) -> list[Outcome]:
+        """Store what is new in one transaction; raises StoreError with nothing acknowledged."""
+        if self._stale:
+            self.recount()
+        done = False
+        try:
+            with self._store.transaction():
+                outcomes, fresh = self._judge(entries)
+                blobs = self._blobs(fresh)
+                for blob, _ in blobs:
+                    self._store.add_blob(blob)
+                self._store.add_submissions([(one.key, one.tag) for one in fresh])
+                coded = self._codes.write()
+            done = True
+        except BaseException:
+            # A commit that failed may still have reached the disk: only the store knows.
+            self._stale = True
+            raise
+        finally:
+            self._codes.settle(committed=done)
+        if coded:
+            self._store.settle()
+        self._count(blobs)
+        return outcomes
+
+    def _judge(self, entries: Sequence[Entry]) -> tuple[list[Outcome], list[Submission]]:
+        """What becomes of each; a retry is recognised before its code is looked at."""
+        known = self._store.tags([entry.submission.key for entry in entries])
+        self._read_state()
+        outcomes: list[Outcome] = []
+        fresh: list[Submission] = []
+        for entry in entries:
+            one = entry.submission
+            tag = known.get(one.key)
+            if tag is not None:
+                outcomes.append(REPEATED if tag == one.tag else CONFLICT)
+            elif self.closed:
+                outcomes.append(CLOSED)
+            elif self._codes.needed and not self._codes.use(entry.code, one.people):
+                outcomes.append(NO_CODE)
+            else:
+                known[one.key] = one.tag
+                fresh.append(one)
+                outcomes.append(STORED)
+        return outcomes, fresh
+
+    def _read_state(self) -> None:
+        """What another process may have changed: closed, or new codes."""
+        self.closed = self._store.fact("closed") is not None
+        self._codes.refresh()
+
+    def _blobs(self, fresh: Sequence[Submission]) -> list[tuple[Blob, Reports]]:
+        hour = int(self._clock() // HOUR)
+        blobs = []
+        for collection in self.study:
+            name = collection.name
+            batches = [one.reports[name] for one in fresh if name in one.reports]
+            batches = [batch for batch in batches if len(batch)]
+            if not batches:
+                continue
+            reports = _shuffled(Reports.concatenate(batches))
+            people, sent = (int(n.sum()) for n in collection.headcount(reports))
+            blobs.append((Blob(name, hour, people, sent, reports.to_bytes()), reports))
+        return blobs
+
+    # --- counts -----------------------------------------------------------------------------------
+
+    def _count(self, blobs: Sequence[tuple[Blob, Reports]]) -> None:
+        with self._guard:
+            for blob, reports in blobs:
+                hours = self._hours[blob.question]
+                hours[blob.hour] = hours.get(blob.hour, 0) + blob.people
+                self._waiting[blob.question].append(reports)
+                if sum(map(len, self._waiting[blob.question])) >= _FOLD or (
+                    len(self._waiting[blob.question]) >= 256
+                ):
+                    self._fold(blob.question)
+
+    def _fold(self, name: str) -> None:
+        waiting = self._waiting[name]
+        if waiting:
+            part = self.study.collection(name).aggregate(Reports.concatenate(waiting))
+            before = self._counts.get(name)
+            self._counts[name] = part if before is None else before + part
+            self._waiting[name] = []
+
+    def recount(self) -> None:
+        """Read everything that is stored; raises StoreError, or WireError for a damaged blob."""
+        with self._guard:
+            self._reset()
+        with self._store.transaction(write=False):
+            self._read_state()
+            for blob in self._store.blobs():
+                collection = self.study.collection(blob.question)
+                self._count([(blob, Reports.from_bytes(blob.data, expect=collection))])
+        self._stale = False
+
+    def aggregate(self, name: str) -> Aggregate:
+        """The counts of a question so far."""
+        with self._guard:
+            self._fold(name)
+            counts = self._counts.get(name)
+        if counts is None:
+            raise EstimateError(f"there are no reports of {name!r} yet")
+        return counts
+
+    def people(self, name: str) -> int:
+        """How many people a question was answered by, or put to where people are sampled."""
+        with self._guard:
+            return sum(self._hours[name].values())
+
+    def hours(self) -> dict[int, int]:
+        """Participants by whole hour: for each hour, of the question that most answered."""
+        total: dict[int, int] = {}
+        with self._guard:
+            for hours in self._hours.values():
+                for hour, people in hours.items():
+                    total[hour] = max(total.get(hour, 0), people)
+        return dict(sorted(total.items()))
+
+    @property
+    def by_invitation(self) -> bool:
+        """Whether a code is needed."""
+        return self._codes.needed
+
+    @property
+    def codes(self) -> tuple[int, int]:
+        """(invitation codes, used ones)."""
+        return self._codes.numbers
+
+    @property
+    def healthy(self) -> bool:
+        """Whether the last commit or recount succeeded."""
+        return not self._stale
+
+    def probe(self) -> None:
+        """Look at the store, to notice what other processes changed; raises StoreError."""
+        if self._stale:
+            self.recount()
+            return
+        try:
+            with self._store.transaction(write=False):
+                self._read_state()
+        except StoreError:
+            self._stale = True
+            raise
+
+
+def _shuffled(reports: Reports) -> Reports:
+    """The same reports in random order."""
+    if len(reports) < 2:
+        return reports
+    words = np.empty(len(reports), np.uint64)
+    SYSTEM.fill(words)
+    order = np.argsort(words)
+    columns = {name: column[order] for name, column in reports.columns.items()}
+    return Reports(reports.collection, reports.digest, columns, reports.seeded)

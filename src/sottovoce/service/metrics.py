@@ -1,0 +1,85 @@
+"""Figures for operation, in Prometheus' text form; none is about a sender.
+
+The number of reports is that of whole hours that are over: a monitor that asks every few seconds
+would otherwise keep the time of every report.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+_PAGE = resource.getpagesize()
+
+
+class Metrics:
+    """Counters of one server."""
+
+    def __init__(self) -> None:
+        self._guard = Lock()
+        self._last_error = ""
+        self.answers: dict[int, int] = {}
+        self.commits = 0
+        self.failures = 0
+        self.seconds = 0.0
+        self.waiting_bytes = 0
+
+    def answered(self, status: int) -> None:
+        """Count an answer by its status."""
+        self.answers[status] = self.answers.get(status, 0) + 1
+
+    @contextmanager
+    def commit(self) -> Iterator[None]:
+        """Measure a commit."""
+        start = time.perf_counter()
+        yield
+        with self._guard:
+            self.commits += 1
+            self.seconds += time.perf_counter() - start
+            self._last_error = ""
+
+    def failed_commit(self, error: Exception) -> None:
+        """Count a commit that failed; says so once per kind of failure, without any request."""
+        with self._guard:
+            self.failures += 1
+            text = str(error)
+            new, self._last_error = text != self._last_error, text
+        if new:
+            print(f"sottovoce: the store is not available: {text}", file=sys.stderr, flush=True)
+
+    def render(self, people_by_hour: dict[int, int], hour: int, healthy: bool) -> str:
+        """The text form."""
+        people = sum(n for h, n in people_by_hour.items() if h < hour)
+        lines = [
+            "# TYPE sottovoce_healthy gauge",
+            f"sottovoce_healthy {int(healthy)}",
+            "# HELP sottovoce_people People in reports of the hours that are over.",
+            "# TYPE sottovoce_people gauge",
+            f"sottovoce_people {people}",
+            "# TYPE sottovoce_commits_total counter",
+            f'sottovoce_commits_total{{result="failed"}} {self.failures}',
+            "# TYPE sottovoce_commit_seconds gauge",
+            f"sottovoce_commit_seconds {self.seconds / max(self.commits, 1):.6f}",
+            "# TYPE sottovoce_waiting_bytes gauge",
+            f"sottovoce_waiting_bytes {self.waiting_bytes}",
+            "# TYPE sottovoce_memory_bytes gauge",
+            f"sottovoce_memory_bytes {memory_bytes()}",
+            "# TYPE sottovoce_refusals_total counter",
+        ]
+        for status, many in sorted(self.answers.items()):
+            if status >= 400:
+                lines.append(f'sottovoce_refusals_total{{status="{status}"}} {many}')
+        return "\n".join(lines) + "\n"
+
+
+def memory_bytes() -> int:
+    """Resident memory of this process."""
+    try:
+        with open("/proc/self/statm") as stream:
+            return int(stream.read().split()[1]) * _PAGE
+    except (OSError, ValueError, IndexError):
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024

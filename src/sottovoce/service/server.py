@@ -1,0 +1,169 @@
+"""A server of one study: uvicorn with our limits, and nothing logged about requests."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import uvicorn
+
+from ..contract.reports import Reports
+from ..errors import TransportError
+from ..study import Study
+from .access import Access, make_token, read_tokens
+from .app import About, App
+from .collector import Collector
+from .committing import Committer
+from .ingest import Door
+from .limits import Limits
+from .metrics import Metrics
+from .protocol import protocol_for
+from .stores import Store, open_store
+from .submission import most_bytes
+
+_DRAIN_SECONDS = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a study is served.
+
+    Attributes
+    ----------
+    store : str or path
+        A folder, or a ``postgresql://`` address.
+    host, port : str, int
+        Where to listen; port 0 takes a free one.
+    about : About
+        What the pages say beside the study.
+    certificate, key : path, optional
+        For TLS.
+    limits : Limits, optional
+        Other limits than the default ones.
+    link_days : float
+        How long the analyst's link works.
+    """
+
+    store: str | Path
+    host: str = "127.0.0.1"
+    port: int = 8080
+    about: About = field(default_factory=About)
+    certificate: Path | None = None
+    key: Path | None = None
+    limits: Limits | None = None
+    link_days: float = 30.0
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that is up: its address and a new analyst's token."""
+
+    address: str
+    token: str
+    collector: Collector
+
+    @property
+    def link(self) -> str:
+        """The analyst's link."""
+        return f"{self.address}/results?key={self.token}"
+
+
+def prepare(study: Study, store: Store) -> None:
+    """Keep the study beside its reports, so that the store explains itself; once."""
+    with store.transaction():
+        if store.fact("study") is None:
+            store.put_fact("study", study.to_toml().encode())
+
+
+@asynccontextmanager
+async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
+    """A server for the duration of a block; commits what was received before it ends."""
+    store = await asyncio.to_thread(open_store, settings.store, study.digest)
+    try:
+        store.lock()
+        prepare(study, store)
+        with store.transaction():
+            token, _ = make_token(store, settings.link_days)
+            tokens = read_tokens(store)
+        collector = await asyncio.to_thread(Collector, study, store)
+        await asyncio.to_thread(_warm_up, study)
+        limits = settings.limits or Limits(most_bytes(study))
+        metrics = Metrics()
+        committer = Committer(collector, metrics)
+        door = Door(committer, limits, metrics)
+        app = App(collector, Access(tokens), metrics, settings.about)
+        listener = _listen(settings.host, settings.port)
+        server = _Server(_config(app, door, settings))
+        committer.start(asyncio.get_running_loop())
+        task = asyncio.create_task(server.serve(sockets=[listener]))
+        try:
+            while not server.started and not task.done():
+                await asyncio.sleep(0.01)
+            scheme = "https" if settings.certificate else "http"
+            host, port = listener.getsockname()[:2]
+            host = f"[{host}]" if ":" in host else host
+            yield Running(f"{scheme}://{host}:{port}", token, collector)
+        finally:
+            server.should_exit = True
+            await task
+            await committer.stop()
+    finally:
+        store.close()
+
+
+class _Server(uvicorn.Server):
+    """A uvicorn server that leaves signals to whoever runs it."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _config(app: App, door: Door, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=protocol_for(door),
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        date_header=False,
+        timeout_keep_alive=10,
+        timeout_graceful_shutdown=_DRAIN_SECONDS,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        kind = socket.AF_INET6 if ":" in host else socket.AF_INET
+        # With the protocol's number, asyncio sends small answers without waiting for more.
+        listener = socket.socket(kind, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(2048)
+    except OSError as error:
+        raise TransportError(
+            f"cannot listen on {host}:{port}: {error.strerror}; choose another --host or --port"
+        ) from error
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < min(hard, 8192):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
+    return listener
+
+
+def _warm_up(study: Study) -> None:
+    """Compile what the first reports would otherwise wait for."""
+    for collection in study:
+        columns = {c.name: np.zeros(c.shape(0), c.dtype) for c in collection.layout}
+        collection.aggregate(Reports(collection.id, collection.digest, columns))

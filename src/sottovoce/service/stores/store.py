@@ -1,0 +1,177 @@
+"""The interface of a store, and the SQL that both engines share."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import FileError
+
+_ROWS = 10_000  # read at a time
+
+
+class StoreError(FileError):
+    """The store cannot be read or written; nothing is acknowledged."""
+
+
+@dataclass(frozen=True)
+class Blob:
+    """The reports of one question in one commit, in random order.
+
+    Attributes
+    ----------
+    question : str
+        Whose reports.
+    hour : int
+        Whole hours since 1970 (UTC).
+    people, reports : int
+        How many people were asked, and how many reported.
+    data : bytes
+        The reports, as in a file of reports.
+    """
+
+    question: str
+    hour: int
+    people: int
+    reports: int
+    data: bytes
+
+
+class Store(ABC):
+    """Facts, hashes of submissions, and blobs of reports.
+
+    Every method but `close` runs inside ``with store.transaction():``, which takes effect as a
+    whole and is on disk when the block has ended, or raises and changes nothing. One thread uses a
+    store.
+    """
+
+    #: The engine's name in status reports.
+    engine: str
+
+    @abstractmethod
+    def transaction(self, *, write: bool = True) -> AbstractContextManager[None]:
+        """A transaction; errors of the engine come out as StoreError."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the store."""
+
+    @abstractmethod
+    def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
+        """Run one statement; `?` marks parameters."""
+
+    @abstractmethod
+    def execute_many(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Run one statement for each row."""
+
+    @abstractmethod
+    def lock(self) -> None:
+        """Become the only server of this collection, or raise StoreError."""
+
+    @abstractmethod
+    def settle(self) -> None:
+        """After a commit with codes: empty a log that shows what was committed together."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Let the engine check its own files; raises StoreError."""
+
+    @abstractmethod
+    def tidy(self) -> None:
+        """Rewrite the files, so that not even the layout of pages shows what came when."""
+
+    # --- facts ------------------------------------------------------------------------------------
+
+    def fact(self, key: str) -> bytes | None:
+        """One fact, or None."""
+        row = self.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def facts(self, start: str = "") -> list[tuple[str, bytes]]:
+        """All facts whose keys begin so, in order."""
+        rows = self.execute("SELECT key, value FROM facts ORDER BY key").fetchall()
+        return [(key, bytes(value)) for key, value in rows if key.startswith(start)]
+
+    def count_facts(self, start: str) -> int:
+        """How many facts have keys that begin so."""
+        sql = "SELECT count(*) FROM facts WHERE key >= ? AND key < ?"
+        return int(self.execute(sql, (start, start + "\x7f")).fetchone()[0])
+
+    def put_fact(self, key: str, value: bytes) -> None:
+        """Set a fact."""
+        self.execute(
+            "INSERT INTO facts (key, value) VALUES (?, ?) "
+            "ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
+
+    # --- submissions ------------------------------------------------------------------------------
+
+    def tags(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """The tags of those of these submissions that are known."""
+        known: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), 500):
+            some = keys[start : start + 500]
+            marks = ", ".join("?" * len(some))
+            sql = f"SELECT key, tag FROM submissions WHERE key IN ({marks})"  # noqa: S608
+            known.update((bytes(k), bytes(t)) for k, t in self.execute(sql, some).fetchall())
+        return known
+
+    def add_submissions(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
+        """Remember submissions by (key, tag), in the order of their keys."""
+        self.execute_many("INSERT INTO submissions (key, tag) VALUES (?, ?)", sorted(rows))
+
+    def all_submissions(self) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Every (key, tag), some at a time, in the order of the keys."""
+        last = b""
+        while True:
+            sql = f"SELECT key, tag FROM submissions WHERE key > ? ORDER BY key LIMIT {_ROWS}"  # noqa: S608
+            rows = [(bytes(k), bytes(t)) for k, t in self.execute(sql, (last,)).fetchall()]
+            if not rows:
+                return
+            yield rows
+            last = rows[-1][0]
+
+    def count_submissions(self) -> int:
+        """How many submissions there are."""
+        return int(self.execute("SELECT count(*) FROM submissions").fetchone()[0])
+
+    # --- blobs ------------------------------------------------------------------------------------
+
+    def add_blob(self, blob: Blob) -> None:
+        """Keep a blob under a random key."""
+        self.execute(
+            "INSERT INTO blobs (key, question, hour, people, reports, data) "
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            (os.urandom(8), blob.question, blob.hour, blob.people, blob.reports, blob.data),
+        )
+
+    def blobs(self) -> Iterator[Blob]:
+        """Every blob, in the order of the random keys."""
+        last = b""
+        while True:
+            row = self.execute(
+                "SELECT key, question, hour, people, reports, data FROM blobs "
+                "WHERE key > ? ORDER BY key LIMIT 1",
+                (last,),
+            ).fetchone()
+            if row is None:
+                return
+            last = bytes(row[0])
+            yield Blob(row[1], row[2], row[3], row[4], bytes(row[5]))
+
+    def hours(self) -> list[tuple[str, int, int, int]]:
+        """(question, hour, people, reports), in order."""
+        rows = self.execute(
+            "SELECT question, hour, sum(people), sum(reports) FROM blobs "
+            "GROUP BY question, hour ORDER BY question, hour"
+        ).fetchall()
+        return [(question, int(h), int(n), int(s)) for question, h, n, s in rows]
+
+    def count_blobs(self) -> int:
+        """How many blobs there are."""
+        return int(self.execute("SELECT count(*) FROM blobs").fetchone()[0])

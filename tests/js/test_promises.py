@@ -1,0 +1,223 @@
+"""The client refuses a contract that breaks its promise, or is not what its digest says."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+import sottovoce as sv
+from sottovoce import Attribute, Study
+from sottovoce.mechanisms import REGISTRY
+from sottovoce.records.allocation import slide
+from sottovoce.service.contract_for_clients import describe
+from tests.laws.entries import NUMERIC
+
+from .node import JavaScriptError, ask, run
+
+FOUR = Attribute("q", ["a", "b", "c", "d"])
+RANGE = sv.Range("q", 0, 10)
+#: Where the threshold stands whose change reveals more, and in which direction.
+MORE = {
+    "grr": (("keep",), 1),
+    "sue": (("true_bit",), 1),
+    "oue": (("other_bit",), -1),
+    "subset": (("holds",), 1),
+    "olh": (("keep",), 1),
+    "hadamard": (("inside",), 1),
+    "duchi": (("grids", 0, "inside"), 1),
+    "piecewise": (("grids", 0, "inside"), 1),
+    "hybrid": (("grids", 1, "inside"), 1),
+}
+
+
+def one(identifier: str, **more: Any) -> Study:
+    kind = REGISTRY[identifier]
+    return Study("T", (kind(RANGE if identifier in NUMERIC else FOUR, epsilon=1.0, **more),))
+
+
+def changed(study: Study, change: Callable[[dict[str, Any]], None]) -> dict[str, Any]:
+    contract = copy.deepcopy(describe(study))
+    change(contract)
+    return contract
+
+
+def mechanism_of(contract: dict[str, Any]) -> dict[str, Any]:
+    return contract["collections"][0]["levels"][0]["mechanism"]
+
+
+def moved(path: tuple[Any, ...], by: int) -> Callable[[dict[str, Any]], None]:
+    def change(contract: dict[str, Any]) -> None:
+        place = mechanism_of(contract)
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = f"{int(place[path[-1]], 16) + by:032x}"
+
+    return change
+
+
+def refusal(contract: dict[str, Any], **options: Any) -> str:
+    with pytest.raises(JavaScriptError, match=r"^ContractError") as caught:
+        ask("study", contract=contract, **options)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("identifier", MORE)
+def test_one_unit_of_a_threshold_beyond_epsilon_is_refused(identifier: str) -> None:
+    path, direction = MORE[identifier]
+    study = one(identifier)
+    # Rounding and slack leave a few units of room; find the last that keeps the promise.
+    steps = [0, *(1 << k for k in range(12))]
+    requests = [
+        {"command": "study", "contract": changed(study, moved(path, direction * by))}
+        for by in steps
+    ]
+    verdicts = ["ok" in answer for answer in run(requests)]
+    assert verdicts[0]
+    assert not verdicts[-1]
+    assert verdicts == sorted(verdicts, reverse=True)
+    assert "epsilon = 1," in refusal(changed(study, moved(path, direction * steps[-1])))
+
+
+def test_the_last_threshold_that_keeps_the_promise_is_known_exactly() -> None:
+    """For randomised response: keep / (1 - keep) * 3 against e, in exact fractions."""
+    from mpmath import floor, mp, mpf
+
+    with mp.workdps(120):
+        last = int(floor(mp.e / (mp.e + 3) * mpf(2) ** 128))
+    study = one("grr")
+
+    def keep(value: int) -> Callable[[dict[str, Any]], None]:
+        return lambda c: mechanism_of(c).update(keep=f"{value:032x}")
+
+    assert ask("study", contract=changed(study, keep(last))) == study.digest.hex()
+    refusal(changed(study, keep(last + 1)))
+
+
+def test_an_understated_epsilon_is_refused() -> None:
+    def less(contract: dict[str, Any]) -> None:
+        contract["collections"][0]["levels"][0]["promises"][0]["epsilon"] = "1/2"
+
+    for identifier in MORE:
+        assert "promises epsilon = 0.5" in refusal(changed(one(identifier), less))
+
+
+def test_an_overstated_epsilon_is_refused() -> None:
+    def more(contract: dict[str, Any]) -> None:
+        contract["collections"][0]["levels"][0]["promises"][0]["epsilon"] = "2"
+
+    assert "digest covers" in refusal(changed(one("grr"), more))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"prior": [0.1, 0.2, 0.3, 0.4]},
+        {"prior_low": [0.1, 0.1, 0.1, 0.1], "prior_high": [0.4, 0.5, 0.6, 0.3]},
+        {"prior": [0.1, 0.2, 0.3, 0.4], "variant": "mmse-optimal"},
+    ],
+    ids=["prior", "bounds", "table"],
+)
+def test_a_promise_under_a_prior_is_checked_as_well(more: dict[str, Any]) -> None:
+    study = one("lip", **more)
+    assert ask("study", contract=describe(study)) == study.digest.hex()
+
+    def understate(index: int) -> Callable[[dict[str, Any]], None]:
+        def change(contract: dict[str, Any]) -> None:
+            promise = contract["collections"][0]["levels"][0]["promises"][index]
+            promise["epsilon"] = str(Fraction(promise["epsilon"]) * Fraction(99, 100))
+
+        return change
+
+    assert "under the stated prior" in refusal(changed(study, understate(0)))
+    assert "under the stated prior" not in refusal(changed(study, understate(1)))
+
+    def without(contract: dict[str, Any]) -> None:
+        del contract["collections"][0]["levels"][0]["promises"][1]
+
+    assert "promises nothing" in refusal(changed(study, without))
+
+
+def test_records_with_other_thresholds_are_refused() -> None:
+    study = Study("T", (sv.Records([FOUR, Attribute("v", 2)], epsilon_average=2.0),))
+    assert ask("study", contract=describe(study)) == study.digest.hex()
+
+    def factor(contract: dict[str, Any]) -> None:
+        about = mechanism_of(contract)
+        about["factor"] = f"{int(about['factor'], 16) + int(about['scale'], 16) // 10**20:x}"
+
+    def total(contract: dict[str, Any]) -> None:
+        contract["collections"][0]["levels"][0]["promises"][0]["epsilon"] = "3"
+
+    for change in (factor, total):
+        refusal(changed(study, change))
+
+
+def test_records_whose_total_is_rounded_as_a_float_are_accepted() -> None:
+    schema = [Attribute(f"a{k}", 2) for k in range(3)]
+    for average in (0.7, 0.1, 1 / 3, 1.1):
+        study = Study("T", (sv.Records(schema, epsilon_average=average),))
+        answers = {"records": [[0, 1, 0], {}]}
+        assert ask("study", contract=describe(study), answers=answers)
+
+
+def test_a_wrong_digest_is_refused() -> None:
+    study = one("grr")
+    contract = describe(study)
+    refusal({**contract, "digest": "00" * 32})
+    refusal(contract, digest="00" * 32)
+    refusal({**contract, "canonical": contract["canonical"].replace('"T"', '"U"')})
+    refusal({**contract, "format": 2})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c["collections"][0].update(digest="00" * 32),
+        lambda c: c["collections"][0].update(name="other"),
+        lambda c: c["collections"][0].update(id="oue"),
+        lambda c: c["collections"].append(c["collections"][0]),
+        lambda c: c["collections"][0]["levels"].append(c["collections"][0]["levels"][0]),
+        lambda c: c["collections"][0]["levels"][0].update(name="secret"),
+        lambda c: c["collections"][0]["levels"][0].update(rates=["0.5"], coins=["8" + "0" * 31]),
+        lambda c: mechanism_of(c).update(id="oue"),
+        lambda c: mechanism_of(c).update(id="constructor"),
+        lambda c: mechanism_of(c).update(keep="0" * 32),
+        lambda c: mechanism_of(c).update(keep="f"),
+        lambda c: c["collections"][0]["layout"].append(["value", "f8", 0]),
+    ],
+)
+def test_a_contract_that_is_not_what_the_digest_covers_is_refused(change: Any) -> None:
+    refusal(changed(one("grr"), change))
+
+
+def test_bounds_of_exponentials_are_never_wrong() -> None:
+    from mpmath import exp, floor, mp, mpf
+
+    requests, wanted = [], []
+    with mp.workdps(400):
+        for epsilon in (Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(20)):
+            power = exp(mpf(epsilon.numerator) / epsilon.denominator)
+            for digits in (10, 50, 200):
+                scaled = int(floor(power * mpf(10) ** digits))
+                for number, verdict in ((scaled, True), (scaled + 1, False)):
+                    ratio = f"{number}/{10**digits}"
+                    requests.append({"command": "below", "epsilon": str(epsilon), "ratio": ratio})
+                    wanted.append(verdict)
+    assert [answer["ok"] for answer in run(requests)] == wanted
+    assert ask("below", epsilon="0", ratio="1") is True
+    assert ask("below", epsilon="0", ratio="2/1") is False
+
+
+def test_sliders_move_as_in_python() -> None:
+    rows = [
+        ([2.0, 2.0, 2.0], 0, 4.0, 0.0),
+        ([2.0, 1.0, 3.0], 1, 0.5, 0.5),
+        ([10.0, 10.0, 19.0], 2, 5.0, 0.0),
+    ]
+    for row, which, value, floor in rows:
+        moved_row = ask("slide", allocation=row, which=which, value=value, floor=floor)
+        assert moved_row == pytest.approx(slide(row, which, value, floor=floor).tolist())

@@ -1,0 +1,116 @@
+"""The client's bytes are Python's: every vector is read and written back, every bad one refused."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+import sottovoce as sv
+from sottovoce import Attribute, Reports, Study
+from sottovoce.service.contract_for_clients import describe
+from tests.laws.entries import NUMERIC
+from tests.laws.subjects import RECORDS, WRAPPER_SUBJECTS
+from tests.vectors.read import collection, data, some
+
+from .node import ask, of, run
+
+#: One envelope, without a seed: what a participant sends.
+PLAIN = {
+    name: vector
+    for name, vector in some("good_", "hand_", kind="reports").items()
+    if not vector["seeded"] and len(vector["envelopes"]) == 1
+}
+COMMUTE = Attribute("commute", ["car", "bike", "train", "foot"])
+STUDY = Study(
+    'Commuting in "Zürich" \u2028 & more',
+    (
+        sv.Levels.of(sv.GRR, COMMUTE, {"strong": 0.5, "weak": 4.0}),
+        sv.Sampled(sv.OLH(Attribute("town", 300), epsilon=1.0), rate=[0.5, 1.0]),
+        sv.Hybrid(sv.Range("income", -1e3, 1e5), epsilon=1.0),
+        sv.LIP(Attribute("ill", ["yes", "no"]), prior=[0.1, 0.9], epsilon=1.0),
+        sv.Records([COMMUTE, Attribute("sport", 2, missing="public")], epsilon_average=2.0),
+    ),
+)
+
+
+def test_every_vector_is_read_and_written_back() -> None:
+    requests = [
+        {"command": "recode", **of(collection(vector)), "bytes": data(vector).hex()}
+        for vector in PLAIN.values()
+    ]
+    assert len(PLAIN) >= 20
+    for name, vector, answer in zip(PLAIN, PLAIN.values(), run(requests), strict=True):
+        assert answer == {"ok": data(vector).hex()}, name
+
+
+@pytest.mark.parametrize("name", ["good_grr", "good_records_public", "good_sampled_levels"])
+def test_other_bytes_are_refused(name: str) -> None:
+    vector = PLAIN[name]
+    good = data(vector)
+    bad = [good[:k] for k in range(len(good))] + [good + b"\0"]
+    for place in (0, 4, 5, 6, 7, 8, 16, 47, 48):
+        bad.append(good[:place] + bytes([good[place] ^ 1]) + good[place + 1 :])
+    requests = [{"command": "recode", **of(collection(vector)), "bytes": raw.hex()} for raw in bad]
+    assert all(answer.get("error") == "WireError" for answer in run(requests))
+
+
+def test_python_reads_what_the_client_writes() -> None:
+    subjects = [subject for subject in WRAPPER_SUBJECTS if subject.way.rate > 0]
+    requests = []
+    for collection_, way in subjects:
+        numeric = way.mechanism.id in NUMERIC
+        rate = way.rate if len(collection_.rates) > 1 else None
+        requests.append(
+            {
+                "command": "sample",
+                **of(collection_),
+                "choice": {"level": way.level, "rate": rate},
+                "answers": [way.mechanism.domain.low if numeric else 0],
+                "n": 20,
+            }
+        )
+    for (collection_, way), answer in zip(subjects, run(requests), strict=True):
+        reports = Reports.from_bytes(base64.b64decode(answer["ok"][0]), expect=collection_)
+        asked, _ = collection_.headcount(reports)
+        assert asked[way.index] == asked.sum() == 20
+
+
+def test_python_reads_records_that_leave_an_attribute_out() -> None:
+    smokes = Attribute("smokes", ["yes", "no"], missing="public")
+    for public in (False, True):
+        records = sv.Records([smokes, *RECORDS[0].schema.attributes[1:]], epsilon_average=2.0)
+        records = sv.Records(records.schema, epsilon_average=2.0, public=public)
+        (raw,) = ask("sample", **of(records), choice={}, answers=[[None, 3]], n=5)
+        reports = Reports.from_bytes(base64.b64decode(raw), expect=records)
+        assert reports.columns["reported"].tolist() == [[2]] * 5
+
+
+def test_a_submission_has_an_id_and_an_envelope_per_question() -> None:
+    answers = {
+        "commute": ["bike", {"level": "weak"}],
+        "town": [299, {"rate": 1.0}],
+        "income": [5000, {}],
+        "ill": ["no", {}],
+        "records": [{"commute": "car", "sport": None}, {}],
+    }
+    contract = describe(STUDY)
+    first, second = (
+        bytes.fromhex(ask("study", contract=contract, digest=STUDY.digest.hex(), answers=answers))
+        for _ in range(2)
+    )
+    assert len(first) == len(second)
+    assert first[:16] != second[:16]
+    names, at = [], 16
+    while at < len(first):
+        size = int.from_bytes(first[at : at + 4])
+        reports = Reports.from_bytes(first[at + 4 : at + 4 + size], expect=STUDY)
+        names.append(STUDY.match(reports.collection, reports.digest).name)
+        at += 4 + size
+    assert names == list(STUDY.names)
+
+
+def test_a_study_with_one_question_needs_no_lengths() -> None:
+    study = Study("One", (sv.OUE(COMMUTE, epsilon=1.0),))
+    body = bytes.fromhex(ask("study", contract=describe(study), answers={"commute": ["foot", {}]}))
+    assert len(Reports.from_bytes(body[16:], expect=study)) == 1
