@@ -23,6 +23,7 @@ class Level {
     const where = `“${collection.name}”${this.name === null ? "" : `, level “${this.name}”,`}`;
     same(where, "levels", own.name, this.name);
     same(where, "mechanisms", own.mechanism, this.mechanism);
+    same(where, "mechanisms", own.parameters.by, about.mechanism.by?.id);
     same(where, "rates", own.rates.map(Number).join(), this.rates.join());
     this.rates.forEach((rate, k) => {
       const exact = Rational.of(rate).times(new Rational(WHOLE));
@@ -35,10 +36,12 @@ class Level {
       this.drawing = new RecordDrawing(about.mechanism, own.parameters, collection.domains);
       // What is spent is a whole number of steps, so the total is rounded down to one.
       const total = this.drawing.mostSteps(collection.domains.length);
-      const record = this.promises.find(({ protects }) => protects === "record");
-      if (!record || Rational.of(record.epsilon).compare(total) < 0) {
+      const stated = (what) =>
+        Rational.of(this.promises.find(({ protects }) => protects === what)?.epsilon ?? 0);
+      if (stated("record").compare(total) < 0) {
         throw new ContractError(`${where}: a record's promise is not the total of its attributes`);
       }
+      same(where, "epsilon", stated("answer").compare(Rational.of(this.drawing.average)), 0);
       return;
     }
     if (!Object.hasOwn(MECHANISMS, this.mechanism)) {
@@ -80,7 +83,13 @@ function same(where, what, own, stated) {
 /** The study's own entry of a question as levels, whether it has a menu or not. */
 function ownLevels(canonical) {
   if (canonical.schema) {
-    return [{ name: null, mechanism: "pmoue", rates: ["1"], parameters: canonical }];
+    const menu = canonical.levels ?? [[null, canonical.epsilon_average]];
+    return menu.map(([name, average]) => ({
+      name,
+      mechanism: "pmoue",
+      rates: [canonical.rate ?? "1"],
+      parameters: { ...canonical, epsilon_average: average },
+    }));
   }
   if (canonical.mechanism === "participation") return canonical.parameters.levels;
   const { mechanism, parameters } = canonical;
@@ -120,7 +129,8 @@ export class Collection {
    * One report of one answer; null where the answer is missing and the study says that this is
    * public. Drawn anew at every call: keep the report, and send the same one again.
    *
-   * @param answer a value or number; for records an object by attribute, or an array
+   * @param answer a value or number; of options an array; of records an object by attribute, or an
+   *   array
    * @param {{level?: string, rate?: number, allocation?: Array<number|null>}} choice
    */
   randomise(answer, choice = {}) {
@@ -133,13 +143,17 @@ export class Collection {
     const k = chosenRate(at, rate);
     const report = {};
     if (this.columns.has("way")) report.way = first + k;
+    if (this.columns.has("level")) report.level = first + k;
     const codes = this.#codes(answer);
     if (codes.every((code) => code === null)) return null;
+    // Checked before the coin, so that a refusal does not depend on it.
+    const steps =
+      this.records && at.drawing.checkedSteps(allocation ?? at.drawing.equal(codes), codes);
     const speaks =
       at.coins[k] === null ? at.rates[k] === 1 : source.bernoulli(BigInt(`0x${at.coins[k]}`));
-    if (!speaks) return { ...report, silent: 1 };
+    if (!speaks) return { ...report, ...(this.records ? at.drawing.silence() : { silent: 1 }) };
     const drawn = this.records
-      ? at.drawing.draw(codes, allocation ?? at.drawing.equal(codes), source)
+      ? at.drawing.draw(codes, steps, source)
       : at.kind.draw(at.drawing, codes[0], source);
     for (const name of Object.keys(drawn)) {
       if (!this.columns.has(name)) throw new ContractError(`a report has no column ${name}`);
@@ -163,6 +177,7 @@ export class Collection {
   #codes(answer) {
     if (!this.records) {
       const [domain] = this.domains;
+      if (domain.several) return [domain.codes(answer)];
       return [domain.numeric ? domain.position(answer) : domain.code(answer)];
     }
     return this.domains.map((domain, a) =>
@@ -182,12 +197,17 @@ export class Collection {
 
   /** The level and rate of a report. */
   wayOf(report) {
-    let left = report.way ?? 0;
+    let left = report.way ?? report.level ?? 0;
     for (const level of this.levels) {
       if (left < level.rates.length) return { level, rate: level.rates[left] };
       left -= level.rates.length;
     }
-    throw new ContractError(`a report names way ${report.way}; there are ${this.ways}`);
+    throw new ContractError(`a report names way ${left}; there are ${this.ways}`);
+  }
+
+  /** Whether a report says only that its sender stays silent. */
+  isSilent(report) {
+    return this.records ? report.reported.every((byte) => byte === 0) : Boolean(report.silent);
   }
 }
 

@@ -1,8 +1,10 @@
-/** What may be answered: values, bins of numbers, or a range. As `sottovoce.domain`. */
+/** What may be answered: values, options, bins of numbers, or a range. As `sottovoce.domain`. */
 
 import { AnswerError, ContractError } from "./errors.js";
 
 const NO_ANSWER = "no answer";
+const NOTHING_ELSE = "nothing else";
+const SEPARATOR = ";";
 const number = (text) => Number(text.replace("inf", "Infinity"));
 
 export class Domain {
@@ -14,6 +16,8 @@ export class Domain {
     this.clip = Boolean(about.clip);
     this.edges = about.edges ? about.edges.map(number) : null;
     this.values = about.values ?? [];
+    this.wording = about.labels ?? null;
+    this.most = about.most ?? null; // of options, how many may be chosen
     if (this.range) {
       this.size = 0;
       return;
@@ -22,23 +26,37 @@ export class Domain {
     this.size = listed + (this.missing === "value" ? 1 : 0);
     if (!(this.size >= 2))
       throw new ContractError(`the question ${this.name} has fewer than 2 values`);
+    if (this.wording && this.wording.length !== listed)
+      throw new ContractError(`the question ${this.name} has not one label per value`);
   }
 
   get numeric() {
     return this.range !== null;
   }
 
-  /** The value at a position, as the study lists it. */
+  /** Whether an answer is a set of the values, "choose all that apply". */
+  get several() {
+    return this.most !== null;
+  }
+
+  /** How many values a report is about: of options, "nothing else" is one more. */
+  get reported() {
+    return this.size + (this.several ? 1 : 0);
+  }
+
+  /** The value at a position, as the study lists it: what is sent. */
   label(code) {
     if (this.missing === "value" && code === this.size - 1) return NO_ANSWER;
     if (typeof this.values === "number") return code;
     return this.values[code];
   }
 
-  /** The same for people: bins in words. */
+  /** The same for people: the study's wording, bins in words. */
   words(code) {
-    if (!this.edges || (this.missing === "value" && code === this.size - 1))
-      return String(this.label(code));
+    if (this.several && code === this.size) return NOTHING_ELSE;
+    if (this.missing === "value" && code === this.size - 1) return NO_ANSWER;
+    if (this.wording) return this.wording[code];
+    if (!this.edges) return String(this.label(code));
     const [low, high] = [this.edges[code], this.edges[code + 1]];
     if (low === -Infinity) return `below ${high}`;
     if (high === Infinity) return `${low} or more`;
@@ -51,6 +69,25 @@ export class Domain {
     const code = this.edges && typeof answer === "number" ? this.#bin(answer) : this.#place(answer);
     if (code < 0) throw new AnswerError(`${answer} is not among the answers to ${this.name}`);
     return code;
+  }
+
+  /**
+   * Positions of a set of options, in order: of an array or Set of them, or of text with ";"
+   * between them. None is an answer, too.
+   */
+  codes(answer) {
+    if (answer === null || answer === undefined) return this.#absent();
+    const some =
+      typeof answer === "string"
+        ? answer.split(SEPARATOR).map((part) => part.trim())
+        : [...answer];
+    const chosen = new Set(some.filter((part) => part !== "").map((option) => this.code(option)));
+    if (chosen.size > this.most) {
+      throw new AnswerError(
+        `${chosen.size} options of ${this.name} were chosen; at most ${this.most} may be`,
+      );
+    }
+    return [...chosen].sort((a, b) => a - b);
   }
 
   #place(answer) {

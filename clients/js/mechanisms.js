@@ -2,9 +2,10 @@
  * Every mechanism of the registry: how a report is drawn, and how much it can reveal.
  *
  * `read(about)` checks the numbers of the contract and turns thresholds into BigInts; `draw` makes
- * the columns of one report from a code (or, for numbers, a position from 0 to 1); `ratio` is the
- * largest P(report | answer) / P(report | another answer), exactly; `fits` says whether a report
- * agrees with an answer, and `fit` how likely that is for people who gave it and for others.
+ * the columns of one report from a code (for numbers a position from 0 to 1, for options a list of
+ * codes); `ratio` is the largest P(report | answer) / P(report | another answer), exactly, or for
+ * options a bound of it; `fits` says whether a report agrees with an answer, and `fit` how likely
+ * that is for people who gave it and for others.
  * Formulas and sources: `sottovoce/mechanisms/*.py`.
  */
 
@@ -298,15 +299,39 @@ const numbers = {
   },
 };
 
+/** What can report one option that was drawn of several. */
+const PURE = { grr, sue: unary, oue: unary, subset, olh };
+
+/**
+ * Choose all that apply: one of the person's options, padded to the most with "nothing else", drawn
+ * uniformly and reported by a pure mechanism over the options and "nothing else".
+ */
+const chooseAll = {
+  read(about, size, collection) {
+    const id = about.by?.id;
+    if (!Object.hasOwn(PURE, id)) throw new ContractError(`${id} cannot report a drawn option`);
+    const most = whole(collection.domains[0].most, 1, size, "most");
+    return { most, by: PURE[id], inner: PURE[id].read(about.by, size + 1, collection), size };
+  },
+  draw(m, codes, source) {
+    const place = source.below(m.most);
+    return m.by.draw(m.inner, codes[place] ?? m.size, source);
+  },
+  // A mixture of laws differs from another by no more than the laws themselves do.
+  ratio: (m) => m.by.ratio(m.inner),
+  fits: (m, report, code) => m.by.fits(m.inner, report, code),
+  fit(m) {
+    const [p, q] = m.by.fit(m.inner);
+    return [q.plus(p.minus(q).over(new Rational(big(m.most)))), q];
+  },
+};
+
 export const MECHANISMS = {
-  grr,
-  sue: unary,
-  oue: unary,
-  subset,
-  olh,
+  ...PURE,
   hadamard,
   lip,
   duchi: numbers,
   piecewise: numbers,
   hybrid: numbers,
+  "choose-all": chooseAll,
 };

@@ -16,7 +16,12 @@ const UNREPORTED = 0xffff;
 const CLOSE = 1e-6;
 
 export class RecordDrawing {
-  /** @param about the mechanism's entry @param canonical the study's own entry of the records */
+  /**
+   * One level.
+   *
+   * @param about the mechanism's entry @param canonical the study's own entry of the records, with
+   *   the level's `epsilon_average`
+   */
   constructor(about, canonical, domains) {
     this.steps = whole(about.steps, 1, 1024, "steps");
     this.average = canonical.epsilon_average;
@@ -26,6 +31,7 @@ export class RecordDrawing {
     this.scale = BigInt(`0x${about.scale}`);
     this.factor = BigInt(`0x${about.factor}`);
     this.table = [];
+    this.passed = new Set(); // steps whose threshold was checked
     this.power = this.scale;
     if (!(
       this.average > 0 &&
@@ -53,6 +59,7 @@ export class RecordDrawing {
 
   /** Refuse a threshold that reveals more than its steps: (1 - q) / q must be at most e^(k/1024). */
   #check(k) {
+    if (this.passed.has(k)) return;
     const q = this.threshold(k);
     const epsilon = new Rational(BigInt(k), BigInt(this.steps));
     if (q <= 0n || !atMostExp(new Rational(WHOLE - q, q), epsilon)) {
@@ -61,6 +68,7 @@ export class RecordDrawing {
           "than promised; the collector's contract is wrong or was altered: nothing was drawn",
       );
     }
+    this.passed.add(k);
   }
 
   /** The most that this many answers may spend together, in whole steps: a fraction over `steps`. */
@@ -104,12 +112,25 @@ export class RecordDrawing {
     return steps;
   }
 
-  /** The columns of one report. */
-  draw(answers, allocation, source) {
+  /** The same, after a check of the threshold at each part. */
+  checkedSteps(allocation, answers) {
     const steps = this.inSteps(allocation, answers);
+    steps.filter((k) => k !== UNREPORTED).forEach((k) => this.#check(k));
+    return steps;
+  }
+
+  /** The columns of a report that says nothing: its sender stays silent. */
+  silence() {
     const reported = new Uint8Array((this.domains.length + 7) >> 3);
     const total = this.domains.reduce((sum, domain) => sum + domain.size, 0);
     const bits = new Uint8Array((total + 7) >> 3);
+    const steps = this.domains.map(() => UNREPORTED);
+    return this.public ? { reported, steps, bits } : { reported, bits };
+  }
+
+  /** The columns of one report, at the steps of `checkedSteps`. */
+  draw(answers, steps, source) {
+    const { reported, bits } = this.silence();
     let place = 0;
     this.domains.forEach((domain, a) => {
       if (answers[a] === null) {
@@ -117,7 +138,6 @@ export class RecordDrawing {
         return;
       }
       reported[a >> 3] |= 1 << (a & 7);
-      this.#check(steps[a]);
       const other = this.threshold(steps[a]);
       for (let v = 0; v < domain.size; v++, place++) {
         if (source.bernoulli(v === answers[a] ? HALF : other)) bits[place >> 3] |= 1 << (place & 7);

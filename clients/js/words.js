@@ -10,7 +10,7 @@ const LOOKED_AT = 1 << 16;
  */
 export function wordsOf(collection, report) {
   const { level } = collection.wayOf(report);
-  if (report.silent) {
+  if (collection.isSilent(report)) {
     const text = "nothing: it was drawn by lot that you stay silent, and only that is reported";
     return [{ name: collection.name, text }];
   }
@@ -30,8 +30,10 @@ export function wordsOf(collection, report) {
 
 function answerWords(domain, { kind, drawing }, report) {
   if (domain.numeric) return numberWords(domain, drawing, report);
-  if (domain.size <= LOOKED_AT)
-    return valueWords(domain, (code) => kind.fits(drawing, report, code));
+  if (domain.size <= LOOKED_AT) {
+    const words = valueWords(domain, (code) => kind.fits(drawing, report, code));
+    return domain.several ? `one of your options was drawn by lot; the report ${words}` : words;
+  }
   if ("value" in report) return `fits “${domain.words(report.value)}”, and no other answer`;
   return `fits some of ${domain.size} answers, too many to list`;
 }
@@ -39,12 +41,12 @@ function answerWords(domain, { kind, drawing }, report) {
 function valueWords(domain, fits) {
   const named = [];
   let others = 0;
-  for (let code = 0; code < domain.size; code++) {
+  for (let code = 0; code < domain.reported; code++) {
     if (!fits(code)) others++;
     else if (named.length < NAMED) named.push(`“${domain.words(code)}”`);
   }
-  const all = domain.size - others;
-  if (all === 0) return `fits none of the ${domain.size} answers`;
+  const all = domain.reported - others;
+  if (all === 0) return `fits none of the ${domain.reported} answers`;
   const more = all > named.length ? ` and ${all - named.length} more` : "";
   const rest = others === 1 ? ", and not the other one" : `, and none of the other ${others}`;
   return `fits ${list(named)}${more}${others === 0 ? "" : rest}`;

@@ -138,7 +138,8 @@ const COMMANDS = {
   slide: ({ allocation, which, value, floor }) => slide(allocation, which, value, floor),
   codes: ({ about, canonical, answers }) => {
     const one = made({ about, canonical });
-    return answers.map((answer) => one.domains[0].code(answer));
+    const [domain] = one.domains;
+    return answers.map((answer) => (domain.several ? domain.codes(answer) : domain.code(answer)));
   },
 };
 

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 import pytest
 
+import sottovoce as sv
 from sottovoce import Attribute, Records, Reports
 from sottovoce.mechanisms import REGISTRY
+from sottovoce.participation.rates import coin
 from sottovoce.records.allocation import thresholds
 from tests.laws.entries import EPSILONS, MECHANISMS, NUMERIC, example
-from tests.laws.subjects import MECHANISM_SUBJECTS, RECORDS, WRAPPER_SUBJECTS, Subject
+from tests.laws.subjects import (
+    MECHANISM_SUBJECTS,
+    RECORD_SUBJECTS,
+    RECORDS,
+    WRAPPER_SUBJECTS,
+    Subject,
+    every_way,
+)
 from tests.records.exact import record_law
 
-from .node import ask, of, run
+from .node import JavaScriptError, ask, of, run
 
 
 def answers(mechanism: Any, rows: int) -> list[Any]:
@@ -70,29 +80,128 @@ def test_every_way_to_take_part_has_the_law_of_its_channel() -> None:
         assert exact(answer["ok"]) == laws, str(subject)
 
 
-@pytest.mark.parametrize("division", [None, (3.5, 0.5), (1.25, 2.75)], ids=str)
-@pytest.mark.parametrize("records", RECORDS, ids=["hidden", "public"])
-def test_records_have_their_law_whatever_the_allocation(records: Records, division: Any) -> None:
-    parts = division or (records.epsilon_average,) * 2
+OPTIONS = [sv.Options("tools", ["R", "Python", "SAS"], most=most) for most in (1, 2, 3)]
+CHOICES = [
+    *(sv.ChooseAll(q, epsilon=1.0, by=by) for q in OPTIONS for by in ("oue", "sue", "grr")),
+    *(sv.ChooseAll(q, epsilon=1.0, by="subset") for q in OPTIONS),
+    sv.Levels(
+        {
+            "s": sv.ChooseAll(OPTIONS[1], epsilon=0.5),
+            "w": sv.ChooseAll(OPTIONS[1], epsilon=2.0, by="grr"),
+        }
+    ),
+    sv.Sampled(sv.ChooseAll(OPTIONS[1], epsilon=1.0), rate=[0.5, 0.25]),
+]
+
+
+def sets(question: sv.Options) -> list[list[Any]]:
+    """Every answer, in the order of the channel's rows."""
+    sizes = range(question.most + 1)
+    return [list(chosen) for many in sizes for chosen in combinations(question.values, many)]
+
+
+def test_options_have_the_law_of_their_channel() -> None:
+    subjects = [subject for one in CHOICES for subject in every_way(one)]
+    requests = [
+        {
+            "command": "law",
+            **of(subject.collection),
+            "choice": choice(subject),
+            "answers": sets(subject.collection.domain),
+        }
+        for subject in subjects
+    ]
+    for subject, answer in zip(subjects, run(requests), strict=True):
+        assert "error" not in answer, (str(subject), answer)
+        assert exact(answer["ok"]) == expected(subject), str(subject)
+
+
+def test_the_ratio_of_options_bounds_the_channels() -> None:
+    pure = [one for one in CHOICES if isinstance(one, sv.ChooseAll)]
+    answers = run([{"command": "ratio", **of(one)} for one in pure])
+    for mechanism, answer in zip(pure, answers, strict=True):
+        columns = zip(*mechanism.channel().exact, strict=True)
+        worst = max(max(column) / min(column) for column in columns)
+        assert worst <= Fraction(answer["ok"]), mechanism
+        if mechanism.by in ("oue", "sue", "grr"):
+            assert worst == Fraction(answer["ok"]), mechanism
+
+
+def test_options_in_every_form_are_the_same_answer() -> None:
+    question = of(sv.ChooseAll(OPTIONS[1], epsilon=1.0))
+    forms = [["SAS", "R"], ["R", "SAS", "R"], "SAS; R", [], "", "R"]
+    assert ask("codes", **question, answers=forms) == [[0, 2], [0, 2], [0, 2], [], [], [0]]
+    for refused in (["R", "Python", "SAS"], ["Julia"], None):
+        with pytest.raises(JavaScriptError, match="AnswerError"):
+            ask("codes", **question, answers=[refused])
+
+
+@pytest.mark.parametrize("by", ["oue", "olh", "subset", "sue", "grr"])
+def test_python_estimates_from_options_of_many_values(by: str) -> None:
+    """At epsilon 10 the standard error is at most .08: eight of them below."""
+    question = sv.Options("q", [f"o{k}" for k in range(63)], most=2)
+    mechanism = sv.ChooseAll(question, epsilon=10.0, by=by)
+    (raw,) = ask("sample", **of(mechanism), choice={}, answers=[["o62", "o5"]], n=1000)
+    reports = Reports.from_bytes(base64.b64decode(raw), expect=mechanism)
+    estimate = mechanism.estimate(mechanism.aggregate(reports))
+    truth = [label in ("o5", "o62") for label in estimate.labels]
+    assert np.abs(estimate.values - truth).max() < 0.64
+
+
+@pytest.mark.parametrize("division", [None, 0.875, 0.3125], ids=str)
+@pytest.mark.parametrize("subject", RECORD_SUBJECTS, ids=lambda s: f"{s.collection.words}-{s}")
+def test_records_have_their_law_whatever_the_allocation(subject: Subject, division: Any) -> None:
+    records, way = subject
+    average = float(records.averages[way.index])
+    above = 2 * (average - records.floor)
+    parts: list[float] | None = None
+    if division is not None:
+        parts = [records.floor + above * division, records.floor + above * (1 - division)]
     sizes = tuple(records.sizes.tolist())
     table = thresholds()
-    steps = [int(part * 1024) for part in parts]
+    steps = [int(part * 1024) for part in parts or [average] * 2]
     flips = tuple(Fraction((int(table[k, 0]) << 64) + int(table[k, 1]), 1 << 128) for k in steps)
     every = list(product(*(range(size) for size in sizes)))
     labels = [
         [a.labels[code] for a, code in zip(records.schema, row, strict=True)] for row in every
     ]
-    laws = ask("law", **of(records), choice={"allocation": division}, answers=labels)
+    speaks = coin(records.rate).fraction if records.sampled else Fraction(1)
+    choice = {"allocation": parts, "level": way.level}
+    laws = ask("law", **of(records), choice=choice, answers=labels)
     for row, law in zip(every, exact(laws), strict=True):
-        wanted = {}
-        for bits, p in record_law(row, sizes, flips).items():
-            packed = np.packbits(np.array([bits], np.uint8), axis=1, bitorder="little")
-            columns = {"reported": np.array([[3]], np.uint8), "bits": packed}
-            if records.public:
-                columns["steps"] = np.array([steps], np.uint16)
-            order = {column.name: columns[column.name] for column in records.layout}
-            wanted[Reports(records.id, records.digest, order).to_bytes().hex()] = p
+        wanted = {
+            record_bytes(records, way.index, 3, steps, bits): p * speaks
+            for bits, p in record_law(row, sizes, flips).items()
+        }
+        if records.sampled:
+            nothing = ([0xFFFF] * 2, (0,) * sum(sizes))
+            wanted[record_bytes(records, way.index, 0, *nothing)] = 1 - speaks
         assert law == wanted
+
+
+def record_bytes(
+    records: Records, level: int, reported: int, steps: list[int], bits: tuple[int, ...]
+) -> str:
+    """The wire form of one report, checked as the collector checks it."""
+    columns = {
+        "level": np.array([level], np.uint8),
+        "reported": np.array([[reported]], np.uint8),
+        "steps": np.array([steps], np.uint16),
+        "bits": np.packbits(np.array([bits], np.uint8), axis=1, bitorder="little"),
+    }
+    order = {column.name: columns[column.name] for column in records.layout}
+    records.check(order)
+    return Reports(records.id, records.digest, order).to_bytes().hex()
+
+
+def test_a_wrong_allocation_is_refused_whatever_the_coin() -> None:
+    """At a rate of 1 in 1000 nearly everyone stays silent; the refusal must not depend on it."""
+    records = Records(RECORDS[0].schema, epsilon_average=2.0, rate=0.001)
+    wrong = {"allocation": [3.0, 3.0]}
+    requests = [
+        {"command": "sample", **of(records), "choice": wrong, "answers": [["yes", 0]], "n": 1}
+    ]
+    assert all(answer["error"] == "AnswerError" for answer in run(requests * 20))
 
 
 def test_the_largest_ratio_is_the_channels() -> None:
@@ -117,8 +226,6 @@ def test_a_mechanism_of_many_values_is_drawn(kind: Any) -> None:
     mechanism = example(kind, epsilon=max(EPSILONS[2:4]), size=1000)
     answer = 0.5 if mechanism.id in NUMERIC else 999
     (data,) = ask("sample", **of(mechanism), choice={}, answers=[answer], n=3)
-    import base64
-
     assert len(Reports.from_bytes(base64.b64decode(data), expect=mechanism)) == 3
 
 

@@ -32,9 +32,18 @@ MORE = {
     "piecewise": (("grids", 0, "inside"), 1),
     "hybrid": (("grids", 1, "inside"), 1),
 }
+TOOLS = sv.Options("q", ["a", "b", "c"], most=2)
+#: The same for a question of which several options may be chosen, by what reports the drawn one.
+MORE |= {
+    f"choose-all {by}": (("by", *MORE[by][0]), MORE[by][1])
+    for by in ("grr", "sue", "oue", "subset", "olh")
+}
 
 
 def one(identifier: str, **more: Any) -> Study:
+    if identifier.startswith("choose-all"):
+        by = identifier.removeprefix("choose-all ")
+        return Study("T", (sv.ChooseAll(TOOLS, epsilon=1.0, by=by),))
     kind = REGISTRY[identifier]
     return Study("T", (kind(RANGE if identifier in NUMERIC else FOUR, epsilon=1.0, **more),))
 
@@ -139,6 +148,60 @@ def test_a_promise_under_a_prior_is_checked_as_well(more: dict[str, Any]) -> Non
         del contract["collections"][0]["levels"][0]["promises"][1]
 
     assert "promises nothing" in refusal(changed(study, without))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: mechanism_of(c)["by"].update(id="grr", keep="f" * 32),
+        lambda c: mechanism_of(c)["by"].update(id="choose-all"),
+        lambda c: mechanism_of(c).update(by=None),
+        lambda c: mechanism_of(c).update(mechanism_of(c)["by"]),
+        lambda c: c.update(canonical=c["canonical"].replace('"most":2', '"most":1')),
+    ],
+)
+def test_options_that_are_not_what_the_digest_covers_are_refused(change: Any) -> None:
+    refusal(changed(one("choose-all oue"), change))
+
+
+def test_more_options_than_the_bound_are_never_drawn() -> None:
+    answers = {"q": [["a", "b", "c"], {}]}
+    with pytest.raises(JavaScriptError, match=r"AnswerError: 3 options .* at most 2"):
+        ask("study", contract=describe(one("choose-all oue")), answers=answers)
+
+
+LEVELS = sv.Records([FOUR, Attribute("v", 2)], levels={"s": 0.5, "w": 2.0}, rate=0.5)
+
+
+@pytest.mark.parametrize("at", [0, 1])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda level: level["promises"][0].update(epsilon="1/2"),
+        lambda level: level["promises"][1].update(epsilon="1"),
+        lambda level: level["promises"].pop(0),
+        lambda level: level["promises"].pop(1),
+        lambda level: level.update(name="other"),
+        lambda level: level.update(rates=["0.25"], coins=["4" + "0" * 31]),
+        lambda level: level.update(coins=["4" + "0" * 31]),
+        lambda level: level.update(rates=["1.0"], coins=[None]),
+    ],
+)
+def test_levels_of_records_are_checked_one_by_one(change: Any, at: int) -> None:
+    study = Study("T", (LEVELS,))
+    assert ask("study", contract=describe(study)) == study.digest.hex()
+    refusal(changed(study, lambda c: change(c["collections"][0]["levels"][at])))
+
+
+def test_levels_of_records_that_are_exchanged_are_refused() -> None:
+    study = Study("T", (LEVELS,))
+
+    def exchange(contract: dict[str, Any]) -> None:
+        first, second = contract["collections"][0]["levels"]
+        first["promises"], second["promises"] = second["promises"], first["promises"]
+
+    refusal(changed(study, exchange))
+    refusal(changed(study, lambda c: c["collections"][0]["levels"].reverse()))
 
 
 def test_records_with_other_thresholds_are_refused() -> None:

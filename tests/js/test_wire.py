@@ -22,6 +22,7 @@ PLAIN = {
     if not vector["seeded"] and len(vector["envelopes"]) == 1
 }
 COMMUTE = Attribute("commute", ["car", "bike", "train", "foot"])
+TOOLS = sv.Options("tools", ["R", "Python", "SAS"], most=2, missing="public")
 STUDY = Study(
     'Commuting in "Zürich" \u2028 & more',
     (
@@ -30,6 +31,8 @@ STUDY = Study(
         sv.Hybrid(sv.Range("income", -1e3, 1e5), epsilon=1.0),
         sv.LIP(Attribute("ill", ["yes", "no"]), prior=[0.1, 0.9], epsilon=1.0),
         sv.Records([COMMUTE, Attribute("sport", 2, missing="public")], epsilon_average=2.0),
+        sv.Levels({"s": sv.ChooseAll(TOOLS, epsilon=1.0), "w": sv.ChooseAll(TOOLS, epsilon=4.0)}),
+        sv.Records([COMMUTE], levels={"s": 1.0, "w": 2.0}, rate=0.5, public=True, name="menu"),
     ),
 )
 
@@ -76,6 +79,21 @@ def test_python_reads_what_the_client_writes() -> None:
         assert asked[way.index] == asked.sum() == 20
 
 
+def test_reports_that_python_draws_are_read_and_written_back() -> None:
+    tools = ["R;SAS", "", "Python", "R"] * 10
+    table = {"smokes": ["yes", "no"] * 20, "age": [0, 1, 2, 3] * 10}
+    level = ["strong", "weak"] * 20
+    options = [sv.ChooseAll(TOOLS, epsilon=1.0, by=by) for by in ("oue", "olh", "grr")]
+    options.append(sv.Sampled(options[0], rate=0.5))
+    drawn = [(one, one.randomise(tools)) for one in options]
+    drawn += [(one, one.randomise(table, level=level if one.levels else None)) for one in RECORDS]
+    requests = [
+        {"command": "recode", **of(one), "bytes": reports.to_bytes().hex()}
+        for one, reports in drawn
+    ]
+    assert [a["ok"] for a in run(requests)] == [r.to_bytes().hex() for _, r in drawn]
+
+
 def test_python_reads_records_that_leave_an_attribute_out() -> None:
     smokes = Attribute("smokes", ["yes", "no"], missing="public")
     for public in (False, True):
@@ -93,6 +111,8 @@ def test_a_submission_has_an_id_and_an_envelope_per_question() -> None:
         "income": [5000, {}],
         "ill": ["no", {}],
         "records": [{"commute": "car", "sport": None}, {}],
+        "tools": [["SAS", "R"], {"level": "w"}],
+        "menu": [{"commute": "car"}, {"level": "w"}],
     }
     contract = describe(STUDY)
     first, second = (

@@ -1,5 +1,8 @@
 """Records at privacy levels that people choose, and of which only some people report."""
 
+import math
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -163,6 +166,23 @@ def test_without_levels_nothing_changed() -> None:
     assert "levels" not in plain.canonical()
     assert "rate" not in plain.canonical()
     assert [column.name for column in plain.layout] == ["reported", "bits"]
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("average", [0.7, 0.1, 1 / 3, 1.1, 2.0])
+def test_the_total_is_the_least_float_that_is_not_below_the_exact_product(average) -> None:
+    for many in range(1, 12):
+        records = sv.Records([sv.Attribute(f"a{k}", 2) for k in range(many)], levels={"l": average})
+        exact = many * Fraction(average)
+        for total in (records.guarantee_at("l"), records.guarantee_for([average] * many, "l")):
+            epsilon = total.promises[0].epsilon
+            assert Fraction(math.nextafter(epsilon, 0)) < exact <= Fraction(epsilon)
+
+
+@pytest.mark.fast
+def test_a_question_with_several_options_is_not_an_attribute() -> None:
+    with pytest.raises(ParameterError, match="several options may be chosen"):
+        sv.Records([*SCHEMA, sv.Options("c", ["x", "y"], most=1)], epsilon_average=1.0)
 
 
 BAD = {

@@ -27,7 +27,7 @@ DECLARED = {
     "wrappers": 10,
     "records": 2,
     "noise": 12,
-    "javascript": 11,
+    "javascript": 13,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+from fractions import Fraction
 from functools import cache
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -12,9 +14,11 @@ import pytest
 import sottovoce as sv
 from sottovoce import Reports
 from sottovoce.mechanisms import REGISTRY
+from sottovoce.records.allocation import flip
 from tests.js.node import of, run
 from tests.laws.entries import NUMERIC
 from tests.laws.subjects import small
+from tests.records.exact import record_law
 
 from .budget import RejectedError, joined, judge, spend
 from .statistics import fit
@@ -28,15 +32,41 @@ def menu(epsilon: float) -> Any:
     return sv.Sampled(sv.GRR(3, epsilon=epsilon), rate=[0.5, 0.25])
 
 
-CASES = [*REGISTRY, "sampled"]
+QUESTIONS = [sv.Attribute("smokes", ["yes", "no"]), sv.Attribute("age", 3)]
+
+
+def records(epsilon: float) -> Any:
+    """Two levels and silence; what is drawn is the second level."""
+    return sv.Records(QUESTIONS, levels={"strong": 0.3, "weak": epsilon}, rate=0.5)
+
+
+OPTIONS = sv.Options("tools", ["R", "Python", "SAS"], most=2)
+MADE = {
+    "sampled": menu,
+    "choose-all": lambda epsilon: sv.ChooseAll(OPTIONS, epsilon=epsilon),
+    "records": records,
+}
+CASES = [*REGISTRY, *MADE]
 cases = pytest.mark.parametrize("name", CASES)
 
 
 def subject(name: str, epsilon: float) -> Any:
-    return menu(epsilon) if name == "sampled" else small(REGISTRY[name], epsilon)
+    return MADE[name](epsilon) if name in MADE else small(REGISTRY[name], epsilon)
+
+
+def choice(collection: Any) -> dict[str, Any]:
+    """How this is chosen, where there is something to choose."""
+    if isinstance(collection, sv.Records):
+        return {"level": "weak"}
+    return {"rate": 0.5} if collection.sampled else {}
 
 
 def answers(collection: Any) -> list[Any]:
+    if isinstance(collection, sv.Records):
+        return [list(row) for row in product(*(a.labels for a in collection.schema))]
+    if isinstance(collection, sv.ChooseAll):
+        sizes = range(OPTIONS.most + 1)
+        return [list(some) for many in sizes for some in combinations(OPTIONS.values, many)]
     rows = len(collection.channel().inputs)
     if collection.id in NUMERIC:
         return np.linspace(collection.domain.low, collection.domain.high, rows).tolist()
@@ -51,7 +81,7 @@ def samples() -> dict[tuple[str, float], list[str]]:
         {
             "command": "sample",
             **of(one),
-            "choice": {"rate": 0.5 if one.sampled else None},
+            "choice": choice(one),
             "answers": answers(one),
             "n": N,
         }
@@ -66,13 +96,35 @@ def row_bytes(reports: Reports) -> list[bytes]:
     return [b"".join(column[k].tobytes() for column in columns) for k in range(len(reports))]
 
 
+def laws(collection: Any) -> tuple[Reports, list[Any]]:
+    """Every report, and its probabilities for each answer."""
+    if not isinstance(collection, sv.Records):
+        return collection.every_report(), list(collection.channel().matrix)
+    sizes = tuple(collection.sizes.tolist())
+    spent = int(collection.epsilon_average * 1024) / 1024
+    flips = (Fraction(float(flip(spent))),) * len(sizes)
+    every = list(product((0, 1), repeat=sum(sizes)))
+    rows = []
+    for codes in product(*map(range, sizes)):
+        law = record_law(codes, sizes, flips)
+        rows.append(np.array([0.5, *(0.5 * float(law[bits]) for bits in every)]))
+    bits = np.array([[0] * sum(sizes), *every], np.uint8)
+    columns = {
+        "level": np.ones(len(bits), np.uint8),
+        "reported": np.array([[0], *([3],) * len(every)], np.uint8),
+        "bits": np.packbits(bits, axis=1, bitorder="little"),
+    }
+    return Reports(collection.id, collection.digest, columns), rows
+
+
 def p_value(name: str, epsilon: float, *, shift: int = 0) -> float:
     """What was drawn at one epsilon, judged by the law at epsilon 1."""
     law, drawn_by = subject(name, 1.0), subject(name, epsilon)
-    place = {row: k for k, row in enumerate(row_bytes(law.every_report()))}
+    every, rows = laws(law)
+    place = {row: k for k, row in enumerate(row_bytes(every))}
     p_values = []
     drawn = samples()[name, epsilon]
-    for x, row in enumerate(law.channel().matrix):
+    for x, row in enumerate(rows):
         raw = base64.b64decode(drawn[(x + shift) % len(drawn)])
         reports = Reports.from_bytes(raw, expect=drawn_by)
         counts = np.zeros(len(place), np.int64)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 
 import numpy as np
 
+from ..checks import float_above
 from ..estimate.intervals import Floats
 from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, Protected, Unit
 from ..promise.assumptions import HIDDEN, INDEPENDENT, OWN_PART
@@ -36,7 +38,7 @@ def promises(
     many = int((~np.isnan(row)).sum())
     total = Promise(
         LDP,
-        float(many * average),
+        float_above(many * Fraction(average)),
         unit=Unit(Protected.RECORD, answers=many),
         assuming=assuming,
     )

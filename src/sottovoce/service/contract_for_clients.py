@@ -29,6 +29,7 @@ from typing import Any
 
 from ..contract.collection import Collection, canonical_text
 from ..contract.way import Way
+from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.grr import GRR, keep_probability
 from ..mechanisms.hadamard import HadamardResponse
 from ..mechanisms.lip import LIP
@@ -144,6 +145,7 @@ _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     },
     LIP: _lip,
     NumericMechanism: _grids,
+    ChooseAll: lambda m: {"by": _mechanism(m.inner)},
     Records: _records,
 }
 
