@@ -3,7 +3,6 @@
 import { AnswerError, ContractError } from "./errors.js";
 
 const NO_ANSWER = "no answer";
-const NOTHING_ELSE = "nothing else";
 const SEPARATOR = ";";
 const number = (text) => Number(text.replace("inf", "Infinity"));
 
@@ -53,7 +52,8 @@ export class Domain {
 
   /** The same for people: the study's wording, bins in words. */
   words(code) {
-    if (this.several && code === this.size) return NOTHING_ELSE;
+    if (this.several && code === this.size)
+      return this.most > 1 ? "no further option" : "none of them";
     if (this.missing === "value" && code === this.size - 1) return NO_ANSWER;
     if (this.wording) return this.wording[code];
     if (!this.edges) return String(this.label(code));

@@ -32,7 +32,7 @@ function answerWords(domain, { kind, drawing }, report) {
   if (domain.numeric) return numberWords(domain, drawing, report);
   if (domain.size <= LOOKED_AT) {
     const words = valueWords(domain, (code) => kind.fits(drawing, report, code));
-    return domain.several ? `one of your options was drawn by lot; the report ${words}` : words;
+    return domain.most > 1 ? `one option, drawn by lot: ${words}` : words;
   }
   if ("value" in report) return `fits “${domain.words(report.value)}”, and no other answer`;
   return `fits some of ${domain.size} answers, too many to list`;

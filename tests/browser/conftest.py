@@ -46,17 +46,24 @@ ABOUT = {
     "travel, without knowing how you do.",
 }
 HABITS = [
-    Attribute("Do you smoke?", ["Yes", "No"]),
+    Attribute("Do you smoke?", [1, 2], wording=["Yes", "No"]),
     Attribute.bins("How old are you?", [0, 18, 40, 65, float("inf")]),
     Attribute("Do you do sport?", ["Often", "Sometimes", "Never"], missing="value"),
 ]
+TRIPS = sv.Options(
+    "Which of these did you use last week?",
+    ["tram", "bus", "boat", "scooter", "taxi"],
+    most=2,
+    wording=["Tram or underground", "Bus", "Boat or ferry", "Electric scooter", "Taxi"],
+)
 MANY = Study(
     "Health and habits",
     (
         sv.Levels.of(sv.OUE, COMMUTE, {"Strong": 0.5, "Light": 3.0}),
         sv.Hybrid(sv.Range("Hours of sleep last night", 0, 24), epsilon=1.0),
         sv.Sampled(sv.OLH(Attribute("Which district?", 40), epsilon=1.0), rate=[0.25, 0.5]),
-        sv.Records(HABITS, epsilon_average=1.5, name="Habits"),
+        sv.ChooseAll(TRIPS, epsilon=2.0),
+        sv.Records(HABITS, levels={"Strong": 0.8, "Light": 2.0}, name="Habits", rate=0.9),
     ),
 )
 

@@ -44,6 +44,9 @@ def shoot(visit: Visit, name: str, look: str) -> None:
     page = visit.open()
     page.get_by_role("button", name="Randomise my answers").wait_for()
     if name == "several":
+        for label in ("Bus", "Taxi"):
+            page.get_by_label(label).check()
+        page.get_by_label("How much privacy do you want?").last.fill("1")
         page.get_by_text("Divide it yourself").click()
         picture("several")
         return

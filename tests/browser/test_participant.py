@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from sottovoce import Reports
 
 from .collector import Visit, visiting
-from .conftest import ABOUT, ELSEWHERE, MANY, MENU
+from .conftest import ABOUT, ELSEWHERE, MANY, MENU, TRIPS
 
 pytestmark = pytest.mark.slow
 
@@ -153,6 +154,8 @@ def answer_everything(page: Any) -> None:
     page.get_by_label("Train").check()
     page.get_by_label("Hours of sleep last night").fill("7.5")
     page.get_by_label("Which district?").select_option("39")
+    for label in ("Boat or ferry", "Tram or underground"):
+        page.get_by_label(label).check()
     for label in ("Yes", "18 to below 40", "no answer"):
         page.get_by_label(label, exact=True).check()
 
@@ -166,6 +169,11 @@ def test_questions_of_every_kind(chromium: Any, many_server: Any) -> None:
         page.get_by_label("How often should people like you report?").select_option("50%")
         page.get_by_text("Divide it yourself").click()
         page.get_by_role("slider", name="Do you smoke?").fill("0.5")
+        page.get_by_label("How much privacy do you want?").last.fill("1")
+        sliders = page.get_by_role("group").get_by_role("slider").all()
+        parts = [float(slider.input_value()) for slider in sliders]
+        assert sum(parts) == pytest.approx(3 * 2.0, abs=0.15)  # the larger level, same division
+        assert parts[0] == pytest.approx(0.5 * 2.0 / 0.8, abs=0.05)
         assert "All your answers together" in page.locator("#total").text_content()
         page.get_by_role("button", name="Randomise my answers").click()
         page.get_by_role("heading", name="This is what will be sent").wait_for()
@@ -173,7 +181,62 @@ def test_questions_of_every_kind(chromium: Any, many_server: Any) -> None:
         arrived(page)
         asked = [visit.server.collector.aggregate(name).people for name in MANY.names]
         assert len(set(asked)) == 1
-        assert 3 <= visit.counted <= 4  # one question is sampled
+        assert 3 <= visit.counted <= 5  # a question and the records are sampled
+        ((body, _),) = visit.posts
+        reports = {
+            MANY.match(one.collection, one.digest).name: one.columns for one in envelopes(body)
+        }
+        assert reports["Habits"]["level"].tolist() == [1]
+        assert set(reports[TRIPS.name]) == {"bits"}
+        assert visit.trouble == []
+
+
+def envelopes(body: bytes) -> Iterator[Reports]:
+    """The reports of a submission to a study with several questions."""
+    at = 16
+    while at < len(body):
+        size = int.from_bytes(body[at : at + 4])
+        yield Reports.from_bytes(body[at + 4 : at + 4 + size], expect=MANY)
+        at += 4 + size
+
+
+def test_no_more_options_are_chosen_than_the_question_allows(
+    chromium: Any, many_server: Any
+) -> None:
+    with visiting(chromium, many_server) as visit:
+        page = visit.open()
+        group = page.get_by_role("group", name=TRIPS.name)
+        group.get_by_text("Choose up to 2, or “None of these”.").wait_for()
+        boxes = group.get_by_role("checkbox")
+        assert boxes.count() == len(TRIPS.values) + 1
+        status = group.get_by_role("status")
+
+        def ticked() -> list[str]:
+            return [box.locator("..").text_content() for box in boxes.all() if box.is_checked()]
+
+        group.get_by_text("Bus").click()
+        assert status.text_content() == "1 of at most 2 chosen."
+        group.get_by_label("Taxi").focus()
+        page.keyboard.press("Space")
+        assert ticked() == ["Bus", "Taxi"]
+        group.get_by_text("Electric scooter").click(force=True)  # refused, as by the keyboard
+        group.get_by_label("Boat or ferry").focus()
+        page.keyboard.press("Space")
+        assert ticked() == ["Bus", "Taxi"]
+        assert "No more than 2" in status.text_content()
+        assert group.get_by_label("Boat or ferry").get_attribute("aria-disabled") == "true"
+        group.get_by_text("None of these").click()
+        assert ticked() == ["None of these"]
+        group.get_by_text("Boat or ferry").click()
+        assert ticked() == ["Boat or ferry"]
+        group.get_by_text("Boat or ferry").click()
+        page.get_by_label("Train").check()
+        page.get_by_label("Hours of sleep last night").fill("7.5")
+        page.get_by_label("Which district?").select_option("39")
+        page.get_by_role("button", name="Randomise my answers").click()
+        error = page.locator("#form-error").text_content()
+        assert TRIPS.name in error
+        assert "up to 2, or “None of these”" in error
         assert visit.trouble == []
 
 

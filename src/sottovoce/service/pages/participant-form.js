@@ -1,14 +1,16 @@
-// The questions of a study as form fields, and its menus as sliders.
+// The questions of a study as form fields.
 
-import { element, epsilonWords, mostSure, pictures, sentence } from "./participant-picture.js";
-import { slide } from "./sottovoce.js";
+import { element } from "./participant-picture.js";
 
 const FEW = 12;
 const LISTED = 1000;
 const SKIP = "skip";
+const SKIPPED = "I leave this out (others can see that)";
+const NONE = "None of these";
 
 /** A field for one attribute; `read()` gives the answer, null where it is left out. */
 function field(domain, name, title) {
+  if (domain.several) return optionsField(domain, name, title);
   if (domain.numeric) return numberField(domain, name, title, ...domain.range, "any");
   if (typeof domain.values === "number" && domain.size > LISTED) {
     return numberField(domain, name, title, 0, domain.values - 1, 1);
@@ -17,16 +19,11 @@ function field(domain, name, title) {
     String(code),
     domain.words(code),
   ]);
-  if (domain.missing === "public") options.push([SKIP, "I leave this out (others can see that)"]);
+  if (domain.missing === "public") options.push([SKIP, SKIPPED]);
   const value = (code) => (code === SKIP ? null : domain.label(Number(code)));
   if (domain.size > FEW) return listField(options, name, title, value);
   const choices = options.map(([code, words]) =>
-    element(
-      "label",
-      { class: "choice" },
-      element("input", { type: "radio", name, value: code }),
-      words,
-    ),
+    choice({ type: "radio", name, value: code }, words),
   );
   const box = element(
     "fieldset",
@@ -38,6 +35,76 @@ function field(domain, name, title) {
     const chosen = box.querySelector(":checked");
     if (!chosen) throw new MissingAnswer(title, box.querySelector("input"));
     return value(chosen.value);
+  };
+  return { box, read };
+}
+
+function choice(attributes, words) {
+  return element("label", { class: "choice" }, element("input", attributes), element("span", {}, words));
+}
+
+/** Choose all that apply: boxes to tick, never more than the question allows. */
+function optionsField(domain, name, title) {
+  const { size, most } = domain;
+  const type = most === 1 ? "radio" : "checkbox";
+  const all = Array.from({ length: size }, (_, code) => domain.words(code));
+  const none = all.some((words) => words.toLowerCase() === NONE.toLowerCase())
+    ? "I choose none of them"
+    : NONE;
+  const options = all.map((words, code) => choice({ type, name, value: code }, words));
+  const alone = [choice({ type, name, value: "" }, none)];
+  if (domain.missing === "public") alone.push(choice({ type, name, value: SKIP }, SKIPPED));
+  const bound =
+    most === 1 ? "Choose one" : most === size ? "Choose all that apply" : `Choose up to ${most}`;
+  const hint = element(
+    "p",
+    { class: "quiet hint", id: `${name}-hint` },
+    `${bound}, or “${none}”.` +
+      (most > 1 ? " Your device draws one of your choices by lot and reports only that one." : ""),
+  );
+  const count = element("p", { class: "count quiet", role: "status", hidden: most === 1 });
+  const box = element(
+    "fieldset",
+    { "aria-describedby": hint.id },
+    element("legend", {}, title),
+    hint,
+    element("div", { class: "choices" }, ...options, ...alone),
+    count,
+  );
+  const inputs = (labels) => labels.map((label) => label.querySelector("input"));
+  const chosen = () => inputs(options).filter((input) => input.checked);
+  const show = () => {
+    const many = chosen().length;
+    const full = most > 1 && many === most;
+    for (const input of inputs(options)) {
+      if (full && !input.checked) input.setAttribute("aria-disabled", "true");
+      else input.removeAttribute("aria-disabled");
+    }
+    const more = full && most < size ? " Untick one to choose another." : "";
+    count.textContent = `${many} of at most ${most} chosen.${more}`;
+    count.className = "count quiet";
+  };
+  box.addEventListener("click", (event) => {
+    // A box that is unavailable stays focusable, so that a screen reader can say why.
+    if (event.target.getAttribute("aria-disabled") !== "true") return;
+    event.preventDefault();
+    count.textContent = `No more than ${most} may be chosen: untick one to choose another.`;
+    count.className = "count error";
+  });
+  box.addEventListener("change", ({ target }) => {
+    const single = inputs(alone).includes(target);
+    if (target.checked)
+      for (const input of inputs(single ? [...options, ...alone] : alone))
+        if (input !== target) input.checked = false;
+    show();
+  });
+  show();
+  const read = () => {
+    const [nothing, skip] = inputs(alone);
+    if (skip?.checked) return null;
+    if (nothing.checked) return [];
+    if (chosen().length === 0) throw new MissingAnswer(title, inputs(options)[0], `${bound}, or “${none}”.`);
+    return chosen().map((input) => domain.label(Number(input.value)));
   };
   return { box, read };
 }
@@ -118,165 +185,4 @@ export function questionFields(study) {
   });
   const read = () => Object.fromEntries(parts.map((part) => [part.collection.name, part.read()]));
   return { boxes: parts.map((part) => part.box), read };
-}
-
-/** Questions with the same menu share one slider. */
-function groups(study) {
-  const found = new Map();
-  for (const collection of study.collections) {
-    const about = collection.levels.map((level) => [
-      level.name,
-      level.epsilon,
-      level.mechanism,
-      level.rates,
-    ]);
-    const key = JSON.stringify(collection.records ? collection.name : about);
-    found.set(key, [...(found.get(key) ?? []), collection]);
-  }
-  return [...found.values()];
-}
-
-/** The sliders; `read()` gives level, rate and allocation by question. `say` shows their total. */
-export function menuFields(study, say) {
-  let parts = [];
-  const changed = () => {
-    if (study.collections.length < 2) return;
-    const epsilon = parts.reduce((sum, part) => sum + part.epsilon(), 0);
-    say(
-      `All your answers together: ${epsilonWords(epsilon)}, at most ${mostSure(epsilon)}% sure of one of two ways to answer everything.`,
-    );
-  };
-  parts = groups(study).map((some, number, all) => menu(some, number, all.length > 1, changed));
-  changed();
-  const read = () => Object.assign({}, ...parts.map((part) => part.read()));
-  return { boxes: parts.map((part) => part.box), read };
-}
-
-function menu(collections, number, several, changed) {
-  const [first] = collections;
-  const box = element("div", { class: "menu" });
-  const names = collections.map(({ name }) => `“${name}”`).join(", ");
-  if (several) box.append(element("h3", {}, `For ${names}`));
-  if (first.records) return recordMenu(first, box, number);
-  const levels = [...first.levels].sort((a, b) => a.epsilon - b.epsilon);
-  const shown = element("div", { class: "meaning", "aria-live": "polite" });
-  const slider = element("input", {
-    type: "range",
-    id: `level${number}`,
-    min: 0,
-    max: levels.length - 1,
-    step: 1,
-    value: 0,
-  });
-  const rate = element("select", { id: `rate${number}` });
-  const at = () => levels[Number(slider.value)];
-  const update = () => {
-    const level = at();
-    if (rate.dataset.level !== String(slider.value)) {
-      rate.dataset.level = slider.value;
-      const percent = (r) => `${Math.round(1000 * r) / 10}%`;
-      rate.replaceChildren(
-        ...level.rates.map((r, k) => element("option", { value: k }, percent(r))),
-      );
-      rate.parentElement.hidden = level.rates.length < 2;
-    }
-    const chosen = level.rates[Number(rate.value)];
-    const title = level.name === null ? "The same for everyone" : level.name;
-    slider.setAttribute(
-      "aria-valuetext",
-      `${title}: ${sentence(level, chosen, collections.length)}`,
-    );
-    const words = element("p", {}, sentence(level, chosen, collections.length));
-    const text = element("div", {}, element("p", { class: "level" }, title), words);
-    shown.replaceChildren(text, pictures(level.fit(), first.domains[0].numeric));
-    changed();
-  };
-  if (levels.length > 1) {
-    box.append(
-      element("label", { for: slider.id, class: "field" }, "How much privacy do you want?"),
-      slider,
-      element(
-        "div",
-        { class: "ends", "aria-hidden": "true" },
-        element("span", {}, "More privacy"),
-        element("span", {}, "More precise result"),
-      ),
-    );
-  }
-  const often = element(
-    "p",
-    {},
-    element("label", { for: rate.id, class: "field" }, "How often should people like you report?"),
-    rate,
-  );
-  if (levels.some(({ rates }) => rates.length > 1)) box.append(often);
-  box.append(shown);
-  slider.addEventListener("input", update);
-  rate.addEventListener("input", update);
-  update();
-  const read = () => {
-    const choice = { level: at().name, rate: at().rates[Number(rate.value)] };
-    return Object.fromEntries(collections.map(({ name }) => [name, choice]));
-  };
-  return { box, epsilon: () => at().epsilon * collections.length, read };
-}
-
-/** Of records: the total is fixed, and may be divided over the attributes by sliders. */
-function recordMenu(collection, box, number) {
-  const [level] = collection.levels;
-  const { average, floor } = level.drawing;
-  const many = collection.domains.length;
-  const total = average * many;
-  let allocation = collection.domains.map(() => average);
-  const note = element("p", {});
-  const shown = element("div", { class: "meaning" }, note, pictures(level.fit()));
-  note.textContent =
-    `Each answer has ${epsilonWords(average)}: someone who considered two values equally likely ` +
-    `beforehand and sees your report ends up at most ${mostSure(average)}% sure of either. ` +
-    `All ${many} answers together have ${epsilonWords(total)}.`;
-  box.append(shown);
-  const sliders = collection.domains.map((domain, a) => {
-    const input = element("input", {
-      type: "range",
-      id: `part${number}-${a}`,
-      min: floor,
-      step: 0.05,
-    });
-    input.max = String(Math.min(20, total - floor * (many - 1)));
-    const output = element("output", { for: input.id });
-    input.addEventListener("input", () => {
-      allocation = slide(allocation, a, Number(input.value), floor);
-      show();
-    });
-    const row = element(
-      "div",
-      { class: "part" },
-      element("label", { for: input.id }, domain.name),
-      output,
-      input,
-    );
-    return { input, output, row };
-  });
-  const show = () =>
-    sliders.forEach(({ input, output }, a) => {
-      const words = `${epsilonWords(allocation[a])}, at most ${mostSure(allocation[a])}% sure`;
-      input.value = String(allocation[a]);
-      output.textContent = words;
-      input.setAttribute("aria-valuetext", words);
-    });
-  show();
-  if (many > 1) {
-    const hint =
-      "Protect some answers more and others less; the total stays the same. Decide before you look at your answers.";
-    box.append(
-      element(
-        "details",
-        {},
-        element("summary", {}, "Divide it yourself"),
-        element("p", { class: "quiet" }, hint),
-        ...sliders.map(({ row }) => row),
-      ),
-    );
-  }
-  return { box, epsilon: () => total, read: () => ({ [collection.name]: { allocation } }) };
 }

@@ -15,12 +15,17 @@ export function element(name, attributes = {}, ...children) {
 
 /** e^ε / (e^ε + 1) in per cent, rounded up: how sure somebody can become of one of two answers. */
 export function mostSure(epsilon) {
-  const percent = 100 / (1 + Math.exp(-epsilon));
-  return percent > 99 ? Math.min(Math.ceil(percent * 100) / 100, 100) : Math.ceil(percent);
+  const gap = 100 / (1 + Math.exp(epsilon));
+  const unit = gap < 1 ? 10 ** (Math.floor(Math.log10(gap)) - 1) : 1;
+  return gap < 1e-6 ? 100 : Number((100 - Math.floor(gap / unit) * unit).toFixed(9));
 }
 
 export function epsilonWords(epsilon) {
   return `ε\u00a0=\u00a0${Number(epsilon.toPrecision(3))}`;
+}
+
+export function percent(fraction) {
+  return `${Math.round(1000 * fraction) / 10}%`;
 }
 
 /** 100 people as dots; as many of them filled as send a fitting report. */
@@ -40,12 +45,22 @@ function dots(many, words) {
   return picture;
 }
 
+/** Who is compared, and what their reports do: for a value, a number or an option. */
+function captions({ domains: [domain] }) {
+  if (domain.numeric)
+    return ["with your number", "with a number far away", "is near your number"];
+  if (domain.several)
+    return ["who choose an option", "who do not choose it", "fits this option"];
+  return ["with your answer", "with another answer", "fits your answer"];
+}
+
 /** Two pictures side by side: people with your answer, people with another one, or far away. */
-export function pictures([own, other], numeric) {
+export function pictures([own, other], collection, rate) {
+  const [mine, others, fits] = captions(collection);
   const figure = (fraction, who) => {
     const many = Math.round(100 * fraction);
-    const fits = numeric ? "is near your number" : "fits your answer";
-    const caption = `of 100 people ${who} send a report that ${fits}`;
+    const people = rate < 1 ? "reporting people" : "people";
+    const caption = `of 100 ${people} ${who} send a report that ${fits}`;
     return element(
       "figure",
       {},
@@ -53,24 +68,30 @@ export function pictures([own, other], numeric) {
       element("figcaption", {}, element("strong", {}, String(many)), caption),
     );
   };
-  return element(
-    "div",
-    { class: "pictures" },
-    figure(own, numeric ? "with your number" : "with your answer"),
-    figure(other, numeric ? "with a number far away" : "with another answer"),
-  );
+  return element("div", { class: "pictures" }, figure(own, mine), figure(other, others));
 }
 
-/** One sentence about one level and rate. */
-export function sentence(level, rate, many) {
-  const sure = mostSure(level.epsilon);
-  const each = many > 1 ? "each of these answers" : "your answer";
+/** One sentence about one level and rate of questions with the same menu, or of records. */
+export function sentence(collections, level, rate) {
+  const [first] = collections;
   const lot =
     rate < 1
-      ? ` Your device also draws by lot whether you report at all, with probability ${Math.round(1000 * rate) / 10}%.`
+      ? ` Your device also draws by lot whether you report at all, with probability ${percent(rate)}.`
       : "";
+  const answers = first.domains.length;
+  if (first.records) {
+    const { average } = level.drawing;
+    return (
+      `Each answer has ${epsilonWords(average)}: someone who considered two values equally likely ` +
+      `beforehand and sees your report ends up at most ${mostSure(average)}% sure of either.` +
+      (answers > 1 ? ` All ${answers} answers together have ${epsilonWords(level.epsilon)}.` : "") +
+      lot
+    );
+  }
+  const whole = first.domains[0].several ? "your whole choice" : "your answer";
+  const each = collections.length > 1 ? "each of these answers" : whole;
   return (
     "Someone who considered two answers equally likely beforehand and sees your report ends up " +
-    `at most ${sure}% sure of either (${epsilonWords(level.epsilon)} for ${each}).${lot}`
+    `at most ${mostSure(level.epsilon)}% sure of either (${epsilonWords(level.epsilon)} for ${each}).${lot}`
   );
 }

@@ -3,7 +3,8 @@
 // The report is drawn once and kept on this device, bound to the study's digest, before anything is
 // shown or sent: reloading, going back or sending twice sends the same bytes. Answers are never kept.
 
-import { MissingAnswer, menuFields, questionFields } from "./participant-form.js";
+import { MissingAnswer, questionFields } from "./participant-form.js";
+import { menuFields } from "./participant-menu.js";
 import { element } from "./participant-picture.js";
 import {
   SottovoceError,
