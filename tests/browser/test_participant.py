@@ -225,7 +225,7 @@ def test_no_more_options_are_chosen_than_the_question_allows(
         assert ticked() == ["Bus", "Taxi"]
         assert "No more than 2" in status.text_content()
         assert group.get_by_label("Boat or ferry").get_attribute("aria-disabled") == "true"
-        group.get_by_text("None of these").click()
+        group.get_by_text("None of these", exact=True).click()
         assert ticked() == ["None of these"]
         group.get_by_text("Boat or ferry").click()
         assert ticked() == ["Boat or ferry"]

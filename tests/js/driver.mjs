@@ -2,7 +2,14 @@
 
 import { readFileSync } from "node:fs";
 
-import { Collection, SottovoceError, Study, slide, toHex } from "../../clients/js/sottovoce.js";
+import {
+  Collection,
+  SottovoceError,
+  Study,
+  slide,
+  toHex,
+  wordsOf,
+} from "../../clients/js/sottovoce.js";
 import { Source, WHOLE } from "../../clients/js/randomness.js";
 import { Rational, atMostExp } from "../../clients/js/rationals.js";
 
@@ -96,6 +103,10 @@ const COMMANDS = {
   recode: (request) => {
     const one = made(request);
     return toHex(one.encode(one.decode(Buffer.from(request.bytes, "hex"))));
+  },
+  words: (request) => {
+    const one = made(request);
+    return one.decode(Buffer.from(request.bytes, "hex")).map((report) => wordsOf(one, report));
   },
   ratio(request) {
     const [level] = made(request).levels;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 
+import numpy as np
 import pytest
 
 import sottovoce as sv
@@ -92,6 +93,40 @@ def test_reports_that_python_draws_are_read_and_written_back() -> None:
         for one, reports in drawn
     ]
     assert [a["ok"] for a in run(requests)] == [r.to_bytes().hex() for _, r in drawn]
+
+
+def test_a_report_is_put_into_the_words_of_the_study() -> None:
+    tools = sv.Options("tools", ["r", "py", "sas"], most=2, wording=["R", "Python", "SAS"])
+    one_tool = sv.Options("tools", ["r", "py", "sas"], most=1)
+    smokes = Attribute("smokes", [1, 2], wording=["yes", "no"])
+    records = sv.Records([smokes], levels={"s": 1.0, "w": 2.0}, rate=0.5)
+    columns = {"level": [1, 1], "reported": [[1], [0]], "bits": [[2], [0]]}
+    silent = "nothing: it was drawn by lot that you stay silent, and only that is reported"
+    cases = [
+        (sv.GRR(smokes, epsilon=1.0), {"value": [1]}, ["fits “no”, and not the other one"]),
+        (
+            sv.ChooseAll(tools, epsilon=1.0),
+            {"bits": [[0b1010]]},
+            [
+                "one option, drawn by lot: fits “Python” and “no further option”, and none of the "
+                "other 2"
+            ],
+        ),
+        (
+            sv.ChooseAll(one_tool, epsilon=1.0, by="grr"),
+            {"value": [3]},
+            ["fits “none of them”, and none of the other 3"],
+        ),
+        (records, columns, ["fits “no”, and not the other one", silent]),
+    ]
+    requests = []
+    for one, content, _ in cases:
+        drawn = {c.name: np.array(content[c.name], c.dtype) for c in one.layout}
+        reports = Reports(one.id, one.digest, drawn)
+        one.check(reports.columns)
+        requests.append({"command": "words", **of(one), "bytes": reports.to_bytes().hex()})
+    for (_, _, wanted), answer in zip(cases, run(requests), strict=True):
+        assert [lines[0]["text"] for lines in answer["ok"]] == wanted
 
 
 def test_python_reads_records_that_leave_an_attribute_out() -> None:
