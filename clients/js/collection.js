@@ -49,6 +49,9 @@ class Level {
     }
     this.kind = MECHANISMS[this.mechanism];
     const [domain] = collection.domains;
+    if (domain.several !== (this.mechanism === "choose-all")) {
+      throw new ContractError(`${where}: ${this.mechanism} does not fit the kind of answers`);
+    }
     this.drawing = this.kind.read(about.mechanism, domain.size, collection);
     const level = () => beliefRatio(this.drawing, own.parameters);
     checkPromises(where, this.promises, this.kind.ratio(this.drawing), level);

@@ -136,6 +136,19 @@ def test_options_in_every_form_are_the_same_answer() -> None:
             ask("codes", **question, answers=[refused])
 
 
+def test_a_mechanism_that_does_not_fit_the_kind_of_answers_is_refused() -> None:
+    plain, several = sv.GRR(Attribute("q", ["a", "b"]), epsilon=1.0), OPTIONS[1].canonical()
+    request = of(plain)
+    request["canonical"]["domain"]["most"] = 2
+    with pytest.raises(JavaScriptError, match=r"ContractError: .* kind of answers"):
+        ask("ratio", **request)
+    request = of(sv.ChooseAll(OPTIONS[1], epsilon=1.0))
+    del several["most"]
+    request["canonical"]["domain"] = several
+    with pytest.raises(JavaScriptError, match=r"ContractError: .* kind of answers"):
+        ask("ratio", **request)
+
+
 @pytest.mark.parametrize("by", ["oue", "olh", "subset", "sue", "grr"])
 def test_python_estimates_from_options_of_many_values(by: str) -> None:
     """At epsilon 10 the standard error is at most .08: eight of them below."""
@@ -148,8 +161,12 @@ def test_python_estimates_from_options_of_many_values(by: str) -> None:
     assert np.abs(estimate.values - truth).max() < 0.64
 
 
+SILENT = Records(RECORDS[0].schema, levels={"s": 0.5, "w": 2.0}, rate=0.5, public=True)
+EVERY_RECORD = [*RECORD_SUBJECTS, *every_way(SILENT)]
+
+
 @pytest.mark.parametrize("division", [None, 0.875, 0.3125], ids=str)
-@pytest.mark.parametrize("subject", RECORD_SUBJECTS, ids=lambda s: f"{s.collection.words}-{s}")
+@pytest.mark.parametrize("subject", EVERY_RECORD, ids=lambda s: f"{s.collection.words}-{s}")
 def test_records_have_their_law_whatever_the_allocation(subject: Subject, division: Any) -> None:
     records, way = subject
     average = float(records.averages[way.index])
