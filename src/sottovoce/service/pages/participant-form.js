@@ -40,7 +40,8 @@ function field(domain, name, title) {
 }
 
 function choice(attributes, words) {
-  return element("label", { class: "choice" }, element("input", attributes), element("span", {}, words));
+  const input = element("input", attributes);
+  return element("label", { class: "choice" }, input, element("span", {}, words));
 }
 
 /** Choose all that apply: boxes to tick, never more than the question allows. */
@@ -56,10 +57,11 @@ function optionsField(domain, name, title) {
   if (domain.missing === "public") alone.push(choice({ type, name, value: SKIP }, SKIPPED));
   const bound =
     most === 1 ? "Choose one" : most === size ? "Choose all that apply" : `Choose up to ${most}`;
+  const allowed = `${bound}, or “${none}”.`;
   const hint = element(
     "p",
     { class: "quiet hint", id: `${name}-hint` },
-    `${bound}, or “${none}”.` +
+    allowed +
       (most > 1 ? " Your device draws one of your choices by lot and reports only that one." : ""),
   );
   const count = element("p", { class: "count quiet", role: "status", hidden: most === 1 });
@@ -103,7 +105,7 @@ function optionsField(domain, name, title) {
     const [nothing, skip] = inputs(alone);
     if (skip?.checked) return null;
     if (nothing.checked) return [];
-    if (chosen().length === 0) throw new MissingAnswer(title, inputs(options)[0], `${bound}, or “${none}”.`);
+    if (chosen().length === 0) throw new MissingAnswer(title, inputs(options)[0], allowed);
     return chosen().map((input) => domain.label(Number(input.value)));
   };
   return { box, read };

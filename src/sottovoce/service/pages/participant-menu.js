@@ -1,6 +1,13 @@
 // The levels and rates of a study as sliders, and the division of epsilon over a record.
 
-import { element, epsilonWords, mostSure, percent, pictures, sentence } from "./participant-picture.js";
+import {
+  element,
+  epsilonWords,
+  mostSure,
+  percent,
+  pictures,
+  sentence,
+} from "./participant-picture.js";
 import { slide } from "./sottovoce.js";
 
 const MOST = 20; // the largest epsilon of one answer

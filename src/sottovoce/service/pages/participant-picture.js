@@ -81,10 +81,11 @@ export function sentence(collections, level, rate) {
   const answers = first.domains.length;
   if (first.records) {
     const { average } = level.drawing;
+    const every = answers === 2 ? "Both answers" : `All ${answers} answers`;
     return (
       `Each answer has ${epsilonWords(average)}: someone who considered two values equally likely ` +
       `beforehand and sees your report ends up at most ${mostSure(average)}% sure of either.` +
-      (answers > 1 ? ` All ${answers} answers together have ${epsilonWords(level.epsilon)}.` : "") +
+      (answers > 1 ? ` ${every} together have ${epsilonWords(level.epsilon)}.` : "") +
       lot
     );
   }
