@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,7 @@ def to_html(estimate: Estimate) -> str:
     )
 
 
-def to_frame(estimate: Estimate, confidence: float, backend: str) -> Any:
+def to_frame(columns: Mapping[str, Any], backend: str) -> Any:
     """A data frame of one of the libraries that narwhals knows."""
     try:
         import narwhals as nw
@@ -75,15 +76,7 @@ def to_frame(estimate: Estimate, confidence: float, backend: str) -> Any:
         raise ParameterError(
             f"backend is {backend!r}; allowed are 'pandas', 'polars' and 'pyarrow'"
         )
-    low, high = estimate.interval(confidence)
-    columns = {
-        "value": list(estimate.labels),
-        "estimate": estimate.values,
-        "std_error": estimate.std_error,
-        "low": low,
-        "high": high,
-    }
     try:
-        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+        return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
         raise MissingExtraError.of(backend, "frame", f"a {backend} frame") from error

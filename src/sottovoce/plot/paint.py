@@ -13,6 +13,7 @@ from ..checks import printable, rounded_up
 from ..errors import MissingExtraError, ParameterError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
+from ..estimate.truth import true_fractions
 from ..promise import LDP, LIP, Guarantee
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
     if truth is None:
         return None
     if is_shares(what):
-        return what._as_fractions(truth)
+        return true_fractions(what.labels, truth)
     if isinstance(truth, Mapping):
         if set(truth) != set(what.labels):
             raise ParameterError(
