@@ -26,6 +26,7 @@ from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..domain.values import Label
 from ..errors import EstimateError, GuaranteeError, ParameterError
@@ -34,6 +35,7 @@ from .estimate import Estimate
 from .intervals import Floats, Interval
 from .simultaneous import chance_of_largest, correlation_of
 
+Places = NDArray[np.intp]
 _STEPS = 79  # steps of z, between which a p-value is interpolated
 _MOST_Z = 7.9  # beyond it, confidences are not different from one
 
@@ -120,20 +122,19 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
 def contrast(estimate: Estimate, weights: Mapping[Any, float]) -> Contrast:
     """Σ weight × value of one estimate; `Estimate.contrast`."""
     places, factors = _weights(estimate, weights)
+    words, unit = _words(estimate, places, factors), _unit(estimate, factors)
+    value = float(factors @ estimate.values[places])
+    places, factors = _shift(estimate, places, factors)
     raw = None if estimate.raw is None else contrast(estimate.raw, weights)
-    own = partial(_own_interval, estimate, places, factors) if raw is None else None
-    unit = ""
-    if estimate.unit:
-        plain = bool(np.isin(factors, (0.0, 1.0)).all())
-        unit = "points" if abs(factors.sum()) < 1e-12 else estimate.unit * plain
+    own = partial(_own_interval, estimate, places, factors, value) if raw is None else None
     return Contrast(
-        values=np.array([float(factors @ estimate.values[places])]),
+        values=np.array([value]),
         spread=partial(_contrast_variance, estimate, places, factors)
         if raw is None
         else raw.spread,
         n=estimate.n,
         reports=estimate.reports,
-        labels=(_words(estimate, places, factors),),
+        labels=(words,),
         name=estimate.name,
         guarantee=estimate.guarantee,
         method=estimate.method,
@@ -163,10 +164,9 @@ class DifferenceInterval:
 
 
 def _own_interval(
-    estimate: Estimate, places: Floats, factors: Floats, confidence: float
+    estimate: Estimate, places: Places, factors: Floats, middle: float, confidence: float
 ) -> Interval:
     below, above = (side[places] for side in _reach(estimate, confidence))
-    middle = float(factors @ estimate.values[places])
     r = correlation_of(estimate._covariance_of(places))
     low = _length(np.where(factors > 0, factors * below, factors * above), r)
     high = _length(np.where(factors > 0, factors * above, factors * below), r)
@@ -186,7 +186,7 @@ def _reach(estimate: Estimate, confidence: float) -> tuple[Floats, Floats]:
     return np.maximum(estimate.values - low, 0), np.maximum(high - estimate.values, 0)
 
 
-def _contrast_variance(estimate: Estimate, places: Floats, factors: Floats) -> Floats:
+def _contrast_variance(estimate: Estimate, places: Places, factors: Floats) -> Floats:
     sides = factors * estimate.std_error[places]
     return np.array([_length(sides, correlation_of(estimate._covariance_of(places))) ** 2])
 
@@ -258,7 +258,7 @@ def _both(first: str, second: str) -> str:
     return first if first == second else f"{first} − {second}"
 
 
-def _weights(estimate: Estimate, weights: Mapping[Any, float]) -> tuple[Any, Floats]:
+def _weights(estimate: Estimate, weights: Mapping[Any, float]) -> tuple[Places, Floats]:
     """Where the weights that are not zero apply."""
     if not isinstance(weights, Mapping) or not weights:
         raise ParameterError(
@@ -274,10 +274,32 @@ def _weights(estimate: Estimate, weights: Mapping[Any, float]) -> tuple[Any, Flo
             raise ParameterError(f"the weight of {label!r} is {weight!r}; it must be a number")
         places.append(index[label])
         factors.append(float(weight))
-    return np.array(places), np.array(factors)
+    return np.array(places, np.intp), np.array(factors)
 
 
-def _words(estimate: Estimate, places: Any, factors: Floats) -> Label:
+def _unit(estimate: Estimate, factors: Floats) -> str:
+    if estimate.unit and abs(factors.sum()) < 1e-12:
+        return "points"
+    return estimate.unit if np.isin(factors, (0.0, 1.0)).all() else ""
+
+
+def _shift(estimate: Estimate, places: Places, factors: Floats) -> tuple[Places, Floats]:
+    """The same combination of as few values as possible.
+
+    Of fractions that sum to one exactly, the same amount may be taken off all weights: f_1 + f_2 of
+    three values is 1 − f_3, and a single value has the better interval.
+    """
+    if not (estimate.fractions and abs(float(estimate.values.sum()) - 1) < 1e-9):
+        return places, factors
+    every = np.zeros(estimate.values.size)
+    every[places] = factors
+    weights, often = np.unique(every, return_counts=True)
+    every -= weights[np.lexsort((np.abs(weights), -often))[0]]
+    kept = np.flatnonzero(every)
+    return kept, every[kept]
+
+
+def _words(estimate: Estimate, places: Places, factors: Floats) -> Label:
     """The combination, written out."""
     terms = []
     for place, factor in zip(places.tolist(), factors.tolist(), strict=True):

@@ -20,7 +20,7 @@ from .intervals import Floats
 
 #: Larger tables use Bonferroni's bound: their correlation alone would take too long.
 MOST_CORRELATED = 1000
-_DRAWS, _NUMBERS = 100_000, 20_000_000
+_DRAWS, _NUMBERS = 40_000, 20_000_000
 _CLOSEST = 1 - 1e-15  # the largest confidence that an interval takes
 
 
