@@ -194,22 +194,6 @@ def show_picture(out: Console, path: Path | None) -> None:
 # --- guarantees -------------------------------------------------------------------------------
 
 
-def guarantee_line(guarantee: Guarantee) -> str:
-    """What is promised, in one line."""
-    from ...promise.words import AGAINST
-
-    if not guarantee.promises:
-        return f"no privacy is promised: {guarantee.reason}"
-    shared = _common_promise(guarantee)
-    if shared is None:
-        end = f", against {AGAINST[guarantee.promises[-1].against]}"
-        return ", ".join(p.line().removesuffix(end) for p in guarantee.promises) + end
-    each = ", ".join(
-        f"{promise.epsilon:g} ({printable(promise.unit.level)})" for promise in guarantee.promises
-    )
-    return f"ε = {each}{shared.line().removeprefix('ε = 0')}"
-
-
 def show_guarantee(
     out: Console,
     guarantee: Guarantee,
@@ -225,8 +209,8 @@ def show_guarantee(
     each where `counts` has them.
     """
     if not full:
-        line = printable(f"{guarantee_line(guarantee)}{after}; details: --guarantee")
-        out.print(line, soft_wrap=True)
+        line = printable(f"{guarantee.line()}{after}; details: --guarantee")
+        out.print(line, soft_wrap=not out.is_terminal)
         return
     out.print(heading(f"{title}{after}"))
     shared = _common_promise(guarantee)
@@ -279,7 +263,8 @@ def strength(promise: Promise) -> tuple[str, str, str]:
     """Epsilon, the ratio and the belief, each rounded up."""
     from ...checks import rounded_up
 
-    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.guess} %"
+    sure = f"{promise.guess} %" if promise.guess < 100 else "no bound"
+    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), sure
 
 
 def _common_promise(guarantee: Guarantee) -> Promise | None:
