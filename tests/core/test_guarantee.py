@@ -191,11 +191,12 @@ def numbers(words: str) -> tuple[float, float, float]:
     flat = " ".join(words.split())
     epsilon = re.search(r"epsilon = (\S+?)[:,]", flat)
     ratio = re.search(r"at most (\S+) times", flat)
-    belief = re.search(r"at most (\d+)% sure", flat)
+    belief = re.search(r"at most (\d+(?:\.\d+)?)% sure|may become (certain)", flat)
     assert epsilon
     assert ratio
     assert belief
-    return float(epsilon[1]), float(ratio[1]), int(belief[1]) / 100
+    sure = 1.0 if belief[2] else float(belief[1]) / 100
+    return float(epsilon[1]), float(ratio[1]), sure
 
 
 @given(st.floats(min_value=1e-6, max_value=60))
@@ -220,7 +221,7 @@ def test_a_huge_epsilon_can_still_be_said(epsilon: float) -> None:
     said, ratio, belief = numbers(str(one(epsilon)))
     assert said >= epsilon * 0.999999
     assert ratio >= 1e300
-    assert belief == 1.0
+    assert belief == 1.0  # in words: nothing is said to be at most 100 % sure
 
 
 def test_sums_beyond_all_numbers_are_infinite() -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..checks import printable, rounded_up
 from .types import DP, LIP, Against, Neighbours, Notion, Protected, Unit
@@ -110,7 +110,8 @@ def _term(alike: Sequence[Promise]) -> str:
     varies = [
         name for name in _NAMED if len({getattr(promise.unit, name) for promise in alike}) > 1
     ]
-    common = replace(first.unit, **dict.fromkeys(varies))
+    nobody: dict[str, Any] = dict.fromkeys(varies)
+    common = replace(first.unit, **nobody)
     if len(alike) > _MOST_NAMED:
         ordered = sorted(alike, key=lambda promise: promise.epsilon)
         ends = dict.fromkeys(map(_strength, (ordered[0], ordered[-1])))
