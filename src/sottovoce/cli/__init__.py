@@ -22,6 +22,7 @@ from ..errors import SottovoceError
 from .account import account
 from .aggregate import aggregate
 from .audit import audit
+from .compare import compare
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
@@ -165,6 +166,7 @@ for command in (
     aggregate,
     estimate,
     joint,
+    compare,
     secure,
     parties,
     guarantee,

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..domain.values import Attribute, Label
+from .display import NUMBERS
 from .estimate import Estimate
 from .intervals import Floats
 
 #: Tables fitted again to simulated repetitions of the reports: (repetitions, cells).
 Again = Callable[[], Floats]
 Change = Callable[[Floats], Floats]
-
-_NUMBERS = ("estimate", "std_error", "low", "high", "p_value")
 
 #: The least standard error of a table's cell, in root mean squares of its standard errors.
 LEAST_ERROR = 0.5
@@ -98,7 +97,7 @@ def label_columns(attributes: Sequence[Attribute]) -> dict[str, list[Label]]:
     cells = list(product(*(attribute.labels for attribute in attributes)))
     return {
         # A name that another column of the table has gets a word in front.
-        attribute.name if attribute.name not in _NUMBERS else f"attribute {attribute.name}": [
+        attribute.name if attribute.name not in NUMBERS else f"attribute {attribute.name}": [
             cell[k] for cell in cells
         ]
         for k, attribute in enumerate(attributes)

@@ -35,6 +35,8 @@ from .estimate import Estimate
 from .intervals import Floats, Interval
 from .simultaneous import chance_of_largest, correlation_of
 
+#: Groups of promises that do not add up, so that they stand side by side.
+APART = ("the first collection", "the second collection")
 Places = NDArray[np.intp]
 _STEPS = 79  # steps of z, between which a p-value is interpolated
 _MOST_Z = 7.9  # beyond it, confidences are not different from one
@@ -246,7 +248,7 @@ def _together(first: Guarantee, second: Guarantee) -> Guarantee:
     try:
         return first + second
     except GuaranteeError:
-        both = (first.in_group("the first collection"), second.in_group("the second collection"))
+        both = (first.in_group(APART[0]), second.in_group(APART[1]))
         return Guarantee(tuple(promise for each in both for promise in each.promises))
 
 

@@ -88,18 +88,30 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
 
 
 def value_axis(ax: Axes, what: Estimate) -> None:
-    """Percent for fractions; plain numbers and the question's name for means."""
-    if is_shares(what):
-        ax.xaxis.set_major_formatter(percent)
-        ax.set_xlabel("fraction of people")
-        ax.axvline(0, color=GREY, linewidth=0.9)
-    else:
+    """Per cent for fractions, points for differences; plain numbers and the name for means."""
+    if not what.unit:
         ax.set_xlabel(one_line(what.name) or "value")
+        return
+    points_axis = what.unit == "points"
+    ax.xaxis.set_major_formatter(points if points_axis else percent)
+    ax.set_xlabel("difference in percentage points" if points_axis else "fraction of people")
+    ax.axvline(0, color=GREY, linewidth=0.9)
 
 
 def percent(fraction: float, _position: float = 0) -> str:
     """A tick's name, with as many digits as it needs."""
     return f"{round(100 * fraction, 10):g}%".replace("-", "\N{MINUS SIGN}")
+
+
+def points(fraction: float, _position: float = 0) -> str:
+    """A tick's name in percentage points, with a sign."""
+    number = round(100 * fraction, 10)
+    return (f"{number:+g}" if number else "0").replace("-", "\N{MINUS SIGN}")
+
+
+def reports(what: Estimate) -> str:
+    """How many reports an estimate was made from."""
+    return f"{what.n if what.reports is None else what.reports:,} {what.counted}"
 
 
 def title(ax: Axes, name: str, *facts: str) -> None:

@@ -71,8 +71,18 @@ def facts(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def show_table(out: Console, table: Table) -> None:
-    """Print a table, without spaces at line ends where it goes to a file or pipe."""
+def show_table(out: Console, table: Table, *, keep: bool = False) -> None:
+    """Print a table, without spaces at line ends where it goes to a file or pipe.
+
+    Where the screen is too narrow for its columns, every row becomes a short list, unless `keep`
+    says that its cells may be broken.
+    """
+    from rich.measure import Measurement
+
+    wanted = Measurement.get(out, out.options.update(max_width=1000), table).maximum
+    if not keep and table.show_header and len(table.columns) > 2 and wanted > out.width:
+        _show_stacked(out, table)
+        return
     if out.is_terminal:
         out.print(table)
         return
@@ -80,6 +90,16 @@ def show_table(out: Console, table: Table) -> None:
         out.print(table)
     for line in captured.get().splitlines():
         out.print(line.rstrip(), soft_wrap=True)
+
+
+def _show_stacked(out: Console, table: Table) -> None:
+    titles = [" ".join(str(column.header).split()) for column in table.columns]
+    for first, *cells in zip(*(column.cells for column in table.columns), strict=True):
+        rest = (f"{title} {cell}".strip() for title, cell in zip(titles[1:], cells, strict=True))
+        parts = [part for part in rest if part not in titles]
+        text = textwrap.fill(", ".join(parts), out.width - 2)
+        out.print(heading(str(first) or "–"))
+        out.print(textwrap.indent(text, "  "), soft_wrap=True)
 
 
 def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
