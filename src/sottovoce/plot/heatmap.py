@@ -98,7 +98,7 @@ def heatmap(
     ax.tick_params(which="minor", length=0)
     unclear = _hatch(ax, table, low)
     if table.size <= _MOST_NUMBERS:
-        _numbers(ax, table, (high - low) / 2, most)
+        _numbers(ax, table, (low, high), most)
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(paint.percent)
@@ -106,10 +106,10 @@ def heatmap(
     bar.set_label(f"fraction of people{' in a row' * given}")
     total = max((promise.epsilon for promise in joint.guarantee.promises), default=0.0)
     promised = f"ε = {rounded_up(total, 6)} for all answers together" if total else ""
-    level = f"± half a {confidence * 100:g}% interval{' for all at once' * simultaneous}, in %"
-    notes = [level] if table.size <= _MOST_NUMBERS else []
+    level = f"{confidence * 100:g}% intervals{' for all at once' * simultaneous}"
+    notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
     notes += ["hatched: may be 0"] * unclear
-    paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, "; ".join(notes))
+    paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, *notes)
     return ax
 
 
@@ -133,21 +133,20 @@ def _hatch(ax: Axes, table: Floats, low: Floats) -> bool:
     return bool(unclear.any())
 
 
-def _numbers(ax: Axes, table: Floats, half: Floats, most: float) -> None:
+def _numbers(ax: Axes, table: Floats, ends: tuple[Floats, Floats], most: float) -> None:
     """The fraction of each cell, and below it half the width of its interval."""
+    low, high = ends
     for (row, column), fraction in np.ndenumerate(table):
-        text = (
-            "–" if fraction != fraction else f"{100 * fraction:.1f}\n±{100 * half[row, column]:.1f}"
-        )
-        colour = "white" if abs(fraction) > 0.6 * most else paint.BLACK
+        half = (high - low)[row, column] / 2
+        dark = abs(fraction) > 0.6 * most
         ax.text(
             column,
             row,
-            text,
+            "–" if fraction != fraction else f"{100 * fraction:.1f}\n±{100 * half:.1f}",
             ha="center",
             va="center",
-            color=colour,
+            color="white" if dark else paint.BLACK,
             fontsize=8.5,
             linespacing=1.15,
-            bbox=_BEHIND if colour == paint.BLACK else None,
+            bbox=None if dark or low[row, column] > 0 else _BEHIND,
         )
