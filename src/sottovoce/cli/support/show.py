@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ...study import Study
 
 MOST_WIDTH = 110  # wider lines are hard to read
+NARROW = 60  # below it, tables do without rules and wide gaps
 
 
 def print_json(about: dict[str, Any]) -> None:
@@ -107,11 +108,14 @@ def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
     from rich import box
     from rich.table import Table
 
+    narrow = out.width < NARROW
+    ruled = out.is_terminal and not narrow
     table = Table(
-        box=box.SIMPLE_HEAD if out.is_terminal else None,
+        box=box.SIMPLE_HEAD if ruled else None,
         show_edge=False,
         pad_edge=False,
-        padding=(0, 1 if out.is_terminal else 2, 0, 0),  # the box's divider takes a column as well
+        # The box's divider takes a column as well.
+        padding=(0, 1 if ruled or narrow else 2, 0, 0),
         header_style="bold",
     )
     for title, side in columns:
