@@ -59,8 +59,8 @@ def show_demo(
     _show_levels(screen, menu, alone, wide=wide)
     if wide and not full:
         screen.print(
-            "\nSure at most: how sure anyone can be of an answer, who considered it and another one "
-            "equally likely before seeing the report."
+            "\nSure at most: how sure anyone can be of an answer, who considered it and another "
+            "one equally likely before seeing the report."
         )
     screen.print()
     show_guarantee(screen, estimate.guarantee, full=full)
