@@ -173,9 +173,7 @@ def _verdict(p_value: float, method: str) -> str:
     from ..estimate.display import p_value_words
 
     chance = p_value_words(p_value).strip()
-    return f'All values together: p = {chance} for "nothing differs" ({method}).'.replace(
-        "= <", "< "
-    )
+    return f'p-value of "nothing differs", for all values together: {chance} ({method}).'
 
 
 def _names(names: str | None, first: Path, second: Path) -> list[str]:

@@ -19,7 +19,7 @@ NEXT = {
     "sottovoce study new --help": "begin a study of your own",
 }
 _WIDE = 68
-_FEW = 3  # examples where lines are short
+_FEW = 2  # examples where lines are short
 
 
 def show_demo(
@@ -63,7 +63,10 @@ def show_demo(
             "one equally likely before seeing the report."
         )
     screen.print()
-    show_guarantee(screen, estimate.guarantee, full=full)
+    if full:
+        show_guarantee(screen, estimate.guarantee)
+    else:
+        screen.print(f"{estimate.guarantee.line()}; details: --guarantee")
     screen.print("\nNext:", style="dim")
     for command, why in NEXT.items():
         screen.print(f"  {command:<34}{why}" if wide else f"  {command}", style="dim")
