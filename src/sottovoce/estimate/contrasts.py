@@ -291,7 +291,7 @@ def _shift(estimate: Estimate, places: Places, factors: Floats) -> tuple[Places,
     Of fractions that sum to one exactly, the same amount may be taken off all weights: f_1 + f_2 of
     three values is 1 − f_3, and a single value has the better interval.
     """
-    if not (estimate.fractions and abs(float(estimate.values.sum()) - 1) < 1e-9):
+    if not _sums_to_one(estimate):
         return places, factors
     every = np.zeros(estimate.values.size)
     every[places] = factors
@@ -299,6 +299,14 @@ def _shift(estimate: Estimate, places: Places, factors: Floats) -> tuple[Places,
     every -= weights[np.lexsort((np.abs(weights), -often))[0]]
     kept = np.flatnonzero(every)
     return kept, every[kept]
+
+
+def _sums_to_one(estimate: Estimate) -> bool:
+    """Whether the values always sum to one: they do now, and their sum has no variance."""
+    if not estimate.fractions or abs(float(estimate.values.sum()) - 1) > 1e-9:
+        return False
+    matrix = estimate._covariance_of(np.arange(estimate.values.size))
+    return matrix is not None and float(matrix.sum()) <= 1e-9 * float(np.trace(matrix))
 
 
 def _words(estimate: Estimate, places: Places, factors: Floats) -> Label:
