@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .collect.ask import ask
     from .contract.aggregate import Aggregate
     from .contract.reports import Reports
+    from .domain.options import Options
     from .domain.ranges import Range
     from .domain.schema import Schema
     from .domain.values import Attribute, Domain
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
         SubsetSelection,
     )
     from .mechanisms.channel import Channel
+    from .mechanisms.choose_all import ChooseAll
     from .mechanisms.mechanism import Mechanism
     from .participation import Levels, Sampled
     from .planning.choose import choose
@@ -51,6 +53,7 @@ _HOME = {
     "Aggregate": "contract.aggregate",
     "Attribute": "domain.values",
     "Channel": "mechanisms.channel",
+    "ChooseAll": "mechanisms.choose_all",
     "Domain": "domain.values",
     "Duchi": "mechanisms",
     "Estimate": "estimate.estimate",
@@ -63,6 +66,7 @@ _HOME = {
     "Mechanism": "mechanisms.mechanism",
     "OLH": "mechanisms",
     "OUE": "mechanisms",
+    "Options": "domain.options",
     "Piecewise": "mechanisms",
     "Promise": "promise",
     "Range": "domain.ranges",
@@ -90,6 +94,7 @@ __all__ = [
     "Aggregate",
     "Attribute",
     "Channel",
+    "ChooseAll",
     "Domain",
     "Duchi",
     "Estimate",
@@ -98,6 +103,7 @@ __all__ = [
     "Hybrid",
     "Levels",
     "Mechanism",
+    "Options",
     "Piecewise",
     "Promise",
     "Range",

@@ -31,6 +31,7 @@ from .lip import lip
 from .parties import parties
 from .plan import plan
 from .randomise import randomise
+from .reproduce import reproduce
 from .secure import secure
 from .study import study
 
@@ -172,5 +173,6 @@ for command in (
     guarantee,
     account,
     audit,
+    reproduce,
 ):
     main.add_command(command)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..domain.options import Options
 from ..errors import AnswerError
 from .columns import Columns, Wanted
 from .kinds import Kind, shown
@@ -33,8 +34,11 @@ class Answers:
     def coded(self, chunk: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""
         try:
-            return self.domain.coded(chunk)
+            rows = range(first + 1, first + 1 + len(chunk))
+            return self.domain.coded(chunk, rows=rows)
         except AnswerError as error:
+            if isinstance(self.domain, Options):
+                raise AnswerError(f"{str(self.path)!r}, {self.column!r}: {error}") from error
             raise self._refusal(chunk, first) or error from error
 
     def _refusal(self, chunk: Any, first: int) -> AnswerError | None:

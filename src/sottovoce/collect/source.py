@@ -120,6 +120,7 @@ class Source:
             )
             for one in self.answers
         }
+        wanted |= {choice.column: choice.wanted for choice in self.choices if choice.column}
         if self.allocation != OWN_COLUMNS:
             return Columns(self.path, wanted)
         double = [name for name in self.names if EPSILON + name in wanted]
@@ -144,9 +145,11 @@ class Source:
     def _check(self, chunk: Any, first: int, columns: Columns) -> list[NDArray[Any]]:
         """What people chose; raises for an answer or choice that is not allowed."""
         if self.allocation == OWN_COLUMNS:  # what is not reported may be anything
-            return [chunk[EPSILON + name].to_numpy() for name in self.names]
+            own = [chunk[EPSILON + name].to_numpy() for name in self.names]
+            return own + [choice.codes(chunk, first, None, columns) for choice in self.choices]
         coded = [one.coded(chunk[one.column], first) for one in self.answers]
-        return [choice.codes(chunk, first, coded[0].present, columns) for choice in self.choices]
+        present = None if self.allocation else coded[0].present
+        return [choice.codes(chunk, first, present, columns) for choice in self.choices]
 
     def batches(self, done: Done) -> Iterator[tuple[int, Reports]]:
         """How many people, and their reports, as many as fit into memory at once."""
@@ -165,6 +168,9 @@ class Source:
                 arguments[choice.what] = choice.argument(codes)
             return self.collection.randomise(coded, **arguments)
         arguments = {"allocation": self.allocation, "first_row": first + 1}
+        for choice in self.choices:
+            codes = choice.codes(chunk, first, None, columns)
+            arguments[choice.what] = choice.argument(codes)
         if self.allocation == OWN_COLUMNS:
             arguments["allocation"] = {
                 name: chunk[EPSILON + name].to_numpy(zero_copy_only=False) for name in self.names

@@ -57,6 +57,7 @@ class Domain:
     missing: Missing
 
     name = ""  # an Attribute has one
+    exclusive = True  # an answer is one of the values; Options are sets of them
 
     def __init__(
         self,

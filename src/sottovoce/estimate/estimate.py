@@ -70,6 +70,9 @@ class Estimate:
     fractions : bool
         Whether the values are fractions of people, which sum to one; False for means and variances,
         which are in the units of the question.
+    exclusive : bool
+        Whether everyone has exactly one of the values, so that fractions sum to one; False where
+        several could be chosen.
     raw : Estimate, optional
         The unbiased estimate behind a biased one, whose errors and intervals are shown.
     assuming : str
@@ -99,6 +102,7 @@ class Estimate:
     assuming: str = ""
     reports: int | None = None
     answer_variance: float | None = None
+    exclusive: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
 
@@ -241,7 +245,8 @@ class Estimate:
         Notes
         -----
         Errors and intervals stay those of the unbiased estimate: projecting lowers the error on
-        average, but not for every value, and how much is not known from the data.
+        average, but not for every value, and how much is not known from the data. Fractions of
+        options, of which people may choose several, are moved to 0 or 1 where they lie outside.
         """
         if method not in PROJECTIONS:
             raise ParameterError(
@@ -250,6 +255,16 @@ class Estimate:
         if not self.fractions:
             raise EstimateError(
                 "this estimate is not a distribution, so it cannot be projected onto one"
+            )
+        if not self.exclusive:
+            return replace(
+                self,
+                values=np.clip(self.values, 0.0, 1.0),
+                method=f"{self.method} + clipped",
+                biased=True,
+                raw=self if self.raw is None else self.raw,
+                _covariance=None,
+                _interval=None,
             )
         return replace(
             self,
@@ -263,7 +278,7 @@ class Estimate:
 
     def error(self, truth: ArrayLike | Mapping[Any, float]) -> Errors:
         """Distance to true fractions, given in the order of `labels` or as a mapping."""
-        return errors_of(self.values - true_fractions(self.labels, truth))
+        return errors_of(self.values - true_fractions(self, truth))
 
     def columns(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
         """The columns of a tidy table: what a value is, then estimate, std_error, low and high."""

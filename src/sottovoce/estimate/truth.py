@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..domain.values import Label
 from ..errors import ParameterError
 from .intervals import Floats
+
+if TYPE_CHECKING:
+    from .estimate import Estimate
 
 
 class Errors(NamedTuple):
@@ -40,8 +42,9 @@ def errors_of(gap: Floats) -> Errors:
     )
 
 
-def true_fractions(labels: Sequence[Label], truth: ArrayLike | Mapping[Any, float]) -> Floats:
+def true_fractions(estimate: Estimate, truth: ArrayLike | Mapping[Any, float]) -> Floats:
     """True fractions in the order of the labels; refused unless there is one for each value."""
+    labels = estimate.labels
     if isinstance(truth, Mapping):
         if set(truth) != set(labels):
             raise ParameterError(
@@ -50,7 +53,12 @@ def true_fractions(labels: Sequence[Label], truth: ArrayLike | Mapping[Any, floa
             )
         truth = [truth[label] for label in labels]
     true = np.asarray(truth, float)
-    if true.shape != (len(labels),) or not abs(true.sum() - 1) < 1e-6 or (true < 0).any():
+    whole = abs(true.sum() - 1) < 1e-6 if estimate.exclusive else not (true > 1).any()
+    if true.shape != (len(labels),) or not whole or (true < 0).any():
+        if not estimate.exclusive:
+            raise ParameterError(
+                f"the truth must be {len(labels)} fractions from 0 to 1; got {truth!r}"
+            )
         raise ParameterError(
             f"the truth must be {len(labels)} fractions of at least 0 that sum to 1; got "
             f"{true.size} numbers that sum to {true.sum():g}"

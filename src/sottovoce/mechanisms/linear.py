@@ -134,6 +134,7 @@ class LinearMechanism(Mechanism):
             labels=self.domain.labels,
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
+            exclusive=self.domain.exclusive,
             _covariance=partial(self.covariance, values, n),
             _interval=self.score_interval(values, counts, n),
         )
@@ -197,6 +198,7 @@ class LinearMechanism(Mechanism):
             labels=self.domain.labels,
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
+            exclusive=self.domain.exclusive,
             _covariance=partial(self._routed_covariance, values, added, n),
             _interval=own,
         )

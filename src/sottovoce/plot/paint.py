@@ -72,7 +72,7 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
     if truth is None:
         return None
     if is_shares(what):
-        return true_fractions(what.labels, truth)
+        return true_fractions(what, truth)
     if isinstance(truth, Mapping):
         if set(truth) != set(what.labels):
             raise ParameterError(

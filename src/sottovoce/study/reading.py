@@ -8,11 +8,13 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from ..domain.options import Options
 from ..domain.ranges import Range
 from ..domain.values import Attribute
 from ..errors import ParameterError, SottovoceError, StudyError
 from ..files import read_file
 from ..mechanisms import REGISTRY, by_id
+from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
@@ -24,7 +26,7 @@ _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
 _EXTRAS = {name for extras in _KNOWN.values() for name in extras}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
-_KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
+_KEYS = {"name", *_ANSWERS, "clip", "most", "missing", "levels", *_OWN}
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -70,6 +72,10 @@ def read_attribute(about: Mapping[str, Any]) -> Attribute:
             raise ParameterError(
                 f"edges is {edges!r}; edges are a list of numbers, such as [0, 18, 65, inf]"
             )
+        if "most" in about:
+            if edges is not None:
+                raise ParameterError("most is for options to choose from, not for edges")
+            return Options(name, about.get("values", ()), most=about["most"], missing=missing)
         return Attribute(name, about.get("values", ()), edges=edges, missing=missing)
     bounds = about["range"]
     if not isinstance(bounds, list) or len(bounds) != 2:
@@ -157,6 +163,8 @@ def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechan
         kind = REGISTRY.get(about["mechanism"]) or by_id(about["mechanism"])
         extras = {key: about[key] for key in _EXTRAS if key in about}
         refuse_unknown(extras, _KNOWN.get(kind.id, set()), f"{where}, mechanism {kind.id!r}")
+        if isinstance(attribute, Options):
+            return ChooseAll(attribute, epsilon=about["epsilon"], by=kind.id)
         return kind(attribute, epsilon=about["epsilon"], **extras)
     except ParameterError as error:
         raise StudyError(f"{where}: {error}") from error

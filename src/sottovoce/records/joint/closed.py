@@ -17,7 +17,7 @@ from ...estimate.cells import Repetitions, product_labels, spread_of
 from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
 from ...estimate.table import Table
-from .evidence import ALIKE, Evidence, evidence_of
+from .evidence import ALIKE, ALIKE_LEVELS, Evidence, evidence_of
 from .groups import Group, groups_of
 
 if TYPE_CHECKING:
@@ -206,6 +206,8 @@ def finished(
     assumed = [assuming] if assuming else []
     if evidence.mixed(asked):
         assumed.append(ALIKE)
+    if evidence.levels:
+        assumed.append(ALIKE_LEVELS)
     return Table(
         values=values,
         spread=spread_of(values, again),
