@@ -316,5 +316,8 @@ def test_the_guarantee_of_a_difference(waves: tuple[Estimate, Estimate]) -> None
         "the first collection",
         "the second collection",
     ]
+    other = Guarantee((replace(first.guarantee.promises[0], unit=Unit(level="weak")),))
+    two = replace(levels[0], guarantee=level) - replace(second, guarantee=other)
+    assert [p.unit for p in two.guarantee.promises] == [Unit(level="strong"), Unit(level="weak")]
     none = Guarantee.none("seeded")
     assert not (replace(levels[0], guarantee=none) - second).guarantee.promises

@@ -244,7 +244,13 @@ def _check_alike(first: Estimate, second: Estimate) -> None:
 
 
 def _together(first: Guarantee, second: Guarantee) -> Guarantee:
-    """To someone who may be in both: the composition; else both promises side by side."""
+    """To someone who may be in both: the composition; else both promises side by side.
+
+    Nobody chose two levels, so promises at different levels never meet in one person.
+    """
+    levels = [{promise.unit.level for promise in each.promises} for each in (first, second)]
+    if all(levels) and None not in levels[0] | levels[1] and not levels[0] & levels[1]:
+        return Guarantee(first.promises + second.promises)
     try:
         return first + second
     except GuaranteeError:

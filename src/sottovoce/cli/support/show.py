@@ -260,15 +260,6 @@ def _show_all_words(out: Console, guarantee: Guarantee) -> None:
     out.print(textwrap.indent("\n".join(lines), "  "), soft_wrap=True)
 
 
-def show_shared_words(out: Console, guarantee: Guarantee) -> None:
-    """What the promises of all levels have in common; a table shows the rest."""
-    shared = _common_promise(guarantee)
-    if shared is None:
-        _show_all_words(out, guarantee)
-    else:
-        _show_words(out, shared, "e^epsilon")
-
-
 def _show_words(out: Console, shared: Promise, ratio: str) -> None:
     from ...promise.words import AGAINST, NOTIONS, meaning, unit_words
 
