@@ -32,6 +32,15 @@ from .support.show import (
     show_guarantee,
     show_picture,
 )
+from .support.tables import (
+    check_csv,
+    csv_option,
+    save_csv,
+    show_csv,
+    simultaneous_option,
+    sort_option,
+    tidy_rows,
+)
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -62,7 +71,10 @@ if TYPE_CHECKING:
 @click.option(
     "--project", is_flag=True, help="Nearest valid fractions: none negative, sum 1; biased."
 )
+@simultaneous_option
+@sort_option
 @plot_option
+@csv_option
 @allow_equal_option
 @guarantee_option
 @force_option
@@ -77,7 +89,10 @@ def estimate(
     levels: bool,
     rate: bool,
     project: bool,
+    simultaneous: bool,
+    sort: bool,
     picture: Path | None,
+    csv_path: Path | None,
     allow_equal: bool,
     full: bool,
     force: bool,
@@ -106,6 +121,7 @@ def estimate(
     study = Study.load(study_path)
     collection = study.collection(question)
     check_picture(picture, study_path, *files, force=force)
+    check_csv(csv_path, study_path, *files, force=force)
     _check(collection, names, levels=levels, rate=rate)
     counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
     with noted() as warned:
@@ -117,7 +133,10 @@ def estimate(
         result.interval(confidence)  # refuses a wrong confidence before anything is shown
         parts = collection.estimates(counts) if levels else {}
     if picture is not None:
-        save_figure(lambda: result.plot(confidence=confidence), picture)
+        about = {"confidence": confidence, "simultaneous": simultaneous, "sort": sort}
+        save_figure(lambda: result.plot(None, **about), picture)
+    if csv_path is not None:
+        save_csv(csv_path, result.columns(confidence, simultaneous=simultaneous))
     turnout = _turnout(collection, counts)
     within = _within(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
@@ -129,7 +148,7 @@ def estimate(
                     "level": name,
                     "epsilon": _epsilon(collection, name),
                     "people": part.n,
-                    "values": part.rows(confidence),
+                    "values": tidy_rows(part, confidence),
                 }
                 for name, part in parts.items()
             ]
@@ -137,7 +156,7 @@ def estimate(
             more["rates"] = turnout
         if within:
             more["method_of_each_level"] = within
-        about = {
+        named = {
             "study": study.title,
             "question": collection.name,
             "mechanism": collection.id,
@@ -145,8 +164,8 @@ def estimate(
             "digest": study.digest.hex(),
             "question_digest": collection.digest.hex(),
         }
-        shown = estimate_json(result, confidence, reports, picture)
-        print_json({**about, **shown, **more, "warnings": warned})
+        shown = estimate_json(result, confidence, reports, picture, simultaneous=simultaneous)
+        print_json({**named, **shown, **more, "warnings": warned})
         return
     screen = console()
     screen.print(heading(f"{study.title}: {result.name}"))
@@ -158,7 +177,7 @@ def estimate(
         + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
     screen.print()
-    show_estimate(screen, result, confidence)
+    show_estimate(screen, result, confidence, simultaneous=simultaneous, sort=sort)
     if result.assuming:
         screen.print(f"\nAssuming: {result.assuming}.", style="yellow")
     noise = "privacy and sampling add" if collection.sampled else "privacy adds"
@@ -175,6 +194,7 @@ def estimate(
         screen.print(heading("Who was asked, and who reported"))
         show_turnout(screen, turnout)
     show_picture(screen, picture)
+    show_csv(screen, csv_path)
     screen.print()
     title = "What is promised to everyone who reported"
     show_guarantee(screen, result.guarantee, title, full=full, counts=_by_level(turnout))

@@ -131,14 +131,16 @@ def _show(designs: Plan, picture: Path | None) -> None:
     screen = console()
     screen.print(heading(designs.requirement.words()))
     columns = designs.columns()
-    columns[0] = ("mechanism", columns[0][1])
-    if designs.requirement.attributes:
+    if not designs.requirement.attributes:
+        columns[0] = ("mechanism", columns[0][1])
+    else:
         columns = [
             column for column in columns if column[0] != "people" or designs.requirement.error
         ]
-    elif not designs.requirement.personal:
-        columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.3g}"))
-        columns.append(("decode steps", lambda x: f"{x.decode_steps:.2g}"))
+    if not designs.requirement.attributes and not designs.requirement.personal:
+        width = designs.decimals
+        columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.{width}f}"))
+        columns.append(("decode steps", lambda x: f"{x.decode_steps:,.0f}"))
     table = table_of(
         screen, [(title, "right" if k else "left") for k, (title, _) in enumerate(columns)]
     )
@@ -158,8 +160,8 @@ def _show(designs: Plan, picture: Path | None) -> None:
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
     if designs.requirement.attributes:
         screen.print(
-            "Epsilon is that of the whole record. 'tuple' and 'sample one' may spend all of it on "
-            "any answer; the others keep each answer's own part.",
+            "'tuple' and 'sample one' may spend all of the record's "
+            "epsilon on any answer; the others keep each answer's own part.",
             style="dim",
         )
     if len(designs.requirement.levels) > 1:

@@ -56,6 +56,9 @@ class Requirement:
             f", {name} ε = {e:g}" + ("" if alike else f" for {100 * self.fractions[name]:.3g} %")
             for name, e in self.levels.items()
         )
+        if self.attributes and self.levels:
+            each = max(self.levels.values())
+            menu += f" for each attribute, {each * len(self.attributes):g} for the record"
         menu += f", δ = {self.delta:g}" if self.delta else ""
         menu += "" if self.count is None else f", at least {self.count:,} holders of each value"
         menu += f", {self.collusion:,} may collude" if self.collusion else ""

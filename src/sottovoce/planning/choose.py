@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from ..checks import decimals_of, html_table
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
@@ -61,15 +62,37 @@ class Choice:
     def __iter__(self) -> Iterator[Candidate]:
         return iter(self.candidates)
 
-    def __str__(self) -> str:
-        d = self.mechanism.domain.size
-        title = f"{d:,} values, ε = {self.mechanism.epsilon:g}, {self.n:,} people"
-        lines = [f"{title}; by {self.prefer}", "mechanism  std error   bytes  decode steps"]
-        lines += [
-            f"{c.mechanism.id:<9} {c.std_error:10.3g} {c.report_bytes:7,} {c.decode_steps:13,.3g}"
+    @property
+    def title(self) -> str:
+        """What was asked for, in one line."""
+        d, epsilon = self.mechanism.domain.size, self.mechanism.epsilon
+        return f"{d:,} values, ε = {epsilon:g}, {self.n:,} people; by {self.prefer}"
+
+    def table(self) -> list[tuple[str, ...]]:
+        """The titles, then a row of cells for each candidate, with equal digits."""
+        decimals = decimals_of(c.std_error for c in self.candidates)
+        rows = (
+            (
+                c.mechanism.id,
+                f"{c.std_error:.{decimals}f}",
+                f"{c.report_bytes:,}",
+                f"{c.decode_steps:,.0f}",
+            )
             for c in self.candidates
+        )
+        return [("mechanism", "std error", "bytes", "decode steps"), *rows]
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        lines += [
+            f"{name:<9} {error:>10} {size:>7} {steps:>13}"
+            for name, error, size, steps in self.table()
         ]
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table."""
+        return html_table(self.title, self.table(), head=True)
 
 
 def choose(
