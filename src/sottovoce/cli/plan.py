@@ -154,6 +154,8 @@ def _show(designs: Plan, picture: Path | None) -> None:
         show_table(screen, table)
     if designs.by_level():
         screen.print(f"\n{designs.by_level()}")
+    if designs.mean_only():
+        screen.print(f"\n{designs.mean_only()}")
     unit = "the mean" if designs.requirement.bounds is not None else "an average fraction"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
     if designs.requirement.attributes:

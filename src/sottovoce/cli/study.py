@@ -91,7 +91,10 @@ def study() -> None:
     metavar="R[,R,…]",
     help="Only some people report: with this probability, or one of these.",
 )
-@click.option("--mechanism", help="By default the one with the lowest error; hybrid for numbers.")
+@click.option(
+    "--mechanism",
+    help="By default the one with the lowest error; for numbers one that gives a distribution.",
+)
 @click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip.")
 @click.option(
     "--missing",

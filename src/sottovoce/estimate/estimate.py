@@ -1,8 +1,8 @@
 """Estimates: values, their errors, and what they describe.
 
-Values are fractions of the population (means for numbers). Standard errors and intervals refer to
-the people who reported, whose answers are treated as fixed: they measure the noise that privacy
-adds.
+Values are fractions of people (means for numbers). Standard errors and intervals refer to the
+people who reported, whose answers are treated as fixed: they measure the noise that privacy adds.
+`Estimate.for_population` adds that of drawing these people from a larger population.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from ..errors import EstimateError, ParameterError, UselessEstimateWarning
 from ..promise import Guarantee
 from . import display
 from .intervals import Floats, Interval, normal_quantile
+from .ordered import Quantile, Scores, category_quantile, scored_mean
 from .projection import PROJECTIONS
 
 if TYPE_CHECKING:
@@ -88,6 +89,9 @@ class Estimate:
     answer_variance : float, optional
         For a mean: how much people's answers vary, as estimated. For fractions it follows
         from the values.
+    population : float, optional
+        The size of the population to which errors and intervals refer (infinite for an unlimited
+        one); None where they refer to the people who reported.
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
@@ -110,6 +114,7 @@ class Estimate:
     assuming: str = ""
     reports: int | None = None
     answer_variance: float | None = None
+    population: float | None = None
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
 
@@ -201,6 +206,60 @@ class Estimate:
             _covariance=None,
             _interval=None,
         )
+
+    def mean(self, scores: Scores | None = None) -> Estimate:
+        """The mean score of people's answers, with its error; see `estimate.ordered`.
+
+        Parameters
+        ----------
+        scores : sequence or mapping, optional
+            A number for each value, in the order of `labels` or by label. Values that a mapping
+            leaves out ("no answer") are left out of the mean. Without scores, the values themselves
+            must be numbers.
+
+        Notes
+        -----
+        That of a projected or otherwise biased estimate is the mean of the unbiased one behind it.
+        """
+        unbiased = self if self.raw is None else self.raw
+        return replace(unbiased, **scored_mean(unbiased, scores))
+
+    def quantile(self, q: float, *, confidence: float = 0.95) -> Quantile:
+        """The first value in their declared order that a fraction q of people does not exceed.
+
+        Parameters
+        ----------
+        q : float
+            Between 0 and 1; 0.5 is the median.
+        confidence : float
+            Of the interval, which names the first and the last value it can be.
+        """
+        return category_quantile(self, q, confidence)
+
+    def median(self, *, confidence: float = 0.95) -> Quantile:
+        """The value in the middle, with its interval: `quantile` at 0.5."""
+        return self.quantile(0.5, confidence=confidence)
+
+    def for_population(self, size: int | None = None) -> Estimate:
+        """The same estimate, with errors for the population that the people were drawn from.
+
+        Standard errors otherwise measure the noise of privacy only. If the people asked are a
+        simple random sample, another sample would have had other answers; this adds that error.
+
+        Parameters
+        ----------
+        size : int, optional
+            How many people the population has, those asked included; an unlimited one by default.
+            If everyone was asked, nothing is added.
+
+        Notes
+        -----
+        `sottovoce.stratified` does this for strata with known sizes. Formulas:
+        `sottovoce.estimate.population`.
+        """
+        from .population import for_population
+
+        return for_population(self, size)
 
     def error(self, truth: ArrayLike | Mapping[Any, float]) -> Errors:
         """Distance to true fractions, given in the order of `labels` or as a mapping."""

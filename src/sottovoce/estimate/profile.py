@@ -26,13 +26,22 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from .intervals import normal_quantile
+
 Floats = NDArray[np.float64]
 
 _FREEDOM = 4
 _HEAVY = 50.0
 _LEAST_EIGENVALUE = 1e-9
-_ROUNDS = 12
-_PRECISE = 0.01
+_PRECISE = 1e-3
+
+
+def limit(confidence: float) -> float:
+    """The root of the χ²₄ quantile."""
+    from scipy.special import gammaincinv
+
+    normal_quantile(confidence)  # refuses what is no confidence
+    return sqrt(2 * float(gammaincinv(_FREEDOM / 2, confidence)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,41 +76,36 @@ class Profile:
         target = matrix @ self.centre + (axes @ gradient) / roots
         return matrix, target
 
+    @cached_property
+    def fitted(self) -> Floats:
+        """The distribution that fits best."""
+        return self._misfit(None, self.centre)[1]
+
+    @cached_property
+    def _best(self) -> float:
+        return self._misfit(None, self.centre)[0]
+
+    def loss(self, group: Floats, fraction: float) -> float:
+        """Root of the loss of fit if the group has this fraction; compare it with `limit`."""
+        return sqrt(max(self._misfit(fraction, group)[0] - self._best, 0.0))
+
     def interval(self, group: Floats, confidence: float) -> tuple[float, float]:
         """Ends for the sum of the fractions where `group` is one, the others being zero."""
-        from scipy.special import gammaincinv
+        middle = min(max(float(group @ self.fitted), 0.0), 1.0)
+        return self._end(group, middle, 0.0, confidence), self._end(group, middle, 1.0, confidence)
 
-        limit = sqrt(2 * float(gammaincinv(_FREEDOM / 2, confidence)))
-        best, fitted = self._misfit(None, group)
-        middle = min(max(float(group @ fitted), 0.0), 1.0)
-        return (
-            self._end(group, best, middle, 0.0, limit),
-            self._end(group, best, middle, 1.0, limit),
-        )
+    def _end(self, group: Floats, middle: float, bound: float, confidence: float) -> float:
+        """Where the loss of fit reaches the limit; it grows with the distance from the middle."""
+        from scipy.optimize import brentq
 
-    def _end(self, group: Floats, best: float, middle: float, bound: float, limit: float) -> float:
-        """Where the root of the loss of fit reaches the limit; it is nearly linear there."""
-        inner, outer = 0.0, abs(bound - middle)
-        sign = 1.0 if bound > middle else -1.0
-
-        def loss(distance: float) -> float:
-            misfit, _ = self._misfit(middle + sign * distance, group)
-            return sqrt(max(misfit - best, 0.0))
-
-        at_outer = loss(outer)
-        if outer == 0 or at_outer <= limit:
+        most = limit(confidence)
+        if middle == bound or self.loss(group, bound) <= most:
             return bound
-        at_inner = 0.0
-        for _ in range(_ROUNDS):
-            step = inner + (limit - at_inner) / (at_outer - at_inner) * (outer - inner)
-            at = loss(step)
-            if abs(at - limit) <= _PRECISE * limit:
-                return middle + sign * step
-            if at < limit:
-                inner, at_inner = step, at
-            else:
-                outer, at_outer = step, at
-        return middle + sign * outer
+        precise = max(_PRECISE * abs(bound - middle), 1e-9)
+        end: float = brentq(
+            lambda fraction: self.loss(group, fraction) - most, middle, bound, xtol=precise
+        )
+        return max(end - precise, 0.0) if bound < middle else min(end + precise, 1.0)
 
     def _misfit(self, fraction: float | None, group: Floats) -> tuple[float, Floats]:
         """Least |A f − y|² over distributions f, with this fraction in the group if it is named."""

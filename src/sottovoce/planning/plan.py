@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks import checked_epsilon, printable
 from ..contract.design import Design, Requirement
+from ..domain.ranges import Range
 from ..errors import ParameterError
+from ..mechanisms import by_id
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
 from ..records import designs as record_designs
 from ..secure import designs as secure_designs
 from .checking import check, positive
+from .choose import has_distribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,6 +103,26 @@ class Plan:
             words += f" What {names} promise holds only if {sampled[0].provided}."
         return words
 
+    def mean_only(self) -> str:
+        """Which designs for a number estimate its mean and nothing else; empty for values."""
+        bounds = self.requirement.bounds
+        if bounds is None:
+            return ""
+        if self.requirement.personal:
+            return "With levels or rates, only the mean of a number is estimated."
+        number = Range.of(bounds)
+        bits = [
+            design.name
+            for design in self.designs
+            if not has_distribution(by_id(design.name)(number, epsilon=design.epsilon))
+        ]
+        if not bits:
+            return ""
+        rest = " The others also give a distribution and a median." * (
+            len(bits) < len(self.designs)
+        )
+        return f"Only the mean: {' and '.join(bits)} (here a report is one bit).{rest}"
+
     def by_role(self) -> list[list[str]]:
         """What one member of each role of the secure protocols sends and adds, title first."""
         rows = [
@@ -113,7 +136,8 @@ class Plan:
         columns = self.columns()
         rows = [[title for title, _ in columns]]
         rows += [[cell(design) for _, cell in columns] for design in self.designs]
-        parts = [self.requirement.words(), *_align(rows), self.by_level(), self.verdict()]
+        table = [self.requirement.words(), *_align(rows)]
+        parts = [*table, self.by_level(), self.mean_only(), self.verdict()]
         return "\n".join(filter(None, [*parts, *_align(self.by_role())]))
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:

@@ -93,7 +93,9 @@ def value_axis(ax: Axes, what: Estimate) -> None:
         ax.set_xlabel("fraction of people")
         ax.axvline(0, color=GREY, linewidth=0.9)
     else:
-        ax.set_xlabel(one_line(what.name) or "value")
+        name = one_line(what.name) or "value"
+        squared = tuple(what.labels) == ("variance",)
+        ax.set_xlabel(f"variance of {name}, in squared units" if squared else name)
 
 
 def percent(fraction: float, _position: float = 0) -> str:
