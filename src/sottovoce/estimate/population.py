@@ -175,7 +175,7 @@ def _drawn(estimate: Estimate, factor: float) -> Floats:
             raise EstimateError(
                 f"how much the {estimate.labels[0]} varies between samples of people is not known"
             )
-        return np.array([estimate.answer_variance])
+        return np.array([estimate.answer_variance]) / max(1 - factor, 0.5)
     raw = estimate.values * (1 - estimate.values) + estimate.variance
     return np.asarray(np.clip(raw / max(1 - factor, 0.5), 0.0, 0.25))
 

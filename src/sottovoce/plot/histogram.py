@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..estimate.histogram import Histogram
 from . import paint
-from .paint import BLACK, BLUE, FILL, TRUTH, VERMILLION, Legend, Truth
+from .paint import BLACK, BLUE, FILL, GREEN, TRUTH, Legend, Truth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -103,9 +103,9 @@ def histogram(
     )
     for k, mark in enumerate(marks):
         at = top * (1.06 + 0.055 * k)
-        span = ax.plot([mark.low, mark.high], [at, at], color=VERMILLION, linewidth=2.2, zorder=3)
-        dot = ax.plot([mark.value], [at], "o", color=VERMILLION, markersize=6, zorder=4)
-        entries[f"{mark.name} {mark.value:.4g}, {level}"] = (span[0], dot[0])
+        span = ax.plot([mark.low, mark.high], [at, at], color=GREEN, linewidth=2.2, zorder=3)
+        dot = ax.plot([mark.value], [at], "o", color=GREEN, markersize=6, zorder=4)
+        entries[f"{mark.name} {mark.value:.3g}"] = (span[0], dot[0])
     ax.set_ylim(0, top * (1.06 + 0.055 * len(marks)))
     ax.set_xlim(what.edges[0], what.edges[-1])
     ax.grid(axis="x", visible=False)
