@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 _FREEDOM = 4
 _HEAVY = 50.0
 _LEAST_EIGENVALUE = 1e-9
-_PRECISE = 1e-3
+_PRECISE = 3e-3
 
 
 def limit(confidence: float) -> float:
@@ -77,28 +77,27 @@ class Profile:
         return matrix, target
 
     @cached_property
+    def _best(self) -> tuple[float, Floats]:
+        return self._misfit(None, self.centre)
+
+    @property
     def fitted(self) -> Floats:
         """The distribution that fits best."""
-        return self._misfit(None, self.centre)[1]
-
-    @cached_property
-    def _best(self) -> float:
-        return self._misfit(None, self.centre)[0]
+        return self._best[1]
 
     def loss(self, group: Floats, fraction: float) -> float:
         """Root of the loss of fit if the group has this fraction; compare it with `limit`."""
-        return sqrt(max(self._misfit(fraction, group)[0] - self._best, 0.0))
+        return sqrt(max(self._misfit(fraction, group)[0] - self._best[0], 0.0))
 
-    def interval(self, group: Floats, confidence: float) -> tuple[float, float]:
-        """Ends for the sum of the fractions where `group` is one, the others being zero."""
-        middle = min(max(float(group @ self.fitted), 0.0), 1.0)
-        return self._end(group, middle, 0.0, confidence), self._end(group, middle, 1.0, confidence)
+    def end(self, group: Floats, bound: float, confidence: float) -> float:
+        """The end of the interval towards a bound, 0 or 1.
 
-    def _end(self, group: Floats, middle: float, bound: float, confidence: float) -> float:
-        """Where the loss of fit reaches the limit; it grows with the distance from the middle."""
+        The loss of fit reaches the limit there; it grows with the distance from the best fit.
+        """
         from scipy.optimize import brentq
 
         most = limit(confidence)
+        middle = min(max(float(group @ self.fitted), 0.0), 1.0)
         if middle == bound or self.loss(group, bound) <= most:
             return bound
         precise = max(_PRECISE * abs(bound - middle), 1e-9)

@@ -24,7 +24,7 @@ from ..randomness import Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
 from .mechanism import TOO_SMALL, Mechanism, Method
-from .numeric_distribution import BASE, Bins, estimate_distribution
+from .numeric_distribution import Bins, estimate_distribution
 from .numeric_estimates import estimate_mean, estimate_variance
 
 _NARROWEST, _WIDEST = 1e-60, 1e60
@@ -82,7 +82,7 @@ class NumericMechanism(Mechanism):
             **mean,
             "variance": Method("unbiased second moment less the squared mean", biased=True),
             "distribution": Method(
-                f"EM over {BASE} parts of the range, smoothed as reports held out suggest",
+                "EM over parts of the range, smoothed as reports held out suggest",
                 biased=True,
             ),
         }

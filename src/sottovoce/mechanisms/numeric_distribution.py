@@ -1,15 +1,21 @@
 """The distribution of numbers from counts of cells: bins, and quantiles.
 
-Fit         smoothed EM over 64 equal parts of the range, the smoothing chosen by reports held out;
+Fit         smoothed EM over 32 equal parts of the range (64 from epsilon 3 on, where reports can
+            distinguish them), the smoothing chosen by reports held out;
             a bin has the sum of its parts, cut proportionally where an edge lies within one
-Intervals   of bins by profile likelihood over parts of them, of quantiles by the same over 128
-            equal parts (`estimate.profile`, `estimate.quantiles`)
+Intervals   of bins by profile likelihood over about 128 parts of the range, at least four in a
+            bin, of quantiles by the same over 128 equal parts (`estimate.profile`,
+            `estimate.quantiles`). Answers are taken as evenly spread within a part, so that a
+            number that many people give is seen as a mixture of two neighbouring parts. Therefore
+            the lower end of a bin is that of its parts but the outermost, the upper end that of
+            its parts and the two beyond: it holds also where many answers lie on an edge
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING
@@ -31,7 +37,9 @@ if TYPE_CHECKING:
     from .numeric import NumericMechanism
 
 BINS, MOST_BINS = 16, 64
-BASE, PARTS = 64, 4
+_COARSE, _FINE, _FINE_FROM = 32, 64, 3.0
+PARTS = 128
+_PARTS_OF_BIN = 4
 _SLIGHT = (1 / 32, 1)
 """Smoothing of the distribution at which the likelihood is expanded."""
 
@@ -48,20 +56,16 @@ def estimate_distribution(
     counts = np.concatenate(
         [grid.merge_cells(aggregate.dense(name)) for name, grid in mechanism.grids.items()]
     )
-    laws = _laws(mechanism, np.linspace(0, 1, BASE + 1))
-    smoothing, fit = choose_smoothing(counts, laws, np.ones(BASE))
+    parts = _COARSE if mechanism.epsilon < _FINE_FROM else _FINE
+    laws = _laws(mechanism, np.linspace(0, 1, parts + 1))
+    smoothing, fit = choose_smoothing(counts, laws, np.ones(parts))
     values = _into_bins(positions, fit.values)
     again = partial(_bins_again, laws, aggregate.reports, smoothing, fit.values, positions)
-    parts, group = _parts(positions)
-    interval = partial(_bin_intervals, counts, _laws(mechanism, parts), group, values)
+    inner, group = _parts(positions)
     fine = _laws(mechanism, np.linspace(0, 1, QUANTILE_PARTS + 1))
     return Histogram(
         values=values,
         spread=partial(bootstrap, values, again, 50),
-        assuming=(
-            "answers spread evenly within small parts of each bin; where many people give one and "
-            "the same number, the bins next to it may lie outside their intervals"
-        ),
         n=aggregate.reports,
         labels=_labels(edges),
         name=mechanism.domain.name,
@@ -72,7 +76,7 @@ def estimate_distribution(
         converged=fit.converged,
         edges=edges,
         quantiles=RangeQuantiles(counts, fine, fit.values, low, high),
-        _interval=interval,
+        _interval=BinIntervals(counts, _laws(mechanism, inner), group, values),
     )
 
 
@@ -114,8 +118,8 @@ def _into_bins(positions: Floats, fit: Floats) -> Floats:
 
 
 def _parts(positions: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Parts of the bins, at most a quarter of each and a 64th of the range; whose bin each is."""
-    many = [max(PARTS, ceil(BASE * (b - a) - 1e-9)) for a, b in pairwise(positions)]
+    """Parts of the bins, at most a quarter of each and a 128th of the range; whose bin each is."""
+    many = [max(_PARTS_OF_BIN, ceil(PARTS * (b - a) - 1e-9)) for a, b in pairwise(positions)]
     inner = [
         np.linspace(a, b, k, endpoint=False)
         for (a, b), k in zip(pairwise(positions), many, strict=True)
@@ -147,15 +151,50 @@ def _bins_again(
     return _into_bins(positions, again.values)
 
 
-def _bin_intervals(
-    counts: NDArray[np.int64],
-    laws: Floats,
-    group: NDArray[np.intp],
-    values: Floats,
-    confidence: float,
-) -> Interval:
-    """Of every bin on its own; they hold the estimate, which smoothing may have moved outside."""
-    profile = Profile(counts, laws, smoothed_em(counts, laws, np.ones(len(laws)), _SLIGHT).values)
-    bins = (group == np.arange(values.size)[:, None]).astype(float)
-    low, high = np.array([profile.interval(one, confidence) for one in bins]).T
-    return Interval(np.minimum(low, values), np.maximum(high, values))
+@dataclass(frozen=True, eq=False)
+class BinIntervals:
+    """Intervals of every bin on its own; call it with the confidence.
+
+    They hold the estimate, which smoothing may have moved outside.
+
+    Attributes
+    ----------
+    counts : ndarray
+        How often each output was reported.
+    laws : ndarray
+        One row per part of a bin: the probabilities of the outputs.
+    group : ndarray
+        Whose bin each part is.
+    values : ndarray
+        The estimated fractions of the bins.
+    """
+
+    counts: NDArray[np.int64]
+    laws: Floats
+    group: NDArray[np.intp]
+    values: Floats
+
+    @cached_property
+    def _profile(self) -> Profile:
+        start = np.ones(len(self.laws))
+        return Profile(
+            self.counts, self.laws, smoothed_em(self.counts, self.laws, start, _SLIGHT).values
+        )
+
+    @cached_property
+    def _known(self) -> dict[float, Interval]:
+        return {}
+
+    def __call__(self, confidence: float) -> Interval:
+        if confidence not in self._known:
+            self._known[confidence] = self._ends(confidence)
+        return self._known[confidence]
+
+    def _ends(self, confidence: float) -> Interval:
+        bins = self.group == np.arange(self.values.size)[:, None]
+        before = np.concatenate([bins[:, :1], bins[:, :-1]], axis=1)  # the bounds are no edges
+        after = np.concatenate([bins[:, 1:], bins[:, -1:]], axis=1)
+        inner, outer = bins & before & after, bins | before | after
+        low = [self._profile.end(one, 0.0, confidence) for one in inner.astype(float)]
+        high = [self._profile.end(one, 1.0, confidence) for one in outer.astype(float)]
+        return Interval(np.minimum(low, self.values), np.maximum(high, self.values))
