@@ -84,9 +84,9 @@ def stratified(
     """One estimate for a population from estimates of its strata, whose sizes are public.
 
     Every stratum is a group of people that is publicly known (a region, an age group from the
-    register) and reported separately. Weights belong to strata: the weight of a single person
-    cannot be used, because nobody knows which of the noisy answers are true. People with different
-    weights are different strata.
+    register) and counted separately. Weights belong to strata: counts do not say whose reports
+    they contain, so a person's own weight can only be used if it is public, and people with the
+    same weight are a stratum.
 
     Parameters
     ----------
