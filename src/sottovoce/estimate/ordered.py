@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import sqrt
+from math import floor, log10, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -60,11 +60,17 @@ class Quantile(NamedTuple):
         return "median" if self.q == 0.5 else f"{round(100 * self.q, 10):g} % quantile"
 
     def __str__(self) -> str:
-        value, low, high = (
-            f"{x:.6g}" if isinstance(x, float) else printable(x)
-            for x in (self.value, self.low, self.high)
-        )
+        value, low, high = shown_digits(self.value, self.low, self.high)
         return f"{self.name}: {value} ({100 * self.confidence:g} % interval {low} to {high})"
+
+
+def shown_digits(value: Any, low: Any, high: Any) -> tuple[str, ...]:
+    """Numbers with as many decimals as their interval is worth; labels as they are."""
+    if not isinstance(value, float):
+        return tuple(printable(x) for x in (value, low, high))
+    width = high - low
+    decimals = min(max(1 - floor(log10(width / 3)), 0), 12) if width > 0 else 6
+    return tuple(f"{round(x, decimals) + 0.0:,.{decimals}f}" for x in (value, low, high))
 
 
 def checked_fraction(q: float) -> float:

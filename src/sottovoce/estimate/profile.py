@@ -15,6 +15,10 @@ Four degrees of freedom instead of one, because where most bins are empty the lo
 truth exceeds χ²₁: in simulations the .95 quantile of its root was 1.1 to 1.6 for smooth answers,
 2.1 to 2.5 for spikes and up to 2.9 when all answers are equal, where one degree allows 1.96 and
 four allow 3.08. For smooth answers the intervals are therefore wider than necessary.
+
+Answers that are not spread evenly within a bin (all of them equal, many reports) fit no
+distribution over bins. The loss of fit is then divided by Pearson's χ² per degree of freedom of the
+best fit, as for overdispersed counts (McCullagh, Nelder 1989, section 4.5).
 """
 
 from __future__ import annotations
@@ -87,7 +91,15 @@ class Profile:
 
     def loss(self, group: Floats, fraction: float) -> float:
         """Root of the loss of fit if the group has this fraction; compare it with `limit`."""
-        return sqrt(max(self._misfit(fraction, group)[0] - self._best[0], 0.0))
+        lost = self._misfit(fraction, group)[0] - self._best[0]
+        return sqrt(max(lost, 0.0) / self._dispersion)
+
+    @cached_property
+    def _dispersion(self) -> float:
+        """Pearson's χ² of the best fit per degree of freedom, at least 1."""
+        expected = np.maximum(self.counts.sum() * (self.fitted @ self.laws), 1e-300)
+        square = float(((self.counts - expected) ** 2 / expected).sum())
+        return max(square / max(self.counts.size - 1, 1), 1.0)
 
     def end(self, group: Floats, bound: float, confidence: float) -> float:
         """The end of the interval towards a bound, 0 or 1.

@@ -10,7 +10,7 @@ import click
 
 from ...errors import EstimateError, ParameterError
 from . import parse
-from .show import printable, show_table, table_of
+from .show import show_table, table_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,11 +127,13 @@ def show_summaries(
         rows.insert(0, ("mean", row["estimate"], row["low"], row["high"]))
     if not rows:
         return
+    from ...estimate.ordered import shown_digits
+
     out.print()
     titles = [("", "left"), ("estimate", "right"), (f"{100 * confidence:g} % interval", "right")]
     table = table_of(out, titles)
     for name, *ends in rows:
-        value, low, high = (f"{x:.4g}" if isinstance(x, float) else printable(x) for x in ends)
+        value, low, high = shown_digits(*ends)
         table.add_row(name, value, low if low == high else f"{low} to {high}")
     show_table(out, table)
 
