@@ -30,7 +30,9 @@ def test_the_distribution_and_quantiles_of_a_number(minutes, run, json_of):
     assert Path("h.png").exists()
     assert "25 % quantile" in said
     assert "median" in said
+    assert "--quantiles 0.5" in run("estimate", *minutes).stdout
     shown = run("estimate", *minutes, "--quantiles", "0.5").stdout
+    assert "--quantiles" not in shown
     assert shown.index("mean") < shown.index("median")  # the mean stays the first estimate
 
 

@@ -99,6 +99,17 @@ def test_quantiles_do_not_depend_on_bins_and_are_in_units_of_the_question() -> N
     assert population.interval().low == pytest.approx(many.interval().low)
 
 
+def test_more_reports_give_narrower_intervals_of_bins() -> None:
+    mechanism, widths = sv.Piecewise((0, 1), epsilon=5.0), []
+    for n in (1000, 50_000):
+        with testing.seeded(2) as source:
+            column = np.random.default_rng(2).beta(2, 5, n)
+            counts = mechanism.aggregate(mechanism.randomise(column, source=source))
+            low, high = mechanism.estimate(counts, bins=8).interval()
+        widths.append(float(np.mean(high - low)))
+    assert widths[1] < widths[0] / 2
+
+
 def test_of_few_reports_a_quantile_may_be_anything() -> None:
     mechanism = sv.Piecewise((0, 1), epsilon=0.1)
     histogram = mechanism.estimate(mechanism.aggregate(mechanism.randomise([0.5] * 20)), bins=3)

@@ -168,6 +168,8 @@ def estimate(
     screen.print()
     show_estimate(screen, result, confidence)
     show_summaries(screen, mean, quantiles, confidence)
+    if hint := summaries.hint(collection, result):
+        screen.print(f"\n{hint}", style="dim")
     if result.assuming:
         screen.print(f"\nAssuming: {result.assuming}.", style="yellow")
     noise = "privacy and sampling add" if collection.sampled else "privacy adds"

@@ -24,8 +24,8 @@ from ..errors import EstimateError, ParameterError, UselessEstimateWarning
 from ..promise import Guarantee
 from . import display
 from .intervals import Floats, Interval, normal_quantile
-from .ordered import Quantile, Scores, category_quantile, scored_mean
 from .projection import PROJECTIONS
+from .summaries import Summaries
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ class Errors(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Summaries):
     """An estimated distribution.
 
     Attributes
@@ -98,6 +98,8 @@ class Estimate:
 
     #: What titles say was counted.
     counted: ClassVar[str] = "reports"
+    #: Which function of `sottovoce.plot` draws it.
+    picture: ClassVar[str] = "estimate"
 
     values: Floats
     spread: Floats | Callable[[], Floats]
@@ -207,60 +209,6 @@ class Estimate:
             _interval=None,
         )
 
-    def mean(self, scores: Scores | None = None) -> Estimate:
-        """The mean score of people's answers, with its error; see `estimate.ordered`.
-
-        Parameters
-        ----------
-        scores : sequence or mapping, optional
-            A number for each value, in the order of `labels` or by label. Values that a mapping
-            leaves out ("no answer") are left out of the mean. Without scores, the values themselves
-            must be numbers.
-
-        Notes
-        -----
-        That of a projected or otherwise biased estimate is the mean of the unbiased one behind it.
-        """
-        unbiased = self if self.raw is None else self.raw
-        return replace(unbiased, **scored_mean(unbiased, scores))
-
-    def quantile(self, q: float, *, confidence: float = 0.95) -> Quantile:
-        """The first value in their declared order that a fraction q of people does not exceed.
-
-        Parameters
-        ----------
-        q : float
-            Between 0 and 1; 0.5 is the median.
-        confidence : float
-            Of the interval, which names the first and the last value it can be.
-        """
-        return category_quantile(self, q, confidence)
-
-    def median(self, *, confidence: float = 0.95) -> Quantile:
-        """The value in the middle, with its interval: `quantile` at 0.5."""
-        return self.quantile(0.5, confidence=confidence)
-
-    def for_population(self, size: int | None = None) -> Estimate:
-        """The same estimate, with errors for the population that the people were drawn from.
-
-        Standard errors otherwise measure the noise of privacy only. If the people asked are a
-        simple random sample, another sample would have had other answers; this adds that error.
-
-        Parameters
-        ----------
-        size : int, optional
-            How many people the population has, those asked included; an unlimited one by default.
-            If everyone was asked, nothing is added.
-
-        Notes
-        -----
-        `sottovoce.stratified` does this for strata with known sizes. Formulas:
-        `sottovoce.estimate.population`.
-        """
-        from .population import for_population
-
-        return for_population(self, size)
-
     def error(self, truth: ArrayLike | Mapping[Any, float]) -> Errors:
         """Distance to true fractions, given in the order of `labels` or as a mapping."""
         true = self._as_fractions(truth)
@@ -300,10 +248,10 @@ class Estimate:
         return display.to_frame(self, confidence, backend)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Bars with intervals; see `sottovoce.plot.estimate`."""
+        """Bars with intervals; see `sottovoce.plot.estimate`, for numbers `histogram`."""
         from .. import plot
 
-        axes: Axes = plot.estimate(self, ax=ax, **options)
+        axes: Axes = getattr(plot, self.picture)(self, ax=ax, **options)
         return axes
 
     def __str__(self) -> str:

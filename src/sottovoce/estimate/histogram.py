@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from .intervals import Floats
 from .ordered import Quantile, Scores
 from .population import about_population
 from .quantiles import RangeQuantiles
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +29,8 @@ class Histogram(Estimate):
     quantiles : RangeQuantiles
         Computes quantiles from the reports themselves, whatever the bins are.
     """
+
+    picture: ClassVar[str] = "histogram"
 
     edges: Floats = field(default_factory=lambda: np.array([0.0, 1.0]))
     quantiles: RangeQuantiles | None = field(default=None, repr=False)
@@ -60,10 +59,3 @@ class Histogram(Estimate):
     def for_population(self, size: int | None = None) -> Estimate:
         """The same: errors and intervals allow for the sampling of people already."""
         return replace(self, **about_population(self, size))
-
-    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """A histogram with intervals; see `sottovoce.plot.histogram`."""
-        from .. import plot
-
-        axes: Axes = plot.histogram(self, ax=ax, **options)
-        return axes

@@ -65,6 +65,16 @@ class Summaries:
             estimate = _histogram(collection, counts, None, None, "--quantiles")
         return [estimate.quantile(q, confidence=confidence) for q in fractions]
 
+    def hint(self, collection: Collection, estimate: Estimate) -> str:
+        """What else the reports on a number have; empty where it was asked for or is not there."""
+        from ...mechanisms.numeric import NumericMechanism
+
+        if estimate.fractions or self.quantiles or not isinstance(collection, NumericMechanism):
+            return ""
+        if "distribution" not in collection.methods:
+            return ""
+        return "The same reports have the distribution (--bins 8) and the median (--quantiles 0.5)."
+
     def _bins(self) -> int | list[float]:
         edges = parse.numbers_from(self.bins or "", "--bins")
         return int(edges[0]) if len(edges) == 1 and edges[0].is_integer() else edges
