@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -139,6 +139,7 @@ def _show(designs: Plan, picture: Path | None) -> None:
     elif not designs.requirement.personal:
         columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.3g}"))
         columns.append(("decode steps", lambda x: f"{x.decode_steps:.2g}"))
+    columns = _fitting(designs, columns, screen.width)
     table = table_of(
         screen, [(title, "right" if k else "left") for k, (title, _) in enumerate(columns)]
     )
@@ -172,6 +173,22 @@ def _show(designs: Plan, picture: Path | None) -> None:
         )
     if picture is not None:
         screen.print(f"The picture is in {picture}.")
+
+
+def _fitting(designs: Plan, columns: list[Any], width: int) -> list[Any]:
+    """The columns that a narrow screen has room for, without what was given or matters least."""
+    asked = designs.requirement
+    spare = ["decode steps", "bytes"] + ["people"] * (asked.n is not None)
+    spare += ["epsilon"] * (len(asked.levels) == 1) + ["95 % interval"]
+    while spare and sum(_width(designs, column) + 2 for column in columns) - 2 > width:
+        columns = [column for column in columns if column[0] != spare[0]]
+        spare = spare[1:]
+    return columns
+
+
+def _width(designs: Plan, column: Any) -> int:
+    title, cell = column
+    return max(len(title), *(len(cell(design)) for design in designs))
 
 
 def _sizes(text: str) -> list[int]:

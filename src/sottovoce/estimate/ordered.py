@@ -207,6 +207,10 @@ def _covariance(estimate: Estimate) -> Floats:
             f"this estimate is of a {estimate.labels[0]}, not of the fractions of values; for "
             "numbers, estimate with method='distribution'"
         )
+    if any(isinstance(label, tuple) for label in estimate.labels):
+        raise EstimateError(
+            "a table of several attributes has no order; take the marginal of one attribute first"
+        )
     if (covariance := estimate.covariance) is None:
         raise EstimateError(
             f"the covariance of the {estimate.method!r} estimate is not known, which a mean or a "

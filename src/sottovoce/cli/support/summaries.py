@@ -73,7 +73,7 @@ class Summaries:
             return ""
         if "distribution" not in collection.methods:
             return ""
-        return "The same reports have the distribution (--bins 8) and the median (--quantiles 0.5)."
+        return "More from the same reports: --bins 8, --quantiles 0.5"
 
     def _bins(self) -> int | list[float]:
         edges = parse.numbers_from(self.bins or "", "--bins")
