@@ -180,3 +180,7 @@ def test_wrong_scores_and_fractions_are_refused(opinions):
     number = m.estimate(m.aggregate(m.randomise([0.5] * 100)))
     with pytest.raises(EstimateError, match="distribution"):
         number.median()
+    pair = sv.Records([sv.Attribute("a", 2), sv.Attribute("b", 2)], epsilon_average=2)
+    counts = pair.aggregate(pair.randomise({"a": [0, 1] * 500, "b": [0, 1] * 500}))
+    with pytest.raises(EstimateError, match="has no order"):
+        pair.joint(counts, ["a", "b"]).median()

@@ -169,6 +169,12 @@ class Ratio:
 
 def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quantile:
     """A quantile over the values in their declared order."""
+    from .table import Table
+
+    if isinstance(estimate, Table) and len(estimate.attributes) > 1:
+        raise EstimateError(
+            "a table of several attributes has no order; take the marginal of one attribute first"
+        )
     fraction = checked_fraction(q)
     unbiased = estimate if estimate.raw is None else estimate.raw
     size = estimate.values.size
@@ -206,10 +212,6 @@ def _covariance(estimate: Estimate) -> Floats:
         raise EstimateError(
             f"this estimate is of a {estimate.labels[0]}, not of the fractions of values; for "
             "numbers, estimate with method='distribution'"
-        )
-    if any(isinstance(label, tuple) for label in estimate.labels):
-        raise EstimateError(
-            "a table of several attributes has no order; take the marginal of one attribute first"
         )
     if (covariance := estimate.covariance) is None:
         raise EstimateError(
