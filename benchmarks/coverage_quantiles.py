@@ -1,8 +1,8 @@
 """How often intervals of bins and quantiles of numbers cover the truth.
 
 ``python -m benchmarks.coverage_quantiles`` prints the lowest coverage of 95 % intervals over five
-unequal bins and over the quantiles at .1, .5 and .9, for answers that are fixed and for answers that
-are drawn from a population, and the mean width of the interval of the median.
+unequal bins and over the quantiles at .1, .5 and .9, for answers that are fixed and for answers
+that are drawn from a population, and the mean width of the interval of the median.
 """
 
 from __future__ import annotations
@@ -64,6 +64,7 @@ def coverage(
 
 
 def main() -> None:
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--epsilon", type=float, nargs="+", default=[0.5, 1, 2, 5, 10])
