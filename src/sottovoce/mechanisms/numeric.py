@@ -154,7 +154,7 @@ class NumericMechanism(Mechanism):
         if method in ("variance", "distribution") and self.finest.steps == 1:
             raise ParameterError(
                 f"{self.id!r} at epsilon {self.epsilon:g} sends one bit, which carries information "
-                f"on the mean only; for a {method}, collect with 'piecewise'"
+                f"on the mean only; for the method {method!r}, collect with 'piecewise'"
             )
         return super().chosen_method(method)
 
