@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .collect.ask import ask
     from .contract.aggregate import Aggregate
     from .contract.reports import Reports
+    from .domain.options import Options
     from .domain.ranges import Range
     from .domain.schema import Schema
     from .domain.values import Attribute, Domain
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
         SubsetSelection,
     )
     from .mechanisms.channel import Channel
+    from .mechanisms.choose_all import ChooseAll
     from .mechanisms.mechanism import Mechanism
     from .participation import Levels, Sampled
     from .planning.choose import choose
@@ -52,6 +54,7 @@ _HOME = {
     "Aggregate": "contract.aggregate",
     "Attribute": "domain.values",
     "Channel": "mechanisms.channel",
+    "ChooseAll": "mechanisms.choose_all",
     "Domain": "domain.values",
     "Duchi": "mechanisms",
     "Estimate": "estimate.estimate",
@@ -64,6 +67,7 @@ _HOME = {
     "Mechanism": "mechanisms.mechanism",
     "OLH": "mechanisms",
     "OUE": "mechanisms",
+    "Options": "domain.options",
     "Piecewise": "mechanisms",
     "Promise": "promise",
     "Range": "domain.ranges",
@@ -92,6 +96,7 @@ __all__ = [
     "Aggregate",
     "Attribute",
     "Channel",
+    "ChooseAll",
     "Domain",
     "Duchi",
     "Estimate",
@@ -100,6 +105,7 @@ __all__ = [
     "Hybrid",
     "Levels",
     "Mechanism",
+    "Options",
     "Piecewise",
     "Promise",
     "Range",
@@ -135,4 +141,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

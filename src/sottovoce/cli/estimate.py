@@ -151,7 +151,8 @@ def estimate(
             "question": collection.name,
             "mechanism": collection.id,
             "design": collection.words,
-            "digest": collection.digest.hex(),
+            "digest": study.digest.hex(),
+            "question_digest": collection.digest.hex(),
         }
         shown = estimate_json(result, confidence, reports, picture)
         print_json({**about, **shown, **more, "warnings": warned})

@@ -82,6 +82,9 @@ class Estimate(Summaries):
     fractions : bool
         Whether the values are fractions of people, which sum to one; False for means and variances,
         which are in the units of the question.
+    exclusive : bool
+        Whether everyone has exactly one of the values, so that fractions sum to one; False where
+        several could be chosen.
     raw : Estimate, optional
         The unbiased estimate behind a biased one, whose errors and intervals are shown.
     assuming : str
@@ -117,6 +120,7 @@ class Estimate(Summaries):
     reports: int | None = None
     answer_variance: float | None = None
     population: float | None = None
+    exclusive: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
 
@@ -189,7 +193,8 @@ class Estimate(Summaries):
         Notes
         -----
         Errors and intervals stay those of the unbiased estimate: projecting lowers the error on
-        average, but not for every value, and how much is not known from the data.
+        average, but not for every value, and how much is not known from the data. Fractions of
+        options, of which people may choose several, are moved to 0 or 1 where they lie outside.
         """
         if method not in PROJECTIONS:
             raise ParameterError(
@@ -198,6 +203,16 @@ class Estimate(Summaries):
         if not self.fractions:
             raise EstimateError(
                 "this estimate is not a distribution, so it cannot be projected onto one"
+            )
+        if not self.exclusive:
+            return replace(
+                self,
+                values=np.clip(self.values, 0.0, 1.0),
+                method=f"{self.method} + clipped",
+                biased=True,
+                raw=self if self.raw is None else self.raw,
+                _covariance=None,
+                _interval=None,
             )
         return replace(
             self,
@@ -270,7 +285,12 @@ class Estimate(Summaries):
                 )
             truth = [truth[label] for label in self.labels]
         true = np.asarray(truth, float)
-        if true.shape != self.values.shape or not abs(true.sum() - 1) < 1e-6 or (true < 0).any():
+        whole = abs(true.sum() - 1) < 1e-6 if self.exclusive else not (true > 1).any()
+        if true.shape != self.values.shape or not whole or (true < 0).any():
+            if not self.exclusive:
+                raise ParameterError(
+                    f"the truth must be {self.values.size} fractions from 0 to 1; got {truth!r}"
+                )
             raise ParameterError(
                 f"the truth must be {self.values.size} fractions of at least 0 that sum to 1; got "
                 f"{true.size} numbers that sum to {true.sum():g}"

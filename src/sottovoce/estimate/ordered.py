@@ -213,6 +213,8 @@ def _covariance(estimate: Estimate) -> Floats:
             f"this estimate is of a {estimate.labels[0]}, not of the fractions of values; for "
             "numbers, estimate with method='distribution'"
         )
+    if not estimate.exclusive:
+        raise EstimateError("people could choose several values, so they have no mean or quantile")
     if (covariance := estimate.covariance) is None:
         raise EstimateError(
             f"the covariance of the {estimate.method!r} estimate is not known, which a mean or a "

@@ -9,6 +9,8 @@ Total       Cov(f̂) = C + k Σ_F,   Σ_F = diag(F) − F Fᵀ,   k = 1/n, or fo
 Estimated   E[diag(f̂) − f̂ f̂ᵀ] = (1 − k) Σ_F − C, so Σ̂_F = (diag(f̂) − f̂ f̂ᵀ + C) / (1 − k) is
             unbiased, and C + k Σ̂_F is for the total: C is linear in the fractions, so its value at
             the estimate is unbiased, too. Nothing is counted twice: C has no term of the sampling
+Options     where people may choose several values, each has F (1 − F) in place of the diagonal of
+            Σ_F; which values go together is not known, so there is no covariance
 Mean        the same with the variance of people's numbers in place of Σ_F
 Interval    of fractions the score interval with k f (1 − f) added to the noise at f
 
@@ -53,7 +55,7 @@ def for_population(estimate: Estimate, size: int | None = None) -> Estimate:
     drawn = _drawn(estimate, factor)
     total = estimate.variance + factor * drawn
     covariance = None
-    if estimate._covariance is not None:
+    if estimate._covariance is not None and estimate.exclusive:
         covariance = partial(_total_covariance, estimate, factor)
     own = estimate._interval
     interval = (

@@ -15,6 +15,7 @@ from ..support.options import (
     force_option,
     guarantee_option,
     json_option,
+    table_options,
 )
 from ..support.show import console, facts, heading, print_json, progress, show_next, show_table
 from .shared import (
@@ -34,6 +35,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
     from ...study.parties import PartyStudy
     from ...transport import Machine
     from ...transport.network import Played
@@ -121,6 +123,7 @@ def curator(
 @study_argument
 @party_option
 @click.option("--data", "data_path", type=PATH, metavar="FILE", help="Your rows.")
+@table_options
 @curator_options
 @playing_options
 @click.option(
@@ -137,6 +140,7 @@ def join(
     study_path: Path,
     name: str,
     data_path: Path | None,
+    dialect: Dialect,
     address: str,
     timeout: float,
     key_path: Path | None,
@@ -149,10 +153,10 @@ def join(
 ) -> None:
     """Take part in a study with your own data.
 
-    FILE is a CSV (also gzipped) or Parquet file with one row per person. Rows stay here: what
-    leaves are counts with noise under masks, of which only the sum over all parties can be opened.
-    The budget ledger is charged before they leave, however the run ends. Stopped or crashed, the
-    same command goes on where it was and is charged once.
+    FILE is a CSV (also gzipped) or Parquet file or a workbook with one row per person. Rows stay
+    here: what leaves are counts with noise under masks, of which only the sum over all parties can
+    be opened. The budget ledger is charged before they leave, however the run ends. Stopped or
+    crashed, the same command goes on where it was and is charged once.
 
     \b
     Examples:
@@ -180,7 +184,7 @@ def join(
     if data_path is None:
         table: Any = synthetic_table(study, name, rows)
     else:
-        table = read_table(data_path, study, name)
+        table = read_table(data_path, study, name, dialect)
         if content_of(data_path) != content:
             raise FileError(f"{str(data_path)!r} was changed while it was read; nothing was sent")
     n_rows = study.protocol.check(name, table)
@@ -195,7 +199,8 @@ def join(
                 timeout=timeout,
                 progress=done,
                 journal=journal,
-                data=seat.keys.fingerprint(content) if content else "",
+                # The same bytes read in another way are other data.
+                data=seat.keys.fingerprint(content + dialect.mark) if content else "",
                 joined=spending.join,
                 finished=spending.finish,
             ),

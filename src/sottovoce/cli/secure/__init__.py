@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,11 +12,15 @@ from ..support.options import (
     confidence_option,
     guarantee_option,
     json_option,
+    table_options,
 )
 from ..support.parse import edges_from, values_from
 from .keys import check, keygen
 from .roles import aggregator, helper, send
 from .shared import NAMES, protocol_options, read_answers, show_result, working
+
+if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
 
 
 @click.group()
@@ -62,6 +66,7 @@ def secure() -> None:
 )
 @protocol_options
 @click.option("--helpers", type=int, metavar="S", help="Helper servers; 0: users share with users.")
+@table_options
 @confidence_option
 @guarantee_option
 @json_option
@@ -73,6 +78,7 @@ def run(
     edges: str | None,
     missing: Any,
     helpers: int | None,
+    dialect: Dialect,
     confidence: float,
     full: bool,
     as_json: bool,
@@ -80,7 +86,7 @@ def run(
 ) -> None:
     """Simulate a protocol: every role in this process, on answers in a file.
 
-    ANSWERS is a CSV (also gzipped) or Parquet file with one row per person.
+    ANSWERS is a CSV (also gzipped) or Parquet file or a workbook with one row per person.
 
     \b
     Examples:
@@ -101,7 +107,7 @@ def run(
         else Attribute(column, edges=edges_from(edges or ""), missing=missing)
     )
     set_parameters = {name: value for name, value in parameters.items() if value is not None}
-    coded = read_answers(answers, column, question)
+    coded = read_answers(answers, column, question, dialect)
     chosen = protocol_of(protocol, question, set_parameters, users=len(coded), helpers=helpers)
     with working("Running every role"):
         done = chosen.simulate(coded)

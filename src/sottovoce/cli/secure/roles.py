@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.options import PATH, confidence_option, guarantee_option, json_option
+from ..support.options import PATH, confidence_option, guarantee_option, json_option, table_options
 from .shared import (
     party_options,
     play_rounds,
@@ -17,6 +17,9 @@ from .shared import (
     seat_of,
     show_end,
 )
+
+if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
 
 
 @click.command()
@@ -122,6 +125,7 @@ def helper(
 @click.option(
     "--again", is_flag=True, help="Take part once more: new coins, and it counts as a round."
 )
+@table_options
 @json_option
 def send(
     answers: Path,
@@ -132,6 +136,7 @@ def send(
     timeout: float,
     column: str | None,
     again: bool,
+    dialect: Dialect,
     as_json: bool,
 ) -> None:
     """Take part as a host of users, with their answers in a file.
@@ -156,7 +161,7 @@ def send(
             "these people have taken part in this study before; with --again they draw new coins, "
             "and the promise is that of several rounds together"
         )
-    coded = read_answers(answers, column or study.question.name, study.question)
+    coded = read_answers(answers, column or study.question.name, study.question, dialect)
     part = host_part(study.protocol, study.roster, seat.party.id, coded.codes)
     options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
     start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)

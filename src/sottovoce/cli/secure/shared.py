@@ -24,6 +24,7 @@ from ..support.show import (
 )
 
 if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
     from ...contract.aggregate import Aggregate
     from ...domain.columns import Coded
     from ...domain.values import Domain
@@ -126,7 +127,7 @@ def relay_options(command: F) -> F:
     return command
 
 
-def read_answers(path: Path, column: str, domain: Domain) -> Coded:
+def read_answers(path: Path, column: str, domain: Domain, dialect: Dialect) -> Coded:
     """A column of answers, checked; an error names the row."""
     import numpy as np
 
@@ -137,7 +138,7 @@ def read_answers(path: Path, column: str, domain: Domain) -> Coded:
 
     check_plain(path)
     answers = Answers(path, column, domain)
-    columns = Columns(path, {column: answers.wanted})
+    columns = Columns(path, {column: answers.wanted}, dialect=dialect)
     with progress("Reading answers", path.stat().st_size) as done:
         parts = [
             answers.coded(chunk[column], first).codes

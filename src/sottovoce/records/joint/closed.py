@@ -16,7 +16,7 @@ from ...errors import EstimateError, ParameterError
 from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
 from ...estimate.table import Repetitions, Table, product_labels, spread_of
-from .evidence import ALIKE, Evidence, evidence_of
+from .evidence import ALIKE, ALIKE_LEVELS, Evidence, evidence_of
 from .groups import Group, groups_of
 
 if TYPE_CHECKING:
@@ -205,6 +205,8 @@ def finished(
     assumed = [assuming] if assuming else []
     if evidence.mixed(asked):
         assumed.append(ALIKE)
+    if evidence.levels:
+        assumed.append(ALIKE_LEVELS)
     return Table(
         values=values,
         spread=spread_of(values, again),
