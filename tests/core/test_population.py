@@ -172,12 +172,27 @@ def test_every_stratum_keeps_its_promise():
 
 def test_means_of_numbers_are_stratified_too():
     m = sv.Piecewise((0, 100), epsilon=4.0)
-    parts = {
-        name: m.estimate(m.aggregate(m.randomise([x] * 2000))) for name, x in (("a", 20), ("b", 60))
-    }
-    whole = sv.stratified(parts, weights={"a": 3, "b": 1})
-    assert whole.values[0] == pytest.approx(30, abs=6)
-    assert whole.variance[0] > (9 * parts["a"].variance[0] + parts["b"].variance[0]) / 16
+    with testing.seeded(6) as source:
+        parts = {
+            name: m.estimate(m.aggregate(m.randomise([x, x + 30] * 5000, source=source)))
+            for name, x in (("a", 5), ("b", 45))
+        }
+        whole = sv.stratified(parts, weights={"a": 3, "b": 1})
+    assert whole.values[0] == pytest.approx(30, abs=2)
+    noise = (9 * parts["a"].variance[0] + parts["b"].variance[0]) / 16
+    drawn = (9 + 1) / 16 * 15**2 / 10_000
+    assert whole.variance[0] == pytest.approx(noise + drawn, rel=0.1)
+
+
+def test_options_of_which_several_apply_have_errors_and_no_covariance():
+    question = sv.ChooseAll(sv.Options("tools", ["R", "Python", "SAS"], most=2), epsilon=4.0)
+    estimate = question.estimate(question.aggregate(question.randomise([["R"], []] * 1000)))
+    ours = estimate.for_population()
+    assert (ours.variance >= estimate.variance).all()
+    assert ours.variance[0] > estimate.variance[0] + 1e-5
+    assert ours.covariance is None
+    with pytest.raises(EstimateError, match="several"):
+        estimate.mean([1, 2, 3])
 
 
 # --- refusals -------------------------------------------------------------------------------------
