@@ -32,6 +32,7 @@ from .support.show import (
     show_guarantee,
     show_picture,
 )
+from .support.summaries import Summaries, show_summaries, summary_json, summary_options
 from .support.tables import (
     check_csv,
     csv_option,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
 )
 @simultaneous_option
 @sort_option
+@summary_options
 @plot_option
 @csv_option
 @allow_equal_option
@@ -97,12 +99,17 @@ def estimate(
     full: bool,
     force: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Estimate how many people gave each answer.
 
     Every fraction comes with an interval that says how precise it is. Takes counts (.sva) and
     reports (.svr, .parquet), merged as by `aggregate`. Fractions are unbiased, so that of a rare
     answer may be below zero; --project makes them a valid distribution.
+
+    Of a number, the mean is estimated; --bins shows its distribution, --quantiles 0.25,0.5,0.75
+    quartiles and the median. Of values in an order, --scores shows their mean. Intervals are for
+    the people who reported; --for-population makes them those for all from whom they were drawn.
 
     Where people chose levels of privacy, each level is estimated on its own, and the estimates are
     shrunk towards each other as far as the data support it; that is slightly biased, and the
@@ -113,6 +120,7 @@ def estimate(
       sottovoce estimate counts.sva --study study.toml --plot fractions.png
       sottovoce estimate counts.sva --study menu.toml --levels
       sottovoce estimate counts.sva --study health.toml --attribute smokes
+      sottovoce estimate counts.sva --study age.toml --bins 0,18,30,65,120 --quantiles 0.5
 
     Next: sottovoce guarantee --study study.toml says what was promised to those who answered.
     """  # noqa: D301
@@ -125,12 +133,13 @@ def estimate(
     _check(collection, names, levels=levels, rate=rate)
     counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
     with noted() as warned:
-        result: Estimate = collection.marginal(
-            counts, names, method=method or collection.shown_method
-        )
+        summaries = Summaries(**options)
+        result: Estimate = summaries.estimate(collection, counts, names, method)
         if project:
             result = result.project()
         result.interval(confidence)  # refuses a wrong confidence before anything is shown
+        mean = summaries.mean(result)
+        quantiles = summaries.quantile_list(collection, counts, result, confidence)
         parts = collection.estimates(counts) if levels else {}
     if picture is not None:
         about = {"confidence": confidence, "simultaneous": simultaneous, "sort": sort}
@@ -141,7 +150,7 @@ def estimate(
     within = _within(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
     if as_json:
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = summary_json(mean, quantiles, confidence)
         if levels:
             more["levels"] = [
                 {
@@ -178,13 +187,17 @@ def estimate(
     )
     screen.print()
     show_estimate(screen, result, confidence, simultaneous=simultaneous, sort=sort)
+    show_summaries(screen, mean, quantiles, confidence)
+    if hint := summaries.hint(collection, result):
+        screen.print(f"\n{hint}", style="dim")
     if result.assuming:
         screen.print(f"\nAssuming: {result.assuming}.", style="yellow")
     noise = "privacy and sampling add" if collection.sampled else "privacy adds"
     who = "were asked" if collection.sampled else "reported"
-    screen.print(
-        f"\nIntervals measure the noise that {noise}, for the people who {who}.", style="dim"
-    )
+    of = f"the noise that {noise}, for the people who {who}"
+    if result.population is not None:
+        of = f"the noise that {noise} and the sampling of people, for the population"
+    screen.print(f"\nIntervals measure {of}.", style="dim")
     if parts:
         screen.print()
         screen.print(heading("Each level on its own"))

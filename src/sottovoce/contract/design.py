@@ -47,7 +47,10 @@ class Requirement:
 
     def words(self) -> str:
         """The requirement in one line."""
-        question = f"{self.d:,} values" if self.d is not None else f"a number in {self.bounds}"
+        low, high = self.bounds or (0.0, 1.0)
+        question = (
+            f"{self.d:,} values" if self.d is not None else f"a number from {low:g} to {high:g}"
+        )
         if self.attributes:
             question = f"records of {len(self.attributes)} attributes"
         people = "" if self.n is None else f", {self.n:,} people"

@@ -1,8 +1,8 @@
 """Estimates: values, their errors, and what they describe.
 
-Values are fractions of the population (means for numbers). Standard errors and intervals refer to
-the people who reported, whose answers are treated as fixed: they measure the noise that privacy
-adds.
+Values are fractions of people (means for numbers). Standard errors and intervals refer to the
+people who reported, whose answers are treated as fixed: they measure the noise that privacy adds.
+`Estimate.for_population` adds that of drawing these people from a larger population.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from . import display
 from .intervals import Floats, Interval, normal_quantile
 from .projection import PROJECTIONS
 from .simultaneous import MOST_CORRELATED, Simultaneous, correlation_of, simultaneous
+from .summaries import Summaries
 from .truth import Errors, errors_of, true_fractions
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _FAIR = 0.05  # a useful half-width of an interval, as a fraction of the range
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Summaries):
     """An estimated distribution.
 
     Attributes
@@ -80,12 +81,17 @@ class Estimate:
     answer_variance : float, optional
         For a mean: how much people's answers vary, as estimated. For fractions it follows
         from the values.
+    population : float, optional
+        The size of the population to which errors and intervals refer (infinite for an unlimited
+        one); None where they refer to the people who reported.
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
 
     #: What titles say was counted.
     counted: ClassVar[str] = "reports"
+    #: Which function of `sottovoce.plot` draws it.
+    picture: ClassVar[str] = "estimate"
 
     values: Floats
     spread: Floats | Callable[[], Floats]
@@ -102,6 +108,7 @@ class Estimate:
     assuming: str = ""
     reports: int | None = None
     answer_variance: float | None = None
+    population: float | None = None
     exclusive: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
@@ -310,10 +317,10 @@ class Estimate:
         return display.to_frame(self.columns(confidence, simultaneous=simultaneous), backend)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Bars with intervals; see `sottovoce.plot.estimate`."""
+        """Bars with intervals; see `sottovoce.plot.estimate`, for numbers `histogram`."""
         from .. import plot
 
-        axes: Axes = plot.estimate(self, ax=ax, **options)
+        axes: Axes = getattr(plot, self.picture)(self, ax=ax, **options)
         return axes
 
     def __str__(self) -> str:

@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ..checks import checked_epsilon, decimals_of, html_table, printable
 from ..contract.design import Design, Requirement
+from ..domain.ranges import Range
 from ..errors import ParameterError
+from ..mechanisms import by_id
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
 from ..records import designs as record_designs
 from ..secure import designs as secure_designs
 from .checking import check, positive
+from .choose import has_distribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,6 +111,26 @@ class Plan:
             words += f" What {names} promise holds only if {sampled[0].provided}."
         return words
 
+    def mean_only(self) -> str:
+        """Which designs for a number estimate its mean and nothing else; empty for values."""
+        bounds = self.requirement.bounds
+        if bounds is None:
+            return ""
+        if self.requirement.personal:
+            return "With levels or rates, only the mean of a number is estimated."
+        number = Range.of(bounds)
+        bits = [
+            design.name
+            for design in self.designs
+            if not has_distribution(by_id(design.name)(number, epsilon=design.epsilon))
+        ]
+        if not bits:
+            return ""
+        rest = " The others also give a distribution and a median." * (
+            len(bits) < len(self.designs)
+        )
+        return f"Only the mean: {' and '.join(bits)} (here a report is one bit).{rest}"
+
     def by_role(self) -> list[list[str]]:
         """What one member of each role of the secure protocols sends and adds, title first."""
         rows = [
@@ -125,11 +148,12 @@ class Plan:
 
     def _repr_html_(self) -> str:
         """For notebooks: the table, and the verdict beneath."""
-        end = " ".join(filter(None, [self.by_level(), self.verdict()]))
+        end = " ".join(filter(None, [self.by_level(), self.mean_only(), self.verdict()]))
         return html_table(self.requirement.words(), self.table(), head=True, end=end)
 
     def __str__(self) -> str:
-        parts = [self.requirement.words(), *_align(self.table()), self.by_level(), self.verdict()]
+        parts = [self.requirement.words(), *_align(self.table())]
+        parts += [self.by_level(), self.mean_only(), self.verdict()]
         return "\n".join(filter(None, [*parts, *_align(self.by_role())]))
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:

@@ -90,7 +90,9 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
 def value_axis(ax: Axes, what: Estimate) -> None:
     """Per cent for fractions, points for differences; plain numbers and the name for means."""
     if not what.unit:
-        ax.set_xlabel(one_line(what.name) or "value")
+        name = one_line(what.name) or "value"
+        squared = tuple(what.labels) == ("variance",)
+        ax.set_xlabel(f"variance of {name}, in squared units" if squared else name)
         return
     points_axis = what.unit == "points"
     ax.xaxis.set_major_formatter(points if points_axis else percent)
