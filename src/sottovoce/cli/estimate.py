@@ -142,7 +142,9 @@ def estimate(
         quantiles = summaries.quantile_list(collection, counts, result, confidence)
         parts = collection.estimates(counts) if levels else {}
     if picture is not None:
-        about = {"confidence": confidence, "simultaneous": simultaneous, "sort": sort}
+        about: dict[str, Any] = {"confidence": confidence, "simultaneous": simultaneous}
+        if result.picture == "estimate":  # the bins of a histogram have their own order
+            about["sort"] = sort
         save_figure(lambda: result.plot(None, **about), picture)
     if csv_path is not None:
         save_csv(csv_path, result.columns(confidence, simultaneous=simultaneous))

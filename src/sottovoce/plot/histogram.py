@@ -31,6 +31,7 @@ def histogram(
     truth: Truth | None = None,
     confidence: float = 0.95,
     quantiles: Sequence[float] = _MEDIAN,
+    simultaneous: bool = False,
 ) -> Axes:
     """Bars with intervals over the bins of a number, and its quantiles with theirs.
 
@@ -43,9 +44,11 @@ def histogram(
     truth : array-like or mapping, optional
         True fractions of the bins to overlay, where they are known.
     confidence : float
-        Of the intervals, each on its own.
+        Of the intervals, each on its own unless they are simultaneous.
     quantiles : sequence of float
         Which to mark; the median by default, none if empty.
+    simultaneous : bool
+        Wider intervals of the bins, which hold for all of them at once.
 
     Returns
     -------
@@ -69,7 +72,7 @@ def histogram(
     from matplotlib.patches import Patch
 
     true = paint.truth_of(what, truth)
-    low, high = what.interval(confidence)
+    low, high = what.interval(confidence, simultaneous=simultaneous)
     marks = [what.quantile(q, confidence=confidence) for q in quantiles]
     ax = paint.axes(ax, _HEIGHT)
     widths = np.diff(what.edges)
@@ -80,7 +83,7 @@ def histogram(
     fill = [FILL if clear else "white" for clear in low > 0]
     values = what.values * scale
     ax.bar(middles, values, widths, color=fill, edgecolor=BLUE, linewidth=1.0)
-    level = f"{confidence * 100:g}% interval"
+    level = f"{confidence * 100:g}% interval" + " for all at once" * simultaneous
     entries: Legend = {}
     if (low > 0).any():
         entries["estimate"] = Patch(facecolor=FILL, edgecolor=BLUE)
