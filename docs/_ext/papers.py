@@ -20,7 +20,7 @@ _INTRODUCTION = """# Five papers, reproduced
 Sottovoce grew out of five papers. Every table and figure of theirs runs again with one command, on
 the same data where these can be had, and every sentence that numbers can decide is judged:
 
-```
+```console
 sottovoce reproduce                                     # everything; half an hour on one core
 sottovoce reproduce node-sampling figure-3a --fast      # one figure, in seconds
 sottovoce reproduce --data FOLDER --out results         # with the real data sets

