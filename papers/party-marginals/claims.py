@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sottovoce.reproduce import Claim, Results, Verdict
+from sottovoce.reproduce.judging import below, least, points, ratios, rows_at
 
 from . import columns
-from .judging import below, least, points, ratios, rows_at
 from .rows import GUARDED, OURS, PUBLISHED, UNIFIED
 
 MM = [series for series in PUBLISHED if series.startswith("MM")]
@@ -188,9 +188,10 @@ def pbs_best(results: Results) -> Verdict:
     if worse:
         text += f"; it is clearly worse at {len(worse)} of {total} points ({names})"
     return Verdict(
-        "does not hold" if worse and not wins else "holds in part" if worse else "holds",
-        f"{text}, because it divides by noisy marginals. From the same sums pbs-gls, our default, "
-        f"has {ours[0]:.2f} to {ours[1]:.2f} times the distance of MV.",
+        "does not hold" if worse else "holds" if wins == total else "cannot be checked",
+        f"{text}, and clearly better at {wins}. It divides by noisy marginals, which are near 0 or "
+        f"negative in sparse tables. From the same sums pbs-gls, our default, has "
+        f"{ours[0]:.2f} to {ours[1]:.2f} times the distance of MV.",
     )
 
 
@@ -199,8 +200,9 @@ def sav_worst(results: Results) -> Verdict:
     pairs = results.pairs("SAV", "MV")
     low, high = ratios(pairs)
     clear = sum(below(mv, sav) for sav, mv in pairs)
+    better = sum(below(sav, mv) for sav, mv in pairs)
     return Verdict(
-        "holds" if clear == len(pairs) else "holds in part" if clear else "does not hold",
+        "does not hold" if better else "holds" if clear else "cannot be checked",
         f"SAV has {low:.1f} to {high:.1f} times the distance of MV, clearly more at {clear} of "
         f"{len(pairs)} points.",
     )

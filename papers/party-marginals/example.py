@@ -15,13 +15,13 @@ from sottovoce.reproduce import Data
 from .opened import rows_study
 
 _PATIENTS, _PEOPLE = (50, 30, 20), 100
-_BUDGETS = {"P1": Fraction("0.1"), "P2": Fraction("0.3"), "P3": Fraction("0.5")}
+_BUDGETS = (Fraction("0.1"), Fraction("0.3"), Fraction("0.5"))
 
 
 def measure(setting: Mapping[str, Any], repeats: int, seed: int, data: Data) -> dict[str, float]:
     """Sampling rates of Section 5.1, or the fraction of patients that each method finds."""
-    most = float(max(_BUDGETS.values()))
-    rates = [math.expm1(float(e)) / math.expm1(most) for e in _BUDGETS.values()]
+    most = float(max(_BUDGETS))
+    rates = [math.expm1(float(e)) / math.expm1(most) for e in _BUDGETS]
     if setting["what"] == "rates":
         return {f"p_{k + 1}": rate for k, rate in enumerate(rates)}
     sampled = np.dot(rates, _PATIENTS) / (_PEOPLE * sum(rates))
@@ -34,9 +34,9 @@ def measure(setting: Mapping[str, Any], repeats: int, seed: int, data: Data) -> 
 
 def _exact(study: sv.parties.Horizontal) -> float:
     """The fraction of patients from sums without noise."""
-    rows = dict.fromkeys(_BUDGETS, _PEOPLE)
+    rows = dict.fromkeys(study.parties, _PEOPLE)
     (design,), ((release,),) = study.designs(rows), study.releases(rows)
-    weights = np.array([release.weights[party] for party in _BUDGETS])
+    weights = np.array([release.weights[party] for party in study.parties])
     patients = int(weights @ _PATIENTS)
     sums = np.array([patients, int(weights.sum()) * _PEOPLE - patients])
     return float(study.method.solve(design, [sums]).values[0])

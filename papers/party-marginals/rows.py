@@ -7,25 +7,29 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce import testing
 from sottovoce.reproduce import Data
 
-from .opened import budgets_of, distance, rows_study, solve_rows
+from .opened import budgets_of, by_party, distance, rows_study, solve_rows
 from .people import codes_of, count_cells, divide
 
 OURS, GUARDED = "sjs (ours)", "sjs (ours), all but one may collude"
 UNIFIED = "reference: ε = 1 for everyone"
-#: The methods of the paper, by the names in its legend.
-PUBLISHED = {
+#: What is compared, in the order of the legend, and the method behind it.
+METHODS = {
+    OURS: "sjs",
     "MM, equal start": "mm",
     "MM, random start": "mm-random",
-    "MM, noisy local start": "mm-noisy-local",
     "STH": "sth",
     "SAH": "sah",
     "MH": "mh",
     "Independent": "independent",
     "Product": "product",
+    GUARDED: "sjs",
+    "MM, noisy local start": "mm-noisy-local",
+    UNIFIED: "mh",
 }
+#: The methods of the paper, by the names in its legend.
+PUBLISHED = tuple(series for series in METHODS if series not in (OURS, GUARDED, UNIFIED))
 
 
 def measure(
@@ -33,14 +37,14 @@ def measure(
 ) -> dict[str, list[float]]:
     """Total variation distance of a random marginal, over random splits of the rows.
 
-    Every repeat draws one marginal and one split, the same for all methods, and the same randomness
-    for their noise. The marginal gets all of every party's ε.
+    Every repeat draws one marginal and one split, the same for all methods, and the same seed for
+    their noise. The marginal gets all of every party's ε.
     """
     rng = np.random.default_rng(seed)
     codes, sizes = codes_of(setting["data"], data)
     groups: tuple[int, int, int] = tuple(setting["groups"])
     budgets = budgets_of(setting["least"], groups)
-    alone = dict.fromkeys(budgets, max(budgets.values()))
+    alone = (max(budgets),) * len(budgets)
     others = len(budgets) - 1
     distances: dict[str, list[float]] = {}
     for _ in range(repeats):
@@ -49,14 +53,11 @@ def measure(
         parts = divide(codes, setting["split"], len(budgets), rng)
         local = [count_cells(codes[part][:, axes], shape) for part in parts]
         truth = np.sum(local, axis=0) / len(codes)
-        tables = dict(zip(budgets, local, strict=True))
-        studies = {series: rows_study(shape, budgets, name) for series, name in PUBLISHED.items()}
-        studies[OURS] = rows_study(shape, budgets, "sjs")
-        studies[GUARDED] = rows_study(shape, budgets, "sjs", others)
-        studies[UNIFIED] = rows_study(shape, alone, "mh")
+        tables = by_party(local)
         noise = int(rng.integers(1 << 62))
-        for series, study in studies.items():
-            with testing.seeded(noise) as source:
-                values = solve_rows(study, tables, source, np.random.default_rng(noise))
+        for series, method in METHODS.items():
+            everyone = alone if series == UNIFIED else budgets
+            study = rows_study(shape, everyone, method, others if series == GUARDED else 0)
+            values = solve_rows(study, tables, np.random.default_rng(noise))
             distances.setdefault(series, []).append(distance(values, truth))
     return distances

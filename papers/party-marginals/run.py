@@ -19,10 +19,10 @@ _BR2000 = (
     "stand beside NLTCS. "
 )
 _NOISE = (
-    "All methods protect a changed row with discrete Laplace noise of the paper's scale, drawn "
-    "from the library's exact laws without the messages between parties; real runs open sums of "
-    "the same law, which a test checks. Except where colluders are named, the noise is generated "
-    "once and nobody knows any part of it. "
+    "All methods protect a changed row with discrete Laplace noise of the paper's scale. The noise "
+    "of an opened sum is drawn with numpy from its exact law, without the messages between "
+    "parties; a test compares the law with that of real runs. Except where colluders are named, "
+    "the noise is generated once and nobody knows any part of it. "
 )
 _SPLITS = (
     "The paper does not say how rows are divided: here among ten parties with equally many rows, "
@@ -46,8 +46,8 @@ _FIGURE_1 = Figure(
     "figure-1",
     "Marginals over split rows, by how much privacy the strictest parties want",
     tuple(
-        _rows_job(name, split, least, least=least, fast=least in (0.1, 0.5) and name != "adult"
-                  or (name, least) == ("adult", 0.1))
+        _rows_job(name, split, least, least=least,
+                  fast=least == 0.1 or (least == 0.5 and name != "adult"))
         for split in _ALIKE
         for name in _TITLES
         for least in _LEVELS

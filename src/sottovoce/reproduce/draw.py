@@ -63,12 +63,18 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
 
 
 def _styles(results: Results) -> dict[str, dict[str, Any]]:
-    """A colour, a marker and a line for each series, the same in every panel."""
+    """A colour, a marker and a line for each series, the same in every panel.
+
+    Series whose colour is another's too have hollow markers.
+    """
     return {
         series: {
-            "color": _COLOURS[k % len(_COLOURS)],
+            "color": (colour := _COLOURS[k % len(_COLOURS)]),
             "marker": _MARKERS[k % len(_MARKERS)],
             "linestyle": _LINES[k % len(_LINES)],
+            "markerfacecolor": colour if k < len(_COLOURS) else "white",
+            "markeredgecolor": "white" if k < len(_COLOURS) else colour,
+            "markeredgewidth": 0.5 if k < len(_COLOURS) else 1.2,
         }
         for k, series in enumerate(results.series())
     }
@@ -98,8 +104,6 @@ def _panel(
             markersize=5,
             linewidth=1.4,
             capsize=2.5,
-            markeredgecolor="white",
-            markeredgewidth=0.5,
             **style,
         )
     if figure.kind == "points":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from sottovoce.reproduce import Results, Row
+from .results import Results, Row
 
 #: Standard errors of a difference that count as a difference.
 _CLEAR = 3.0
