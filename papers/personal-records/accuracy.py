@@ -13,7 +13,7 @@ from sottovoce.reproduce import Data
 
 from .collecting import collected
 
-#: Methods that take seconds, with fewer repeats where a job says so.
+#: Methods that take seconds: half of the repeats, or fewer where a job says so.
 _SLOW = ("model-average", "lopub-1", "lopub-3")
 
 
@@ -27,10 +27,11 @@ def measure(
     """
     k, attributes = setting["k"], setting["attributes"]
     distances: dict[str, list[float]] = {}
+    slow = min(repeats // 2, setting["slow_repeats"])
     seeds = np.random.SeedSequence(seed).generate_state(repeats, np.uint64)
     for repeat, one in enumerate(seeds):
         for series, (report, epsilon, method) in setting["series"].items():
-            if method in _SLOW and repeat >= setting.get("slow_repeats", repeats):
+            if method in _SLOW and repeat >= slow:
                 continue
             if (method == "eq-16" and k > 1) or (method == "lopub-1" and k == 1):
                 continue

@@ -114,13 +114,25 @@ def _panel(
     elif figure.x.log:
         place.set_xscale("log")
     if figure.y.log:
-        place.set_yscale("log")
+        _log_scale(place)
     place.set_xlabel(figure.x.label)
     place.set_title(panel, fontsize=10)
     place.grid(color="#E6E6E6", linewidth=0.7)
     place.set_axisbelow(True)
     place.spines[["top", "right"]].set_visible(False)
     return artists
+
+
+def _log_scale(place: Axes) -> None:
+    """A logarithmic axis; below two decades powers of ten alone would be too few labels."""
+    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+    place.set_yscale("log")
+    low, high = place.get_ylim()
+    if high < 100 * low:
+        place.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        place.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        place.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _published(place: Axes, expected: Mapping[str, Any], panel: str) -> Any:
