@@ -84,6 +84,8 @@ def _panel(
     place: Axes, figure: Figure, results: Results, panel: str, styles: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Draw one panel; the artists for the legend."""
+    from matplotlib.ticker import MaxNLocator
+
     artists = {}
     names = list(dict.fromkeys(str(row.x) for row in results if row.panel == panel))
     many = results.series(panel)
@@ -113,6 +115,8 @@ def _panel(
         place.set_xlim(-0.6, len(names) - 0.4)
     elif figure.x.log:
         place.set_xscale("log")
+    elif all(float(row.x).is_integer() for row in results if row.panel == panel):
+        place.xaxis.set_major_locator(MaxNLocator(integer=True))
     if figure.y.log:
         _log_scale(place)
     place.set_xlabel(figure.x.label)
