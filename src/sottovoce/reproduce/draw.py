@@ -54,10 +54,12 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
             legend["stated in the paper"] = stars
     for place in grid[:, 0]:
         place.set_ylabel(figure.y.label)
+    widest = max(map(len, legend), default=1)
+    columns = max(1, int(picture.get_figwidth() / (0.6 + 0.075 * widest)))  # inches
     picture.suptitle(figure.title, fontsize=12, fontweight="bold")
     picture.legend(
         list(legend.values()), list(legend), loc="outside lower center", frameon=False,
-        ncols=min(len(legend), 5), fontsize=9,
+        ncols=min(len(legend), 5, columns), fontsize=9,
     )  # fmt: skip
     return picture
 
@@ -65,13 +67,13 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
 def _styles(results: Results) -> dict[str, dict[str, Any]]:
     """A colour, a marker and a line for each series, the same in every panel.
 
-    Series whose colour is another's too have hollow markers.
+    Series that share a colour differ in their lines, and the later one has hollow markers.
     """
     return {
         series: {
             "color": (colour := _COLOURS[k % len(_COLOURS)]),
             "marker": _MARKERS[k % len(_MARKERS)],
-            "linestyle": _LINES[k % len(_LINES)],
+            "linestyle": _LINES[(k + k // len(_COLOURS)) % len(_LINES)],
             "markerfacecolor": colour if k < len(_COLOURS) else "white",
             "markeredgecolor": "white" if k < len(_COLOURS) else colour,
             "markeredgewidth": 0.5 if k < len(_COLOURS) else 1.2,
