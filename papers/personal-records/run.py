@@ -26,6 +26,7 @@ _SHARED = "All k of a panel are estimated from the same reports."
 #: How many attributes everyone reports (0: any number), ε_average (0: k) and the method.
 Series = dict[str, tuple[int, float, str]]
 _LOPUB: Series = {f"LoPub-{k}": (4, 2.0, f"lopub-{k}") for k in (1, 2, 3)}
+_SAME_REPORTS: Series = {f"{OURS}, LoPub's reports": (4, 2.0, "model-average")}
 _SETTINGS: Series = {
     f"{OURS}, Setting#1": (0, 2.0, "model-average"),
     f"{OURS}, Setting#2": (2, 2.0, "model-average"),
@@ -54,8 +55,8 @@ _FIGURE_5A = Figure(
     "figure-5a",
     "PLDP and LoPub: accuracy",
     tuple(
-        _job(name, k, _SETTINGS | _SETTING_3 | _LOPUB | _PRODUCT, fast=name == "synthetic",
-             slow_repeats=4 if name == "adult" else 5)
+        _job(name, k, _SETTINGS | _SETTING_3 | _LOPUB | _SAME_REPORTS | _PRODUCT,
+             fast=name == "synthetic", slow_repeats=4 if name == "adult" else 5)
         for name in ("adult", "synthetic")
         for k in (1, 2, 3, 4)
     ),
