@@ -88,9 +88,9 @@ _FIGURE_5B = Figure(
     repeats=2,
     fast_repeats=2,
     claims=FIGURE_5B,
-    differences="Time to estimate one table from counted reports, on one core of a busy machine that "
-    "wrote this. Our default fits all attributes at once, whichever table is asked for first; "
-    "further tables of the same reports then cost nothing.",
+    differences="Time to estimate one table from counted reports, on one core of a busy machine. "
+    "Our default fits all attributes at once, whichever table is asked for first; further "
+    "tables of the same reports then cost nothing.",
     timing=True,
 )  # fmt: skip
 
