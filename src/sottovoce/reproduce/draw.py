@@ -73,17 +73,21 @@ def _columns(labels: Iterable[str], width: float) -> int:
 
 
 def _styles(figure: Figure, results: Results) -> dict[str, dict[str, Any]]:
-    """A colour, a marker and a line for each series, the same in every panel."""
+    """A colour, a marker and a line for each series, the same in every panel.
+
+    Series that share a colour differ in their lines, and the later one has hollow markers.
+    """
     return {
         series: {
-            "color": _COLOURS[k % len(_COLOURS)],
+            "color": (colour := _COLOURS[k % len(_COLOURS)]),
             "marker": _MARKERS[k % len(_MARKERS)],
-            "linestyle": _LINES[k % len(_LINES)],
+            "linestyle": _LINES[(k + k // len(_COLOURS)) % len(_LINES)],
             "markersize": 5,
             "linewidth": 1.4,
             "capsize": 2.5,
-            "markeredgecolor": "white",
-            "markeredgewidth": 0.5,
+            "markerfacecolor": colour if k < len(_COLOURS) else "white",
+            "markeredgecolor": "white" if k < len(_COLOURS) else colour,
+            "markeredgewidth": 0.5 if k < len(_COLOURS) else 1.2,
         }
         | dict(figure.styles.get(series, {}))
         for k, series in enumerate(results.series())
@@ -94,6 +98,8 @@ def _panel(
     place: Axes, figure: Figure, results: Results, panel: str, styles: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Draw one panel; the artists for the legend."""
+    from matplotlib.ticker import MaxNLocator
+
     artists = {}
     names = list(dict.fromkeys(str(row.x) for row in results if row.panel == panel))
     many = results.series(panel)
@@ -119,6 +125,8 @@ def _panel(
     elif figure.x.log:
         place.set_xscale("log")
         _plain_ticks(place.xaxis, place.get_xlim())
+    elif all(float(row.x).is_integer() for row in results if row.panel == panel):
+        place.xaxis.set_major_locator(MaxNLocator(integer=True))
     if figure.y.log:
         place.set_yscale("log")
         _plain_ticks(place.yaxis, place.get_ylim())
