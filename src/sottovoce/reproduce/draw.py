@@ -78,19 +78,26 @@ def _styles(figure: Figure, results: Results) -> dict[str, dict[str, Any]]:
     Series that share a colour differ in their lines, and the later one has hollow markers.
     """
     return {
-        series: {
-            "color": (colour := _COLOURS[k % len(_COLOURS)]),
-            "marker": _MARKERS[k % len(_MARKERS)],
-            "linestyle": _LINES[(k + k // len(_COLOURS)) % len(_LINES)],
-            "markersize": 5,
-            "linewidth": 1.4,
-            "capsize": 2.5,
-            "markerfacecolor": colour if k < len(_COLOURS) else "white",
-            "markeredgecolor": "white" if k < len(_COLOURS) else colour,
-            "markeredgewidth": 0.5 if k < len(_COLOURS) else 1.2,
-        }
-        | dict(figure.styles.get(series, {}))
+        series: _style(k, figure.styles.get(series, {}))
         for k, series in enumerate(results.series())
+    }
+
+
+def _style(k: int, own: Mapping[str, Any]) -> dict[str, Any]:
+    """The style of the k-th series, or what the figure says instead."""
+    colour = own.get("color", _COLOURS[k % len(_COLOURS)])
+    again = k >= len(_COLOURS) and "color" not in own
+    return {
+        "color": colour,
+        "marker": _MARKERS[k % len(_MARKERS)],
+        "linestyle": _LINES[(k + k // len(_COLOURS)) % len(_LINES)],
+        "markersize": 5,
+        "linewidth": 1.4,
+        "capsize": 2.5,
+        "markerfacecolor": "white" if again else colour,
+        "markeredgecolor": colour if again else "white",
+        "markeredgewidth": 1.2 if again else 0.5,
+        **own,
     }
 
 
