@@ -4,7 +4,7 @@ With unbiased fractions f̂, their covariance C, scores s and c the middle of th
 
 Mean        c + Σ (s_v − c) f̂_v, linear and so unbiased; variance (s − c)ᵀ C (s − c), exact where C
             is. Subtracting c uses that fractions sum to one, which their estimates need not
-Some values scores for some values only give the mean of the people who have one of those:
+Part        scores for some values only give the mean of the people who have one of those:
             a ratio, c + Σ_A (s_v − c) f̂_v / Σ_A f̂_v, with the interval of Fieller (1954)
 Quantile    the first value in order at which the cumulative estimate reaches q; its interval has
             every value at which the true cumulative fraction may pass q: an interval for the

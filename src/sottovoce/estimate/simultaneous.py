@@ -3,8 +3,8 @@
 Each interval is made at a higher confidence 1 − a*, so that all of them together cover at the
 stated confidence 1 − a:
 
-max-|z|      the a-quantile of max_v |Z_v| for a normal Z with the estimate's correlation, by Monte
-             Carlo; never larger than Šidák's (1967), which holds for every correlation
+Maximum      max-|z|, the a-quantile of max_v |Z_v| for a normal Z with the estimate's correlation,
+             by Monte Carlo; never larger than Šidák's (1967), which holds for every correlation
 Bonferroni   a* = a / d, where the correlation is not known or the table is very large
 """
 
