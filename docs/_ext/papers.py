@@ -69,6 +69,7 @@ def gallery() -> str:
                 lines += [
                     f"```{{figure}} ../img/papers/{picture.name}",
                     f":alt: {figure.title}",
+                    ":width: 100%",
                     "",
                     f"{_label(figure.name)}: {figure.title}.",
                     "```",
