@@ -2,6 +2,7 @@
 #   make demo    set up and run the main job on embedded defaults
 #   make test    set up and run every check
 #   make quick   the fast tests only
+#   make release-check   build wheel and sdist, and try them on every Python that is installed
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -9,7 +10,7 @@ PEERS := .venv-peers
 QUIET := --disable-pip-version-check --quiet
 PIP := $(BIN)/python -m pip $(QUIET)
 
-.PHONY: demo test quick lint types imports unit docs bench peers compat clean
+.PHONY: demo test quick lint types imports unit docs bench peers compat release-check clean
 
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
@@ -50,6 +51,10 @@ peers: $(PEERS)/ready
 # Other Pythons that are installed here, and the oldest versions that pyproject.toml allows.
 compat:
 	$(PYTHON) -m tests.compat
+
+# What an upload would be: built, checked, installed into fresh environments and tried there.
+release-check:
+	$(PYTHON) -m tests.release
 
 $(PEERS)/ready: pyproject.toml requirements.lock requirements-dev.lock benchmarks/peers.lock
 	@echo "Installing the peers into $(PEERS) …"

@@ -7,6 +7,7 @@ to run, such as ``python3.12`` or ``oldest``; without any, all of them are run.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -35,11 +36,14 @@ def lower_bounds() -> list[str]:
     return sorted({f"{bound[1]}=={bound[2]}" for bound in bounds if bound})
 
 
-def is_usable(python: str) -> bool:
-    """Whether an interpreter is there (a shim of an absent one fails) and has venv."""
-    if shutil.which(python) is None:
-        return False
-    return subprocess.run([python, "-c", "import venv"], capture_output=True).returncode == 0
+def interpreter(python: str) -> str | None:
+    """One that works (a shim of an absent one fails) and has venv: on the path, or of pyenv."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    places = [shutil.which(python), *sorted(map(str, pyenv.glob(f"versions/*/bin/{python}")))]
+    for place in filter(None, places):
+        if subprocess.run([place, "-c", "import venv"], capture_output=True).returncode == 0:
+            return place
+    return None
 
 
 def passes(python: str, name: str, constraints: list[str]) -> bool:
@@ -63,10 +67,12 @@ def passes(python: str, name: str, constraints: list[str]) -> bool:
 
 def main(names: list[str]) -> int:
     """Run everything that can be run here, or the environments that are named."""
-    usable = [python for python in PYTHONS if is_usable(python)]
-    environments = {python: (python, []) for python in usable}
+    usable = {python: place for python in PYTHONS if (place := interpreter(python))}
+    environments: dict[str, tuple[str, list[str]]] = {
+        python: (place, []) for python, place in usable.items()
+    }
     if usable:
-        environments[OLDEST] = (usable[0], lower_bounds())
+        environments[OLDEST] = (next(iter(usable.values())), lower_bounds())
     wanted = {name: environments[name] for name in names or environments if name in environments}
     failed = [name for name, (python, bounds) in wanted.items() if not passes(python, name, bounds)]
     absent = [name for name in names or (*PYTHONS, OLDEST) if name not in environments]

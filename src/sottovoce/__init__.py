@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from .collect.ask import ask
     from .contract.aggregate import Aggregate
     from .contract.reports import Reports
+    from .domain.options import Options
     from .domain.ranges import Range
     from .domain.schema import Schema
     from .domain.values import Attribute, Domain
     from .errors import SottovoceError
     from .estimate.combine import combine
     from .estimate.estimate import Estimate
+    from .estimate.population import stratified
     from .mechanisms import (
         GRR,
         LIP,
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
         SubsetSelection,
     )
     from .mechanisms.channel import Channel
+    from .mechanisms.choose_all import ChooseAll
     from .mechanisms.mechanism import Mechanism
     from .participation import Levels, Sampled
     from .planning.choose import choose
@@ -51,6 +54,7 @@ _HOME = {
     "Aggregate": "contract.aggregate",
     "Attribute": "domain.values",
     "Channel": "mechanisms.channel",
+    "ChooseAll": "mechanisms.choose_all",
     "Domain": "domain.values",
     "Duchi": "mechanisms",
     "Estimate": "estimate.estimate",
@@ -63,6 +67,7 @@ _HOME = {
     "Mechanism": "mechanisms.mechanism",
     "OLH": "mechanisms",
     "OUE": "mechanisms",
+    "Options": "domain.options",
     "Piecewise": "mechanisms",
     "Promise": "promise",
     "Range": "domain.ranges",
@@ -79,6 +84,7 @@ _HOME = {
     "choose": "planning.choose",
     "combine": "estimate.combine",
     "plan": "planning.plan",
+    "stratified": "estimate.population",
 }
 
 __all__ = [
@@ -90,6 +96,7 @@ __all__ = [
     "Aggregate",
     "Attribute",
     "Channel",
+    "ChooseAll",
     "Domain",
     "Duchi",
     "Estimate",
@@ -98,6 +105,7 @@ __all__ = [
     "Hybrid",
     "Levels",
     "Mechanism",
+    "Options",
     "Piecewise",
     "Promise",
     "Range",
@@ -118,6 +126,7 @@ __all__ = [
     "plan",
     "plot",
     "secure",
+    "stratified",
 ]
 
 
@@ -132,4 +141,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return list(__all__)

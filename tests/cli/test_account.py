@@ -55,7 +55,7 @@ REFUSED = {
     "shuffle --epsilon 2 --people 1 --delta 1e-6": "nobody to hide among",
     "shuffle --epsilon 2 --people 1000 --delta 1e-6 --labelled": "same label",
     "shuffle --epsilon 2 --people 1000 --delta 1e-6 --bound grr": "needs d",
-    "rounds --epsilon 1 --rounds 0": "k is 0",
+    "rounds --epsilon 1 --rounds 0": "--rounds is 0",
     "rounds --epsilon 1 --delta -1 --rounds 2": "delta is -1",
     "compare --values 4 --people 1000 --delta 1e-6 --epsilons 1;2": "give a number",
     "compare --values 4 --people 1000 --delta 0.99": "far below 1/people",

@@ -106,6 +106,17 @@ def test_check_names_the_row_and_does_not_repeat_what_is_there(
     assert "'age'" in fails(*CHECK)
 
 
+def test_check_reads_tables_as_spreadsheets_save_them(
+    party_folder: Folder, json_of: Callable[..., Any], fails: Callable[..., str]
+) -> None:
+    data = party_folder.path / "B.csv"
+    rows = json_of(*CHECK)["rows"]
+    data.write_bytes(data.read_text().replace(",", ";").encode("utf-16"))
+    assert "UTF-8" in fails(*CHECK)
+    about = json_of(*CHECK, "--separator", ";", "--encoding", "utf-16", "--dataset", "other")
+    assert about["rows"] == rows
+
+
 def test_a_table_without_rows_is_one_like_others_where_sizes_are_private(
     party_folder: Folder, fails: Callable[..., str], json_of: Any
 ) -> None:

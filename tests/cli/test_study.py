@@ -81,7 +81,7 @@ def test_what_is_refused(folder, fails, arguments, reason):
 
 
 def test_wrong_usage(folder, run):
-    assert "one of --values, --edges and --range" in run(*new(), code=2).stderr
+    assert "one of --values, --edges, --range and --codebook" in run(*new(), code=2).stderr
     assert "one of" in run(*new("--values", "a,b", "--edges", "0,1,2"), code=2).stderr
     run(*new("--values", "a,b", "--missing", "drop"), code=2)
     run(*new("--values", "a,b", epsilon="one"), code=2)
@@ -124,7 +124,7 @@ def test_show(folder, run, json_of):
     (question,) = about["questions"]
     mechanism = Study.load("study.toml").mechanism()
     assert question["std_error"] == pytest.approx(mechanism.variance([1 / 3], 10000)[0] ** 0.5)
-    assert question["digest"] == mechanism.digest.hex()
+    assert question["question_digest"] == mechanism.digest.hex()
     assert about["guarantee"]["promises"][0]["epsilon"] == 1.0
     run("study", "show", "study.toml", "--people", "0", code=2)
 

@@ -110,7 +110,7 @@ def test_the_compiled_step_is_the_plain_matrix_one(public: bool) -> None:
     order = np.lexsort(packed.T[::-1])
     bits = tuple(b[order] for b in bits)
     flips = flip(RNG.random((n, 3)) * 4) if public else None
-    block = block_of(Group((0, 1, 3), 4, bits, RNG.integers(1, 5, n), flips), 1.5)
+    block = block_of(Group((0, 1, 3), 4, bits, RNG.integers(1, 5, n), 1.5, flips))
     p = RNG.dirichlet(np.ones(24 * 5), 2).reshape(2, 3, 2, 5, 4)
     counts = RNG.random((n, 2))
     r, ll, held = expectation([block], p, [counts], [counts[::-1].copy()])
@@ -129,7 +129,7 @@ def test_public_rows_are_the_law_of_the_report() -> None:
     q = 0.17
     codes = list(product((0, 1), repeat=3))
     bits = (np.array(codes, bool),)
-    block = block_of(Group((0,), 1, bits, np.ones(8, int), np.full((8, 1), q)), 2.0)
+    block = block_of(Group((0,), 1, bits, np.ones(8, int), 2.0, np.full((8, 1), q)))
     for y, row in zip(codes, block.rows(), strict=True):
         law = [float(attribute_law(v, 3, Fraction(17, 100))[y]) for v in range(3)]
         np.testing.assert_allclose(row, np.array(law) / max(law), rtol=1e-12)

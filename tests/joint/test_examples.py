@@ -72,7 +72,7 @@ def example():
         bits = tuple(np.array([BITS[text[a]] for text in order], bool) for a in range(len(names)))
         flips = np.full((len(order), len(names)), 0.2)
         axes = tuple("ABC".index(name) for name in names)
-        blocks.append(block_of(Group(axes, 3, bits, counts.sum(axis=1), flips), 2.0))
+        blocks.append(block_of(Group(axes, 3, bits, counts.sum(axis=1), 2.0, flips)))
         folds.append(counts)
     return blocks, folds
 

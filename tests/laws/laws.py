@@ -222,4 +222,6 @@ def turnout_counts_everyone(collection: Any, way: Way) -> None:
     rows = len(reports) if silent is None else int(np.maximum(silent, 1).sum())
     require(aggregate.people == rows, f"{rows} people became {aggregate.people}")
     speak = rows if silent is None else int((silent == 0).sum())
+    if "reported" in reports.columns:  # silent people have a row of their own, without an answer
+        speak = int(reports.columns["reported"].any(axis=1).sum())
     require(aggregate.reports == speak, f"{speak} reports became {aggregate.reports}")

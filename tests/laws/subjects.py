@@ -77,6 +77,8 @@ QUESTIONS = [Attribute("smokes", ["yes", "no"]), Attribute("age", 4)]
 RECORDS = [
     Records(QUESTIONS, epsilon_average=2.0),
     Records(QUESTIONS, epsilon_average=2.0, public=True),
+    Records(QUESTIONS, levels={"strong": 0.5, "weak": 2.0}, rate=0.5),
+    Records(QUESTIONS, levels={"strong": 0.5, "weak": 2.0}, public=True),
 ]
 MECHANISM_SUBJECTS = [subject for mechanism in TINY for subject in every_way(mechanism)]
 WRAPPER_SUBJECTS = [subject for wrapper in wrappers() for subject in every_way(wrapper)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import IO, Any
@@ -18,11 +18,12 @@ import click
 
 from .. import __version__
 from ..checks import printable
-from ..errors import SottovoceError
+from ..errors import SottovoceError, StudyError
 from .account import account
 from .aggregate import aggregate
 from .audit import audit
 from .collection import collection
+from .compare import compare
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
@@ -33,15 +34,26 @@ from .parties import parties
 from .plan import plan
 from .pull import pull
 from .randomise import randomise
+from .reproduce import reproduce
 from .secure import secure
 from .send import send
 from .serve import serve
 from .study import study
+from .support.wording import in_options, running
 
 __all__ = ["main"]
 
 
 INTERRUPTED = 130
+NOBODY_READS = 141  # as of a program that SIGPIPE ends
+_ELSEWHERE = {
+    "records": "records are part of a study: make one with `sottovoce study new FILE --records "
+    "NAME --attribute …`, add them to one with `sottovoce study add`, and estimate their joint "
+    "distribution with `sottovoce joint`",
+}
+
+
+_WORDS = "sottovoce.words"  # where a context keeps its command line
 
 
 class Failure(click.ClickException):
@@ -63,6 +75,15 @@ class Commands(click.Group):
         """As they were added, not alphabetically."""
         return list(self.commands)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say where its job is done."""
+        ctx.meta[_WORDS] = list(args)
+        if args[0] in _ELSEWHERE:
+            raise click.UsageError(_ELSEWHERE[args[0]], ctx)
+        return super().resolve_command(ctx, args)
+
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Read the command line; --help and --version print here, which may also fail."""
         with _in_one_line():
@@ -71,20 +92,31 @@ class Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         _never_fail_to_print()
-        with _in_one_line(), warnings.catch_warnings():
-            warnings.showwarning = _Once()
+
+        def translate(message: str) -> str:
+            return in_options(message, running(self, ctx.meta.get(_WORDS, ())))
+
+        with _in_one_line(translate), warnings.catch_warnings():
+            warnings.showwarning = _Once(translate)
             return super().invoke(ctx)
 
 
 @contextmanager
-def _in_one_line() -> Iterator[None]:
+def _in_one_line(translate: Callable[[str], str] = str) -> Iterator[None]:
     """Turn what is raised into a failure that click shows as one line."""
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader of our output has gone: click ends quietly
+        _forget_output()
+        raise click.exceptions.Exit(NOBODY_READS) from None
+    except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):  # how rich ends
+            raise click.exceptions.Exit(NOBODY_READS) from None
+        raise
+    except StudyError as error:
+        raise Failure(str(error)) from error  # of the entries of a file, not of options
     except SottovoceError as error:
-        raise Failure(str(error)) from error
+        raise Failure(translate(str(error))) from error
     except OSError as error:
         _forget_output()
         where = f"{error.filename!r}: " if error.filename else ""
@@ -112,7 +144,8 @@ class _Once:
     Estimates of many parts all give the same warning.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, translate: Callable[[str], str]) -> None:
+        self._translate = translate
         self._shown_before: set[str] = set()
 
     def __call__(self, message: Warning | str, *_: Any, **__: Any) -> None:
@@ -122,7 +155,7 @@ class _Once:
         coloured = sys.stderr.isatty()
         start = click.style("warning:", fg="yellow", bold=True) if coloured else "warning:"
         # Not click.echo: it overrides the encoding.
-        print(start, printable(message), file=sys.stderr)
+        print(start, printable(self._translate(str(message))), file=sys.stderr)
 
 
 def _never_fail_to_print() -> None:
@@ -136,7 +169,7 @@ def _never_fail_to_print() -> None:
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done; 1 an error you can fix (the message says how); "
-    "2 wrong usage; 130 interrupted.",
+    "2 wrong usage; 130 interrupted; 141 the reader of the output has gone.",
 )
 @click.version_option(
     __version__, "--version", prog_name="sottovoce", message="%(prog)s %(version)s"
@@ -170,6 +203,7 @@ for command in (
     aggregate,
     estimate,
     joint,
+    compare,
     serve,
     invite,
     send,
@@ -180,5 +214,6 @@ for command in (
     guarantee,
     account,
     audit,
+    reproduce,
 ):
     main.add_command(command)

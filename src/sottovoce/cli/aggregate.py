@@ -13,6 +13,7 @@ from .support.options import (
     PATH,
     allow_equal_option,
     check_output,
+    digest_words,
     force_option,
     json_option,
     question_option,
@@ -80,7 +81,8 @@ def aggregate(
                 "question": collection.name,
                 "mechanism": collection.id,
                 "design": collection.words,
-                "digest": collection.digest.hex(),
+                "digest": study.digest.hex(),
+                "question_digest": collection.digest.hex(),
                 "files": len(reports),
                 "people": counts.people,
                 "reports": counts.reports,
@@ -93,6 +95,7 @@ def aggregate(
     screen.print(heading(f"{study.title}: {plural(counts.reports, 'report')} counted in {out}"))
     rows = [
         ("question", f"{collection.name}: {collection.words}"),
+        ("digest", digest_words(study, collection)),
         ("files", f"{len(reports):,}"),
         *_people(collection, counts),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,11 +11,13 @@ from .support.options import (
     PATH,
     REPORTS,
     check_output,
+    digest_words,
     force_option,
     guarantee_option,
     json_option,
     question_option,
     study_option,
+    table_options,
 )
 from .support.show import (
     console,
@@ -27,6 +30,9 @@ from .support.show import (
     show_next_estimate,
     show_table,
 )
+
+if TYPE_CHECKING:
+    from ..collect.dialect import Dialect
 
 _MOST_RATES = 8
 
@@ -71,6 +77,7 @@ _MOST_RATES = 8
     metavar="DIR",
     help="Where receipts are kept; by default $SOTTOVOCE_RECEIPTS, or the user's state folder.",
 )
+@table_options
 @guarantee_option
 @force_option
 @json_option
@@ -85,6 +92,7 @@ def randomise(
     out: Path,
     again: bool,
     receipts: Path | None,
+    dialect: Dialect,
     full: bool,
     force: bool,
     as_json: bool,
@@ -92,8 +100,8 @@ def randomise(
     """Turn true answers into reports.
 
     Reports may leave the machine, answers may not. ANSWERS is a CSV (also gzipped) or Parquet file
-    with one row per person. Only the columns that are needed are read, and only reports are
-    written: one column for a question, one per attribute for records.
+    or a workbook (.xlsx) with one row per person. Only the columns that are needed are read, and
+    only reports are written: one column for a question, one per attribute for records.
 
     A study may let everyone choose a level of privacy, or sample people at a public rate; then
     another column says who has which.
@@ -103,6 +111,8 @@ def randomise(
       sottovoce randomise answers.csv --study study.toml --out reports.svr
       sottovoce randomise answers.csv --study menu.toml --levels privacy --out reports.svr
       sottovoce randomise people.csv --study health.toml --allocation random --out reports.svr
+      sottovoce randomise export.csv --study study.toml --separator ';' --encoding latin-1 \\
+          --out reports.svr
 
     The same command again gives the same reports: a receipt remembers them, because fresh noise
     would be a second release of the same answers. If that is what you want, say --again; the
@@ -121,7 +131,13 @@ def randomise(
     check_output(out, answers, study_path, force=True, ends=REPORTS)
     check_plain(answers)
     source = Source.of(
-        answers, collection, column=column, levels=levels, rate=rate, allocation=allocation
+        answers,
+        collection,
+        column=column,
+        levels=levels,
+        rate=rate,
+        allocation=allocation,
+        dialect=dialect,
     )
     released = release(
         study.title,
@@ -141,7 +157,8 @@ def randomise(
                 "question": collection.name,
                 "mechanism": collection.id,
                 "design": collection.words,
-                "digest": collection.digest.hex(),
+                "digest": study.digest.hex(),
+                "question_digest": collection.digest.hex(),
                 "people": receipt.rows,
                 "reports": latest.reports,
                 **_counts(latest.counts),
@@ -161,6 +178,7 @@ def randomise(
     where = f"{answers}, " + ("" if source.allocation else f"column {source.column!r}, ")
     rows = [
         ("question", f"{collection.name}: {collection.words}"),
+        ("digest", digest_words(study, collection)),
         ("answers", where + plural(receipt.rows, "person", "people")),
         *((what, where) for what, where in latest.choices.items()),
         *_turnout(latest.counts),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.new_study import new_question, new_records
+from .support.new_study import asking_options, new_collection
 from .support.options import (
     PATH,
     check_output,
     force_option,
     guarantee_option,
     json_option,
+    study_argument,
 )
 from .support.show import (
     console,
@@ -56,71 +58,16 @@ def study() -> None:
 @study.command()
 @click.argument("path", type=PATH)
 @click.option("--title", required=True, help="What the study is about.")
-@click.option("--question", metavar="NAME", help="Name of the question.")
-@click.option("--values", metavar="A,B,…", help="Possible answers, or a number d for 0 to d-1.")
-@click.option("--edges", metavar="A,B,…", help="Or bin edges for numbers, such as 0,18,65,inf.")
-@click.option(
-    "--range",
-    "bounds",
-    nargs=2,
-    type=float,
-    metavar="LOW HIGH",
-    help="Or public bounds of a number, for its mean and distribution.",
-)
-@click.option(
-    "--clip", is_flag=True, help="With --range: move numbers outside to the nearest bound."
-)
-@click.option("--records", metavar="NAME", help="Or several attributes that are reported together.")
-@click.option(
-    "--attribute",
-    "attributes",
-    multiple=True,
-    metavar="NAME=A,B,…",
-    help="With --records, once for each: smokes=yes,no, or age=bins:0,18,65,inf.",
-)
-@click.option(
-    "--epsilon",
-    type=float,
-    help="Everyone's privacy: above 0, at most 20; of records, the average for each attribute.",
-)
-@click.option(
-    "--levels", metavar="NAME=EPS,…", help="Or a menu to choose from: strong=0.5,normal=2."
-)
-@click.option(
-    "--rate",
-    metavar="R[,R,…]",
-    help="Only some people report: with this probability, or one of these.",
-)
-@click.option("--mechanism", help="By default the one with the lowest error; hybrid for numbers.")
-@click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip.")
-@click.option(
-    "--missing",
-    type=click.Choice(["refuse", "value", "public"]),
-    default="refuse",
-    show_default=True,
-    help='A missing answer: an error; the value "no answer"; or publicly known and left out.',
-)
-@click.option(
-    "--public", is_flag=True, help="With --records: everyone's allocation of epsilon is sent along."
-)
-@click.option("--floor", type=float, help="With --records: the least epsilon of an attribute.")
+@asking_options
 @guarantee_option
 @force_option
 @json_option
-def new(
-    path: Path,
-    title: str,
-    question: str | None,
-    records: str | None,
-    full: bool,
-    force: bool,
-    as_json: bool,
-    **options: Any,
-) -> None:
+def new(path: Path, title: str, full: bool, force: bool, as_json: bool, **options: Any) -> None:
     """Write a study file with one question, or with records.
 
-    A study may ask more: add [[question]] or [[records]] blocks to the file before anyone answers.
-    Any change to the file makes it another study, whose reports do not mix with those of the first.
+    A study may ask more: add questions and records with `sottovoce study add` before anyone
+    answers. Any change to the file makes it another study, whose reports do not mix with those of
+    the first.
 
     \b
     Examples:
@@ -134,15 +81,14 @@ def new(
           --question commute --values car,bicycle,train --levels strong=0.5,normal=2 --rate 0.1
       sottovoce study new health.toml --title "Health and habits" --records health \\
           --attribute smokes=yes,no --attribute age=bins:0,30,60,inf --epsilon 2
+      sottovoce study new survey.toml --title "Survey" --records survey \\
+          --codebook codebook.csv --epsilon 2
 
     Next: sottovoce study show study.toml --people 10000
     """  # noqa: D301
     from ..study import Study
 
-    if (question is None) == (records is None):
-        raise click.UsageError("give one of --question and --records")
-    make = new_question if records is None else new_records
-    collection = make(question or records or "", options)
+    collection = new_collection(options)
     check_output(path, force=force)
     study = Study(title, (collection,))
     study.save(path, replace=force)
@@ -152,13 +98,52 @@ def new(
     screen = console()
     screen.print(heading(f"{title}: the study is in {path}"))
     _show(screen, study, None, full=full)
-    more = " --levels COLUMN" * (len(collection.level_names) > 1)
-    more += " --rate COLUMN" * (len(collection.rates) > 1)
-    show_next(screen, f"randomise answers.csv --study {path}{more} --out reports.svr")
+    _show_next(screen, path, study, collection)
 
 
 @study.command()
-@click.argument("path", type=PATH)
+@study_argument
+@asking_options
+@guarantee_option
+@json_option
+def add(path: Path, full: bool, as_json: bool, **options: Any) -> None:
+    """Add a question or records to a study file.
+
+    Only before anyone answers: the file becomes another study with another digest, and reports
+    made under the first are not counted under the second. What the file says so far stays as it
+    is, comments included.
+
+    \b
+    Examples:
+      sottovoce study add study.toml --question age --range 0 120 --epsilon 1
+      sottovoce study add study.toml --records health \\
+          --attribute smokes=yes,no --attribute age=bins:0,30,60,inf --epsilon 2
+
+    Next: sottovoce study show study.toml
+    """  # noqa: D301
+    from ..study import Study
+
+    before = Study.load(path)
+    collection = new_collection(options)
+    study = before.add_to_file(path, collection)
+    if as_json:
+        digest = before.digest.hex()
+        print_json({"path": str(path), "digest_before": digest, **_about(study, None)})
+        return
+    screen = console()
+    screen.print(heading(f"{study.title}: {collection.name} was added to {path}"))
+    _show(screen, study, None, full=full)
+    screen.print(
+        f"\nThis is another study now: reports made under the digest {before.digest.hex()[:12]}… "
+        "are not counted with it. If people have answered already, take the block out again, and "
+        "ask this in a study of its own.",
+        style="yellow",
+    )
+    _show_next(screen, path, study, collection)
+
+
+@study.command()
+@study_argument
 @json_option
 def check(path: Path, as_json: bool) -> None:
     """Say whether a study file can be used.
@@ -192,7 +177,7 @@ def check(path: Path, as_json: bool) -> None:
 
 
 @study.command()
-@click.argument("path", type=PATH)
+@study_argument
 @click.option(
     "--people", type=click.IntRange(1), metavar="N", help="Predict the error for N people."
 )
@@ -221,6 +206,13 @@ def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
     _show(screen, loaded, people, full=full)
 
 
+def _show_next(screen: Console, path: Path, study: Study, collection: Collection) -> None:
+    more = f" --question {shlex.quote(collection.name)}" * (len(study) > 1)
+    more += " --levels COLUMN" * (len(collection.level_names) > 1)
+    more += " --rate COLUMN" * (len(collection.rates) > 1)
+    show_next(screen, f"randomise answers.csv --study {path}{more} --out reports.svr")
+
+
 def _about(study: Study, people: int | None) -> dict[str, Any]:
     from ..planning.predict import predicted_error
 
@@ -231,6 +223,7 @@ def _about(study: Study, people: int | None) -> dict[str, Any]:
                 "name": domain.name,
                 # 2^31 numbers are not listed.
                 "values": list(domain.labels) if domain.size <= _MOST_LISTED else domain.size,
+                **({} if domain.wording is None else {"codes": list(domain.values)}),
                 "missing": domain.missing,
             }
             for domain in one.attributes
@@ -239,7 +232,7 @@ def _about(study: Study, people: int | None) -> dict[str, Any]:
             **(domains[0] if one.section == "question" else {"name": one.name}),
             **({"attributes": domains} if one.section == "records" else {}),
             **one.entries(),
-            "digest": one.digest.hex(),
+            "question_digest": one.digest.hex(),
         }
         if people is not None:
             about["std_error"] = predicted_error(one, people)
@@ -280,7 +273,12 @@ def _show(screen: Console, study: Study, people: int | None, *, full: bool) -> N
 def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
     rows = [(collection.section, collection.name)]
     for domain in collection.attributes:
-        values = ", ".join(map(str, domain.labels[:_MOST_SHOWN]))
+        shown = [str(label) for label in domain.labels[:_MOST_SHOWN]]
+        if domain.wording is not None:
+            shown[: len(domain.values)] = [
+                f"{value} {label}" for value, label in zip(domain.values, shown, strict=False)
+            ]
+        values = ", ".join(shown)
         more = domain.size - _MOST_SHOWN
         if collection.section == "records":
             rows.append(("attribute", domain.name))
@@ -292,6 +290,7 @@ def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
             ("missing", domain.missing),
         ]
     rows += [("mechanism", collection.words), *_choices(collection)]
+    rows.append(("digest", f"{collection.digest.hex()[:12]}…"))
     return rows if people is None else [*rows, ("error", _error(collection, people))]
 
 

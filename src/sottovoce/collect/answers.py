@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..domain.options import Options
 from ..errors import AnswerError
 from .columns import Columns, Wanted
 from .kinds import Kind, shown
@@ -33,8 +34,11 @@ class Answers:
     def coded(self, chunk: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""
         try:
-            return self.domain.coded(chunk)
+            rows = range(first + 1, first + 1 + len(chunk))
+            return self.domain.coded(chunk, rows=rows)
         except AnswerError as error:
+            if isinstance(self.domain, Options):
+                raise AnswerError(f"{str(self.path)!r}, {self.column!r}: {error}") from error
             raise self._refusal(chunk, first) or error from error
 
     def _refusal(self, chunk: Any, first: int) -> AnswerError | None:
@@ -44,12 +48,15 @@ class Answers:
         from ..domain.columns import as_column, first_few
 
         column, domain = as_column(chunk), self.domain
+        remedy = "declares the answer"
         if domain.edges is not None:
             numbers = column.numbers()
             absent = np.isnan(numbers)
             outside = (numbers < domain.edges[0]) | (numbers > domain.edges[-1])
             outside &= not getattr(domain, "clip", False)
-            what = "bins, which go" if len(domain.edges) > 2 else "numbers"
+            is_range = len(domain.edges) == 2
+            what = "numbers" if is_range else "bins, which go"
+            remedy = "gives wider bounds, or moves numbers to them (--clip)" if is_range else remedy
             allowed = f"the {what} from {domain.edges[0]:g} to {domain.edges[-1]:g}"
         else:
             codes, _ = column.positions(domain.values)
@@ -60,15 +67,16 @@ class Answers:
             answer = f"the answer {shown(chunk[row].as_py())}" if self.quoted else "the answer"
             return AnswerError(
                 f"{self._place(first + row)}: {answer} is not among {allowed}; correct the file, "
-                "or begin a study that declares the answer"
+                f"or begin a study that {remedy}"
             )
         if absent.any() and domain.missing == "refuse":
             row = int(np.flatnonzero(absent)[0])
+            also = '--missing value ("no answer" is then a value like the others), or '
+            also *= len(domain.values) > 1  # a number has no such value
             return AnswerError(
                 f"{self._place(first + row)}: there is no answer, and leaving people out by what "
-                'they answered would leak it; begin a study with missing = "value" ("no answer" '
-                'is then a value like the others), or "public" if who did not answer is publicly '
-                "known"
+                f"they answered would leak it; begin a study with {also}--missing public if who "
+                "did not answer is publicly known"
             )
         return None
 

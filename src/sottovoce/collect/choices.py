@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import AnswerError, ParameterError
 from .columns import Columns, Wanted
+from .dialect import PLAIN, Dialect
 from .kinds import shown
 from .table_files import names_in
 
@@ -118,7 +119,12 @@ class Choice:
 
 
 def choices_of(
-    collection: Collection, answers: Path, column: str, levels: str | None, rate: str | None
+    collection: Collection,
+    answers: Path,
+    column: str,
+    levels: str | None,
+    rate: str | None,
+    dialect: Dialect = PLAIN,
 ) -> list[Choice]:
     """What the options say, checked against the study and the file."""
     question, names = collection.name, list(collection.level_names)
@@ -143,12 +149,14 @@ def choices_of(
                 f"leave it out, or begin a study with {option} (sottovoce study new --help)"
             )
     choices = []
+    columns = names_in(answers, dialect) if (levels, rate) != (None, None) else []
     if levels is None and len(names) == 1:
         choices.append(Choice("level", names, everyone=names[0]))
     if levels is not None:
-        choices.append(_resolve("level", "--levels", levels, names, levels, answers))
+        choices.append(_resolve("level", "--levels", levels, names, levels, answers, columns))
     if rate is not None:
-        choices.append(_resolve("rate", "--rate", rate, rates, _number(rate), answers))
+        number = _number(rate)
+        choices.append(_resolve("rate", "--rate", rate, rates, number, answers, columns))
     _refuse_same(choices, column)
     return choices
 
@@ -161,12 +169,17 @@ def _number(text: str) -> float | None:
 
 
 def _resolve(
-    what: str, option: str, text: str, allowed: list[Any], value: Any, answers: Path
+    what: str,
+    option: str,
+    text: str,
+    allowed: list[Any],
+    value: Any,
+    answers: Path,
+    columns: Sequence[str],
 ) -> Choice:
     """A column's name, or one of what is allowed."""
     from ..domain.columns import first_few
 
-    columns = names_in(answers)
     if text in columns and value in allowed:
         raise ParameterError(
             f"{option} {text}: this is a column of {str(answers)!r} and also a {what} of the "

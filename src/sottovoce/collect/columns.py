@@ -1,4 +1,4 @@
-"""Columns of a CSV or Parquet file, read a chunk at a time.
+"""Columns of a CSV or Parquet file, read a chunk at a time, or of a workbook.
 
 Only the columns that are asked for are read, and no row is ever dropped on the way: an empty
 cell, and in a file of one column an empty line, is a missing entry.
@@ -17,6 +17,7 @@ from typing import Any
 from ..errors import AnswerError
 from ..files import opened
 from .csv_rows import BLOCK_BYTES, first_broken_cell, first_odd_row, header
+from .dialect import PLAIN, Dialect
 from .kinds import Kind, first_bad, fits, shown
 from .progress import Done
 from .table_files import (
@@ -24,10 +25,11 @@ from .table_files import (
     PARQUET,
     first_bytes,
     nobody,
-    parquet_schema,
+    not_text,
     readable,
     require_pyarrow,
 )
+from .workbooks import STARTS, cell_text, read_sheet
 
 _MOST_BYTES = 1 << 26  # of Parquet columns decoded at once
 _MOST_THREADS = 4
@@ -55,6 +57,7 @@ class Columns:
     path: Path
     wanted: Mapping[str, Wanted]
     may_be_empty: bool = False
+    dialect: Dialect = PLAIN
 
     def chunks(self, rows: int, done: Done) -> Iterator[tuple[int, Any]]:
         """Tables of `rows` rows, each with the number of its first row, from 0.
@@ -63,13 +66,14 @@ class Columns:
         """
         pa = require_pyarrow()
         first = 0
-        with readable(self.path):
+        with readable(self.path, self.dialect):
             start = first_bytes(self.path)
-            tables = (
-                self._parquet(pa, rows, done)
-                if start == PARQUET
-                else self._csv(pa, start.startswith(GZIP), done)
-            )
+            if start in STARTS:
+                tables = self._sheet(pa, done)
+            elif start == PARQUET:
+                tables = self._parquet(pa, rows, done)
+            else:
+                tables = self._csv(pa, start.startswith(GZIP), done)
             for table in _regroup(pa, tables, rows):
                 yield first, table
                 first += table.num_rows
@@ -85,7 +89,7 @@ class Columns:
     def _csv(self, pa: Any, zipped: bool, done: Done) -> Iterator[Any]:
         from pyarrow import csv as arrow_csv
 
-        names = header(self.path, zipped)
+        names = header(self.path, zipped, self.dialect)
         self._check_columns(names)
         coded = pa.dictionary(pa.int32(), pa.string())
         types = {name: coded if w.kind == "text" else pa.string() for name, w in self._each}
@@ -101,12 +105,15 @@ class Columns:
 
         def open_csv(note: Callable[[Any], str]) -> Any:
             parse = arrow_csv.ParseOptions(
+                delimiter=self.dialect.separator,
                 newlines_in_values=True,
                 # With one column an empty line is a person who did not answer, not a blank.
                 ignore_empty_lines=len(names) > 1,
                 invalid_row_handler=note,
             )
-            read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES)
+            # The reader converts any encoding that it does not call utf8.
+            encoding = "utf8" if self.dialect.is_utf8 else self.dialect.encoding
+            read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding=encoding)
             return arrow_csv.open_csv(stream, read, parse, convert)
 
         first = 0
@@ -133,19 +140,19 @@ class Columns:
             yield from open_csv(note)
         except require_pyarrow().ArrowInvalid as error:
             if odd:
-                row = first_odd_row(self.path, zipped, len(names))
+                row = first_odd_row(self.path, zipped, self.dialect, len(names))
                 raise AnswerError(
                     f"{str(self.path)!r}{_row_words(row)}: the number of cells is {odd[0]}, and "
-                    f"the header names {len(names)} columns; correct the file (a cell with a comma "
-                    "stands in double quotes)"
+                    f"the header names {len(names)} columns; correct the file (a cell with "
+                    f"{self.dialect.separator!r} in it stands in double quotes)"
                 ) from error
             if "UTF8" not in str(error):
                 raise
             for name in self.wanted:
-                row = first_broken_cell(self.path, zipped, names.index(name))
+                row = first_broken_cell(self.path, zipped, self.dialect, names.index(name))
                 if row is not None:
-                    where = self.place(name, row)
-                    raise AnswerError(f"{where}: not text in UTF-8; convert the file") from error
+                    reason = not_text(self.path, self.dialect)
+                    raise AnswerError(f"{self.place(name, row)}: {reason}") from error
             raise
 
     @property
@@ -168,6 +175,8 @@ class Columns:
     def _numbers(self, pa: Any, array: Any, name: str, wanted: Wanted, first: int) -> Any:
         from pyarrow import compute
 
+        if self.dialect.decimal == ",":
+            array = compute.replace_substring(array, ",", ".")
         whole = wanted.kind == "whole numbers"
         target = pa.int64() if whole else pa.float64()
         try:
@@ -178,11 +187,30 @@ class Columns:
             return compute.cast(trimmed, target)
         except pa.ArrowInvalid:
             row = first_bad(pa, trimmed, target)
+        comma = "," in array[row].as_py() and self.dialect.decimal == "."
         raise AnswerError(
             f"{self.place(name, first + row)}: {shown(array[row].as_py())} is not "
             + ("a whole number" if whole else "a number")
             + f", and {wanted.why} {wanted.kind}; correct the file"
+            + (", or add --decimal , for a decimal comma" if comma else "")
         )
+
+    # --- workbooks ------------------------------------------------------------------------------
+
+    def _sheet(self, pa: Any, done: Done) -> Iterator[Any]:
+        sheet = read_sheet(self.path, self.dialect)
+        names, rows = sheet.names, sheet.rows
+        self._check_columns(names, sheet.hint)
+        arrays = []
+        for name, wanted in self._each:
+            place = names.index(name)
+            cells = (cell_text(row[place]) for row in rows)
+            entries = [cell if cell or wanted.empty_is_text else None for cell in cells]
+            array = pa.array(entries, pa.string())
+            array = array.dictionary_encode() if wanted.kind == "text" else array
+            arrays.append(self._convert(pa, array, name, wanted, 0))
+        yield pa.table(arrays, names=list(self.wanted))
+        done(self.path.stat().st_size)
 
     # --- Parquet --------------------------------------------------------------------------------
 
@@ -190,7 +218,7 @@ class Columns:
         from pyarrow import parquet
 
         with opened(self.path) as raw:
-            schema = parquet_schema(self.path, raw)
+            schema = parquet.read_schema(raw)
             self._check_columns(schema.names)
             for name, wanted in self._each:
                 kind = schema.field(name).type
@@ -230,7 +258,7 @@ class Columns:
             least = min(least, _MOST_BYTES * group.num_rows // max(size, 1))
         return max(1, least)
 
-    def _check_columns(self, names: Sequence[str]) -> None:
+    def _check_columns(self, names: Sequence[str], hint: str = "") -> None:
         from ..domain.columns import first_few
 
         counts = Counter(names)
@@ -242,12 +270,17 @@ class Columns:
                     f"{str(self.path)!r} has {counts[column]} columns named {column!r}; "
                     "rename all but one"
                 )
-            sign = next((s for s in ";\t|" if len(names) == 1 and s in names[0]), None)
             raise AnswerError(
                 f"{str(self.path)!r} has no column {column!r}; it has {first_few(names, 20)}; "
-                f"{wanted.remedy}"
-                + (f" (columns must be separated by commas, not {sign!r})" if sign else "")
+                + (_other_separator(names) or wanted.remedy + hint)
             )
+
+
+def _other_separator(names: Sequence[str]) -> str:
+    """What to try where the whole first line was read as one name."""
+    signs = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
+    word = next((word for sign, word in signs.items() if len(names) == 1 and sign in names[0]), "")
+    return word and f"if {word} separates the cells, add --separator {word}"
 
 
 def _without(pa: Any, array: Any, words: Sequence[str]) -> Any:

@@ -9,15 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import MergeError
+from ..errors import MergeError, WireError
 from ..files import opened
 from .progress import Done, Progress, silent
+from .recognise import not_reports, recognise
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
     from ..contract.collection import Collection
-
-_COUNTS = b"SVAG"  # how files of counts begin
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,10 @@ def count_files(
     with progress("counting", sum(_size(path) for path in paths)) as done:
         before = 0
         for path in paths:
-            counts = _start(path) == _COUNTS
+            what = recognise(path)
+            if not_reports(path, what):
+                raise WireError(not_reports(path, what))
+            counts = what == "counts"
             own, content = (
                 _load_counts(path, collection)
                 if counts
@@ -124,11 +126,6 @@ def _refuse_twice(paths: Sequence[Path]) -> None:
             raise MergeError(
                 f"{str(path)!r} was given twice and would be counted twice; leave one out"
             )
-
-
-def _start(path: Path) -> bytes:
-    with opened(path) as stream:
-        return stream.read(4)
 
 
 def _size(path: Path) -> int:

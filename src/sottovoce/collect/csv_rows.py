@@ -5,7 +5,6 @@ Columns are read by pyarrow; this is for what it does not say.
 
 from __future__ import annotations
 
-import codecs
 import csv
 import gzip
 import io
@@ -13,42 +12,44 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO, cast
 
 from ..errors import AnswerError
 from ..files import opened
+from .dialect import Dialect
 
 BLOCK_BYTES = 1 << 20  # of CSV parsed at once; a row must fit in
 
 
-def header(path: Path, zipped: bool) -> list[str]:
+def header(path: Path, zipped: bool, dialect: Dialect) -> list[str]:
     """The names in the first line; not more than a block is ever unpacked for it."""
     with opened(path) as raw:
-        stream = gzip.GzipFile(fileobj=raw) if zipped else raw
-        start = stream.read(BLOCK_BYTES)
-        whole = len(start) < BLOCK_BYTES
-    # Every byte for itself: only the names must be UTF-8 here, and the block may end inside a sign.
-    text = start.removeprefix(codecs.BOM_UTF8).decode("latin-1")
+        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if zipped else raw
+        text, whole = dialect.start_of(stream, BLOCK_BYTES)
     if not whole and "\n" not in text and "\r" not in text:
         raise AnswerError(
             f"{str(path)!r}: the first line is longer than {BLOCK_BYTES:,} bytes; it must name the "
             "columns"
         )
     try:
-        names = next(csv.reader(io.StringIO(text, newline="")), [])
+        lines = io.StringIO(text, newline="")
+        names = next(csv.reader(lines, delimiter=dialect.separator), [])
     except csv.Error as error:
         raise AnswerError(f"{str(path)!r} is not a CSV file ({error})") from error
+    if not dialect.is_utf8:
+        return names
     return [name.encode("latin-1").decode("utf-8") for name in names]
 
 
-def first_odd_row(path: Path, zipped: bool, cells: int) -> int | None:
+def first_odd_row(path: Path, zipped: bool, dialect: Dialect, cells: int) -> int | None:
     """The first row, from 0, with another number of cells."""
-    with _rows(path, zipped) as rows:
+    with _rows(path, zipped, dialect) as rows:
         return _first(k for k, row in enumerate(rows) if len(row) != cells)
 
 
-def first_broken_cell(path: Path, zipped: bool, column: int) -> int | None:
+def first_broken_cell(path: Path, zipped: bool, dialect: Dialect, column: int) -> int | None:
     """The first row, from 0, whose cell in a column is not UTF-8."""
-    with _rows(path, zipped) as rows:
+    with _rows(path, zipped, dialect) as rows:
         return _first(k for k, row in enumerate(rows) if _is_broken(row, column))
 
 
@@ -68,11 +69,12 @@ def _is_broken(row: list[str], column: int) -> bool:
 
 
 @contextmanager
-def _rows(path: Path, zipped: bool) -> Iterator[Iterator[list[str]]]:
-    """The rows after the header; every byte stands for itself, and blank lines are left out."""
+def _rows(path: Path, zipped: bool, dialect: Dialect) -> Iterator[Iterator[list[str]]]:
+    """The rows after the header without blank lines; of UTF-8 every byte stands for itself."""
     with opened(path) as raw:
         stream = gzip.GzipFile(fileobj=raw) if zipped else raw
-        lines = io.TextIOWrapper(stream, "latin-1", newline="")
-        rows = (row for row in csv.reader(lines) if row)
+        encoding = "latin-1" if dialect.is_utf8 else dialect.encoding
+        lines = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
+        rows = (row for row in csv.reader(lines, delimiter=dialect.separator) if row)
         next(rows, None)
         yield rows

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..domain.columns import as_column
+from ..domain.options import Options
 
 if TYPE_CHECKING:
     from ..domain.values import Domain
@@ -101,6 +102,8 @@ class Fingerprint:
 
     def tags(self, domain: Domain, column: Any) -> NDArray[np.uint64]:
         """Eight bytes for each cell, which its value alone decides; also for cells not allowed."""
+        if isinstance(domain, Options):
+            return _set_tags(domain, column)
         cells = as_column(column)
         if domain.edges is not None and len(domain.edges) == 2:  # a range
             return _number_tags(cells.numbers())
@@ -170,6 +173,12 @@ class Fingerprint:
             dict(self._prefixes),
             self._bits >= CERTAIN,
         )
+
+
+def _set_tags(domain: Options, column: Any) -> NDArray[np.uint64]:
+    """Each set of options as one number; missing answers have a number of their own."""
+    sets, absent = domain.words(column)
+    return np.where(absent, np.uint64(1) << np.uint64(63), sets)
 
 
 def _number_tags(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:

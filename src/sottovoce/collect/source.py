@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from ..errors import ParameterError, SottovoceError
 from .answers import Answers, kind_of
 from .choices import Choice, choices_of
 from .columns import Columns, Wanted
+from .dialect import PLAIN, Dialect
 from .fingerprint import Fingerprint
 from .progress import Done
 from .receipts import RECORDS
@@ -41,6 +42,8 @@ class Source:
     allocation : str
         How epsilon is divided over several attributes: by name, or "columns"; empty where there
         is one.
+    dialect : Dialect
+        How the file was saved.
     """
 
     path: Path
@@ -48,6 +51,7 @@ class Source:
     answers: tuple[Answers, ...]
     choices: tuple[Choice, ...] = ()
     allocation: str = ""
+    dialect: Dialect = PLAIN
 
     @classmethod
     def of(
@@ -59,6 +63,7 @@ class Source:
         levels: str | None = None,
         rate: str | None = None,
         allocation: str | None = None,
+        dialect: Dialect = PLAIN,
     ) -> Source:
         """What the options say, checked against the study and the file."""
         several = bool(collection.allocations)
@@ -76,9 +81,9 @@ class Source:
             Answers(path, column or attribute.name, attribute)
             for attribute in collection.attributes
         )
-        choices = choices_of(collection, path, answers[0].column, levels, rate)
+        choices = choices_of(collection, path, answers[0].column, levels, rate, dialect)
         divided = (allocation or collection.allocations[0]) if several else ""
-        source = cls(path, collection, answers, tuple(choices), divided)
+        source = cls(path, collection, answers, tuple(choices), divided, dialect)
         source.columns  # noqa: B018, refuses columns that would hold two things
         return source
 
@@ -110,7 +115,7 @@ class Source:
         if not self.allocation:
             (answers,) = self.answers
             chosen = {choice.column: choice.wanted for choice in self.choices if choice.column}
-            return Columns(self.path, {answers.column: answers.wanted, **chosen})
+            return self._read({answers.column: answers.wanted, **chosen})
         wanted = {
             one.column: Wanted(
                 kind_of(one.domain),
@@ -120,8 +125,9 @@ class Source:
             )
             for one in self.answers
         }
+        wanted |= {choice.column: choice.wanted for choice in self.choices if choice.column}
         if self.allocation != OWN_COLUMNS:
-            return Columns(self.path, wanted)
+            return self._read(wanted)
         double = [name for name in self.names if EPSILON + name in wanted]
         if double:
             raise ParameterError(
@@ -130,7 +136,10 @@ class Source:
             )
         remedy = f"with --allocation columns every attribute needs its epsilons in {EPSILON}NAME"
         own = Wanted("numbers", "epsilons are", remedy, absent=_NO_EPSILON)
-        return Columns(self.path, {**wanted, **{EPSILON + name: own for name in self.names}})
+        return self._read({**wanted, **{EPSILON + name: own for name in self.names}})
+
+    def _read(self, wanted: Mapping[str, Wanted]) -> Columns:
+        return Columns(self.path, wanted, dialect=self.dialect)
 
     def read_into(self, fingerprint: Fingerprint, done: Done) -> None:
         """Read everyone's answers and choices, refusing what is not allowed."""
@@ -144,9 +153,11 @@ class Source:
     def _check(self, chunk: Any, first: int, columns: Columns) -> list[NDArray[Any]]:
         """What people chose; raises for an answer or choice that is not allowed."""
         if self.allocation == OWN_COLUMNS:  # what is not reported may be anything
-            return [chunk[EPSILON + name].to_numpy() for name in self.names]
+            own = [chunk[EPSILON + name].to_numpy() for name in self.names]
+            return own + [choice.codes(chunk, first, None, columns) for choice in self.choices]
         coded = [one.coded(chunk[one.column], first) for one in self.answers]
-        return [choice.codes(chunk, first, coded[0].present, columns) for choice in self.choices]
+        present = None if self.allocation else coded[0].present
+        return [choice.codes(chunk, first, present, columns) for choice in self.choices]
 
     def batches(self, done: Done) -> Iterator[tuple[int, Reports]]:
         """How many people, and their reports, as many as fit into memory at once."""
@@ -165,6 +176,9 @@ class Source:
                 arguments[choice.what] = choice.argument(codes)
             return self.collection.randomise(coded, **arguments)
         arguments = {"allocation": self.allocation, "first_row": first + 1}
+        for choice in self.choices:
+            codes = choice.codes(chunk, first, None, columns)
+            arguments[choice.what] = choice.argument(codes)
         if self.allocation == OWN_COLUMNS:
             arguments["allocation"] = {
                 name: chunk[EPSILON + name].to_numpy(zero_copy_only=False) for name in self.names

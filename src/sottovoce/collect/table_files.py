@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shlex
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,61 +13,73 @@ from typing import Any
 from ..errors import AnswerError, FileError, MissingExtraError
 from ..files import opened
 from .csv_rows import BLOCK_BYTES, header
+from .dialect import PLAIN, Dialect
+from .recognise import not_answers, recognise
+from .workbooks import STARTS, read_sheet
 
 GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
-_NOT_ANSWERS = {
-    b"SVRP": "holds reports: these answers are randomised already",
-    b"SVAG": "holds counts of reports, not answers",
-    b"SVPT": "holds counts of reports, not answers",
-    b"PK\x03\x04": "is a zip or Excel file; save the table as CSV or Parquet",
-}
 
 
-def names_in(path: Path) -> list[str]:
+def names_in(path: Path, dialect: Dialect = PLAIN) -> list[str]:
     """The names of a file's columns."""
     require_pyarrow()
-    with readable(path):
+    with readable(path, dialect):
         start = first_bytes(path)
+        if start in STARTS:
+            return read_sheet(path, dialect).names
         if start != PARQUET:
-            return header(path, start.startswith(GZIP))
+            return header(path, start.startswith(GZIP), dialect)
+        from pyarrow import parquet
+
         with opened(path) as raw:
-            return list(parquet_schema(path, raw).names)
+            return list(parquet.read_schema(raw).names)
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
+def readable(path: Path, dialect: Dialect = PLAIN) -> Iterator[None]:
     """Describe in our words what is wrong with a file."""
     pa = require_pyarrow()
     try:
         yield
     except UnicodeDecodeError as error:
-        raise AnswerError(f"{str(path)!r} is not text in UTF-8; convert it") from error
+        raise AnswerError(f"{str(path)!r} is {not_text(path, dialect)}") from error
     except pa.ArrowMemoryError as error:
         raise MemoryError from error
     except (pa.ArrowException, EOFError, gzip.BadGzipFile, zlib.error) as error:
         if "Empty CSV" in str(error):
             raise nobody(path) from error
-        reason = _reason(error)
+        reason = _reason(error, path, dialect)
         raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
     except OSError as error:
         if isinstance(error, FileError):
             raise
         if error.strerror is None:  # a reader's own words, which may quote the file
-            reason = _reason(error)
+            reason = _reason(error, path, dialect)
             raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
         raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
 
 
-def _reason(error: Exception) -> str:
+def not_text(path: Path, dialect: Dialect) -> str:
+    """What is wrong with bytes that are no text in the expected encoding, and what to do."""
+    if not dialect.is_utf8:
+        return f"not text in {dialect.encoding}; give the right --encoding"
+    return (
+        "not text in UTF-8; for files of older spreadsheet programs add --encoding latin-1 (or "
+        f"cp1252, utf-16), or convert it: iconv -f latin1 -t utf-8 {shlex.quote(str(path))} > "
+        "converted.csv"
+    )
+
+
+def _reason(error: Exception, path: Path, dialect: Dialect) -> str:
     """What is wrong, never in a reader's own words: they may quote the file."""
     words = str(error)
     if "UTF8" in words:
-        return "it is not text in UTF-8; convert it"
+        return f"it is {not_text(path, dialect)}"
     if "straddl" in words:
         return f"a row is longer than {BLOCK_BYTES:,} bytes; is a quote not closed?"
     if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)) or "zlib" in words:
         return "its gzip compression is broken; fetch the file again"
-    return "it is damaged, or neither CSV nor Parquet"
+    return "it is damaged, or neither CSV, Parquet nor a workbook"
 
 
 def require_pyarrow() -> Any:
@@ -80,11 +93,11 @@ def require_pyarrow() -> Any:
 
 def first_bytes(path: Path) -> bytes:
     """The file's first bytes, refusing what cannot be a table of answers."""
+    mistaken = not_answers(path, recognise(path))
+    if mistaken:
+        raise AnswerError(mistaken)
     with opened(path) as stream:
         start = stream.read(4)
-    for magic, reason in _NOT_ANSWERS.items():
-        if start == magic:
-            raise AnswerError(f"{str(path)!r} {reason}")
     if not start:
         raise AnswerError(f"{str(path)!r} is empty; the first line must name the columns")
     return start
@@ -93,13 +106,3 @@ def first_bytes(path: Path) -> bytes:
 def nobody(path: Path) -> AnswerError:
     """The error for a table without rows."""
     return AnswerError(f"{str(path)!r} has columns but no rows: nobody has answered yet")
-
-
-def parquet_schema(path: Path, raw: Any) -> Any:
-    """The columns of a Parquet file, unless it holds reports."""
-    from pyarrow import parquet
-
-    schema = parquet.read_schema(raw)
-    if b"sottovoce" in (schema.metadata or {}):
-        raise AnswerError(f"{str(path)!r} {_NOT_ANSWERS[b'SVRP']}")
-    return schema

@@ -258,10 +258,25 @@ class Collection(ABC):
     def accept(self, item: Reports | Aggregate, kind: type) -> None:
         """Refuse anything that is not this collection's own, or was drawn from a seed."""
         if not isinstance(item, kind):
-            raise ParameterError(f"{kind.__name__} expected; {type(item).__name__} was given")
+            raise ParameterError(_instead(item, kind))
         self.match(item.collection, item.digest)
         if item.seeded:
             refuse_seeded("these are")
+
+
+def _instead(item: Any, kind: type) -> str:
+    """What to do with something that is not what a step of a collection takes."""
+    if isinstance(item, Reports):
+        return (
+            f"{kind.__name__} expected; these are reports: count them first with aggregate(reports)"
+        )
+    if isinstance(item, Aggregate):
+        return f"{kind.__name__} expected; this is an Aggregate, whose reports are counted already"
+    first = "randomise(answers)" if kind is Reports else "aggregate(randomise(answers))"
+    return (
+        f"{kind.__name__} expected; {type(item).__name__} was given; if these are answers, "
+        f"randomise them first: {first}"
+    )
 
 
 def check_study(study: bytes | None) -> None:

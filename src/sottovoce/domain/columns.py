@@ -69,6 +69,12 @@ class Column(ABC):
 
 def as_column(answers: Any) -> Column:
     """Wrap whatever holds the answers."""
+    refuse_randomised(answers)
+    if hasattr(type(answers), "columns"):  # asked of the type: a lazy frame would compute them
+        raise AnswerError(
+            f"answers are one column, one entry per person; this {type(answers).__name__} is a "
+            "table, so choose one of its columns: table['name']"
+        )
     if isinstance(answers, (str, bytes, Mapping)) or np.isscalar(answers) or answers is None:
         raise AnswerError(
             f"answers are one column, one entry per person; {type(answers).__name__} "
@@ -86,6 +92,14 @@ def as_column(answers: Any) -> Column:
             f"answers are one column, one entry per person; the shape {array.shape} was given"
         )
     return _NumpyColumn(array)
+
+
+def refuse_randomised(answers: Any) -> None:
+    """Refuse reports and counts where answers are expected."""
+    if hasattr(answers, "collection") and hasattr(answers, "digest"):
+        raise AnswerError(
+            f"{type(answers).__name__} were given, and not answers: these are randomised already"
+        )
 
 
 def _frame_column(answers: Any) -> NDArray[Any]:

@@ -5,11 +5,37 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias, overload
 
+from ..errors import ParameterError
 from .columns import first_few
 
 Label: TypeAlias = str | int
 
 NO_ANSWER = "no answer"
+
+
+def plain_values(texts: Sequence[str]) -> list[str] | list[int]:
+    """Values as people write them; whole numbers where all are, but "007" stays text."""
+    if all(text.removeprefix("-").isdecimal() and str(int(text)) == text for text in texts):
+        return [int(text) for text in texts]
+    return list(texts)
+
+
+def checked_labels(labels: Sequence[str], size: int, no_answer: bool) -> tuple[str, ...]:
+    """What values are called: one text for each, all different."""
+    if isinstance(labels, (str, bytes)) or not isinstance(labels, Sequence):
+        raise ParameterError(f"labels is {labels!r:.80}; give a list with a text for each value")
+    wording = tuple(labels)
+    if not all(isinstance(label, str) and label.strip() for label in wording):
+        raise ParameterError("a label is empty or not text; give a text for each value")
+    if len(wording) != size:
+        raise ParameterError(
+            f"there are {len(wording)} labels for {size} values; give one for each"
+        )
+    every = [*wording, NO_ANSWER] if no_answer else list(wording)
+    twice = [label for label in dict.fromkeys(every) if every.count(label) > 1]
+    if twice:
+        raise ParameterError(f"labels must differ; given twice: {first_few(twice)}")
+    return wording
 
 
 class NumbersAndNoAnswer(Sequence[Label]):

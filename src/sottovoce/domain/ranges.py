@@ -71,7 +71,7 @@ class Range(Attribute):
             )
         label = f"[{edges[0]:.17g}, {edges[1]:.17g}]"
         fields = {"name": name, "edges": edges, "values": (label,), "missing": missing}
-        for key, value in {**fields, "clip": bool(clip)}.items():
+        for key, value in {**fields, "clip": bool(clip), "wording": None}.items():
             object.__setattr__(self, key, value)
 
     @classmethod
@@ -80,9 +80,10 @@ class Range(Attribute):
         if isinstance(bounds, Range):
             return bounds
         if not isinstance(bounds, (tuple, list, np.ndarray)) or len(bounds) != 2:
+            other = "a set of values" if isinstance(bounds, Domain) else repr(bounds)
             raise ParameterError(
-                f"a mechanism for numbers needs bounds, as Range('age', 0, 120) or (0, 120); "
-                f"{bounds!r} was given"
+                "a mechanism for numbers needs bounds, as Range('age', 0, 120) or (0, 120); "
+                f"{other} was given"
             )
         low, high = bounds
         return cls("number", low, high)  # type: ignore[arg-type]

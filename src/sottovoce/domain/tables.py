@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
-from .columns import Coded, Rows, first_few, first_row
+from .columns import Coded, Rows, first_few, first_row, refuse_randomised
 from .values import Attribute
 
 
 def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     """The columns of the attributes, all of one length."""
+    refuse_randomised(table)
     if hasattr(table, "collect"):  # polars and other lazy frames
         raise AnswerError(f"{type(table).__name__} is lazy; call .collect() on it first")
     if isinstance(table, (str, bytes)) or not hasattr(table, "__getitem__"):

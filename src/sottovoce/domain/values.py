@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -22,7 +22,7 @@ from .columns import Coded, Rows, as_column, first_few, first_row
 from .encoding import encode_column, narrow, plain_integers
 from .labels import NO_ANSWER as NO_ANSWER
 from .labels import Label as Label
-from .labels import NumbersAndNoAnswer
+from .labels import NumbersAndNoAnswer, checked_labels
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Missing: TypeAlias = Literal["refuse", "value", "public"]
@@ -45,18 +45,24 @@ class Domain:
         What a missing answer (None, NaN, null) is. ``"refuse"`` raises; ``"value"`` adds the value
         "no answer", randomised like any other; ``"public"`` drops the person and declares that
         *who did not answer* is public knowledge.
+    wording : sequence of str, optional
+        The labels: what tables and pictures call the values, where answers are codes.
 
     Examples
     --------
     >>> Domain(["car", "bike"], missing="value").labels
     ('car', 'bike', 'no answer')
+    >>> Domain([1, 2, 9], wording=["car", "bike", "other"]).labels
+    ('car', 'bike', 'other')
     """
 
     values: Sequence[Label]
     edges: tuple[float, ...] | None
     missing: Missing
+    wording: tuple[str, ...] | None = field(repr=False)
 
     name = ""  # an Attribute has one
+    exclusive = True  # an answer is one of the values; Options are sets of them
 
     def __init__(
         self,
@@ -64,6 +70,7 @@ class Domain:
         *,
         edges: Sequence[float] | None = None,
         missing: Missing = "refuse",
+        wording: Sequence[str] | None = None,
     ) -> None:
         if missing not in get_args(Missing):
             raise ParameterError(
@@ -76,6 +83,9 @@ class Domain:
         object.__setattr__(
             self, "values", _checked_values(values) if checked is None else _bins(checked, values)
         )
+        if wording is not None:
+            wording = checked_labels(wording, len(self.values), missing == "value")
+        object.__setattr__(self, "wording", wording)
         if missing == "value" and self.has(NO_ANSWER):
             raise ParameterError(
                 f"{NO_ANSWER!r} is among the values and missing='value' would add it again; "
@@ -120,6 +130,8 @@ class Domain:
     @property
     def labels(self) -> Sequence[Label]:
         """Every value in order, followed by "no answer" where that is a value."""
+        if self.wording is not None:
+            return (*self.wording, NO_ANSWER) if self.missing == "value" else self.wording
         if self.missing != "value":
             return self.values
         if isinstance(self.values, range):
@@ -200,6 +212,7 @@ class Domain:
             "values": len(self.values) if plain else list(self.values),
             "edges": None if self.edges is None else [repr(edge) for edge in self.edges],
             "missing": self.missing,
+            **({} if self.wording is None else {"labels": list(self.wording)}),
         }
 
     def refuse_missing(self, absent: NDArray[np.bool_], rows: Rows | None = None) -> AnswerError:
@@ -242,11 +255,12 @@ class Attribute(Domain):
         *,
         edges: Sequence[float] | None = None,
         missing: Missing = "refuse",
+        wording: Sequence[str] | None = None,
     ) -> None:
         if not isinstance(name, str) or not name.strip():
             raise ParameterError(f"an attribute needs a name, a non-empty text; {name!r} was given")
         object.__setattr__(self, "name", name)
-        super().__init__(values, edges=edges, missing=missing)
+        super().__init__(values, edges=edges, missing=missing, wording=wording)
 
     @classmethod
     def bins(cls, name: str, edges: Sequence[float], *, missing: Missing = "refuse") -> Attribute:

@@ -37,8 +37,8 @@ class LinearMechanism(Mechanism):
         super().validate()
         if self.domain.size < 2:
             raise ParameterError(
-                f"{self.id!r} is for a set of values, not for {self.domain!r}; for numbers use "
-                "Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
+                f"{self.id!r} is for a set of values, and {self.domain.name!r} is a number; for "
+                "numbers use Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
             )
 
     #: What the aggregate's table of counts is called; stored, so it never changes.
@@ -134,6 +134,7 @@ class LinearMechanism(Mechanism):
             labels=self.domain.labels,
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
+            exclusive=self.domain.exclusive,
             _covariance=partial(self.covariance, values, n),
             _interval=self.score_interval(values, counts, n),
         )
@@ -197,6 +198,7 @@ class LinearMechanism(Mechanism):
             labels=self.domain.labels,
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
+            exclusive=self.domain.exclusive,
             _covariance=partial(self._routed_covariance, values, added, n),
             _interval=own,
         )

@@ -184,7 +184,8 @@ class OLH(PureMechanism):
             width = np.uint32(1 << shift)
             kernels.count.hash_support(a, folded, codes[part], self._mask, width, counts[part])
 
-        over_ranges(some, codes.size, work=a.size * codes.size)
+        whole = kernels.count.replaced("hash_support")
+        over_ranges(some, codes.size, work=0 if whole else a.size * codes.size)
         return counts
 
     def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:

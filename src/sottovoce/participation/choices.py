@@ -17,7 +17,7 @@ from .rates import rate_codes, refuse_following
 
 def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> NDArray[Any]:
     """The position of the way of everyone who answered."""
-    chosen = _level_codes([one.name for one in levels], coded, level)
+    chosen = level_positions([one.name for one in levels], coded, level)
     sampled = any(one.rates != EVERYONE for one in levels)
     if rate is not None and not sampled:
         raise ParameterError(
@@ -48,7 +48,7 @@ def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> N
     return ways
 
 
-def _level_codes(names: Sequence[str | None], coded: Coded, level: Any) -> NDArray[Any]:
+def level_positions(names: Sequence[str | None], coded: Coded, level: Any) -> NDArray[Any]:
     """The position of the level of everyone who answered."""
     dtype = code_dtype(len(names))
     if names == [None]:

@@ -28,6 +28,7 @@ from ..contract.aggregate import Aggregate, Table
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
+from ..domain.ranges import Range
 from ..domain.values import code_dtype
 from ..errors import ParameterError
 from ..estimate.estimate import Estimate
@@ -92,7 +93,8 @@ class Participation(Mechanism):
 
     @property
     def words(self) -> str:
-        return words_of(self.levels)
+        # The levels' estimates are combined, and only means of numbers can be.
+        return words_of(self.levels) + ", mean only" * isinstance(self.domain, Range)
 
     def entries(self) -> dict[str, Any]:
         return entries_of(self.levels)
@@ -287,11 +289,19 @@ class Participation(Mechanism):
             The estimator over the rates of each level, where `method` is a weighting.
         """
         self.accept(aggregate, Aggregate)
-        return estimating.estimate(self, aggregate, method, within)
+        return self._of_kind(estimating.estimate(self, aggregate, method, within))
 
     def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
         self.accept(aggregate, Aggregate)
-        return estimating.level_estimates(self, aggregate, None)
+        parts = estimating.level_estimates(self, aggregate, None)
+        return {name: self._of_kind(part) for name, part in parts.items()}
+
+    def _of_kind(self, estimate: Estimate) -> Estimate:
+        """Of sets of options: who chose two of them together is not known, so no covariance."""
+        if self.domain.exclusive:
+            return estimate
+        raw = estimate.raw and self._of_kind(estimate.raw)
+        return replace(estimate, exclusive=False, raw=raw, _covariance=None)
 
     def variance(self, frequencies: ArrayLike, n: Any, *, method: str | None = None) -> Floats:
         """Variance of each estimated fraction when the data are fixed, where there is no menu.

@@ -26,6 +26,7 @@ MOST_CHOICES = 1024  # of a study's grid: aggregates stay small tables of counts
 _LEAST = 1e-9
 _SURE = 60.0  # nats: rates that follow the answers by chance once in 1e26 collections
 _PIECES = 16
+_MOST_CODES = 1 << 31  # of values; sets of options are larger numbers
 
 
 def checked_rates(grid: Any, epsilon: float) -> tuple[float, ...]:
@@ -109,7 +110,7 @@ def refuse_following(
     if codes.size < 2 or (group == group[0]).all():
         return
     numbers = codes.dtype.kind == "f"
-    if numbers:
+    if numbers or int(codes.max()) > _MOST_CODES:
         codes = np.unique(codes, return_inverse=True)[1]
     size = int(codes.max()) + 1
     first = np.full(size, -1, np.int64)

@@ -28,7 +28,10 @@ def check(asked: Requirement) -> None:
             "levels nor rates"
         )
     if (asked.n is not None) + bool(asked.levels) + (asked.error is not None) < 2:
-        raise ParameterError("give two of n, epsilon (or levels) and error; the third is computed")
+        raise ParameterError(
+            "give two of these: how many people, epsilon (or levels), and the error; the third is "
+            "computed"
+        )
     d, n = asked.d, asked.n
     if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
         raise ParameterError(f"d is {d!r}; a question has two values or more")

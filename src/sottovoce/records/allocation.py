@@ -28,7 +28,7 @@ _MOST = int(MOST_EPSILON * STEPS)
 _CLOSE = 1e-6
 
 
-def in_steps(allocation: Floats, average: float) -> NDArray[np.uint16]:
+def in_steps(allocation: Floats, average: Floats) -> NDArray[np.uint16]:
     """Budgets in whole steps, rounded down; UNREPORTED where there is none.
 
     A sum may exceed the total by rounding that `checked` accepts; the largest budget is then
@@ -36,14 +36,14 @@ def in_steps(allocation: Floats, average: float) -> NDArray[np.uint16]:
     """
     reported = ~np.isnan(allocation)
     steps = np.floor(np.where(reported, allocation, 0.0) * STEPS).astype(np.int64)
-    over = steps.sum(axis=1) > most_steps(reported.sum(axis=1), average)
-    for row in np.flatnonzero(over):
-        excess = steps[row].sum() - most_steps(reported[row].sum(), average)
+    most = most_steps(reported.sum(axis=1), average)
+    for row in np.flatnonzero(steps.sum(axis=1) > most):
+        excess = steps[row].sum() - most[row]
         steps[row, steps[row].argmax()] -= excess
     return np.where(reported, steps, UNREPORTED).astype(np.uint16)
 
 
-def most_steps(reported: Any, average: float) -> NDArray[np.int64]:
+def most_steps(reported: Any, average: Floats | float) -> NDArray[np.int64]:
     """The steps that a person may divide among this many attributes."""
     return np.floor(np.asarray(reported) * average * STEPS).astype(np.int64)
 
@@ -73,18 +73,20 @@ def flip(epsilon: ArrayLike) -> Floats:
     return np.asarray(1 / (np.exp(np.asarray(epsilon, float)) + 1))
 
 
-def equal(reported: NDArray[np.bool_], average: float) -> Floats:
-    """Everyone gives each reported attribute the average."""
-    return np.where(reported, average, np.nan)
+def equal(reported: NDArray[np.bool_], average: Floats | float) -> Floats:
+    """Everyone gives each reported attribute their average."""
+    return np.where(reported, np.asarray(average)[..., None], np.nan)
 
 
-def random(reported: NDArray[np.bool_], average: float, floor: float, source: Source) -> Floats:
+def random(
+    reported: NDArray[np.bool_], average: Floats | float, floor: float, source: Source
+) -> Floats:
     """Everyone divides at random: the floor for each, and Dirichlet(1) of the rest."""
     words = np.empty(reported.shape, np.uint64)
     source.fill(words)
     weights = -np.log((words >> np.uint64(11)).astype(float) * 2.0**-53 + 2.0**-54)
     weights = np.where(reported, weights, 0.0)
-    total = reported.sum(axis=1, keepdims=True) * (average - floor)
+    total = reported.sum(axis=1, keepdims=True) * (np.asarray(average) - floor)[..., None]
     with np.errstate(invalid="ignore"):
         budgets = floor + weights / weights.sum(axis=1, keepdims=True) * total
     # An attribute takes at most the largest budget; the rest goes where there is room.
@@ -101,7 +103,7 @@ def checked(
     allocation_table: Any,
     people: int,
     names: Sequence[str],
-    average: float,
+    average: Floats | float,
     floor: float,
     *,
     first: int = 0,

@@ -23,21 +23,22 @@ def allocations_of(
     allocation: Any,
     reported: Any,
     *,
-    average: float,
+    averages: Floats,
     floor: float,
     source: Source,
     first: int,
 ) -> Callable[[slice], Floats]:
     """A function from a block of people to their checked budgets, NaN where unreported.
 
-    `first` is the first person's row in the whole table, for messages.
+    `averages` are everyone's epsilon_average; `first` is the first person's row in the
+    whole table, for messages.
     """
     people = len(columns[0])
     names = [attribute.name for attribute in schema]
 
     def accepted(allocations: Any, part: slice) -> Floats:
         many = part.stop - part.start
-        return checked(allocations, many, names, average, floor, first=first + part.start)
+        return checked(allocations, many, names, averages[part], floor, first=first + part.start)
 
     if not isinstance(allocation, str):
         table = _checked_table(allocation, reported, names, people)
@@ -63,8 +64,8 @@ def allocations_of(
                 "out of the table"
             )
         if allocation == "equal":
-            return accepted(equal(sent, average), part)
-        return accepted(random(sent, average, floor, source), part)
+            return accepted(equal(sent, averages[part]), part)
+        return accepted(random(sent, averages[part], floor, source), part)
 
     return divided
 

@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..contract.collection import Columns
 from ..domain import tables
+from ..participation.rates import coin
 from ..randomness import Draws, Source
-from .allocation import in_steps, thresholds
+from .allocation import UNREPORTED, in_steps, thresholds
 from .allocation_blocks import allocations_of
+from .levels import level_codes
 
 if TYPE_CHECKING:
     from .records import Records
@@ -21,30 +23,55 @@ _BLOCK = 1 << 14
 
 
 def draw_records(
-    records: Records, table: Any, source: Source, allocation: Any, reported: Any, first_row: int
+    records: Records,
+    table: Any,
+    source: Source,
+    allocation: Any,
+    reported: Any,
+    first_row: int,
+    level: Any,
 ) -> Columns:
     """The columns of everyone's reports."""
     columns = tables.columns_of(table, records.names)
     people = len(columns[0])
+    levels = level_codes(records, people, level)
+    averages = records.averages[levels]
     allocations = allocations_of(
         records.schema,
         columns,
         allocation,
         reported,
-        average=records.epsilon_average,
+        averages=averages,
         floor=records.floor,
         source=source,
         first=first_row,
     )
     packed = {c.name: np.zeros(c.shape(people), c.dtype) for c in records.layout}
+    if "level" in packed:
+        packed["level"][:] = levels
     draws = source.draws()
     # In blocks, so that only the reports themselves are in memory for everyone.
     for start in range(0, people, _BLOCK):
         part = slice(start, min(start + _BLOCK, people))
         some = [tables.rows_of(column, part) for column in columns]
         target = {k: c[part] for k, c in packed.items()}
-        _draw_block(records, draws, some, allocations(part), target, first_row + start)
+        _draw_block(
+            records, draws, some, allocations(part), averages[part], target, first_row + start
+        )
+    if records.sampled:
+        _silence(packed, draws, records.rate)
     return packed
+
+
+def _silence(packed: dict[str, NDArray[Any]], draws: Draws, rate: float) -> None:
+    """Remove the reports of people who stay silent, by one exact coin flip each."""
+    people = len(packed["bits"])
+    coins = np.unpackbits(draws.coins(coin(rate), people), count=people, bitorder="little")
+    silent = coins == 0
+    for name in ("reported", "bits"):
+        packed[name][silent] = 0
+    if "steps" in packed:
+        packed["steps"][silent] = UNREPORTED
 
 
 def _draw_block(
@@ -52,14 +79,15 @@ def _draw_block(
     draws: Draws,
     columns: list[Any],
     allocations: NDArray[np.float64],
+    averages: NDArray[np.float64],
     packed: dict[str, NDArray[Any]],
     first: int,
 ) -> None:
-    """The reports of a block of people, into `made`."""
+    """The reports of a block of people, into `packed`."""
     sent = ~np.isnan(allocations)
     codes = tables.codes_of(records.schema, columns, sent, first)
     steps, bits, table = (
-        in_steps(allocations, records.epsilon_average),
+        in_steps(allocations, averages),
         packed["bits"],
         thresholds(),
     )

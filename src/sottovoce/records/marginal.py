@@ -60,6 +60,7 @@ METHODS = {
 _NEEDS_EPSILONS = ("weighted-epsilons", "known-epsilons")
 _CLEAR = 10.0  # standard errors by which ½ − q̄ must exceed zero for a stratum of its own
 UNRELATED = "how many attributes people report has nothing to do with their answers"
+UNRELATED_LEVELS = "which level people chose has nothing to do with their answers"
 
 
 def marginal(
@@ -93,6 +94,11 @@ def marginal(
         raise ParameterError(
             f"divisions are hidden, so {method!r} has no epsilons to use; use 'self-calibrated'"
         )
+    if method == "published" and records.levels:
+        raise ParameterError(
+            "'published' takes one epsilon_average for all, but these records have levels; use "
+            "'self-calibrated'"
+        )
     groups = groups_of(records, aggregate, asked)
     if method == "known-epsilons":
         return _finish(records, aggregate.n, asked[0], method, [_known_epsilons(groups)], "")
@@ -100,7 +106,7 @@ def marginal(
     strata = [] if published is not None else [self_calibrated([group]) for group in groups]
     parts = [part for part in strata if part is not None]
     clear = bool(parts) and len(parts) == len(groups)
-    assuming = UNRELATED * (not clear and len(groups) > 1)
+    assuming = "" if clear else _unrelated(groups)
     if method == "weighted-epsilons":
         parts = [_weight([group]) for group in groups] if clear else [_weight(groups)]
         return _finish(records, aggregate.n, asked[0], method, parts, assuming)
@@ -114,6 +120,12 @@ def marginal(
             )
         parts = [whole]
     return _finish(records, aggregate.n, asked[0], method, parts, assuming)
+
+
+def _unrelated(groups: Sequence[Group]) -> str:
+    """What must be true for strata to be taken together."""
+    assumed = [UNRELATED] * (len({group.reported for group in groups}) > 1)
+    return "; ".join(assumed + [UNRELATED_LEVELS] * (len({g.average for g in groups}) > 1))
 
 
 def _finish(

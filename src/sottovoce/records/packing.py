@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 
 from ..checks import MOST_EPSILON
 from ..contract.reports import Column
+from ..domain.values import code_dtype
 from ..errors import WireError
 from .allocation import STEPS, UNREPORTED, most_steps
 
 _BLOCK = 1 << 14
 
 
-def layout(sizes: NDArray[np.int64], public: bool) -> tuple[Column, ...]:
+def layout(sizes: NDArray[np.int64], public: bool, levels: int = 1) -> tuple[Column, ...]:
     """The columns of a report."""
     many = len(sizes)
+    level = (Column("level", code_dtype(levels).str),) * (levels > 1)
     sent = Column("reported", "u1", width=-(-many // 8))
     steps = (Column("steps", "<u2", width=many),) * public
-    return (sent, *steps, Column("bits", "u1", width=int(-(-sizes.sum() // 8))))
+    return (*level, sent, *steps, Column("bits", "u1", width=int(-(-sizes.sum() // 8))))
 
 
 def rows_of(columns: Sequence[Column], content: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
@@ -40,7 +42,7 @@ def columns_of(columns: Sequence[Column], rows: NDArray[np.uint8]) -> dict[str, 
     start = 0
     for column in columns:
         part = np.ascontiguousarray(rows[:, start : start + column.nbytes])
-        unpacked[column.name] = part.view(column.dtype).reshape(len(rows), column.width)
+        unpacked[column.name] = part.view(column.dtype).reshape(column.shape(len(rows)))
         start += column.nbytes
     return unpacked
 
@@ -48,30 +50,42 @@ def columns_of(columns: Sequence[Column], rows: NDArray[np.uint8]) -> dict[str, 
 def check(
     columns: Mapping[str, NDArray[Any]],
     sizes: NDArray[np.int64],
-    average: float,
+    averages: NDArray[np.float64],
     floor: float | None,
+    *,
+    silent: bool = False,
 ) -> None:
     """Raise WireError for reports that no participant can have sent.
 
     Parameters
     ----------
+    averages : ndarray
+        epsilon_average of every level.
     floor : float, optional
         The least public budget; None where budgets are hidden.
+    silent : bool
+        Whether people may stay silent, who report no attribute.
     """
+    level = levels_of(columns)
+    if level.size and int(level.max()) >= len(averages):
+        raise WireError(f"a record has the level {int(level.max())}; there are {len(averages)}")
     for start in range(0, len(columns["bits"]), _BLOCK):
         part = slice(start, start + _BLOCK)
         reported = unpacked(columns["reported"][part], len(sizes), "reported")
-        if not reported.any(axis=1).all():
+        if not silent and not reported.any(axis=1).all():
             raise WireError("a record reports no attribute")
         bits = unpacked(columns["bits"][part], int(sizes.sum()), "bits")
         if (bits & ~np.repeat(reported, sizes, axis=1)).any():
             raise WireError("a record has bits of an attribute that it does not report")
         if floor is not None:
-            _check_steps(columns["steps"][part], reported, average, floor)
+            _check_steps(columns["steps"][part], reported, averages[level[part]], floor)
 
 
 def _check_steps(
-    steps: NDArray[np.uint16], reported: NDArray[np.bool_], average: float, floor: float
+    steps: NDArray[np.uint16],
+    reported: NDArray[np.bool_],
+    average: NDArray[np.float64],
+    floor: float,
 ) -> None:
     if ((steps == UNREPORTED) == reported).any():
         raise WireError("a record's budgets and reported attributes do not agree")
@@ -85,6 +99,13 @@ def _check_steps(
     spent = np.where(reported, steps, 0).sum(axis=1, dtype=np.int64)
     if (spent > most_steps(reported.sum(axis=1), average)).any():
         raise WireError("a record divides more than its total budget")
+
+
+def levels_of(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Everyone's level, as a position."""
+    if "level" in columns:
+        return columns["level"]
+    return np.zeros(len(columns["bits"]), np.uint8)
 
 
 def unpacked(packed: NDArray[np.uint8], size: int, what: str) -> NDArray[np.bool_]:

@@ -12,7 +12,13 @@ from ..promise.assumptions import HIDDEN, INDEPENDENT, OWN_PART
 
 
 def promises(
-    names: Sequence[str], row: Floats, average: float, *, public: bool, dropped: bool
+    names: Sequence[str],
+    row: Floats,
+    average: float,
+    *,
+    public: bool,
+    dropped: bool,
+    also: tuple[str, ...] = (),
 ) -> Guarantee:
     """The total for all reported answers together, then each answer's own budget.
 
@@ -22,9 +28,11 @@ def promises(
         The person's budgets, NaN where unreported.
     dropped : bool
         Whether missing answers of some attribute are declared public.
+    also : tuple of str
+        What else is assumed.
     """
     hidden = () if public else (HIDDEN,)
-    assuming = (OWN_DEVICE, INDEPENDENT, *hidden, *((WHO_ANSWERED,) if dropped else ()))
+    assuming = (OWN_DEVICE, INDEPENDENT, *hidden, *((WHO_ANSWERED,) if dropped else ()), *also)
     many = int((~np.isnan(row)).sum())
     total = Promise(
         LDP,

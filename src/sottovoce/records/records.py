@@ -15,7 +15,7 @@ Its Eq. 16 has q(ε_average) for everyone and is biased; its Theorems 3 and 4 do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import checked_epsilon
 from ..contract.aggregate import Aggregate
 from ..contract.collection import Collection, Columns, check_study
 from ..contract.design import Design
@@ -36,11 +35,12 @@ from ..domain.values import Domain
 from ..errors import ParameterError, WireError
 from ..estimate.estimate import Estimate
 from ..promise import LDP, Guarantee, Promise
-from ..promise.assumptions import AVERAGE_PART
+from ..promise.assumptions import AVERAGE_PART, LEVEL_IS_PUBLIC, RATE_IS_PUBLIC
 from ..randomness import Source, source_of
 from . import packing as wire
 from .allocation import FLOOR, checked
 from .drawing import draw_records
+from .levels import checked_menu, checked_rate, chosen_level, level_codes, people_by_level
 from .promises import promises
 
 if TYPE_CHECKING:
@@ -58,13 +58,18 @@ class Records(Collection):
     ----------
     schema : Schema or sequence of Attribute
         The attributes; numbers need public bins (`Attribute.bins`).
-    epsilon_average : float
+    epsilon_average : float, optional
         Budget per reported attribute; a person's total is this times their number.
+    levels : mapping of str to float, optional
+        Instead of one: the privacy levels that people choose from, with the budget of each. Which
+        level someone chose is public.
+    rate : float
+        The probability with which someone who is asked reports at all; 1 for everyone.
     public : bool
         Whether everyone's allocation is sent along; hidden by default.
     floor : float, optional
         The least budget of an attribute: by default 0 with hidden divisions, and .5 with public
-        ones (or `epsilon_average`, where that is less).
+        ones (or the least `epsilon_average`, where that is less).
     name : str
         What a study calls these records.
     study : bytes, optional
@@ -85,6 +90,8 @@ class Records(Collection):
     epsilon_average: float
     public: bool
     floor: float
+    levels: tuple[tuple[str, float], ...] = ()
+    rate: float = 1.0
     name: str = "records"
     study: bytes | None = field(default=None, repr=False)
 
@@ -95,9 +102,11 @@ class Records(Collection):
         self,
         schema: Schema | Sequence[Any],
         *,
-        epsilon_average: float,
+        epsilon_average: float | None = None,
         public: bool = False,
         floor: float | None = None,
+        levels: Mapping[str, float] | Sequence[tuple[str, float]] = (),
+        rate: float = 1.0,
         name: str = "records",
         study: bytes | None = None,
     ) -> None:
@@ -107,15 +116,18 @@ class Records(Collection):
         if not isinstance(name, str) or not name.strip():
             raise ParameterError(f"the name of records is {name!r}; it must be a non-empty text")
         check_study(study)
-        average = checked_epsilon(epsilon_average)
-        least = (min(FLOOR, average) if public else 0.0) if floor is None else floor
+        menu = checked_menu(epsilon_average, levels)
+        average, strictest = (f(epsilon for _, epsilon in menu) for f in (max, min))
+        least = (min(FLOOR, strictest) if public else 0.0) if floor is None else floor
         if isinstance(least, bool) or not isinstance(least, (int, float)):
             raise ParameterError(f"floor is {floor!r}; it must be a number")
-        if not 0 <= least <= average:
+        if not 0 <= least <= strictest:
             raise ParameterError(
-                f"floor is {least!r}; it must be from 0 to epsilon_average = {average:g}"
+                f"floor is {least!r}; it must be from 0 to epsilon_average = {strictest:g}"
             )
-        values = (attributes, average, public, float(least), name, study)
+        named = tuple((level, epsilon) for level, epsilon in menu if level is not None)
+        speak = checked_rate(rate, average)
+        values = (attributes, average, public, float(least), named, speak, name, study)
         for one, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, one.name, value)
         for attribute in attributes:
@@ -152,15 +164,28 @@ class Records(Collection):
     def words(self) -> str:
         least = f", at least {self.floor:g} for each" if self.floor else ""
         many = f"{len(self.schema)} attribute" + "s" * (len(self.schema) > 1)
-        return f"{self.id} of {many}, epsilon = {self.epsilon_average:g} on average{least}"
+        menu = ", ".join(f"{level} {epsilon:g}" for level, epsilon in self.levels)
+        epsilons = f"levels {menu}" if menu else f"epsilon = {self.epsilon_average:g}"
+        some = f", {100 * self.rate:g} % of people report" if self.sampled else ""
+        return f"{self.id} of {many}, {epsilons} on average{least}{some}"
 
     @property
     def allocations(self) -> tuple[str, ...]:
         return ("equal", "random")
 
+    @cached_property
+    def averages(self) -> NDArray[np.float64]:
+        """epsilon_average of every level."""
+        return np.array([epsilon for _, epsilon in self.levels] or [self.epsilon_average])
+
     def entries(self) -> dict[str, Any]:
-        average = self.epsilon_average
-        return {"epsilon_average": average, "public": self.public, "floor": self.floor}
+        strength = (
+            {"levels": dict(self.levels)}
+            if self.levels
+            else {"epsilon_average": self.epsilon_average}
+        )
+        some = {"rate": self.rate} if self.sampled else {}
+        return {**strength, "public": self.public, "floor": self.floor, **some}
 
     def canonical(self) -> dict[str, Any]:
         return {
@@ -168,27 +193,60 @@ class Records(Collection):
             "epsilon_average": self.epsilon_average,
             "public": self.public,
             "floor": self.floor,
+            # Absent where there is nothing to choose, so that such records keep their digests.
+            **({"levels": [list(level) for level in self.levels]} if self.levels else {}),
+            **({"rate": repr(self.rate)} if self.sampled else {}),
         }
 
     def bind(self, study: bytes) -> Records:
         return replace(self, study=study)
 
-    @property
+    @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised to someone who reports every attribute; fewer cost less."""
-        total, *_ = self.guarantee_for([self.epsilon_average] * len(self.schema)).promises
+        if not self.levels:
+            return self.way_guarantee(None, self.epsilon_average)
+        return Guarantee(
+            tuple(
+                replace(promise, unit=promise.unit.at_level(level))
+                for level, epsilon in self.levels
+                for promise in self.way_guarantee(level, epsilon).promises
+            )
+        )
+
+    def way_guarantee(self, level: str | None, average: float) -> Guarantee:
+        """What is promised at one level: to the whole record, and to an answer."""
+        row = np.full(len(self.schema), average)
+        total, *_ = self._promised(row, average, level).promises
         assuming = (*total.assuming, AVERAGE_PART)
-        return Guarantee((total, Promise(LDP, self.epsilon_average, assuming=assuming)))
+        return Guarantee((total, Promise(LDP, average, assuming=assuming)))
+
+    @cached_property
+    def _ways(self) -> tuple[Way, ...]:
+        menu = self.levels or ((None, self.epsilon_average),)
+        return tuple(
+            Way(k, level, self.rate, self, self.way_guarantee(level, epsilon))
+            for k, (level, epsilon) in enumerate(menu)
+        )
 
     def guarantee_at(self, level: str | None = None) -> Guarantee:
         """What holds for all answers of one person together."""
-        return Guarantee(self.guarantee.promises[:1])
+        return Guarantee(super().guarantee_at(level).promises[:1])
 
-    def guarantee_for(self, allocation: Sequence[float]) -> Guarantee:
+    def guarantee_for(self, allocation: Sequence[float], level: str | None = None) -> Guarantee:
         """What is promised to a person with this division: to the record, and to each answer."""
-        row = checked([allocation], 1, self.names, self.epsilon_average, self.floor)[0]
+        average = float(self.averages[level_codes(self, 1, level)[0]])
+        row = checked([allocation], 1, self.names, average, self.floor)[0]
+        return self._promised(row, average, level)
+
+    def _promised(self, row: NDArray[np.float64], average: float, level: str | None) -> Guarantee:
         dropped = any(attribute.missing == "public" for attribute in self.schema)
-        return promises(self.names, row, self.epsilon_average, public=self.public, dropped=dropped)
+        also = (LEVEL_IS_PUBLIC,) * (level is not None) + (RATE_IS_PUBLIC,) * self.sampled
+        return promises(self.names, row, average, public=self.public, dropped=dropped, also=also)
+
+    @property
+    def sampled(self) -> bool:
+        return self.rate < 1
 
     def designs(self, n: int) -> tuple[Design, ...]:
         """Ways for n people to report such records, with their errors and different promises."""
@@ -200,10 +258,11 @@ class Records(Collection):
 
     @property
     def layout(self) -> tuple[Column, ...]:
-        return wire.layout(self.sizes, self.public)
+        return wire.layout(self.sizes, self.public, len(self.averages))
 
     def check(self, columns: Columns) -> None:
-        wire.check(columns, self.sizes, self.epsilon_average, self.floor if self.public else None)
+        floor = self.floor if self.public else None
+        wire.check(columns, self.sizes, self.averages, floor, silent=self.sampled)
 
     def randomise(
         self,
@@ -224,7 +283,7 @@ class Records(Collection):
         answers : data frame or mapping of columns
             A column per attribute, a row per person.
         way, level, rate, source
-            As for every collection; records have no levels or rates.
+            As for every collection.
         allocation : {"equal", "random"} or array-like
             Each person's epsilon for each attribute, NaN where unreported; a table is read by the
             attributes' names. "random" divides by Dirichlet(1).
@@ -234,14 +293,25 @@ class Records(Collection):
         first_row : int
             Where the table is a part of a larger one: its first row in that one, for messages.
         """
-        if level is not None or rate is not None:
-            raise ParameterError("records have no levels or rates; leave level and rate out")
+        chosen = chosen_level(self, way, level, rate)
         own_source = source_of(source)
-        columns = draw_records(self, answers, own_source, allocation, reported, first_row)
+        columns = draw_records(self, answers, own_source, allocation, reported, first_row, chosen)
         return Reports(self.id, self.digest, columns, own_source.seeded)
 
     def draw(self, answers: Any, source: Source) -> Columns:
-        return draw_records(self, answers, source, "equal", None, 0)
+        return draw_records(self, answers, source, "equal", None, 0, None)
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: how often each report was sent, and how many people sent one."""
+        counted = super().aggregate(reports)
+        return replace(counted, reports=int(self.headcount(reports)[1].sum()))
+
+    def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return people_by_level(self, reports.columns, np.ones(len(reports), np.int64))
+
+    def turnout(self, aggregate: Aggregate) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        table = aggregate.sparse(PATTERNS)
+        return people_by_level(self, self.columns_of(table.rows), table.counts)
 
     def count(self, reports: Reports) -> dict[str, Sparse]:
         """How often each report was sent."""
@@ -253,9 +323,13 @@ class Records(Collection):
             raise WireError(f"tables {sorted(aggregate.tables)}; records have {PATTERNS!r}, sparse")
         if aggregate.route is not None:
             raise WireError("counts of records cannot come from a protocol")
-        if not table.n == aggregate.reports == aggregate.people:
-            raise WireError(f"the patterns hold {table.n} reports, not {aggregate.reports}")
         self.check(self.columns_of(table.rows))
+        asked, sent = (int(numbers.sum()) for numbers in self.turnout(aggregate))
+        if (asked, sent) != (aggregate.people, aggregate.reports):
+            raise WireError(
+                f"the patterns hold {sent} reports of {asked} people, not {aggregate.reports} of "
+                f"{aggregate.people}"
+            )
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
         """Of two records: the bits of the values in which they differ."""

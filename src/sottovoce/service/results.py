@@ -18,7 +18,6 @@ from ..promise.words import (
     AGAINST,
     NOTIONS,
     common_promise,
-    guarantee_line,
     meaning,
     unit_words,
 )
@@ -348,6 +347,6 @@ def _privacy(collector: Collector) -> str:
         full = _plain_table("What each privacy level promises", titles, rows)
         full += "".join(f"<p>{_text(line)}</p>" for line in lines)
     return (
-        f"<section><h2>What is promised to participants</h2><p>{_text(guarantee_line(guarantee))}."
+        f"<section><h2>What is promised to participants</h2><p>{_text(guarantee.line())}."
         f"</p><details><summary>In full</summary>{full}</details></section>"
     )

@@ -8,6 +8,7 @@
     [[question]]
     name = "commute"
     values = ["car", "bike", "train", "foot"]    # or edges = [0, 18, 65, inf] or range = [0, 120]
+    labels = ["by car", "by bike", "by train", "on foot"]    # what tables call them; optional
     missing = "value"                            # or "refuse" (the default), or "public"
     mechanism = "oue"
     epsilon = 1.0                                # or levels = {strong = 0.5, normal = 2}

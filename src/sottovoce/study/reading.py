@@ -8,11 +8,13 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from ..domain.options import Options
 from ..domain.ranges import Range
 from ..domain.values import Attribute
 from ..errors import ParameterError, SottovoceError, StudyError
 from ..files import read_file
 from ..mechanisms import REGISTRY, by_id
+from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
@@ -24,7 +26,7 @@ _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
 _EXTRAS = {name for extras in _KNOWN.values() for name in extras}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
-_KEYS = {"name", *_ANSWERS, "clip", "missing", "levels", *_OWN}
+_KEYS = {"name", *_ANSWERS, "labels", "clip", "most", "missing", "levels", *_OWN}
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -46,7 +48,7 @@ def load_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         return parse_toml(data.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8") from error
+        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8; save it so") from error
     except StudyError as error:
         raise StudyError(f"{os.fspath(path)!r}: {error}") from error
 
@@ -70,7 +72,14 @@ def read_attribute(about: Mapping[str, Any]) -> Attribute:
             raise ParameterError(
                 f"edges is {edges!r}; edges are a list of numbers, such as [0, 18, 65, inf]"
             )
-        return Attribute(name, about.get("values", ()), edges=edges, missing=missing)
+        values, labels = about.get("values", ()), about.get("labels")
+        if "most" not in about:
+            return Attribute(name, values, edges=edges, missing=missing, wording=labels)
+        if edges is not None:
+            raise ParameterError("most is for options to choose from, not for edges")
+        return Options(name, values, most=about["most"], missing=missing, wording=labels)
+    if "labels" in about:
+        raise ParameterError("labels go with values or edges; a number between bounds has none")
     bounds = about["range"]
     if not isinstance(bounds, list) or len(bounds) != 2:
         raise ParameterError(f"range is {bounds!r}; it must be two numbers, such as [0, 120]")
@@ -157,6 +166,8 @@ def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechan
         kind = REGISTRY.get(about["mechanism"]) or by_id(about["mechanism"])
         extras = {key: about[key] for key in _EXTRAS if key in about}
         refuse_unknown(extras, _KNOWN.get(kind.id, set()), f"{where}, mechanism {kind.id!r}")
+        if isinstance(attribute, Options):
+            return ChooseAll(attribute, epsilon=about["epsilon"], by=kind.id)
         return kind(attribute, epsilon=about["epsilon"], **extras)
     except ParameterError as error:
         raise StudyError(f"{where}: {error}") from error

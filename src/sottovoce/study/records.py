@@ -10,9 +10,9 @@ from ..errors import SottovoceError, StudyError
 from ..records import Records
 from .reading import read_attribute, refuse_unknown
 
-_SETTINGS = ("epsilon_average", "public", "floor")
+_SETTINGS = ("epsilon_average", "levels", "public", "floor", "rate")
 _KEYS = {"name", *_SETTINGS, "attribute"}
-_ATTRIBUTE_KEYS = {"name", "values", "edges", "missing"}
+_ATTRIBUTE_KEYS = {"name", "values", "edges", "labels", "missing"}
 
 
 def read_records(number: int, about: Any) -> Records:
@@ -23,7 +23,11 @@ def read_records(number: int, about: Any) -> Records:
     if isinstance(about.get("name"), str):
         where += f" ({about['name']!r})"
     refuse_unknown(about, _KEYS, where)
-    absent = [key for key in ("name", "epsilon_average", "attribute") if key not in about]
+    absent = [key for key in ("name", "attribute") if key not in about]
+    if ("epsilon_average" in about) == ("levels" in about):
+        if "levels" in about:
+            raise StudyError(f"{where} has both epsilon_average and levels; give one")
+        absent.append("epsilon_average (or levels)")
     if absent:
         raise StudyError(f"{where} lacks {', '.join(absent)}")
     attributes = about["attribute"]

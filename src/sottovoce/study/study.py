@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..checks import html_table
 from ..contract.collection import Collection, canonical_digest
 from ..domain.values import Attribute
 from ..errors import DigestError, ParameterError, StudyError
-from ..files import whole_file
+from ..files import read_file, whole_file
 from ..mechanisms.mechanism import Mechanism
 from ..promise import Guarantee
 from .promises import promised, shared_levels
@@ -69,6 +70,15 @@ class Study:
     def names(self) -> tuple[str, ...]:
         """The names of the questions, then of the records."""
         return tuple(one.name for one in self.unbound)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: every question, the digest, and the guarantee in one line."""
+        rows: list[tuple[str, ...]] = [("question", "attributes", "mechanism")]
+        for one in self:
+            asked = (f"{a.name} ({a.size:,} values)" for a in one.attributes)
+            rows.append((one.name, ", ".join(asked), one.words))
+        end = f"digest {self.digest.hex()}; {self.guarantee.line()}"
+        return html_table(self.title, rows, head=True, end=end)
 
     def __iter__(self) -> Iterator[Collection]:
         return iter(self._bound.values())
@@ -194,6 +204,22 @@ class Study:
         """The study as a file that `from_toml` reads back to an equal study."""
         head = f"format = {FORMAT}\ntitle = {toml(self.title)}\n"
         return "\n".join([head, *map(write_collection, self.unbound)])
+
+    def add_to_file(self, path: str | os.PathLike[str], collection: Collection) -> Study:
+        """Append a question or records to this study's file; gives the study that it is then.
+
+        Comments in the file stay. Its digest changes, so that reports made under this study are
+        not counted under the new one.
+        """
+        study = Study(self.title, (*self.unbound, collection))
+        text = read_file(path).decode().rstrip("\n") + f"\n\n{write_collection(collection)}"
+        if Study.from_toml(text) != study:
+            raise StudyError(
+                f"{os.fspath(path)!r} is not the file of this study, or it changed; load it again"
+            )
+        with whole_file(path, replace=True) as stream:
+            stream.write(text.encode())
+        return study
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
         """Write the study file; an existing file is kept unless `replace`."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..contract.collection import Collection
+from ..domain.options import Options
 from ..domain.ranges import Range
 from ..domain.values import Domain
 
@@ -38,6 +39,10 @@ def _answers(domain: Domain) -> dict[str, Any]:
         about["values"] = len(domain.values)
     else:
         about["values"] = list(domain.values)
+    if isinstance(domain, Options):
+        about["most"] = domain.most
+    if domain.wording is not None:
+        about["labels"] = list(domain.wording)
     return {**about, "missing": domain.missing}
 
 

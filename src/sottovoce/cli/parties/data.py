@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from ..support.show import progress
 
 if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
     from ...domain.values import Attribute
     from ...study.parties import PartyStudy
 
 _ROWS = 1 << 18
 
 
-def read_table(path: Path, study: PartyStudy, party: str) -> Any:
+def read_table(path: Path, study: PartyStudy, party: str, dialect: Dialect) -> Any:
     """The columns that a party's part of the study needs, checked chunk by chunk.
 
     An error names column and row, and does not quote what is there.
@@ -36,7 +37,8 @@ def read_table(path: Path, study: PartyStudy, party: str) -> Any:
         wanted[study.key] = Wanted("text", why="the key is")
     parts = []
     # Whether there are rows is as private as how many there are.
-    columns = Columns(path, wanted, may_be_empty=not study.sizes_are_public)
+    may_be_empty = not study.sizes_are_public
+    columns = Columns(path, wanted, may_be_empty=may_be_empty, dialect=dialect)
     with progress("Reading rows", path.stat().st_size) as done:
         for first, chunk in columns.chunks(_ROWS, done):
             for one in answers:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.options import PATH, guarantee_option, json_option
+from ..support.options import PATH, guarantee_option, json_option, table_options
 from ..support.show import (
     console,
     facts,
@@ -36,6 +36,7 @@ from .shared import (
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ...collect.dialect import Dialect
     from ...parties.run import Plan
     from ...study.parties import PartyStudy
 
@@ -85,6 +86,7 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
 @study_argument
 @party_option
 @click.option("--data", "data_path", type=PATH, required=True, metavar="FILE", help="Your rows.")
+@table_options
 @key_option
 @ledger_option
 @dataset_option
@@ -93,6 +95,7 @@ def check(
     study_path: Path,
     name: str,
     data_path: Path,
+    dialect: Dialect,
     key_path: Path | None,
     ledger_path: Path | None,
     dataset: str | None,
@@ -100,8 +103,8 @@ def check(
 ) -> None:
     """Check that you can take part: schema, rows, key, budget and clock. It spends nothing.
 
-    FILE is a CSV (also gzipped) or Parquet file with one row per person. Nothing is sent, and
-    messages name rows and columns without repeating what is there.
+    FILE is a CSV (also gzipped) or Parquet file or a workbook with one row per person. Nothing is
+    sent, and messages name rows and columns without repeating what is there.
 
     \b
     Example:
@@ -118,7 +121,7 @@ def check(
     seat = seat_of(study, name, key)
     budget = study.budget_of(name)
     _check_clock(study_path, key)
-    rows = study.protocol.check(name, read_table(data_path, study, name))
+    rows = study.protocol.check(name, read_table(data_path, study, name, dialect))
     cost = study.cost_of(name)
     ledger = Ledger(ledger_path or default_path())
     content = content_of(data_path)

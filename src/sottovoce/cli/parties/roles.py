@@ -15,8 +15,10 @@ from ..support.options import (
     force_option,
     guarantee_option,
     json_option,
+    table_options,
 )
 from ..support.show import console, facts, heading, print_json, progress, show_next, show_table
+from ..support.tables import csv_option
 from .shared import (
     curator_options,
     dataset_option,
@@ -34,6 +36,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
     from ...study.parties import PartyStudy
     from ...transport import Machine
     from ...transport.network import Played
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 )
 @click.option("--report", type=PATH, metavar="FILE", help="Write a report: .html.")
 @click.option("--out", type=PATH, metavar="FILE", help="Write the aggregate: .sva.")
+@csv_option
 @confidence_option
 @guarantee_option
 @force_option
@@ -70,6 +74,7 @@ def curator(
     wait: float,
     report: Path | None,
     out: Path | None,
+    csv_path: Path | None,
     confidence: float,
     full: bool,
     force: bool,
@@ -97,7 +102,7 @@ def curator(
     name = only_member(study, Role.CURATOR)
     key = key_beside(study_path, name, key_path)
     seat = seat_of(study, name, key)
-    release = Release(study, report, out, confidence=confidence, force=force)
+    release = Release(study, report, out, confidence=confidence, force=force, csv=csv_path)
     release.check_files(study_path, key)
     machine = study.protocol.curator_machine(seat.keys, study.verify_keys)
     played = _play(
@@ -121,6 +126,7 @@ def curator(
 @study_argument
 @party_option
 @click.option("--data", "data_path", type=PATH, metavar="FILE", help="Your rows.")
+@table_options
 @curator_options
 @playing_options
 @click.option(
@@ -137,6 +143,7 @@ def join(
     study_path: Path,
     name: str,
     data_path: Path | None,
+    dialect: Dialect,
     address: str,
     timeout: float,
     key_path: Path | None,
@@ -149,10 +156,10 @@ def join(
 ) -> None:
     """Take part in a study with your own data.
 
-    FILE is a CSV (also gzipped) or Parquet file with one row per person. Rows stay here: what
-    leaves are counts with noise under masks, of which only the sum over all parties can be opened.
-    The budget ledger is charged before they leave, however the run ends. Stopped or crashed, the
-    same command goes on where it was and is charged once.
+    FILE is a CSV (also gzipped) or Parquet file or a workbook with one row per person. Rows stay
+    here: what leaves are counts with noise under masks, of which only the sum over all parties can
+    be opened. The budget ledger is charged before they leave, however the run ends. Stopped or
+    crashed, the same command goes on where it was and is charged once.
 
     \b
     Examples:
@@ -180,7 +187,7 @@ def join(
     if data_path is None:
         table: Any = synthetic_table(study, name, rows)
     else:
-        table = read_table(data_path, study, name)
+        table = read_table(data_path, study, name, dialect)
         if content_of(data_path) != content:
             raise FileError(f"{str(data_path)!r} was changed while it was read; nothing was sent")
     n_rows = study.protocol.check(name, table)
@@ -195,7 +202,8 @@ def join(
                 timeout=timeout,
                 progress=done,
                 journal=journal,
-                data=seat.keys.fingerprint(content) if content else "",
+                # The same bytes read in another way are other data.
+                data=seat.keys.fingerprint(content + dialect.mark) if content else "",
                 joined=spending.join,
                 finished=spending.finish,
             ),

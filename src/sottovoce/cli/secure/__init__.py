@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..support.options import (
     PATH,
     confidence_option,
+    force_option,
     guarantee_option,
     json_option,
+    table_options,
 )
 from ..support.parse import edges_from, values_from
+from ..support.tables import check_csv, csv_option
 from .keys import check, keygen
 from .roles import aggregator, helper, send
 from .shared import NAMES, protocol_options, read_answers, show_result, working
+
+if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
 
 
 @click.group()
@@ -62,8 +68,11 @@ def secure() -> None:
 )
 @protocol_options
 @click.option("--helpers", type=int, metavar="S", help="Helper servers; 0: users share with users.")
+@table_options
 @confidence_option
+@csv_option
 @guarantee_option
+@force_option
 @json_option
 def run(
     answers: Path,
@@ -73,14 +82,17 @@ def run(
     edges: str | None,
     missing: Any,
     helpers: int | None,
+    dialect: Dialect,
     confidence: float,
+    csv_path: Path | None,
     full: bool,
+    force: bool,
     as_json: bool,
     **parameters: Any,
 ) -> None:
     """Simulate a protocol: every role in this process, on answers in a file.
 
-    ANSWERS is a CSV (also gzipped) or Parquet file with one row per person.
+    ANSWERS is a CSV (also gzipped) or Parquet file or a workbook with one row per person.
 
     \b
     Examples:
@@ -93,6 +105,7 @@ def run(
     from ...domain.values import Attribute
     from ...study.secure import protocol_of
 
+    check_csv(csv_path, answers, force=force)
     if (values is None) == (edges is None):
         raise click.UsageError("give one of --values and --edges")
     question = (
@@ -101,7 +114,7 @@ def run(
         else Attribute(column, edges=edges_from(edges or ""), missing=missing)
     )
     set_parameters = {name: value for name, value in parameters.items() if value is not None}
-    coded = read_answers(answers, column, question)
+    coded = read_answers(answers, column, question, dialect)
     chosen = protocol_of(protocol, question, set_parameters, users=len(coded), helpers=helpers)
     with working("Running every role"):
         done = chosen.simulate(coded)
@@ -113,6 +126,7 @@ def run(
         full=full,
         as_json=as_json,
         costs=done.costs,
+        csv_path=csv_path,
     )
 
 

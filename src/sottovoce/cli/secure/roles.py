@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.options import PATH, confidence_option, guarantee_option, json_option
+from ..support.options import (
+    PATH,
+    confidence_option,
+    force_option,
+    guarantee_option,
+    json_option,
+    table_options,
+)
+from ..support.tables import check_csv, csv_option
 from .shared import (
     party_options,
     play_rounds,
@@ -17,6 +25,9 @@ from .shared import (
     seat_of,
     show_end,
 )
+
+if TYPE_CHECKING:
+    from ...collect.dialect import Dialect
 
 
 @click.command()
@@ -32,7 +43,9 @@ from .shared import (
     "--wait", type=float, default=600.0, show_default=True, help="Seconds to wait in a round."
 )
 @confidence_option
+@csv_option
 @guarantee_option
+@force_option
 @json_option
 def aggregator(
     study_path: Path,
@@ -44,7 +57,9 @@ def aggregator(
     gather: float,
     wait: float,
     confidence: float,
+    csv_path: Path | None,
     full: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Be the relay of a run, and play its server (aggregator, or S1).
@@ -62,6 +77,7 @@ def aggregator(
     from ...transport.network import Address, serve
     from ...transport.relay import Patience
 
+    check_csv(csv_path, study_path, key_path, force=force)
     study, seat, sessions = seat_of(study_path, key_path)
     part = server_part(study.protocol, study.roster, seat.party.id)
     start = partial(
@@ -75,14 +91,17 @@ def aggregator(
         listening=lambda where: click.echo(f"listening on {where}", err=True),
     )
     played = play_rounds(lambda report: start(progress=report), part)
-    show_end(study, seat, part, played, confidence=confidence, full=full, as_json=as_json)
+    shown: dict[str, Any] = {"full": full, "as_json": as_json, "csv_path": csv_path}
+    show_end(study, seat, part, played, confidence=confidence, **shown)
 
 
 @click.command()
 @party_options
 @relay_options
 @confidence_option
+@csv_option
 @guarantee_option
+@force_option
 @json_option
 def helper(
     study_path: Path,
@@ -91,7 +110,9 @@ def helper(
     certificate: Path | None,
     timeout: float,
     confidence: float,
+    csv_path: Path | None,
     full: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Play a server that is not the relay: a helper, or S2.
@@ -106,12 +127,14 @@ def helper(
     from ...secure.parts import server_part
     from ...transport.network import take_part
 
+    check_csv(csv_path, study_path, key_path, force=force)
     study, seat, sessions = seat_of(study_path, key_path)
     part = server_part(study.protocol, study.roster, seat.party.id)
     options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
     start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)
     played = play_rounds(lambda report: start(progress=report), part)
-    show_end(study, seat, part, played, confidence=confidence, full=full, as_json=as_json)
+    shown: dict[str, Any] = {"full": full, "as_json": as_json, "csv_path": csv_path}
+    show_end(study, seat, part, played, confidence=confidence, **shown)
 
 
 @click.command()
@@ -122,6 +145,7 @@ def helper(
 @click.option(
     "--again", is_flag=True, help="Take part once more: new coins, and it counts as a round."
 )
+@table_options
 @json_option
 def send(
     answers: Path,
@@ -132,6 +156,7 @@ def send(
     timeout: float,
     column: str | None,
     again: bool,
+    dialect: Dialect,
     as_json: bool,
 ) -> None:
     """Take part as a host of users, with their answers in a file.
@@ -156,7 +181,7 @@ def send(
             "these people have taken part in this study before; with --again they draw new coins, "
             "and the promise is that of several rounds together"
         )
-    coded = read_answers(answers, column or study.question.name, study.question)
+    coded = read_answers(answers, column or study.question.name, study.question, dialect)
     part = host_part(study.protocol, study.roster, seat.party.id, coded.codes)
     options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
     start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)

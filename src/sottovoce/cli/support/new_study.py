@@ -2,22 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ...errors import ParameterError
 from . import parse
+from .options import PATH, table_options
 
 if TYPE_CHECKING:
+    from ...collect.codebook import Codebook
     from ...contract.collection import Collection
     from ...domain.values import Attribute
     from ...mechanisms.mechanism import Mechanism
 
-_OF_QUESTIONS = ("values", "edges", "bounds", "levels", "rate", "mechanism", "prior")
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OF_QUESTIONS = ("values", "edges", "bounds", "most", "mechanism", "prior")
 _OF_RECORDS = ("attributes", "floor")
 _OPTIONS = {"bounds": "--range", "attributes": "--attribute"}
+
+
+def asking_options(command: F) -> F:
+    """What is asked, and how answers are randomised."""
+    options = (
+        click.option("--question", metavar="NAME", help="Name of the question."),
+        click.option(
+            "--values", metavar="A,B,…", help="Possible answers, or a number d for 0 to d-1."
+        ),
+        click.option(
+            "--edges", metavar="A,B,…", help="Or bin edges for numbers, such as 0,18,65,inf."
+        ),
+        click.option(
+            "--codebook",
+            type=PATH,
+            metavar="FILE",
+            help="Or a public code book: a table with the columns value and label, and variable "
+            "where it has several; or JSON or TOML. It must not be made from the answers.",
+        ),
+        click.option(
+            "--range",
+            "bounds",
+            nargs=2,
+            type=float,
+            metavar="LOW HIGH",
+            help="Or public bounds of a number, for its mean and distribution.",
+        ),
+        click.option(
+            "--most",
+            type=int,
+            metavar="K",
+            help="With --values or --codebook: up to K of them may be chosen (choose all that "
+            'apply); answers are read as text with ";" between options.',
+        ),
+        click.option(
+            "--clip", is_flag=True, help="With --range: move numbers outside to the nearest bound."
+        ),
+        click.option(
+            "--records", metavar="NAME", help="Or several attributes that are reported together."
+        ),
+        click.option(
+            "--attribute",
+            "attributes",
+            multiple=True,
+            metavar="NAME=A,B,…",
+            help="With --records, once for each: smokes=yes,no, or age=bins:0,18,65,inf, or NAME "
+            "alone for one of the code book; without any, all that it has.",
+        ),
+        click.option(
+            "--epsilon",
+            type=float,
+            help="Everyone's privacy: above 0, at most 20; of records, the average for each "
+            "attribute.",
+        ),
+        click.option(
+            "--levels", metavar="NAME=EPS,…", help="Or a menu to choose from: strong=0.5,normal=2."
+        ),
+        click.option(
+            "--rate",
+            metavar="R[,R,…]",
+            help="Only some people report: with this probability, or one of these.",
+        ),
+        click.option(
+            "--mechanism",
+            help="By default the one with the lowest error; for numbers one that gives a "
+            "distribution.",
+        ),
+        click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip."),
+        click.option(
+            "--missing",
+            type=click.Choice(["refuse", "value", "public"]),
+            default="refuse",
+            show_default=True,
+            help='A missing answer: an error; the value "no answer"; or public, and left out.',
+        ),
+        click.option(
+            "--public",
+            is_flag=True,
+            help="With --records: everyone's allocation of epsilon is sent along.",
+        ),
+        click.option(
+            "--floor", type=float, help="With --records: the least epsilon of an attribute."
+        ),
+    )
+    command = table_options(command)
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def new_collection(options: Mapping[str, Any]) -> Collection:
+    """A question or records, as the options say."""
+    question, records = options["question"], options["records"]
+    if (question is None) == (records is None):
+        raise click.UsageError("give one of --question and --records")
+    make = new_question if records is None else new_records
+    return make(question or records, options)
 
 
 def new_question(name: str, options: Mapping[str, Any]) -> Collection:
@@ -26,10 +127,12 @@ def new_question(name: str, options: Mapping[str, Any]) -> Collection:
     if options["public"]:
         raise click.UsageError("--public goes with --records")
     bounds, epsilon, levels = options["bounds"], options["epsilon"], options["levels"]
-    if [options[key] for key in ("values", "edges", "bounds")].count(None) != 2:
-        raise click.UsageError("give one of --values, --edges and --range")
+    if [options[key] for key in ("values", "edges", "bounds", "codebook")].count(None) != 3:
+        raise click.UsageError("give one of --values, --edges, --range and --codebook")
     if options["clip"] and bounds is None:
         raise click.UsageError("--clip goes with --range")
+    if options["most"] is not None and not (bounds is None and options["edges"] is None):
+        raise click.UsageError("--most goes with --values or --codebook")
     if (epsilon is None) == (levels is None):
         raise click.UsageError("give one of --epsilon and --levels")
     menu = None if levels is None else parse.menu_from(levels)
@@ -49,12 +152,23 @@ def new_records(name: str, options: Mapping[str, Any]) -> Collection:
     _refuse(options, _OF_QUESTIONS, "--question")
     if options["clip"]:
         raise click.UsageError("--clip goes with --range")
-    if options["epsilon"] is None or not options["attributes"]:
-        raise click.UsageError("--records needs --epsilon, and --attribute for each attribute")
-    schema = [parse.attribute_from(text, options["missing"]) for text in options["attributes"]]
-    average, floor = options["epsilon"], options["floor"]
+    book = _codebook(options)
+    attributes = options["attributes"] or (book.variables if book else ())
+    if (options["epsilon"] is None) == (options["levels"] is None) or not attributes:
+        raise click.UsageError(
+            "--records needs --epsilon or --levels, and --attribute for each attribute (or a "
+            "--codebook with a column variable)"
+        )
+    schema = [parse.attribute_from(text, options["missing"], book) for text in attributes]
+    levels, rate = options["levels"], options["rate"]
     return Records(
-        schema, epsilon_average=average, public=options["public"], floor=floor, name=name
+        schema,
+        epsilon_average=options["epsilon"],
+        levels={} if levels is None else parse.menu_from(levels),
+        rate=1.0 if rate is None else parse.rates_from(rate),  # type: ignore[arg-type]
+        public=options["public"],
+        floor=options["floor"],
+        name=name,
     )
 
 
@@ -64,6 +178,13 @@ def _refuse(options: Mapping[str, Any], names: tuple[str, ...], other: str) -> N
             raise click.UsageError(f"{_OPTIONS.get(name, f'--{name}')} goes with {other}")
 
 
+def _codebook(options: Mapping[str, Any]) -> Codebook | None:
+    from ...collect.codebook import Codebook
+
+    path = options["codebook"]
+    return None if path is None else Codebook.read(path, options["dialect"])
+
+
 def _attribute(name: str, options: Mapping[str, Any]) -> Attribute:
     from ...domain.ranges import Range
     from ...domain.values import Attribute
@@ -71,12 +192,23 @@ def _attribute(name: str, options: Mapping[str, Any]) -> Attribute:
     values, edges, missing = options["values"], options["edges"], options["missing"]
     if options["bounds"] is not None:
         return Range(name, *options["bounds"], clip=options["clip"], missing=missing)
-    return Attribute(
-        name,
-        () if values is None else parse.values_from(values),
-        edges=None if edges is None else parse.edges_from(edges),
-        missing=missing,
+    book = _codebook(options)
+    attribute = (
+        parse.attribute_from(name, missing, book)
+        if book is not None
+        else Attribute(
+            name,
+            () if values is None else parse.values_from(values),
+            edges=None if edges is None else parse.edges_from(edges),
+            missing=missing,
+        )
     )
+    if options["most"] is None:
+        return attribute
+    from ...domain.options import Options
+
+    texts = [str(value) for value in attribute.values]
+    return Options(name, texts, most=options["most"], missing=missing, wording=attribute.wording)
 
 
 def _mechanism(
@@ -95,7 +227,21 @@ def _mechanism(
             raise ParameterError(f"--prior goes with the mechanism 'lip', not with {name!r}")
         name, extras = LIP.id, {"prior": parse.prior_from(options["prior"])}
     epsilons = (menu or {}).values() if epsilon is None else [epsilon]
+    if not attribute.exclusive:
+        return _choose_all(attribute, epsilon, menu or {}, name)
     kind = best_kind(attribute, epsilons) if name is None else by_id(name)
     if epsilon is not None:
         return kind(attribute, epsilon=epsilon, **extras)
     return Levels.of(kind, attribute, menu or {}, **extras)
+
+
+def _choose_all(
+    attribute: Attribute, epsilon: float | None, menu: Mapping[str, float], name: str | None
+) -> Mechanism:
+    from ...mechanisms.choose_all import ChooseAll
+    from ...participation import Levels
+
+    by = name or "oue"
+    if epsilon is not None:
+        return ChooseAll(attribute, epsilon=epsilon, by=by)
+    return Levels({level: ChooseAll(attribute, epsilon=e, by=by) for level, e in menu.items()})

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
 
 from ...files import check_output as check_output  # an option's file, for every command
+
+if TYPE_CHECKING:
+    from ...contract.collection import Collection
+    from ...study import Study
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -16,11 +21,33 @@ PATH = click.Path(path_type=Path)
 REPORTS, COUNTS = (".svr", ".parquet", ".pq"), (".sva",)
 
 
+def _check_study(_: click.Context, __: click.Parameter, path: Path) -> Path:
+    """Refuse a file that is something else, such as the answers."""
+    from ...collect.recognise import not_study, recognise
+    from ...errors import StudyError
+
+    mistaken = not_study(path, recognise(path)) if path.is_file() else ""
+    if mistaken:
+        raise StudyError(mistaken)
+    return path
+
+
 def study_option(command: F) -> F:
     """--study FILE."""
     return click.option(
-        "--study", "study_path", type=PATH, required=True, metavar="FILE", help="The study file."
+        "--study",
+        "study_path",
+        type=PATH,
+        callback=_check_study,
+        required=True,
+        metavar="FILE",
+        help="The study file.",
     )(command)
+
+
+def study_argument(command: F) -> F:
+    """PATH of a study that exists."""
+    return click.argument("path", type=PATH, callback=_check_study)(command)
 
 
 def plot_option(command: F) -> F:
@@ -74,6 +101,46 @@ def allow_equal_option(command: F) -> F:
         is_flag=True,
         help="Count files with equal content; small ones may be equal by chance.",
     )(command)
+
+
+def digest_words(study: Study, collection: Collection) -> str:
+    """The beginnings of the two digests that reports depend on, as in every command."""
+    return f"study {study.digest.hex()[:12]}…, {collection.section} {collection.digest.hex()[:12]}…"
+
+
+def table_options(command: F) -> F:
+    """How a table was saved: the options that become a `Dialect`."""
+    options = (
+        click.option(
+            "--separator",
+            default=",",
+            metavar="SIGN",
+            help="Between the cells of a CSV file: ';', '|' or tab; a comma by default.",
+        ),
+        click.option(
+            "--encoding",
+            default="utf-8",
+            metavar="NAME",
+            help="Of a CSV file: latin-1, cp1252, utf-16, …; utf-8 by default.",
+        ),
+        click.option(
+            "--decimal", default=".", metavar="SIGN", help="Of numbers in a CSV file: '.' or ','."
+        ),
+        click.option(
+            "--sheet", default="", metavar="NAME", help="Of a workbook; by default the first."
+        ),
+    )
+
+    @wraps(command)
+    def run(*arguments: Any, **values: Any) -> Any:
+        from ...collect.dialect import Dialect
+
+        about = {name: values.pop(name) for name in ("separator", "encoding", "decimal", "sheet")}
+        return command(*arguments, dialect=Dialect(**about), **values)
+
+    for option in reversed(options):
+        run = option(run)
+    return cast(F, run)
 
 
 def store_option(command: F) -> F:

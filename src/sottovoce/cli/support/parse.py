@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import ParameterError
 
 if TYPE_CHECKING:
+    from ...collect.codebook import Codebook
     from ...domain.values import Attribute, Missing
 
 _BINS = "bins:"
@@ -24,11 +25,12 @@ def _items(text: str) -> list[str]:
 
 def values_from(text: str) -> int | list[str] | list[int]:
     """Values, or their number: a,b,c or 4; in double quotes where one has a comma."""
-    items = _items(text)
-    # "007" stays text: the number 7 would not match it.
-    if not all(item.removeprefix("-").isdecimal() and str(int(item)) == item for item in items):
-        return items
-    return int(items[0]) if len(items) == 1 else [int(item) for item in items]
+    from ...domain.labels import plain_values
+
+    values = plain_values(_items(text))
+    if len(values) == 1 and isinstance(values[0], int):
+        return values[0]
+    return values
 
 
 def edges_from(text: str) -> list[float]:
@@ -82,15 +84,21 @@ def rates_from(text: str) -> float | list[float]:
     return rates[0] if len(rates) == 1 else rates
 
 
-def attribute_from(text: str, missing: Missing) -> Attribute:
-    """An attribute of records: smokes=yes,no or size=4 or age=bins:0,18,65,inf."""
+def attribute_from(text: str, missing: Missing, book: Codebook | None = None) -> Attribute:
+    """An attribute of records: smokes=yes,no or size=4 or age=bins:0,18,65,inf.
+
+    With a code book the name alone is enough.
+    """
     from ...domain.values import Attribute
 
     name, sign, values = (part.strip() for part in text.partition("="))
+    if book is not None and name and not sign:
+        coding = book.of(name)
+        return Attribute(name, coding.values, wording=coding.labels, missing=missing)
     if not sign or not name or not values:
         raise ParameterError(
             f"--attribute is {text!r}; give a name and its values, such as smokes=yes,no, or bins "
-            "of a number, such as age=bins:0,18,65,inf"
+            "of a number, such as age=bins:0,18,65,inf; the name alone needs --codebook"
         )
     if values.startswith(_BINS):
         return Attribute(name, edges=edges_from(values.removeprefix(_BINS)), missing=missing)
@@ -123,7 +131,7 @@ def prior_from(text: str, option: str = "--prior") -> Any:
             "values, or one for each name, such as yes=0.1,no=0.9"
         )
     if all(some):
-        # As for values: whole numbers are numbers, and "007" stays text.
-        whole = all(n.removeprefix("-").isdecimal() and str(int(n)) == n for n in names)
-        return {int(n) if whole else n: c for n, c in zip(names, chances, strict=True)}
+        from ...domain.labels import plain_values
+
+        return dict(zip(plain_values(names), chances, strict=True))
     return chances[0] if len(chances) == 1 else chances

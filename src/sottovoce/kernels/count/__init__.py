@@ -95,6 +95,11 @@ def kernel(name: str) -> Callable[..., Any]:
     return _engine.get().get(name) or _compiled_kernel(name)
 
 
+def replaced(name: str) -> bool:
+    """Whether another engine counts under this name; it divides its work itself."""
+    return name in _engine.get()
+
+
 @cache
 def _compiled_kernel(name: str) -> Callable[..., Any]:
     module = import_module(f".{COMPILED[name]}", __name__)

@@ -42,6 +42,8 @@ OPTIONS = {
     "pgm": ("margins", "progress"),
     "kronecker": ("force",),
 }
+#: Methods that use epsilon_average itself.
+ONE_LEVEL = ("lasso", "entropy-split", "lopub-1", "lopub-2", "lopub-3")
 #: Where the distributions of single attributes come from: the table itself, or `marginal`.
 MARGINS = ("pooled", "stratified")
 
@@ -51,6 +53,11 @@ def checked(records: Records, attributes: Sequence[str], method: str, **options:
     if not isinstance(method, str) or method not in METHODS:
         raise ParameterError(
             f"there is no method {method!r}; available: {', '.join(map(repr, METHODS))}"
+        )
+    if records.levels and method in ONE_LEVEL:
+        raise ParameterError(
+            f"{method!r} takes one epsilon_average for all, but these records have levels; use "
+            f"{DEFAULT!r}"
         )
     asked = positions(records, attributes)
     cells = math.prod(int(records.sizes[a]) for a in asked)

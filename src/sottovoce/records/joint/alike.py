@@ -25,12 +25,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...contract.sparse import Sparse
+from ...estimate.cells import Repetitions, spread_of
 from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
-from ...estimate.table import Repetitions, Table, spread_of
+from ...estimate.table import Table
 from ..marginal import Part, marginal, self_calibrated
 from .content import Content
-from .evidence import UnlikeWarning, evidence_of
+from .evidence import Evidence, UnlikeWarning, evidence_of
 from .groups import Group, groups_of
 from .proportional import fitted_to
 
@@ -43,8 +44,9 @@ _SWEEPS = 50
 
 
 def warn_of_unlike(records: Records, aggregate: Sparse, asked: Sequence[int]) -> None:
-    """Warn about attributes that people who report fewer attributes answer differently."""
-    if not evidence_of(records, aggregate).mixed(asked):
+    """Warn about attributes that people of different strata answer differently."""
+    evidence = evidence_of(records, aggregate)
+    if not (evidence.mixed(asked) or evidence.levels):
         return
     content = Content(records, aggregate)
     unlike = [a for a in asked if p_value(content, a) < LEVEL / len(asked)]
@@ -52,7 +54,7 @@ def warn_of_unlike(records: Records, aggregate: Sparse, asked: Sequence[int]) ->
         return
     listed = ", ".join(repr(records.names[a]) for a in unlike)
     warnings.warn(
-        f"people who report different attributes answer {listed} differently (p < {LEVEL:g}), "
+        f"people who {_differ(evidence, asked)} answer {listed} differently (p < {LEVEL:g}), "
         "which contradicts the assumption of a joint table; margins='stratified' gives every "
         "attribute the "
         "distribution that `marginal` estimates",
@@ -61,11 +63,18 @@ def warn_of_unlike(records: Records, aggregate: Sparse, asked: Sequence[int]) ->
     )
 
 
+def _differ(evidence: Evidence, asked: Sequence[int]) -> str:
+    """In what the strata of a table differ."""
+    ways = ["report different attributes"] * evidence.mixed(asked)
+    return " or ".join(ways + ["chose different levels"] * evidence.levels)
+
+
 @lru_cache(maxsize=64)
 def p_value(content: Content, position: int) -> float:
     """The p-value of the hypothesis that all strata have one distribution of an attribute.
 
-    The smaller of two, doubled: strata by how many attributes are reported, and by which.
+    The smaller of two, doubled: strata by how many attributes are reported, and by which; each
+    by the level as well.
     """
     evidence = evidence_of(content.records, content.aggregate)
     sets = evidence.sets[evidence.sets[:, position]]
@@ -102,7 +111,7 @@ def _by_set(content: Content, position: int) -> list[Group]:
         if position in group.axes:
             k = group.axes.index(position)
             flips = None if group.flips is None else group.flips[:, [k]]
-            one = Group((0,), group.reported, (group.bits[k],), group.counts, flips)
+            one = Group((0,), group.reported, (group.bits[k],), group.counts, group.average, flips)
             found.append(one)
     return found
 

@@ -78,13 +78,11 @@ class Block:
         return np.asarray(rows / rows.max(axis=1, keepdims=True))
 
 
-def block_of(group: Group, average: float, *, grid: bool = False) -> Block:
+def block_of(group: Group, *, grid: bool = False) -> Block:
     """The likelihood of a group's patterns.
 
     Parameters
     ----------
-    average : float
-        epsilon_average; the group's total is this times the attributes it reports.
     grid : bool
         Whether the law of one attribute's q is sought on a grid rather than among divisions of
         the total, as for the start of an iteration.
@@ -96,18 +94,18 @@ def block_of(group: Group, average: float, *, grid: bool = False) -> Block:
             own = np.stack([q * ~bits.all(axis=1), (1 - q) * bits.any(axis=1)], axis=1)
             values = (values[:, :, None] * own[:, None, :]).reshape(len(values), -1)
     else:
-        values = _hidden(group, average, grid)
+        values = _hidden(group, grid)
     values /= values.max(axis=1, keepdims=True)
     every = np.concatenate(group.bits, axis=1).astype(np.uint8)
     return Block(group.axes, group.sizes, every, values, group.counts.astype(float))
 
 
-def _hidden(group: Group, average: float, grid: bool) -> Floats:
+def _hidden(group: Group, grid: bool) -> Floats:
     """φ(n − y) for every combination y of the candidate's bits; 0 where none can be."""
     if grid and group.reported > 1:
         q = GRID[:, None]
     else:
-        q = atoms(group.reported, len(group.axes), group.reported * average)
+        q = atoms(group.reported, len(group.axes), group.reported * group.average)
     ones = group.ones
     different, where = np.unique(ones, axis=0, return_inverse=True)
     many = np.bincount(where.ravel(), weights=group.counts).astype(float)
@@ -164,6 +162,11 @@ def _back(block: Block, flat: Floats, counts: Floats) -> tuple[Floats, Floats]:
     d = np.empty(counts.shape)
     total = np.zeros(p.shape)
     sizes, change, lock = np.array(block.sizes), block.change, Lock()
+    if kernels.count.replaced("expected_cells"):
+        # Whole, so that another engine can keep its copy of the patterns.
+        whole = (block.bits, change, block.values, sizes, block.starts)
+        kernels.count.expected_cells(*whole, p, counts, total, d)
+        return total.T, d
 
     def action(part: slice) -> None:
         back = np.zeros(p.shape)

@@ -13,10 +13,11 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import EstimateError, ParameterError
+from ...estimate.cells import Repetitions, product_labels, spread_of
 from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
-from ...estimate.table import Repetitions, Table, product_labels, spread_of
-from .evidence import ALIKE, Evidence, evidence_of
+from ...estimate.table import Table
+from .evidence import ALIKE, ALIKE_LEVELS, Evidence, evidence_of
 from .groups import Group, groups_of
 
 if TYPE_CHECKING:
@@ -205,6 +206,8 @@ def finished(
     assumed = [assuming] if assuming else []
     if evidence.mixed(asked):
         assumed.append(ALIKE)
+    if evidence.levels:
+        assumed.append(ALIKE_LEVELS)
     return Table(
         values=values,
         spread=spread_of(values, again),

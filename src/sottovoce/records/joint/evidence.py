@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from ...contract.sparse import Sparse
 from ...errors import EstimateError
 from ..allocation import STEPS, UNREPORTED, flip
+from ..levels import people_by_level
 from .content import Content
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ _SURE = 2.0  # standard errors
 
 #: What a table of people who report different attributes assumes.
 ALIKE = "people who report fewer of these attributes answer like those who report more"
+#: What a table of people at several levels assumes.
+ALIKE_LEVELS = "people who chose different levels answer alike"
 #: The same where every attribute's own distribution is estimated by strata.
 ALIKE_TOGETHER = (
     "the answers of people who report fewer of these attributes are associated like those of "
@@ -70,6 +73,8 @@ class Evidence:
         The mean (½ − q)² of each attribute's reports, rather too small where it is estimated.
     stratified : bool
         Whether every attribute's own distribution is estimated by strata of the reported sets.
+    levels : bool
+        Whether people chose from several levels.
     """
 
     names: list[str]
@@ -77,6 +82,7 @@ class Evidence:
     counts: NDArray[np.int64]
     squares: NDArray[np.float64]
     stratified: bool = False
+    levels: bool = False
 
     def together(self, asked: Sequence[int]) -> int:
         """How many records report all of these attributes."""
@@ -136,6 +142,8 @@ class Evidence:
         assumed = []
         if self.mixed(asked):
             assumed.append(ALIKE_TOGETHER if self.stratified else ALIKE)
+        if self.levels and not self.stratified:
+            assumed.append(ALIKE_LEVELS)
         if apart:
             assumed.append(
                 f"attributes that nobody reported together ({self._listed(apart)}) depend only "
@@ -186,7 +194,8 @@ def _evidence(content: Content) -> Evidence:
         # Estimated, so chance must not look like information.
         gap = 0.5 - (mean - 0.5 + _SURE * error) / (size - 1)
         squares[a] = max(gap, 0.0) ** 2
-    return Evidence(records.names, sets, counts, squares)
+    present = int((people_by_level(records, columns, aggregate.counts)[1] > 0).sum())
+    return Evidence(records.names, sets, counts, squares, levels=present > 1)
 
 
 def _ones(

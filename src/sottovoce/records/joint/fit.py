@@ -12,8 +12,9 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import ParameterError
+from ...estimate.cells import Repetitions, product_labels, spread_of
 from ...estimate.intervals import Floats
-from ...estimate.table import Repetitions, Table, product_labels, spread_of
+from ...estimate.table import Table
 from .average import Likelihood, averaged
 from .blocks import Block, block_of
 from .content import Content
@@ -113,11 +114,10 @@ def likelihood_of(content: Content, where: tuple[int, ...]) -> Likelihood:
     """What all fits and their errors are computed from; the last two are kept."""
     records = content.records
     groups = groups_of(records, content.aggregate, where)
-    average = records.epsilon_average
-    blocks = [block_of(group, average) for group in groups]
-    singles = [view(groups, (a,), average) for a in range(len(where))]
+    blocks = [block_of(group) for group in groups]
+    singles = [view(groups, (a,)) for a in range(len(where))]
     few = _sampled(blocks, np.random.default_rng(content.seed))
-    pairs = {pair: view(groups, pair, average) for pair in pairs_among(blocks, len(where))}
+    pairs = {pair: view(groups, pair) for pair in pairs_among(blocks, len(where))}
     return Likelihood(blocks, few, singles, pairs)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...contract.sparse import Sparse, count_rows
 from ...errors import EstimateError, ParameterError
 from ..allocation import STEPS, UNREPORTED, flip
+from ..packing import levels_of
 
 if TYPE_CHECKING:
     from ..records import Records
@@ -35,6 +36,8 @@ class Group:
         For each of `axes`, patterns × values.
     counts : ndarray
         How often each pattern came.
+    average : float
+        epsilon_average of their level; a person's total is this times `reported`.
     flips : ndarray, optional
         With public budgets: q of each pattern and axis.
     """
@@ -43,6 +46,7 @@ class Group:
     reported: int
     bits: tuple[NDArray[np.bool_], ...]
     counts: NDArray[np.int64]
+    average: float
     flips: Floats | None = None
 
     @property
@@ -78,15 +82,19 @@ def groups_of(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list
         raise EstimateError("there are no records, so there is nothing to estimate")
     columns = records.columns_of(aggregate.rows)
     sent = np.unpackbits(columns["reported"], axis=1, bitorder="little")[:, : len(records.schema)]
-    many = sent.sum(axis=1)
+    many = sent.sum(axis=1, dtype=np.int64)
     here = sent[:, asked]
-    keys = here @ (1 << np.arange(len(asked))) * 1024 + many
+    levels = len(records.averages)
+    keys = (here @ (1 << np.arange(len(asked))) * 1024 + many) * levels
+    keys += levels_of(columns)
     found = []
     for key in np.unique(keys[here.any(axis=1)]).tolist():
         rows = np.flatnonzero(keys == key)
         axes = tuple(int(k) for k in np.flatnonzero(here[rows[0]]))
+        average = float(records.averages[key % levels])
+        reported = int(many[rows[0]])
         found.append(
-            _group(records, columns, aggregate.counts, rows, axes, asked, int(many[rows[0]]))
+            _group(records, columns, aggregate.counts, rows, axes, asked, reported, average)
         )
     for k, position in enumerate(asked):
         if not any(k in group.axes for group in found):
@@ -102,6 +110,7 @@ def _group(
     axes: tuple[int, ...],
     asked: Sequence[int],
     reported: int,
+    average: float,
 ) -> Group:
     """Equal patterns of the requested attributes merged, sorted by the last axis first."""
     starts, sizes = records.starts, records.sizes
@@ -122,4 +131,4 @@ def _group(
     if records.public:
         budget = np.ascontiguousarray(unique[:, -(-width // 8) :]).view("<u2")
         flips = flip(np.where(budget == UNREPORTED, 0, budget) / STEPS)
-    return Group(axes, reported, split, numbers, flips)
+    return Group(axes, reported, split, numbers, average, flips)

@@ -165,7 +165,7 @@ def _em(blocks: Sequence[Block], start: Floats, counts: Sequence[Floats]) -> Flo
 def _blocks(groups: Sequence[Group], q: float) -> list[Block]:
     """The likelihood as if everyone had the same budget."""
     alike = [replace(g, flips=np.full((len(g.counts), len(g.axes)), q)) for g in groups]
-    return [block_of(group, 0.0) for group in alike]
+    return [block_of(group) for group in alike]
 
 
 def _complete(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:

@@ -51,15 +51,15 @@ class View:
         return every
 
 
-def view(groups: Sequence[Group], axes: tuple[int, ...], average: float) -> View:
+def view(groups: Sequence[Group], axes: tuple[int, ...]) -> View:
     """The likelihood of some axes from groups of whole patterns; see `block_of`."""
-    alike: dict[tuple[tuple[int, ...], int], list[int]] = {}
+    alike: dict[tuple[tuple[int, ...], int, float], list[int]] = {}
     for k, group in enumerate(groups):
         own = tuple(a for a in axes if a in group.axes)
         if own:
-            alike.setdefault((own, group.reported), []).append(k)
+            alike.setdefault((own, group.reported, group.average), []).append(k)
     blocks, places = [], []
-    for (own, reported), members in sorted(alike.items()):
+    for (own, reported, average), members in sorted(alike.items()):
         some = [_restricted(groups[k], own) for k in members]
         first, place = _different(np.concatenate([_packed(group) for group in some]))
         counts = np.concatenate([group.counts for group in some])
@@ -71,9 +71,10 @@ def view(groups: Sequence[Group], axes: tuple[int, ...], average: float) -> View
             reported,
             tuple(np.concatenate([g.bits[a] for g in some])[first] for a in range(len(own))),
             np.bincount(place, weights=counts).astype(np.int64),
+            average,
             flips,
         )
-        blocks.append(block_of(merged, average, grid=len(axes) == 1))
+        blocks.append(block_of(merged, grid=len(axes) == 1))
         edges = np.cumsum([0, *(len(group.counts) for group in some)])
         places.append(
             [(k, place[a:b]) for k, a, b in zip(members, edges[:-1], edges[1:], strict=True)]
@@ -85,7 +86,7 @@ def _restricted(group: Group, axes: tuple[int, ...]) -> Group:
     where = [group.axes.index(a) for a in axes]
     flips = None if group.flips is None else np.ascontiguousarray(group.flips[:, where])
     bits = tuple(group.bits[k] for k in where)
-    return Group(axes, group.reported, bits, group.counts, flips)
+    return Group(axes, group.reported, bits, group.counts, group.average, flips)
 
 
 def _packed(group: Group) -> NDArray[np.uint8]:

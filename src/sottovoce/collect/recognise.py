@@ -1,0 +1,90 @@
+"""What a file is, by its first bytes, so that the wrong one is named and not only refused."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import Literal
+
+from ..files import opened
+from .workbooks import STARTS
+
+What = Literal["reports", "counts", "a study", "a table", "unknown"]
+
+_MAGIC: dict[bytes, What] = {b"SVRP": "reports", b"SVAG": "counts"}
+_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
+_STUDY = re.compile(rb"^\s*(format\s*=\s*\d|\[\[(question|records)\]\])", re.MULTILINE)
+_TOML = re.compile(rb"\s*(#|\[|[\w.-]+\s*=)")  # perhaps a study with an error in it
+_SIZE = 1 << 12
+
+
+def recognise(path: Path) -> What:
+    """What a file seems to be; nothing of a table but its beginning is read."""
+    with opened(path) as stream:
+        start = stream.read(_SIZE)
+    if start[:4] in _MAGIC:
+        return _MAGIC[start[:4]]
+    if start[:4] == _PARQUET:
+        return _parquet(path)
+    if start[:4] in STARTS or start[:2] == _GZIP:
+        return "a table"
+    if not start or _is_binary(start):
+        return "unknown"
+    if _STUDY.search(start):
+        return "a study"
+    return "unknown" if _TOML.match(start) else "a table"
+
+
+def _parquet(path: Path) -> What:
+    """Reports say so in the file's metadata."""
+    from .table_files import require_pyarrow
+
+    pa = require_pyarrow()
+    from pyarrow import parquet
+
+    try:
+        with opened(path) as stream:
+            metadata = parquet.read_schema(stream).metadata or {}
+    except (pa.ArrowException, OSError):
+        return "unknown"
+    return "reports" if b"sottovoce" in metadata else "a table"
+
+
+def _is_binary(start: bytes) -> bool:
+    return b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff"))  # text in UTF-16
+
+
+def not_reports(path: Path, what: What) -> str:
+    """What to do with a file that is not reports or counts; empty where it may be."""
+    name = repr(str(path))
+    if what == "a table":
+        return (
+            f"{name} is a table of answers, not reports: run `sottovoce randomise "
+            f"{shlex.quote(str(path))} --study STUDY --out reports.svr` first"
+        )
+    if what == "a study":
+        return f"{name} is a study, not reports; give it with --study, and name files of reports"
+    return ""
+
+
+def not_answers(path: Path, what: What) -> str:
+    """What to do with a file that is not a table of answers; empty where it may be."""
+    name, quoted = repr(str(path)), shlex.quote(str(path))
+    return {
+        "reports": f"{name} holds reports: these answers are randomised already; run `sottovoce "
+        f"estimate {quoted} --study STUDY`",
+        "counts": f"{name} holds counts of reports, not answers; run `sottovoce estimate {quoted} "
+        "--study STUDY`",
+        "a study": f"{name} is a study, not a table of answers; give it with --study",
+    }.get(what, "")
+
+
+def not_study(path: Path, what: What) -> str:
+    """What to do with a file that is not a study; empty where it may be."""
+    name = repr(str(path))
+    if what == "a table" and path.suffix.lower() != ".toml":
+        return f"{name} is a table, not a study; make a study with `sottovoce study new`"
+    if what in ("reports", "counts"):
+        return f"{name} holds {what}, not a study; name the study that they were made under"
+    return ""

@@ -1,0 +1,74 @@
+"""Holding a run against what was published, and against our own earlier results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .figure import Figure, Verdict
+from .results import Results, Row
+
+#: How often a run that is right disagrees with the earlier results, over all rows of a figure.
+FALSE_ALARM = 1e-4
+_SAME = 1e-9  # exact numbers, up to rounding on another machine
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A figure's results beside the earlier ones."""
+
+    compared: int
+    differing: tuple[str, ...]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether no row differs by more than chance explains."""
+        return not self.differing
+
+
+def compare(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Comparison:
+    """Welch's t test of every row against `expected.json`, at a joint level of FALSE_ALARM."""
+    from scipy.stats import t
+
+    if figure.timing:
+        return Comparison(0, ())
+    earlier = {row.key: row for row in recorded(expected)}
+    pairs = [(row, earlier[row.key]) for row in results if row.key in earlier]
+    differing = []
+    for row, old in pairs:
+        variance = row.std_error**2 + old.std_error**2
+        apart = abs(row.value - old.value)
+        if variance == 0 or math.isnan(variance):
+            allowed = _SAME * max(1.0, abs(old.value))
+        else:
+            terms = [(r.std_error**4, r.repeats - 1) for r in (row, old) if r.repeats > 1]
+            freedom = variance**2 / sum(term / degrees for term, degrees in terms)
+            level = FALSE_ALARM / len(pairs)
+            allowed = float(t.isf(level / 2, freedom)) * math.sqrt(variance)
+        if apart > allowed:
+            differing.append(
+                f"{row.panel}, {row.x}, {row.series}: {row.value:.6g} instead of {old.value:.6g}"
+                f" (at most {allowed:.2g} apart by chance)"
+            )
+    return Comparison(len(pairs), tuple(differing))
+
+
+def recorded(expected: Mapping[str, Any]) -> list[Row]:
+    """Our own rows in an entry of `expected.json`."""
+    fields = ("panel", "x", "series", "value", "std_error", "repeats", "people", "seed")
+    rows = expected.get("ours", {}).get("rows", [])
+    return [Row(**dict(zip(fields, row, strict=True))) for row in rows]
+
+
+def judged(figure: Figure, results: Results) -> list[Verdict]:
+    """A verdict for each claim; without the data it needs a claim cannot be checked."""
+    verdicts = []
+    for claim in figure.claims:
+        if not len(results):
+            reason = next(iter(results.skipped.values()), "nothing was measured")
+            verdicts.append(Verdict("cannot be checked", reason))
+        else:
+            verdicts.append(claim.judge(results))
+    return verdicts

@@ -1,0 +1,81 @@
+"""Which engine counts: the compiled kernels, or a GPU where it is worth it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from .. import kernels
+from ..errors import ParameterError
+from ..kernels.count import kernel
+
+#: What `counting` takes.
+ENGINES = ("auto", "cpu", "cuda")
+
+# Steps from which a GPU is faster than 16 cores although the arrays are copied to it and back.
+_WORTH = {"hash_support": 10**9, "walsh_hadamard": 1 << 22, "expected_cells": 10**7}
+
+
+@contextmanager
+def counting(engine: str = "auto") -> Iterator[str]:
+    """Count with an engine inside this block; yields the one that was chosen.
+
+    Parameters
+    ----------
+    engine : {"auto", "cpu", "cuda"}
+        "cuda" needs CuPy and a GPU, and is refused without. "auto" uses them if they are there, for
+        work that is large enough to be worth the copies.
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> from sottovoce import scale
+    >>> m = sv.OLH(100, epsilon=1.0)
+    >>> reports = m.randomise([3] * 1000)
+    >>> with scale.counting("cpu"):
+    ...     m.aggregate(reports).reports
+    1000
+    """
+    if engine not in ENGINES:
+        raise ParameterError(
+            f"there is no engine {engine!r}; available: {', '.join(map(repr, ENGINES))}"
+        )
+    from . import cuda
+
+    if engine == "cpu" or (engine == "auto" and not cuda.present()):
+        with kernels.use({}):
+            yield "cpu"
+        return
+    functions = cuda.engine()
+    if engine == "auto":
+        functions = _where_worthwhile(functions)
+    with kernels.use(functions):
+        yield "cuda"
+
+
+def _where_worthwhile(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+    """The functions for large work; smaller work stays where it was."""
+    return {
+        name: _either(functions[name], kernel(name), _STEPS[name], least)
+        for name, least in _WORTH.items()
+    }
+
+
+def _either(
+    large: Callable[..., Any],
+    small: Callable[..., Any],
+    steps: Callable[..., int],
+    least: int,
+) -> Callable[..., Any]:
+    def either(*arrays: Any) -> Any:
+        return (large if steps(*arrays) >= least else small)(*arrays)
+
+    return either
+
+
+_STEPS: dict[str, Callable[..., int]] = {
+    "hash_support": lambda a, b, codes, *_: int(a.size) * int(codes.size),
+    "walsh_hadamard": lambda table: int(table.size),
+    "expected_cells": lambda bits, change, values, sizes, starts, p, *_: len(bits) * int(p.size),
+}

@@ -1,0 +1,119 @@
+"""The GPU gives the same integers as the compiled kernels; without one the error says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import kernels, scale
+from sottovoce.errors import MissingExtraError, ParameterError
+from sottovoce.kernels import count
+from sottovoce.mechanisms import REGISTRY
+from sottovoce.scale import cuda, engines
+from tests.laws.entries import answers, example
+
+gpu = pytest.mark.skipif(not cuda.present(), reason="there is no GPU, or CuPy is not installed")
+RNG = np.random.default_rng(1)
+
+
+@pytest.mark.fast
+@pytest.mark.skipif(cuda.present(), reason="there is a GPU")
+def test_without_a_gpu_the_error_says_what_is_missing() -> None:
+    errors = (MissingExtraError, ParameterError)
+    with pytest.raises(errors, match=r"sottovoce\[gpu\]|no GPU"), scale.counting("cuda"):
+        pass
+    with scale.counting("auto") as chosen:
+        assert chosen == "cpu"
+
+
+@pytest.mark.fast
+def test_unknown_engines_are_refused() -> None:
+    with pytest.raises(ParameterError, match="'auto', 'cpu', 'cuda'"), scale.counting("gpu"):
+        pass
+
+
+@pytest.mark.fast
+def test_small_work_stays_on_the_cpu() -> None:
+    def never(*_: object) -> None:
+        raise AssertionError
+
+    chosen = engines._where_worthwhile(dict.fromkeys(count.COMPILED, never))
+    table = np.array([[1, 2]])
+    with kernels.use(chosen):
+        kernels.count.walsh_hadamard(table)
+    assert table.tolist() == [[3, -1]]
+    with kernels.use(chosen), pytest.raises(AssertionError):
+        kernels.count.walsh_hadamard(np.zeros((1, 1 << 22), np.int64))
+
+
+@gpu
+@pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
+def test_every_mechanism_is_counted_alike(kind) -> None:
+    mechanism = example(kind)
+    reports = mechanism.randomise(answers(mechanism, 3000))
+    with scale.counting("cuda"):
+        on_gpu = mechanism.aggregate(reports)
+    assert on_gpu == mechanism.aggregate(reports)
+
+
+@gpu
+@pytest.mark.parametrize(("n", "d", "bits"), [(1, 1, 32), (999, 37, 32), (70_001, 4099, 20)])
+def test_hash_support(n, d, bits) -> None:
+    mask, width = np.uint32((1 << bits) - 1), np.uint32(1 << (bits - 3))
+    a, b = (RNG.integers(0, 1 << 32, n, np.uint32) & mask for _ in range(2))
+    codes = RNG.integers(0, 1 << (bits - 3), d, np.uint32)
+    counts, wanted = np.full(d, 5, np.int64), np.full(d, 5, np.int64)
+    kernels.count.hash_support(a, b, codes, mask, width, wanted)
+    cuda.hash_support(a, b, codes, mask, width, counts)
+    assert np.array_equal(counts, wanted)
+
+
+@gpu
+@pytest.mark.parametrize(("n", "width"), [(1, 1), (1000, 3), (5000, 128), (70_001, 13), (0, 4)])
+def test_column_counts(n, width) -> None:
+    rows = RNG.integers(0, 256, (n, width), np.uint8)
+    wanted = np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    assert np.array_equal(cuda.column_counts(rows), wanted)
+
+
+@gpu
+@pytest.mark.parametrize("size", [1, 2, 64, 1 << 15])
+def test_walsh_hadamard(size) -> None:
+    table = RNG.integers(-(10**6), 10**6, (3, size))
+    wanted = table.copy()
+    kernels.count.walsh_hadamard(wanted)
+    cuda.walsh_hadamard(table)
+    assert np.array_equal(table, wanted)
+
+
+@gpu
+@pytest.mark.parametrize("sizes", [(3,), (2, 4), (8, 8, 8), (5, 3, 2, 4), (70, 2)])
+def test_expected_cells(sizes) -> None:
+    widths = np.array(sizes)
+    starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
+    n, many = 700, 3
+    bits = RNG.integers(0, 2, (n, widths.sum()), np.uint8)
+    values, p = RNG.random((n, 1 << len(sizes))), RNG.random((widths.prod(), many))
+    counts = RNG.integers(0, 5, (n, many)).astype(float)
+    change = np.full(n, len(sizes) - 1)
+    ours, theirs = ((np.zeros_like(p), np.zeros_like(counts)) for _ in range(2))
+    kernels.count.expected_cells(bits, change, values, widths, starts, p, counts, *theirs)
+    cuda.expected_cells(bits, change, values, widths, starts, p, counts, *ours)
+    for one, other in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11)
+
+
+@gpu
+def test_joint_tables_are_the_same() -> None:
+    records = sv.Records([sv.Attribute("a", 8), sv.Attribute("b", 8)], epsilon_average=3.0)
+    table = {name: RNG.integers(0, 8, 20_000) for name in "ab"}
+    aggregate = records.aggregate(records.randomise(table))
+    with scale.counting("cuda"):
+        on_gpu = records.joint(aggregate, ["a", "b"], method="em-full").values
+    from sottovoce.records.joint import fit
+
+    fit._fit.cache_clear()
+    np.testing.assert_allclose(
+        on_gpu, records.joint(aggregate, ["a", "b"], method="em-full").values, rtol=1e-7
+    )

@@ -1,0 +1,251 @@
+"""Choose all that apply: exact privacy, bias and variance of small questions; the sampler."""
+
+import json
+import math
+import pickle
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import chisquare
+
+import sottovoce as sv
+from sottovoce import testing
+from sottovoce.cli import main
+from sottovoce.errors import AnswerError, EstimateError, ParameterError
+from sottovoce.study import Study
+
+KINDS = ("oue", "sue", "subset", "grr")
+SMALL = [sv.Options("tools", list("abc"), most=most) for most in (1, 2, 3)]
+CASES = [(q, by, e) for q in SMALL for by in KINDS for e in (0.1, 1.0, 4.0, 20.0)]
+
+
+def sets_of(question: sv.Options) -> list[tuple[int, ...]]:
+    sizes = range(question.most + 1)
+    return [s for many in sizes for s in combinations(range(len(question.values)), many)]
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("question", "by", "epsilon"), CASES, ids=str)
+def test_exact_epsilon_expectation_and_variance(question, by, epsilon) -> None:
+    m = sv.ChooseAll(question, epsilon=epsilon, by=by)
+    channel = m.channel()
+    assert all(sum(row) == 1 for row in channel.exact)
+    ratio = max(max(column) / min(column) for column in zip(*channel.exact, strict=True))
+    assert math.log(float(ratio)) <= epsilon + 1e-12
+    every = m.every_report()
+    counts = [m.aggregate(every[k : k + 1]).dense("support").tolist() for k in range(len(every))]
+    p, q = m.p, m.q
+    for chosen, row in zip(sets_of(question), channel.exact, strict=True):
+        for v in range(len(question.values)):
+            supported = sum(c for c, has in zip(row, counts, strict=True) if has[v])
+            truth = int(v in chosen)
+            assert (supported - q) / (p - q) == truth  # unbiased
+            exact = supported * (1 - supported) / (p - q) ** 2
+            f = np.eye(len(question.values))[v] * truth
+            assert m.variance(f, 1)[v] == pytest.approx(float(exact), rel=1e-9)
+
+
+@pytest.mark.fast
+def test_the_bound_is_an_upper_bound_of_the_covariance() -> None:
+    """For people with fixed sets, enumerated exactly: bound − covariance has no negative value."""
+    question = SMALL[1]
+    m = sv.ChooseAll(question, epsilon=1.0)
+    sets = sets_of(question)
+    every = m.every_report()
+    counts = np.array([m.aggregate(every[k : k + 1]).dense("support") for k in range(len(every))])
+    rows = np.array(m.channel().exact, float)
+    people = [1, 0, 2, 3, 1, 0, 2]
+    n = sum(people)
+    exact = np.zeros((3, 3))
+    for many, row in zip(people, rows, strict=True):
+        mean = row @ counts
+        exact += many * ((counts - mean).T * row) @ (counts - mean)
+    exact /= (n * float(m.p - m.q)) ** 2
+    held = [[v in chosen for v in range(3)] for chosen in sets]
+    f = np.average(np.array(held, float), weights=people, axis=0)
+    assert np.linalg.eigvalsh(m.covariance(f, n) - exact).min() > -1e-12
+    assert np.diag(exact) == pytest.approx(m.variance(f, n))
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("fault", [False, True])
+def test_the_sampler_follows_the_channel(fault) -> None:
+    """A chi-square test with a false-alarm rate of 1e-8; padding left out must be noticed."""
+    question = SMALL[1]
+    m = sv.ChooseAll(question, epsilon=1.0)
+    n = 40_000
+    with testing.seeded(3) as source:
+        answers = ["a"] * n if not fault else ["a;b"] * n
+        reports = m.randomise(answers, source=source)
+    every = m.every_report().columns["bits"][:, 0].tolist()
+    seen = np.array([np.sum(reports.columns["bits"][:, 0] == y) for y in every])
+    row = np.array(m.channel().exact[1], float)
+    p = chisquare(seen, n * row).pvalue
+    assert (p < 1e-8) == fault
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by", ["oue", "olh", "subset", "grr"])
+def test_intervals_cover(by) -> None:
+    """300 runs × 4 options at 95 %; below 90 % has a chance of less than 1e-8."""
+    question = sv.Options("q", list("abcd"), most=2)
+    m = sv.ChooseAll(question, epsilon=2.0, by=by)
+    answers = ["a"] * 200 + ["a;b"] * 300 + [""] * 200 + ["c;b"] * 100
+    truth = np.array([500, 400, 100, 0]) / 800
+    inside = 0
+    with testing.seeded(8) as source:
+        for _ in range(300):
+            e = m.estimate(m.aggregate(m.randomise(answers, source=source)))
+            low, high = e.interval()
+            inside += int(((low <= truth) & (truth <= high)).sum())
+    assert inside >= 1080
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrapped", ["levels", "sampled", "rates"])
+def test_levels_and_rates(wrapped) -> None:
+    question = sv.Options("q", list("abcd"), most=2)
+    strong, weak = (sv.ChooseAll(question, epsilon=e) for e in (1.0, 3.0))
+    answers = ["a"] * 200 + ["a;b"] * 300 + [""] * 200 + ["c;b"] * 100
+    truth = np.array([500, 400, 100, 0]) / 800
+    rng = np.random.default_rng(1)
+    level, rate = rng.choice(["strong", "weak"], 800), rng.choice([0.5, 1.0], 800)
+    collection, options = {
+        "levels": (sv.Levels({"strong": strong, "weak": weak}), {"level": level}),
+        "sampled": (sv.Sampled(weak, rate=0.5), {}),
+        "rates": (sv.Sampled(weak, rate=[0.5, 1.0]), {"rate": rate}),
+    }[wrapped]
+    inside = 0
+    with testing.seeded(9) as source:
+        for _ in range(200):
+            reports = collection.randomise(answers, source=source, **options)
+            e = collection.estimate(collection.aggregate(reports))
+            low, high = e.interval()
+            inside += int(((low <= truth) & (truth <= high)).sum())
+    assert inside >= 0.89 * 800
+    assert not e.exclusive
+    assert e.covariance is None
+
+
+@pytest.mark.fast
+def test_answers_in_every_form() -> None:
+    question = sv.Options("q", ["R", "Python", "SAS"], most=2)
+    forms = [
+        [["R"], [], ["SAS", "R"]],
+        [("R",), (), {"SAS", "R"}],
+        ["R", "", "SAS; R"],
+        np.array(["R", "", "R;SAS"], object),
+    ]
+    for answers in forms:
+        assert question.sets(answers) == [("R",), (), ("R", "SAS")]
+    import pandas as pd
+    import pyarrow as pa
+
+    assert question.sets(pd.Series(["R", "", "SAS;R"])) == question.sets(forms[0])
+    assert question.sets(pa.array(forms[0])) == question.sets(forms[0])
+
+
+REFUSED = {
+    "unknown": ([["R", "Julia"]], "'Julia' .* is not one of the 3 options"),
+    "unknown in text": (["R; Julia"], "'Julia'"),
+    "too many": ([["R", "Python", "SAS"]], "more than 2 options"),
+    "missing": (["R", None], "1 of 2 answers are missing"),
+    "numbers": ([1, 2], "a list of options for everyone"),
+}
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("answers", "says"), REFUSED.values(), ids=REFUSED)
+def test_refused_answers(answers, says) -> None:
+    m = sv.ChooseAll(sv.Options("q", ["R", "Python", "SAS"], most=2), epsilon=1.0)
+    with pytest.raises(AnswerError, match=says):
+        m.randomise(answers)
+
+
+BAD_QUESTIONS = {
+    "most": (["a", "b"], {"most": 3}, "from 1 to 2"),
+    "zero": (["a", "b"], {"most": 0}, "from 1 to 2"),
+    "separator": (["a;b", "c"], {"most": 1}, "without ';'"),
+    "numbers": ([1, 2], {"most": 1}, "must be texts"),
+    "many": ([f"o{k}" for k in range(64)], {"most": 1}, "at most 63"),
+    "value": (["a", "b"], {"most": 1, "missing": "value"}, "none may be chosen"),
+}
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize(("options", "more", "says"), BAD_QUESTIONS.values(), ids=BAD_QUESTIONS)
+def test_refused_questions(options, more, says) -> None:
+    with pytest.raises(ParameterError, match=says):
+        sv.Options("q", options, **more)
+
+
+@pytest.mark.fast
+def test_refused_mechanisms() -> None:
+    question = sv.Options("q", ["a", "b"], most=1)
+    with pytest.raises(ParameterError, match="cannot report a drawn option"):
+        sv.ChooseAll(question, epsilon=1.0, by="hadamard")
+    with pytest.raises(ParameterError, match="says how many"):
+        sv.ChooseAll(sv.Attribute("q", ["a", "b"]), epsilon=1.0)
+
+
+@pytest.mark.fast
+def test_fractions_need_not_sum_to_one() -> None:
+    m = sv.ChooseAll(sv.Options("q", ["a", "b", "nothing else"], most=3), epsilon=20.0)
+    e = m.estimate(m.aggregate(m.randomise([["a", "b", "nothing else"]] * 500)))
+    assert e.values.sum() > 2.5
+    projected = e.project()
+    assert (projected.values <= 1).all()
+    assert projected.values.sum() > 2.5
+    assert e.error([1, 1, 1]).max < 0.3
+    with pytest.raises(ParameterError, match="fractions from 0 to 1"):
+        e.error([1, 1, 2])
+    assert pickle.loads(pickle.dumps(projected)).labels == e.labels
+
+
+@pytest.mark.fast
+def test_whole_path_and_bytes() -> None:
+    m = sv.ChooseAll(sv.Options("q", ["a", "b", "c"], most=2), epsilon=1.0)
+    reports = m.randomise(["a;b", "", "c"])
+    assert sv.Reports.from_bytes(reports.to_bytes(), expect=m).to_bytes() == reports.to_bytes()
+    aggregate = m.aggregate(reports)
+    assert sv.Aggregate.from_bytes(aggregate.to_bytes(), expect=m) == aggregate
+    assert pickle.loads(pickle.dumps(m)) == m
+    other = sv.ChooseAll(sv.Options("q", ["a", "b", "c"], most=3), epsilon=1.0)
+    assert other.digest != m.digest
+    with pytest.raises(EstimateError, match="no reports"):
+        m.estimate(m.aggregate(reports[:0]))
+    assert m.p == m.q + Fraction(1, 2) * (m.inner.p - m.inner.q)
+
+
+@pytest.mark.slow
+def test_the_command_line(tmp_path) -> None:
+    question = sv.Options("tools", ["R", "Python", "SAS"], most=2)
+    study = tmp_path / "study.toml"
+    menu = sv.Levels({e: sv.ChooseAll(question, epsilon=float(e)) for e in ("1", "4")})
+    cells = ["R", "R;Python", "", "SAS;R"] * 200
+    lines = [f"{tools},{1 if k % 2 else 4}" for k, tools in enumerate(cells)]
+    (tmp_path / "people.csv").write_text("tools,level\n" + "\n".join(lines) + "\n")
+
+    def run(*arguments: str, code: int = 0) -> str:
+        outcome = CliRunner().invoke(main, [str(a) for a in arguments])
+        assert outcome.exit_code == code, outcome.output
+        return outcome.output
+
+    asked = ("--question", "tools", "--values", "R,Python,SAS", "--most", "2")
+    run("study", "new", study, "--title", "Tools", *asked, "--levels", "1=1,4=4")
+    assert Study.load(study).digest == Study("Tools", [menu]).digest
+    reports, counts = tmp_path / "r.svr", tmp_path / "c.sva"
+    people = tmp_path / "people.csv"
+    run("randomise", people, "--study", study, "--levels", "level", "--out", reports)
+    run("aggregate", reports, "--study", study, "--out", counts)
+    rows = json.loads(run("estimate", counts, "--study", study, "--json"))
+    assert "SAS" in json.dumps(rows)
+    people.write_text("tools,level\nR,1\nJulia,4\n")
+    text = run(
+        "randomise", people, "--study", study, "--levels", "level", "--out", reports, "--force",
+        code=1,
+    )  # fmt: skip
+    assert "'Julia' (row 2)" in " ".join(text.split())
