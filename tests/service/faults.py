@@ -323,15 +323,17 @@ def main() -> None:
     parser.add_argument("--fuzz", type=int, default=1_000_000)
     parser.add_argument("--store", help="postgresql://…; by default SQLite in a temporary folder")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        where = options.store or folder
-        start = time.monotonic()
-        sent = kill_often(where, options.kills)
-        submissions, people = check(where, sent)
-        print(
-            f"{options.kills} kills in {time.monotonic() - start:.0f} s: {len(sent.acknowledged):,}"
-            f" acknowledged of {len(sent.people):,} sent, {submissions:,} stored, {people:,} people"
-        )
+    if options.kills:
+        with tempfile.TemporaryDirectory() as folder:
+            where = options.store or folder
+            start = time.monotonic()
+            sent = kill_often(where, options.kills)
+            submissions, people = check(where, sent)
+            print(
+                f"{options.kills} kills in {time.monotonic() - start:.0f} s: "
+                f"{len(sent.acknowledged):,} acknowledged of {len(sent.people):,} sent, "
+                f"{submissions:,} stored, {people:,} people"
+            )
     with tempfile.TemporaryDirectory() as folder, server_process(folder) as server:
         seconds = slow_connections(server, 2000)
         print(f"2,000 slow connections are cut off after {seconds:.1f} s")
