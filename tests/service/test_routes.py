@@ -170,7 +170,12 @@ def test_aggregate_estimate_and_files_agree(tmp_path: Path) -> None:
     with running(study, tmp_path) as server, client(server, analyst=True) as one:
         assert one.get("/results").text.count("No reports yet") == len(study)
         assert one.get("/api/v1/aggregate?question=commute").status_code == 422
-        assert post(one, body(study, 400)).json()["accepted"] >= 400
+        first = post(one, body(study, 1)).json()["accepted"]
+        assert first == len(study)
+        page = one.get("/results").text
+        assert "No reports yet" not in page
+        assert "too few people" in page
+        assert post(one, body(study, 399)).json()["accepted"] >= 399
         for number, collection in enumerate(study, 1):
             name = collection.name
             data = one.get("/api/v1/aggregate", params={"question": name}).content
@@ -178,13 +183,13 @@ def test_aggregate_estimate_and_files_agree(tmp_path: Path) -> None:
             assert counts.people == 400
             assert one.get(f"/results/{number}/counts.sva").content == data
             attribute = {"attribute": "smokes"} if name == "health" else {}
-            told = one.get("/api/v1/estimate", params={"question": name, **attribute}).json()
+            shown = one.get("/api/v1/estimate", params={"question": name, **attribute}).json()
             result = collection.marginal(
                 counts, tuple(attribute.values()), method=collection.shown_method
             )
-            assert [row["estimate"] for row in told["values"]] == pytest.approx(result.values)
+            assert [row["estimate"] for row in shown["values"]] == pytest.approx(result.values)
             table = one.get(f"/results/{number}/estimate.csv", params=attribute).text
-            assert len(table.splitlines()) == 1 + len(told["values"])
+            assert len(table.splitlines()) == 1 + len(shown["values"])
             for kind, start in (("parquet", b"PAR1"), ("png", b"\x89PNG"), ("svg", b"<?xml")):
                 file = one.get(f"/results/{number}/estimate.{kind}", params=attribute)
                 assert file.content.startswith(start), file.text
