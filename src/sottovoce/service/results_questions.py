@@ -56,7 +56,8 @@ def _attribute(number: int, collection: Collection, estimates: Estimates, attrib
     biased = ", slightly biased; the interval is that of the unbiased estimate" * result.biased
     head = f"<h3>{safe(attribute)}</h3>" if attribute else ""
     lines = [
-        f"<p>{sent:,} report{'s' * (sent != 1)}{of}, {safe(collection.words)}; {safe(result.method)}{biased}.</p>",
+        f"<p>{sent:,} report{'s' * (sent != 1)}{of}, {safe(collection.words)}; "
+        f"{safe(result.method)}{biased}.</p>",
         _estimate(result, attribute or collection.name),
     ]
     if result.fractions and _widest(result) > 1:
