@@ -12,6 +12,7 @@ import pytest
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.service.access import Access, make_token
 from sottovoce.service.codes import make_codes
+from sottovoce.service.metrics import Metrics
 from sottovoce.service.routes import REPORTS, ROUTES, Entry, Token, Who
 from sottovoce.service.server import Running
 from sottovoce.service.stores import open_store
@@ -96,6 +97,22 @@ def test_tokens_end() -> None:
     access = Access([(b"x" * 32, 5.0)], clock=lambda: 6.0)
     assert not access.allows("anything")
     assert not access.allows(None)
+
+
+def test_metrics_count_people_of_whole_hours_only() -> None:
+    """A monitor that asks every few seconds must not learn when a report came."""
+    text = Metrics().render({5: 10, 6: 3}, 6, True)
+    assert "sottovoce_people 10\n" in text
+    assert Metrics().render({5: 10, 6: 4}, 6, True).split("memory")[0] == text.split("memory")[0]
+
+
+def test_the_study_is_what_clients_need(tokens: dict[Token, str]) -> None:
+    with client(SERVER[0]) as one:
+        about = one.get("/api/v1/study").json()
+    assert about["digest"] == STUDY.digest.hex() == about["client"]["digest"]
+    assert about["study"]["title"] == STUDY.title
+    assert about["guarantee"] == STUDY.guarantee.as_dict()
+    assert (about["invitation"], about["closed"]) == (False, False)
 
 
 def test_a_link_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(
