@@ -84,7 +84,7 @@ def linear(mechanism: LinearMechanism, answers: np.ndarray, runs: int) -> float:
 def levels(
     menu: Levels, fractions: np.ndarray, people: int, rng: np.random.Generator, runs: int
 ) -> tuple[float, float, float]:
-    """(least coverage, james-stein's and hybrid's squared error over post-stratified's)."""
+    """(least coverage, james-stein's and random-effects' squared error over post-stratified's)."""
     d, names = menu.domain.size, list(menu.menu)
     inside, squares = np.zeros(d), np.zeros(3)
     each = people // len(names)
@@ -93,7 +93,7 @@ def levels(
         answers = np.concatenate([rng.choice(d, each, p=row) for row in fractions])
         truth = np.bincount(answers, minlength=d) / answers.size
         aggregate = menu.aggregate(menu.randomise(answers, level=chosen))
-        for k, method in enumerate(("james-stein", "hybrid", "post-stratified")):
+        for k, method in enumerate(("james-stein", "random-effects", "post-stratified")):
             estimate = menu.estimate(aggregate, method=method)
             squares[k] += ((estimate.values - truth) ** 2).sum()
             if k == 0:
@@ -218,7 +218,13 @@ def page(runs: int) -> str:
         linear=table(("mechanism", "people", "lowest coverage"), parts[0]),
         ways=table(("design", "people", "lowest coverage"), parts[1]),
         levels=table(
-            ("menu", "strictest level differs by", "lowest coverage", "`james-stein`", "`hybrid`"),
+            (
+                "menu",
+                "strictest level differs by",
+                "lowest coverage",
+                "`james-stein`",
+                "`random-effects`",
+            ),
             parts[2],
         ),
     )
@@ -265,7 +271,7 @@ answers are spread evenly, or nearly everyone gives one of two answers.
 ## Levels whose people answer differently, simulated
 
 8,000 people, equally many at each level. Where the strictest level differs by 1 − 1/d, all of its
-people give the same answer. The columns `james-stein` (the default) and `hybrid` are
+people give the same answer. The columns `james-stein` (the default) and `random-effects` are
 squared errors relative to the post-stratified estimate; below 1 is better. Coverage is that of the
 default's intervals.
 

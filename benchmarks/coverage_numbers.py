@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from sottovoce import Duchi, Hybrid, Piecewise
 from sottovoce.mechanisms.numeric import NumericMechanism
-from sottovoce.mechanisms.numeric_estimates import BINS
+from sottovoce.mechanisms.numeric_distribution import BINS
 from sottovoce.mechanisms.tails import MeanLaw, Population
 
 EPSILONS = (0.1, 1.0, 3.0, 6.0, 10.0, 20.0)

@@ -25,7 +25,7 @@ from typing import Any
 
 DOCS = Path(__file__).parents[1]
 FENCE = re.compile(r"^```(\S*)(?: .*)?$")
-NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
+NUMBER = re.compile(r"[-+<]?\.?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?")
 BARS = re.compile(r" *[█▓░]+ *$", re.MULTILINE)
 NOISY = "% noisy"
 

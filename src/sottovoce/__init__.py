@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .errors import SottovoceError
     from .estimate.combine import combine
     from .estimate.estimate import Estimate
+    from .estimate.population import stratified
     from .mechanisms import (
         GRR,
         LIP,
@@ -83,6 +84,7 @@ _HOME = {
     "choose": "planning.choose",
     "combine": "estimate.combine",
     "plan": "planning.plan",
+    "stratified": "estimate.population",
 }
 
 __all__ = [
@@ -124,6 +126,7 @@ __all__ = [
     "plan",
     "plot",
     "secure",
+    "stratified",
 ]
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
+from html import escape
 from numbers import Integral, Real
 from typing import Any
 
@@ -118,6 +120,12 @@ def rounded_up(value: float, digits: int) -> str:
     return f"{float(short):.{digits}g}"
 
 
+def decimals_of(values: Iterable[float], digits: int = 3) -> int:
+    """How many decimals show the smallest of some numbers with so many digits."""
+    least = min((abs(value) for value in values if value), default=1.0)
+    return max(0, digits - 1 - math.floor(math.log10(least)))
+
+
 def float_above(exact: Fraction) -> float:
     """The smallest float that is not below an exact number."""
     try:
@@ -146,3 +154,33 @@ def _printable_sign(sign: str) -> str:
     if unicodedata.category(sign) == "Zs":  # a space of another width
         return " "
     return sign.encode("unicode_escape").decode("ascii")
+
+
+def html_table(
+    title: object, rows: Sequence[Sequence[object]], *, head: bool, end: str = ""
+) -> str:
+    """A table for notebooks: names to the left, numbers to the right with their digits aligned.
+
+    Parameters
+    ----------
+    title : object
+        Above the table.
+    rows : sequence of sequences
+        Cells; with `head` the first row is that of the titles, else names and what they are.
+    end : str
+        A paragraph below the table.
+    """
+    body = []
+    cells_of = zip(*(map(str, row) for row in rows[1:]), strict=True)
+    numeric = [head and all(cell[:1] in "0123456789-±–" for cell in column) for column in cells_of]
+    sides = ["right" if k and right else "left" for k, right in enumerate(numeric)]
+    for k, row in enumerate(rows):
+        tag = "th" if head and k == 0 else "td"
+        cells = (
+            f"<{tag} style='text-align:{side};font-variant-numeric:tabular-nums'>"
+            f"{escape(printable(cell))}</{tag}>"
+            for cell, side in zip(row, sides, strict=True)
+        )
+        body.append(f"<tr>{''.join(cells)}</tr>")
+    last = f"<p>{escape(printable(end))}</p>" if end else ""
+    return f"<div><b>{escape(printable(title))}</b><table>{''.join(body)}</table>{last}</div>"

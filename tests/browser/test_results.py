@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sottovoce.service.app import About
-from sottovoce.service.demo import demo_study
+from sottovoce.service.demo import COMMUTE, TOGETHER, demo_study
 from sottovoce.service.server import Running
 from sottovoce.service.submission import pack
 from tests.service.serving import OCTETS, running
@@ -79,16 +79,18 @@ def test_without_a_token_there_is_nothing(context: Any, server: Running) -> None
 def full(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server with many reports of a question with levels, and of records."""
     study = demo_study()
-    people = np.arange(4000)
+    people = np.arange(10_000)
+    mode = np.resize(np.repeat(np.arange(5), list(COMMUTE.values())), people.size)
+    both = np.resize(np.repeat(np.arange(9), np.rint(100 * TOGETHER.ravel()).astype(int)), 10_000)
     commute, habits = study.collection("commute"), study.collection("habits")
     modes, sports, ages = (one.labels for one in (*commute.attributes, *habits.attributes))
     parts = [
         commute.randomise(
-            [modes[k * k % 5] for k in people],
+            [modes[k] for k in mode],
             level=[commute.level_names[k % 4] for k in people],
         ),
         habits.randomise(
-            {"sport": [sports[k % 3] for k in people], "age": [ages[k % 4 % 3] for k in people]}
+            {"sport": [sports[k // 3] for k in both], "age": [ages[k % 3] for k in both]}
         ),
     ]
     data = pack(os.urandom(16), [part.to_bytes() for part in parts])

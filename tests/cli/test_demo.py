@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from textwrap import wrap
 
 import pytest
 
@@ -19,18 +20,31 @@ def test_the_demo_tells_the_whole_story(folder, run):
         "95 % interval",
         "truth",
         "intervals cover the truth",
-        "What each level gives, and what it promises",
         "sure at most",
         "63 %",
         "99 %",
-        "together",
-        "which level someone chose is public",
-        "What to try next",
+        "percentage points",
+        "ε = 0.5 (very strong), 1 (strong), 2 (normal), 4 (weak) for each answer",
+        "sottovoce study new --help",
         "sottovoce-demo.png",
     ):
         assert part in said
+    assert "which level someone chose is public" not in said
+    assert "which level someone chose is public" in " ".join(
+        run("demo", "--guarantee").stdout.split()
+    )
     assert Path("sottovoce-demo.png").read_bytes().startswith(b"\x89PNG")
     run("demo")  # its own picture may be drawn again
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_demo_fits_one_screen(folder, run, monkeypatch, width: int):
+    monkeypatch.setenv("COLUMNS", str(width))
+    said = run("demo").stdout
+    lines = [part for line in said.splitlines() for part in wrap(line, width) or [""]]
+    assert len(lines) <= 40
+    assert "…" not in said  # nothing is cut off
+    assert max(len(line.rstrip()) for line in said.splitlines()) <= width
 
 
 def test_every_run_has_its_own_noise(folder, json_of):
@@ -64,7 +78,7 @@ def test_people_choose_with_public_shares():
 
 
 def test_a_hundred_people_are_enough_for_a_demo(folder, run):
-    assert "together" in run("demo", "--people", "100").stdout
+    assert "6 intervals cover the truth" in run("demo", "--people", "100").stdout
 
 
 @pytest.mark.parametrize("people", [100, 101, 12_345, 1_000_000])

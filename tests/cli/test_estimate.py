@@ -195,7 +195,7 @@ def test_many_values_are_shortened_in_the_table_only(folder, run, json_of):
     Path("n.csv").write_text("commute\n" + "".join(f"{k % 500}\n" for k in range(5000)))
     run("randomise", "n.csv", *USUAL, "--out", "n.svr")
     said = run("estimate", "n.svr", *USUAL).stdout
-    assert "The 40 largest of 500 values; --json lists all" in said
+    assert "The 40 largest of 500 values; --csv and --json have all" in said
     assert len(json_of("estimate", "n.svr", *USUAL)["values"]) == 500
 
 

@@ -148,7 +148,7 @@ def test_a_weighted_method_warns_in_one_line(reports, run):
 
 def test_an_unknown_method_lists_those_there_are(reports, fails):
     said = fails("estimate", "c.sva", *USUAL, "--method", "mle")
-    assert "'hybrid', 'post-stratified', 'pooled'" in said
+    assert "'random-effects', 'post-stratified', 'pooled'" in said
 
 
 def test_projected(reports, json_of):

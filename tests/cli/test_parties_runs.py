@@ -38,7 +38,7 @@ def assert_released(about: Any, folder: Folder, people: int) -> None:
     (table,) = about["tables"]
     assert table["people"] == people
     assert table["attributes"][:2] == ["smoker", "age"]
-    smokers = sum(row["estimate"] for row in table["values"] if row["value"].startswith("yes"))
+    smokers = sum(row["estimate"] for row in table["values"] if row["smoker"] == "yes")
     assert abs(smokers - 0.5) < 0.2
     page = (folder.path / "report.html").read_text()
     assert about["study"] in page

@@ -253,7 +253,7 @@ def test_levels_and_rates_together(rates, run, json_of, fails):
     assert "answer alike" in pooled["assuming"]
     assert result.stderr.count("\n") == 1, "one warning, not one per rate"
     said = fails("estimate", "r.svr", *USUAL, "--method", "x")
-    assert "'james-stein', 'hybrid', 'post-stratified'" in said
+    assert "'james-stein', 'random-effects', 'post-stratified'" in said
     assert "'horvitz-thompson'" in said
     name = "the column 'privacy' cannot hold both"
     assert name in fails(*both[:-3], "privacy", "--levels", "privacy", "--out", "x.svr")

@@ -64,7 +64,7 @@ def test_from_a_table_to_a_joint_distribution(run, table, name: str) -> None:
     found = json.loads(run("joint", "r.svr", *ASK, *both, "--json").stdout)
     assert found["steps"] is None
     assert 0 <= found["mutual_information"]["low"] <= found["mutual_information"]["estimate"]
-    assert found["values"][0]["value"] == "yes | [0, 30)"
+    assert (found["values"][0]["smokes"], found["values"][0]["age"]) == ("yes", "[0, 30)")
     assert sum(row["estimate"] for row in found["values"]) == pytest.approx(1)
     assert Path("heat.png").read_bytes().startswith(b"\x89PNG")
     text = run("joint", "r.svr", *ASK, *both, "--force").stdout

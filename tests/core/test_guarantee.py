@@ -191,11 +191,12 @@ def numbers(words: str) -> tuple[float, float, float]:
     flat = " ".join(words.split())
     epsilon = re.search(r"epsilon = (\S+?)[:,]", flat)
     ratio = re.search(r"at most (\S+) times", flat)
-    belief = re.search(r"at most (\d+)% sure", flat)
+    belief = re.search(r"at most (\d+(?:\.\d+)?)% sure|may become (certain)", flat)
     assert epsilon
     assert ratio
     assert belief
-    return float(epsilon[1]), float(ratio[1]), int(belief[1]) / 100
+    sure = 1.0 if belief[2] else float(belief[1]) / 100
+    return float(epsilon[1]), float(ratio[1]), sure
 
 
 @given(st.floats(min_value=1e-6, max_value=60))
@@ -220,7 +221,7 @@ def test_a_huge_epsilon_can_still_be_said(epsilon: float) -> None:
     said, ratio, belief = numbers(str(one(epsilon)))
     assert said >= epsilon * 0.999999
     assert ratio >= 1e300
-    assert belief == 1.0
+    assert belief == 1.0  # in words: nothing is said to be at most 100 % sure
 
 
 def test_sums_beyond_all_numbers_are_infinite() -> None:
@@ -276,6 +277,39 @@ def test_lines() -> None:
         "anyone who sees the result"
     )
     assert "under the stated prior" in lip(1.0).line()
+
+
+def test_one_line_for_all_promises() -> None:
+    whole = Promise(LDP, 9.0, unit=Unit(Protected.RECORD, answers=3))
+    assert Guarantee((whole, Promise(LDP, 3.0))).line() == (
+        "ε = 9 for all 3 reported answers of a person together, ε = 3 for each answer, against "
+        "anyone who sees the reports"
+    )
+    seen = (Promise(LDP, 1.0), Promise(DP, 0.1, 1e-6, against=Against.RESULT))
+    assert Guarantee(seen).line() == "; ".join(promise.line() for promise in seen)
+    many = tuple(Promise(LDP, k / 2, unit=Unit(level=str(k))) for k in range(1, 9))
+    assert Guarantee(many).line() == (
+        "ε = 0.5 to 4, by level, for each answer, against anyone who sees the reports"
+    )
+    alone = (Promise(LDP, 1.0, unit=Unit(level="a", group="n")),)
+    assert Guarantee(alone).line() == alone[0].line()
+    parts = tuple(Promise(LDP, e, unit=Unit(attribute=name)) for name, e in (("a", 1), ("b", 2)))
+    assert Guarantee(parts).line() == (
+        "ε = 1 (a), 2 (b) for each answer, against anyone who sees the reports"
+    )
+    assert Guarantee.none("a reason").line() == "no privacy is promised: a reason"
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "guess"),
+    [(0.0, "50"), (1.0, "74"), (4.0, "99"), (5.0, "99.4"), (8.0, "99.97"), (20.0, "99.9999998")],
+)
+def test_nobody_is_said_to_be_100_per_cent_sure(epsilon: float, guess: str) -> None:
+    promise = Promise(LDP, epsilon)
+    assert str(promise.guess) == guess
+    assert f"ends up at most {guess}% sure" in " ".join(promise.words().split())
+    for endless in (Promise(LDP, 900.0), Promise(LDP, math.inf), Promise(LDP, 1.0, 1.0)):
+        assert "100%" not in endless.words()
 
 
 def test_what_steers_a_terminal_is_escaped() -> None:

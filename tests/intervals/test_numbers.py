@@ -19,7 +19,7 @@ from sottovoce import Duchi, Hybrid, Piecewise, testing
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import ParameterError
 from sottovoce.estimate.likelihood import smoothed_em
-from sottovoce.mechanisms.numeric_estimates import BINS
+from sottovoce.mechanisms.numeric_distribution import BINS
 
 LEAST = 0.93
 
@@ -147,7 +147,7 @@ def test_intervals_that_are_too_narrow_are_noticed(shapes) -> None:
 
 def test_smoothing_helps_where_the_answers_are_smooth(shapes) -> None:
     true, estimate, counts = shapes[0]
-    laws = Piecewise((0, 1), epsilon=2.0).finest.bin_laws(BINS)
+    laws = Piecewise((0, 1), epsilon=2.0).finest.bin_laws(np.linspace(0, 1, BINS + 1))
     raw = smoothed_em(counts.tables["cells"], laws, np.ones(BINS), (0.0, 0)).values
     assert np.abs(estimate.values - true).sum() / 2 < 0.1 < np.abs(raw - true).sum() / 2
 

@@ -7,7 +7,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.estimate.table import Repetitions, spread_of
+from sottovoce.estimate.cells import Repetitions, spread_of
 from sottovoce.records.joint import fit
 
 N = 1500

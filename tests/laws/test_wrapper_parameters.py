@@ -278,7 +278,9 @@ def test_a_rate_says_nothing_to_a_level_where_everyone_reports() -> None:
 
 def test_an_unknown_method_is_refused_with_the_known_ones() -> None:
     menu = MENU.aggregate(MENU.randomise([0, 1], level="weak"))
-    with pytest.raises(ParameterError, match=r"no method 'mle'.*'hybrid'.*'post-stratified'"):
+    with pytest.raises(
+        ParameterError, match=r"no method 'mle'.*'random-effects'.*'post-stratified'"
+    ):
         MENU.estimate(menu, method="mle")
     one = Sampled(GRR3, rate=1)
     with pytest.raises(ParameterError, match=r"no method 'pooled'.*'hajek'.*'biswas-t'"):

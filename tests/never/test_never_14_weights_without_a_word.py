@@ -18,7 +18,7 @@ from sottovoce.estimate.groups import ALIKE
 MENU = Levels.of(GRR, ["yes", "no", "maybe", "other"], {"strong": 0.5, "weak": 4})
 NUMBERS = Levels.of(Duchi, (0, 1), {"strong": 0.5, "weak": 4})
 #: Those that need no word: they are right, or look how alike the levels are.
-SAFE = {"james-stein", "hybrid", "adaptive", "post-stratified"}
+SAFE = {"james-stein", "random-effects", "hybrid", "adaptive", "post-stratified"}
 weighted = pytest.mark.parametrize("method", ["pooled", "yang-variance", "yang-optimised"])
 
 

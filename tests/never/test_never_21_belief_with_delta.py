@@ -18,8 +18,9 @@ from sottovoce.accounting import rounds, shuffle
 from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours, Promise, Protected, Unit
 from tests.accounting.exact import binomial
 
-SURE = r"at most (\d+)% sure of either\."
-GUESS = r"guesses which is true correctly with a probability of at most (\d+)%\."
+SURE = r"at most (\d+(?:\.\d+)?)% sure of either\."
+GUESS = r"guesses which is true correctly with a probability of at most (\d+(?:\.\d+)?)%\."
+CERTAIN = "guesses which is true correctly with a probability of at most 100%."
 EVENT = r"any event is at most (\S+) times as likely .*, plus a probability of (\S+)\. "
 
 
@@ -49,12 +50,14 @@ def largest_excess(first: np.ndarray, second: np.ndarray, ratio: float) -> float
 def sentence_holds(words: str, first: np.ndarray, second: np.ndarray) -> bool:
     """Whether the numbers in the words are true of two exact laws."""
     flat = " ".join(words.split())
+    # Where nothing is bounded, the words say so instead of "at most 100%".
+    flat = flat.replace("may always guess which is true.", CERTAIN)
     event, guess = re.search(EVENT, flat), re.search(GUESS, flat)
     if event is None or guess is None:
         raise AssertionError(f"the words do not say what is implied: {flat}")
     ratio, plus = float(event[1]), float(event[2])
     right = (1 + np.abs(first - second).sum() / 2) / 2  # of the best guess there is
-    return largest_excess(first, second, ratio) <= plus and right <= int(guess[1]) / 100
+    return largest_excess(first, second, ratio) <= plus and right <= float(guess[1]) / 100 + 1e-15
 
 
 def old_sentence_holds(promise: Promise, first: np.ndarray, second: np.ndarray) -> bool:
@@ -109,7 +112,8 @@ def test_the_guess_is_attained_and_a_smaller_one_is_noticed(epsilon: float, delt
     assert sentence_holds(promise.words(), first, first[[1, 0, 3, 2]])
     best = (math.exp(epsilon) + delta) / (math.exp(epsilon) + 1)
     assert best - 1e-12 <= promise.guess / 100 <= best + 0.01 + 1e-12
-    less = promise.words().replace(f"{promise.guess}%", f"{promise.guess - 2}%")
+    words = " ".join(promise.words().split()).replace("may always guess which is true.", CERTAIN)
+    less = words.replace(f"{promise.guess}%", f"{promise.guess - 2}%")
     assert not sentence_holds(less, first, first[[1, 0, 3, 2]])
 
 
@@ -129,4 +133,6 @@ def test_no_words_bound_a_belief_except_with_a_probability(notion, neighbours, p
             assert "except" not in text
         flat = " ".join(promise.words().split())
         assert bool(re.search(SURE, flat)) == (delta == 0)
-        assert bool(re.search(GUESS, flat)) == bool(re.search(EVENT, flat)) == (delta > 0)
+        assert bool(re.search(EVENT, flat)) == (delta > 0)
+        assert bool(re.search(GUESS, flat)) == (0 < delta < 1)
+        assert ("may always guess which is true." in flat) == (delta == 1)

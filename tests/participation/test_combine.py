@@ -119,7 +119,7 @@ def squared_errors(name: str, data: str, runs: int, *, alike: bool) -> dict[str,
     values, epsilons = DATA[data], EPSILONS[name]
     rng = np.random.default_rng([*name.encode(), *data.encode(), alike])
     truth = shares(values)
-    methods = ("hybrid", "post-stratified", "pooled", "yang-variance")
+    methods = ("random-effects", "post-stratified", "pooled", "yang-variance")
     found: dict[str, list[float]] = {method: [] for method in methods}
     for _ in range(runs):
         groups = by_sampling(cut(values, len(epsilons), rng if alike else None), epsilons, rng)
@@ -146,11 +146,11 @@ def test_random_groups_have_the_errors_of_the_page(
     for method, expected in (
         ("yang-variance", published),
         ("post-stratified", stratified),
-        ("hybrid", hybrid),
+        ("random-effects", hybrid),
     ):
         assert agrees(found[method], expected, slack=0.01), method
     # Twin: the methods' own errors are not within the tolerance of each other's.
-    assert not agrees(found["hybrid"], stratified, slack=0.01)
+    assert not agrees(found["random-effects"], stratified, slack=0.01)
     assert not agrees(found["yang-variance"], hybrid, slack=0.01)
 
 
@@ -163,10 +163,10 @@ SETTINGS = list(product(EPSILONS, DATA, ("random", "sorted")))
 def test_hybrid_is_never_worse_than_post_stratified(name: str, data: str, groups: str) -> None:
     """36 settings. Differences of pairs of runs, allowed 5 standard errors above zero."""
     found = squared_errors(name, data, 200, alike=groups == "random")
-    gap = found["hybrid"] - found["post-stratified"]
+    gap = found["random-effects"] - found["post-stratified"]
     assert gap.mean() <= 5 * gap.std() / np.sqrt(gap.size)
     if groups == "random":
-        assert found["hybrid"].mean() < 0.85 * found["post-stratified"].mean()
+        assert found["random-effects"].mean() < 0.85 * found["post-stratified"].mean()
     else:  # Twin: what takes sorted groups to be alike fails the very same comparison.
         gap = found["pooled"] - found["post-stratified"]
         assert gap.mean() > 5 * gap.std() / np.sqrt(gap.size)
@@ -175,8 +175,8 @@ def test_hybrid_is_never_worse_than_post_stratified(name: str, data: str, groups
 @pytest.mark.parametrize("data", DATA)
 def test_with_random_groups_hybrid_is_nearly_as_good_as_pooled(data: str) -> None:
     found = squared_errors("(.5, 2)", data, 900, alike=True)
-    ratio = found["hybrid"].mean() / found["pooled"].mean()
-    gap = found["hybrid"] - found["pooled"]
+    ratio = found["random-effects"].mean() / found["pooled"].mean()
+    gap = found["random-effects"] - found["pooled"]
     error = gap.std() / np.sqrt(gap.size) / found["pooled"].mean()
     assert ratio < 1.05 + 3 * error
     assert ratio > 0.99  # nothing beats the best weights
@@ -227,7 +227,9 @@ def test_intervals_hold_where_a_value_that_nobody_reported_shows_no_noise(groups
     """
     rng = np.random.default_rng(3)
     truth, runs = shares(DATA["normal"]), 200
-    inside = {method: np.zeros(VALUES) for method in ("hybrid", "james-stein", "post-stratified")}
+    inside = {
+        method: np.zeros(VALUES) for method in ("random-effects", "james-stein", "post-stratified")
+    }
     plain = np.zeros(VALUES)
     for _ in range(runs):
         holders = cut(DATA["normal"], 4, rng if groups == "random" else None)
@@ -261,7 +263,7 @@ def test_hybrid_is_the_formula_of_the_page() -> None:
     b, g = t / (t + v_over_n), 1 / (t + v_over_n)
     common = g @ values / g.sum()
     expected = sum(n[j] / n.sum() * (b[j] * values[j] + (1 - b[j]) * common) for j in range(4))
-    assert combine(groups, method="hybrid").values == pytest.approx(expected, abs=1e-14)
+    assert combine(groups, method="random-effects").values == pytest.approx(expected, abs=1e-14)
 
 
 def test_hybrid_goes_from_pooled_to_post_stratified() -> None:
@@ -274,7 +276,7 @@ def test_hybrid_goes_from_pooled_to_post_stratified() -> None:
             estimate_of(base + apart * sign * tilt, np.full(10, v), 100)
             for sign, v in ((1, 4e-3), (-1, 1e-4))
         ]
-        ends = [quietly(groups, m).values for m in ("post-stratified", "pooled", "hybrid")]
+        ends = [quietly(groups, m).values for m in ("post-stratified", "pooled", "random-effects")]
         stratified, pooled, hybrid = ends
         if apart:
             places.append(float((hybrid - pooled) @ tilt / ((stratified - pooled) @ tilt)))
@@ -374,7 +376,7 @@ def test_weights_that_take_groups_to_be_alike_say_so(method: str) -> None:
     assert estimate.method == method
 
 
-@pytest.mark.parametrize("method", ["james-stein", "hybrid", "adaptive", "post-stratified"])
+@pytest.mark.parametrize("method", ["james-stein", "random-effects", "adaptive", "post-stratified"])
 def test_the_others_do_not_warn(method: str) -> None:
     estimate = combine(two(), method=method)  # warnings are errors in this suite
     leans = method != "post-stratified"
@@ -497,7 +499,7 @@ def test_nothing_cannot_be_combined() -> None:
 
 @pytest.mark.parametrize("method", ["mean", "", None, "stratified "])
 def test_an_unknown_method_is_refused_with_the_known_ones(method: Any) -> None:
-    with pytest.raises(ParameterError, match=r"no method.*'hybrid'.*'unweighted'"):
+    with pytest.raises(ParameterError, match=r"no method.*'random-effects'.*'unweighted'"):
         combine(two(), method=method)
 
 
@@ -514,11 +516,11 @@ def test_biased_estimates_are_refused() -> None:
     m = GRR(3, epsilon=1.0)
     aggregate = m.aggregate(m.randomise([0, 1, 2] * 100))
     plain = m.estimate(aggregate)
-    hybrid = combine(two(), method="hybrid")
+    hybrid = combine(two(), method="random-effects")
     for biased in (plain.project(), m.estimate(aggregate, method="mle")):
         with pytest.raises(EstimateError, match=r"number 2 is a biased estimate.*unbiased ones"):
             combine([plain, biased])
-    with pytest.raises(EstimateError, match=r"number 2 is a biased estimate \(hybrid\)"):
+    with pytest.raises(EstimateError, match=r"number 2 is a biased estimate \(random-effects\)"):
         combine([*two()[:1], hybrid])
 
 

@@ -106,7 +106,10 @@ def test_the_interval_is_around_the_unbiased_sum(guarantee: Guarantee) -> None:
     both = table.marginal(["m", "sick"]).marginal(["sick"])
     np.testing.assert_allclose(both.interval().low, table.marginal(["sick"]).interval().low)
     frame = table.to_frame()
-    assert list(frame["value"]) == list(table.labels)
+    names = table.names  # one column for each attribute
+    assert list(frame.columns)[: len(names)] == names
+    cells = zip(*(frame[name] for name in names), strict=True)
+    assert [" | ".join(map(str, cell)) for cell in cells] == list(table.labels)
 
 
 @pytest.mark.parametrize("name", ["sth", "sah", "mm", "mm-random", "product"])

@@ -29,8 +29,13 @@ def test_cells_and_labels(found, method: str) -> None:
     ax = sv.plot.heatmap(joint)
     np.testing.assert_allclose(ax.images[0].get_array(), joint.table)
     shown = {tuple(map(int, t.get_position()[::-1])): t.get_text() for t in ax.texts}
-    for (row, column), share in np.ndenumerate(joint.table):
-        assert shown[row, column] == f"{100 * share:.1f}"
+    low, high = (end.reshape(joint.table.shape) for end in joint.interval())
+    for (row, column), fraction in np.ndenumerate(joint.table):
+        half = (high - low)[row, column] / 2
+        assert shown[row, column] == f"{100 * fraction:.1f}\n±{100 * half:.1f}"
+    # Cells whose interval reaches zero are hatched.
+    assert len(ax.patches) == (~(low > 0)).sum()
+    assert ("hatched" in ax.get_title("left")) == bool(ax.patches)
     assert [t.get_text() for t in ax.get_yticklabels()] == ["0", "1", "2"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("b", "a")
     low, high = ax.images[0].get_clim()

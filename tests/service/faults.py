@@ -14,6 +14,7 @@ import os
 import random
 import resource
 import signal
+import socket
 import tempfile
 import threading
 import time
@@ -33,7 +34,7 @@ from tests.service.studies import body, commute
 
 STUDY = commute()
 _CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(["tests.service.faults"])
+_CONTEXT.set_forkserver_preload(["sottovoce.service.server", "sottovoce.mechanisms.grr"])
 
 
 # --- a server that can be killed ------------------------------------------------------------------
@@ -237,6 +238,48 @@ def mutate(data: bytes, chance: random.Random) -> bytes:
     return bytes(out)
 
 
+def _raw(server: Server, data: bytes, chance: random.Random) -> int:
+    """A request that may not even be HTTP; 0 where there was no answer."""
+    head = (
+        b"POST /api/v1/reports HTTP/1.1\r\nHost: x\r\n"
+        + chance.choice((b"Content-Length: %d\r\n" % len(data), b"Transfer-Encoding: chunked\r\n",
+                         b"Content-Length: 5\r\nContent-Length: 6\r\n", b"Connection: upgrade\r\n",
+                         b"Content-Length: -1\r\n", b""))
+        + b"\r\n"
+    )  # fmt: skip
+    message = bytearray(head + data + head + data)
+    for _ in range(chance.randrange(4)):
+        message[chance.randrange(len(head))] = chance.randrange(256)
+    try:
+        with socket.create_connection(server.where, timeout=20) as connection:
+            connection.sendall(message)
+            connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(65536)
+    except OSError:
+        return 0
+    words = answer.split(b" ", 2)
+    return int(words[1]) if len(words) > 2 and words[1].isdigit() else 0
+
+
+def slow_connections(server: Server, many: int) -> float:
+    """Open connections that send a little and then nothing; seconds until all are cut off."""
+    start = time.monotonic()
+    waiting = []
+    openings = (b"", b"GET / HT", b"POST /api/v1/reports HTTP/1.1\r\nhost: x\r\ncontent-length: 99"
+                b"\r\n\r\nabc")  # fmt: skip
+    for k in range(many):
+        connection = socket.create_connection(server.where, timeout=30)
+        with suppress(OSError):
+            connection.sendall(openings[k % 3])
+        waiting.append(connection)
+    for connection in waiting:
+        with suppress(OSError):
+            while connection.recv(65536):
+                continue
+        connection.close()
+    return time.monotonic() - start
+
+
 def fuzz(server: Server, requests: int, seed: int) -> dict[int, int]:
     """Send nonsense; the statuses that came back. Raises on 5xx."""
     chance = random.Random(seed)
@@ -249,8 +292,14 @@ def fuzz(server: Server, requests: int, seed: int) -> dict[int, int]:
         {"accept": "text/html"}, {"content-encoding": "gzip"}, {"range": "bytes=0-"},
         {"expect": "100-continue"}, {"x": "\x00".replace("\x00", "y" * 5000)},
     )  # fmt: skip
-    for _ in range(requests):
+    for k in range(requests):
         data = mutate(chance.choice(good), chance)
+        if k % 10 == 0:
+            status = _raw(server, data, chance)
+            statuses[status] = statuses.get(status, 0) + 1
+            if status >= 500:
+                raise AssertionError(f"a malformed request gave {status}")
+            continue
         method, path = chance.choice(METHODS), chance.choice(PATHS)
         try:
             connection.request(method, path, data, dict(chance.choice(headers)))
@@ -274,16 +323,20 @@ def main() -> None:
     parser.add_argument("--fuzz", type=int, default=1_000_000)
     parser.add_argument("--store", help="postgresql://…; by default SQLite in a temporary folder")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        where = options.store or folder
-        start = time.monotonic()
-        sent = kill_often(where, options.kills)
-        submissions, people = check(where, sent)
-        print(
-            f"{options.kills} kills in {time.monotonic() - start:.0f} s: {len(sent.acknowledged):,}"
-            f" acknowledged of {len(sent.people):,} sent, {submissions:,} stored, {people:,} people"
-        )
+    if options.kills:
+        with tempfile.TemporaryDirectory() as folder:
+            where = options.store or folder
+            start = time.monotonic()
+            sent = kill_often(where, options.kills)
+            submissions, people = check(where, sent)
+            print(
+                f"{options.kills} kills in {time.monotonic() - start:.0f} s: "
+                f"{len(sent.acknowledged):,} acknowledged of {len(sent.people):,} sent, "
+                f"{submissions:,} stored, {people:,} people"
+            )
     with tempfile.TemporaryDirectory() as folder, server_process(folder) as server:
+        seconds = slow_connections(server, 2000)
+        print(f"2,000 slow connections are cut off after {seconds:.1f} s")
         fuzz(server, 2000, 0)
         before, start = server.memory(), time.monotonic()
         statuses = fuzz(server, options.fuzz, 1)

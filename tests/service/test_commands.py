@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import ssl
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from sottovoce.contract.reports import ReportWriter
 from sottovoce.service.client import path_of
 from tests.service.serving import client, post, running
 from tests.service.studies import body, commute, reports
+from tests.transport.test_network import certificate
 
 STUDY = commute()
 
@@ -211,3 +213,18 @@ def test_a_server_that_is_away_is_named(tmp_path: Path) -> None:
     run("send", sent, "--to", "http://127.0.0.1:9", "--patience", "0", code=1)
     assert json.loads(path_of(sent).read_text())["ids"] == ids
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_tls(study_file: Path, tmp_path: Path) -> None:
+    pem, key = certificate(tmp_path, "collector")
+    sent = file_of(tmp_path / "r.svr", 3)
+    with process(study_file, "--tls", pem, key) as about:
+        to = about["participants"][0]
+        assert to.startswith("https://")
+        trusted = ("--certificate", pem)
+        assert run("send", sent, "--to", to, *trusted)["accepted"] == 3
+        assert "certificate" in run("send", file_of(tmp_path / "b.svr", 1), "--to", to, code=1)
+        out = tmp_path / "c.sva"
+        assert run("pull", to, "--token", about["token"], "--out", out, *trusted)["people"] == 3
+        signed_in = httpx.get(about["analyst"], verify=ssl.create_default_context(cafile=pem))
+        assert "secure" in signed_in.headers["set-cookie"].lower()

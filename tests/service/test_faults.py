@@ -6,6 +6,7 @@ import http.client
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -215,6 +216,9 @@ def test_nothing_about_a_sender_is_stored_logged_or_measured(tmp_path: Path) -> 
                 one.getresponse().read()
             one.request("GET", "/metrics", headers={"authorization": f"Bearer {server.token}"})
             metrics = one.getresponse().read()
+        with socket.create_connection(server.where, timeout=20) as raw:
+            raw.sendall(b"canary \x00 no HTTP at all\r\n\r\n")
+            assert b" 400 " in raw.recv(65536)
     kept = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     kept += metrics
     assert log.read_bytes() == b""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import time
 from pathlib import Path
 
@@ -14,12 +15,13 @@ from sottovoce.service.limits import Limits, Rates
 from sottovoce.service.server import Running
 from tests.service.serving import client, post, running
 from tests.service.studies import body, commute
+from tests.transport.test_network import certificate
 
 STUDY = commute()
 
 
 def connect(server: Running) -> socket.socket:
-    host, port = server.address.removeprefix("http://").split(":")
+    host, port = server.address.partition("://")[2].split(":")
     return socket.create_connection((host, int(port)), timeout=15)
 
 
@@ -97,6 +99,21 @@ def test_slow_connections_are_cut_off(tmp_path: Path) -> None:
         assert all(status(said) == 408 for said in answers[:25])
         for one in slow:
             one.close()
+
+
+def test_tls_handshakes_are_limited_in_time(tmp_path: Path) -> None:
+    pem, key = certificate(tmp_path, "collector")
+    files = {"certificate": pem, "key": key}
+    with running(STUDY, tmp_path / "store", settings=files, seconds=0.6) as server:
+        start = time.monotonic()
+        for opening in (b"", b"\x16\x03\x01"):
+            with connect(server) as one:
+                one.sendall(opening)
+                answer(one)
+        assert time.monotonic() - start < 8
+        trusted = ssl.create_default_context(cafile=pem)
+        health = httpx.get(f"{server.address}/health", verify=trusted)
+        assert health.status_code == 200
 
 
 def test_too_many_connections_get_503_and_then_are_served(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.service.access import Access, make_token
 from sottovoce.service.codes import make_codes
+from sottovoce.service.metrics import Metrics
 from sottovoce.service.routes import REPORTS, ROUTES, Entry, Token, Who
 from sottovoce.service.server import Running
 from sottovoce.service.stores import open_store
@@ -98,6 +99,22 @@ def test_tokens_end() -> None:
     assert not access.allows(None)
 
 
+def test_metrics_count_people_of_whole_hours_only() -> None:
+    """A monitor that asks every few seconds must not learn when a report came."""
+    text = Metrics().render({5: 10, 6: 3}, 6, True)
+    assert "sottovoce_people 10\n" in text
+    assert Metrics().render({5: 10, 6: 4}, 6, True).split("memory")[0] == text.split("memory")[0]
+
+
+def test_the_study_is_what_clients_need(tokens: dict[Token, str]) -> None:
+    with client(SERVER[0]) as one:
+        about = one.get("/api/v1/study").json()
+    assert about["digest"] == STUDY.digest.hex() == about["client"]["digest"]
+    assert about["study"]["title"] == STUDY.title
+    assert about["guarantee"] == STUDY.guarantee.as_dict()
+    assert (about["invitation"], about["closed"]) == (False, False)
+
+
 def test_a_link_becomes_a_cookie_that_scripts_and_other_sites_do_not_get(
     tokens: dict[Token, str],
 ) -> None:
@@ -170,7 +187,12 @@ def test_aggregate_estimate_and_files_agree(tmp_path: Path) -> None:
     with running(study, tmp_path) as server, client(server, analyst=True) as one:
         assert one.get("/results").text.count("No reports yet") == len(study)
         assert one.get("/api/v1/aggregate?question=commute").status_code == 422
-        assert post(one, body(study, 400)).json()["accepted"] >= 400
+        first = post(one, body(study, 1)).json()["accepted"]
+        assert first == len(study)
+        page = one.get("/results").text
+        assert "No reports yet" not in page
+        assert "too few people" in page
+        assert post(one, body(study, 399)).json()["accepted"] >= 399
         for number, collection in enumerate(study, 1):
             name = collection.name
             data = one.get("/api/v1/aggregate", params={"question": name}).content
@@ -178,13 +200,13 @@ def test_aggregate_estimate_and_files_agree(tmp_path: Path) -> None:
             assert counts.people == 400
             assert one.get(f"/results/{number}/counts.sva").content == data
             attribute = {"attribute": "smokes"} if name == "health" else {}
-            told = one.get("/api/v1/estimate", params={"question": name, **attribute}).json()
+            shown = one.get("/api/v1/estimate", params={"question": name, **attribute}).json()
             result = collection.marginal(
                 counts, tuple(attribute.values()), method=collection.shown_method
             )
-            assert [row["estimate"] for row in told["values"]] == pytest.approx(result.values)
+            assert [row["estimate"] for row in shown["values"]] == pytest.approx(result.values)
             table = one.get(f"/results/{number}/estimate.csv", params=attribute).text
-            assert len(table.splitlines()) == 1 + len(told["values"])
+            assert len(table.splitlines()) == 1 + len(shown["values"])
             for kind, start in (("parquet", b"PAR1"), ("png", b"\x89PNG"), ("svg", b"<?xml")):
                 file = one.get(f"/results/{number}/estimate.{kind}", params=attribute)
                 assert file.content.startswith(start), file.text

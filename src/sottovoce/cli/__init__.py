@@ -23,6 +23,7 @@ from .account import account
 from .aggregate import aggregate
 from .audit import audit
 from .collection import collection
+from .compare import compare
 from .demo import demo
 from .estimate import estimate
 from .guarantee import guarantee
@@ -202,6 +203,7 @@ for command in (
     aggregate,
     estimate,
     joint,
+    compare,
     serve,
     invite,
     send,

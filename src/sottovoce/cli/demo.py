@@ -10,7 +10,7 @@ import click
 
 from ..errors import FileError, MissingExtraError
 from .support.demo_text import show_demo
-from .support.options import PATH, force_option, json_option
+from .support.options import PATH, force_option, guarantee_option, json_option
 from .support.pictures import check_picture, save_figure
 from .support.show import print_json, progress
 
@@ -59,9 +59,10 @@ _BLOCK = 1 << 17
     metavar="FILE",
     help=f"Where the picture goes; by default {_PICTURE} here.",
 )
+@guarantee_option
 @force_option
 @json_option
-def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
+def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bool) -> None:
     """Run a whole collection with made-up people.
 
     Everyone chooses how much privacy they want; the demo goes from their answers to a table and a
@@ -118,7 +119,7 @@ def demo(people: int, picture: Path | None, force: bool, as_json: bool) -> None:
         )
         return
     shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
-    show_demo(TITLE, menu, examples, estimate, alone, truth, shown)
+    show_demo(TITLE, menu, examples, estimate, alone, truth, shown, full=full)
 
 
 def _study_mechanism() -> Mechanism:

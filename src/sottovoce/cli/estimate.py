@@ -32,6 +32,16 @@ from .support.show import (
     show_guarantee,
     show_picture,
 )
+from .support.summaries import Summaries, show_summaries, summary_json, summary_options
+from .support.tables import (
+    check_csv,
+    csv_option,
+    save_csv,
+    show_csv,
+    simultaneous_option,
+    sort_option,
+    tidy_rows,
+)
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -62,7 +72,11 @@ if TYPE_CHECKING:
 @click.option(
     "--project", is_flag=True, help="Nearest valid fractions: none negative, sum 1; biased."
 )
+@simultaneous_option
+@sort_option
+@summary_options
 @plot_option
+@csv_option
 @allow_equal_option
 @guarantee_option
 @force_option
@@ -77,17 +91,25 @@ def estimate(
     levels: bool,
     rate: bool,
     project: bool,
+    simultaneous: bool,
+    sort: bool,
     picture: Path | None,
+    csv_path: Path | None,
     allow_equal: bool,
     full: bool,
     force: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Estimate how many people gave each answer.
 
     Every fraction comes with an interval that says how precise it is. Takes counts (.sva) and
     reports (.svr, .parquet), merged as by `aggregate`. Fractions are unbiased, so that of a rare
     answer may be below zero; --project makes them a valid distribution.
+
+    Of a number, the mean is estimated; --bins shows its distribution, --quantiles 0.25,0.5,0.75
+    quartiles and the median. Of values in an order, --scores shows their mean. Intervals are for
+    the people who reported; --for-population makes them those for all from whom they were drawn.
 
     Where people chose levels of privacy, each level is estimated on its own, and the estimates are
     shrunk towards each other as far as the data support it; that is slightly biased, and the
@@ -98,6 +120,7 @@ def estimate(
       sottovoce estimate counts.sva --study study.toml --plot fractions.png
       sottovoce estimate counts.sva --study menu.toml --levels
       sottovoce estimate counts.sva --study health.toml --attribute smokes
+      sottovoce estimate counts.sva --study age.toml --bins 0,18,30,65,120 --quantiles 0.5
 
     Next: sottovoce guarantee --study study.toml says what was promised to those who answered.
     """  # noqa: D301
@@ -106,30 +129,37 @@ def estimate(
     study = Study.load(study_path)
     collection = study.collection(question)
     check_picture(picture, study_path, *files, force=force)
+    check_csv(csv_path, study_path, *files, force=force)
     _check(collection, names, levels=levels, rate=rate)
     counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
     with noted() as warned:
-        result: Estimate = collection.marginal(
-            counts, names, method=method or collection.shown_method
-        )
+        summaries = Summaries(**options)
+        result: Estimate = summaries.estimate(collection, counts, names, method)
         if project:
             result = result.project()
         result.interval(confidence)  # refuses a wrong confidence before anything is shown
+        mean = summaries.mean(result)
+        quantiles = summaries.quantile_list(collection, counts, result, confidence)
         parts = collection.estimates(counts) if levels else {}
     if picture is not None:
-        save_figure(lambda: result.plot(confidence=confidence), picture)
+        about: dict[str, Any] = {"confidence": confidence, "simultaneous": simultaneous}
+        if result.picture == "estimate":  # the bins of a histogram have their own order
+            about["sort"] = sort
+        save_figure(lambda: result.plot(None, **about), picture)
+    if csv_path is not None:
+        save_csv(csv_path, result.columns(confidence, simultaneous=simultaneous))
     turnout = _turnout(collection, counts)
     within = _within(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
     if as_json:
-        more: dict[str, Any] = {}
+        more: dict[str, Any] = summary_json(mean, quantiles, confidence)
         if levels:
             more["levels"] = [
                 {
                     "level": name,
                     "epsilon": _epsilon(collection, name),
                     "people": part.n,
-                    "values": part.rows(confidence),
+                    "values": tidy_rows(part, confidence),
                 }
                 for name, part in parts.items()
             ]
@@ -137,7 +167,7 @@ def estimate(
             more["rates"] = turnout
         if within:
             more["method_of_each_level"] = within
-        about = {
+        named = {
             "study": study.title,
             "question": collection.name,
             "mechanism": collection.id,
@@ -145,8 +175,8 @@ def estimate(
             "digest": study.digest.hex(),
             "question_digest": collection.digest.hex(),
         }
-        shown = estimate_json(result, confidence, reports, picture)
-        print_json({**about, **shown, **more, "warnings": warned})
+        shown = estimate_json(result, confidence, reports, picture, simultaneous=simultaneous)
+        print_json({**named, **shown, **more, "warnings": warned})
         return
     screen = console()
     screen.print(heading(f"{study.title}: {result.name}"))
@@ -158,14 +188,18 @@ def estimate(
         + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
     screen.print()
-    show_estimate(screen, result, confidence)
+    show_estimate(screen, result, confidence, simultaneous=simultaneous, sort=sort)
+    show_summaries(screen, mean, quantiles, confidence)
+    if hint := summaries.hint(collection, result):
+        screen.print(f"\n{hint}", style="dim")
     if result.assuming:
         screen.print(f"\nAssuming: {result.assuming}.", style="yellow")
     noise = "privacy and sampling add" if collection.sampled else "privacy adds"
     who = "were asked" if collection.sampled else "reported"
-    screen.print(
-        f"\nIntervals measure the noise that {noise}, for the people who {who}.", style="dim"
-    )
+    of = f"the noise that {noise}, for the people who {who}"
+    if result.population is not None:
+        of = f"the noise that {noise} and the sampling of people, for the population"
+    screen.print(f"\nIntervals measure {of}.", style="dim")
     if parts:
         screen.print()
         screen.print(heading("Each level on its own"))
@@ -175,6 +209,7 @@ def estimate(
         screen.print(heading("Who was asked, and who reported"))
         show_turnout(screen, turnout)
     show_picture(screen, picture)
+    show_csv(screen, csv_path)
     screen.print()
     title = "What is promised to everyone who reported"
     show_guarantee(screen, result.guarantee, title, full=full, counts=_by_level(turnout))

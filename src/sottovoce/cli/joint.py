@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -33,6 +33,17 @@ from .support.show import (
     show_guarantee,
     show_picture,
 )
+from .support.tables import (
+    check_csv,
+    csv_option,
+    save_csv,
+    show_csv,
+    simultaneous_option,
+    sort_option,
+)
+
+if TYPE_CHECKING:
+    from ..estimate.estimate import Estimate
 
 
 @click.command()
@@ -43,11 +54,26 @@ from .support.show import (
     "--attribute", "names", required=True, multiple=True, metavar="NAME", help="Once for each axis."
 )
 @click.option(
+    "--given",
+    multiple=True,
+    metavar="NAME",
+    help="Fractions among people with the same value of this attribute, one of those named.",
+)
+@click.option(
+    "--percent",
+    type=click.Choice(["all", "rows", "columns"]),
+    help="Of two attributes: fractions of everyone (default), of each value of the first, or of "
+    "each value of the second.",
+)
+@click.option(
     "--method", default="model-average", show_default=True, help="How; see the page on records."
 )
 @click.option("--stop", type=int, metavar="STEPS", help="EM steps; by default cross-validated.")
 @confidence_option
+@simultaneous_option
+@sort_option
 @plot_option
+@csv_option
 @allow_equal_option
 @guarantee_option
 @force_option
@@ -57,10 +83,15 @@ def joint(
     study_path: Path,
     question: str | None,
     names: tuple[str, ...],
+    given: tuple[str, ...],
+    percent: str | None,
     method: str,
     stop: int | None,
     confidence: float,
+    simultaneous: bool,
+    sort: bool,
     picture: Path | None,
+    csv_path: Path | None,
     allow_equal: bool,
     full: bool,
     force: bool,
@@ -68,13 +99,16 @@ def joint(
 ) -> None:
     """Estimate attributes of records together.
 
-    Gives a fraction with an interval for every combination of values. For two attributes it also
-    gives their mutual information, and --plot draws a heat map.
+    Gives a fraction with an interval for every combination of values: of everyone, or with --given
+    of the people who have a value in common. For two attributes it also gives their mutual
+    information, and --plot draws a heat map.
 
     \b
-    Example:
+    Examples:
       sottovoce joint counts.sva --study health.toml \\
           --attribute smokes --attribute age --plot heat.png
+      sottovoce joint counts.sva --study health.toml \\
+          --attribute smokes --attribute age --given age --csv smokes-by-age.csv
 
     Next: sottovoce estimate counts.sva --study health.toml --attribute smokes
     """  # noqa: D301
@@ -84,6 +118,8 @@ def joint(
     study = Study.load(study_path)
     collection = study.collection(question)
     check_picture(picture, study_path, *files, force=force)
+    check_csv(csv_path, study_path, *files, force=force)
+    given = _given(names, given, percent)
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
     collection.check_joint(names, method, **options)
     normal_quantile(confidence)
@@ -103,21 +139,28 @@ def joint(
         with progress("errors", 100) as done:
             bars.append(done)
             table.interval(confidence)
+        shown: Estimate = table
+        if given:
+            of = [name for name in table.names if name not in given]
+            shown = table.conditional(of, given)
     if picture is not None:
-        save_figure(lambda: _draw(table, confidence), picture)
+        about = {"confidence": confidence, "simultaneous": simultaneous}
+        save_figure(lambda: _draw(shown, sort, **about), picture)
+    if csv_path is not None:
+        save_csv(csv_path, shown.columns(confidence, simultaneous=simultaneous))
     information: dict[str, float] | None = None
     if len(names) == 2:
         (row,) = table.mutual_information(*table.names).rows(confidence)
         information = {key: value for key, value in row.items() if key != "value"}
     reports = counts.reports if table.reports is None else table.reports
     if as_json:
-        about = {"study": study.title, "question": collection.name}
+        named = {"study": study.title, "question": collection.name, "given": list(given)}
         more = {} if information is None else {"mutual_information": information}
-        shown = estimate_json(table, confidence, reports, picture)
-        print_json({**about, **shown, "steps": table.steps, **more, "warnings": warned})
+        fields = estimate_json(shown, confidence, reports, picture, simultaneous=simultaneous)
+        print_json({**named, **fields, "steps": table.steps, **more, "warnings": warned})
         return
     screen = console()
-    screen.print(heading(f"{study.title}: {table.name}"))
+    screen.print(heading(f"{study.title}: {shown.name}"))
     steps = "" if table.steps is None else f", {plural(table.steps, 'step')}"
     people = "" if reports == table.n else f" of {table.n:,} people"
     screen.print(f"{plural(reports, 'report')}{people}, {table.method}{steps}")
@@ -125,22 +168,49 @@ def joint(
         screen.print(
             "No dependence was found: this is the product of the attributes' own fractions."
         )
-    if table.assuming:
-        screen.print(f"Assuming: {table.assuming}.")
     screen.print()
-    show_estimate(screen, table, confidence)
+    show_estimate(screen, shown, confidence, simultaneous=simultaneous, sort=sort)
+    if given:
+        each = " and ".join(given)
+        screen.print(f"\nFractions of the people with the same {each}; they sum to 100 % for each.")
     if information is not None:
         screen.print(
             f"\nMutual information: {information['estimate']:.3f} nats "
             f"({information['low']:.3f} to {information['high']:.3f}); 0 would be independence."
         )
     show_picture(screen, picture)
+    show_csv(screen, csv_path)
+    if table.assuming:
+        screen.print(f"\nAssuming: {table.assuming}.", style="dim")
     screen.print()
     title = "What is promised to someone who reports every attribute"
     show_guarantee(screen, table.guarantee, title, full=full)
 
 
-def _draw(table: Any, confidence: float) -> Any:
+def _given(names: tuple[str, ...], given: tuple[str, ...], percent: str | None) -> tuple[str, ...]:
+    """The attributes within whose values fractions are shown."""
+    if given and percent:
+        raise ParameterError("--given and --percent say the same thing twice; give one of them")
+    if percent is not None and len(names) != 2:
+        raise ParameterError(
+            f"--percent is for two attributes, {len(names)} are named; use --given"
+        )
+    if percent in ("rows", "columns"):
+        return (names[percent == "columns"],)
+    for name in given:
+        if name not in names:
+            raise ParameterError(
+                f"--given is {name!r}; it must be one of the attributes named with --attribute, "
+                f"{', '.join(map(repr, names))}"
+            )
+    if given and not set(names) - set(given):
+        raise ParameterError("--given names every attribute; leave out the one of interest")
+    return tuple(dict.fromkeys(given))
+
+
+def _draw(table: Any, sort: bool, **about: Any) -> Any:
     from ..plot import heatmap
 
-    return heatmap(table) if len(table.names) == 2 else table.plot(confidence=confidence)
+    if len(table.attributes) == 2:
+        return heatmap(table, **about)
+    return table.plot(**about, sort=sort)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -131,14 +131,17 @@ def _show(designs: Plan, picture: Path | None) -> None:
     screen = console()
     screen.print(heading(designs.requirement.words()))
     columns = designs.columns()
-    columns[0] = ("mechanism", columns[0][1])
-    if designs.requirement.attributes:
+    if not designs.requirement.attributes:
+        columns[0] = ("mechanism", columns[0][1])
+    else:
         columns = [
             column for column in columns if column[0] != "people" or designs.requirement.error
         ]
-    elif not designs.requirement.personal:
-        columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.3g}"))
-        columns.append(("decode steps", lambda x: f"{x.decode_steps:.2g}"))
+    if not designs.requirement.attributes and not designs.requirement.personal:
+        width = designs.decimals
+        columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.{width}f}"))
+        columns.append(("decode steps", lambda x: f"{x.decode_steps:,.0f}"))
+    columns = _fitting(designs, columns, screen.width)
     table = table_of(
         screen, [(title, "right" if k else "left") for k, (title, _) in enumerate(columns)]
     )
@@ -154,12 +157,14 @@ def _show(designs: Plan, picture: Path | None) -> None:
         show_table(screen, table)
     if designs.by_level():
         screen.print(f"\n{designs.by_level()}")
+    if designs.mean_only():
+        screen.print(f"\n{designs.mean_only()}")
     unit = "the mean" if designs.requirement.bounds is not None else "an average fraction"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
     if designs.requirement.attributes:
         screen.print(
-            "Epsilon is that of the whole record. 'tuple' and 'sample one' may spend all of it on "
-            "any answer; the others keep each answer's own part.",
+            "'tuple' and 'sample one' may spend all of the record's "
+            "epsilon on any answer; the others keep each answer's own part.",
             style="dim",
         )
     if len(designs.requirement.levels) > 1:
@@ -170,6 +175,22 @@ def _show(designs: Plan, picture: Path | None) -> None:
         )
     if picture is not None:
         screen.print(f"The picture is in {picture}.")
+
+
+def _fitting(designs: Plan, columns: list[Any], width: int) -> list[Any]:
+    """The columns that a narrow screen has room for, without what was given or matters least."""
+    asked = designs.requirement
+    spare = ["decode steps", "bytes"] + ["people"] * (asked.n is not None)
+    spare += ["epsilon"] * (len(asked.levels) == 1) + ["95 % interval"]
+    while spare and sum(_width(designs, column) + 2 for column in columns) - 2 > width:
+        columns = [column for column in columns if column[0] != spare[0]]
+        spare = spare[1:]
+    return columns
+
+
+def _width(designs: Plan, column: Any) -> int:
+    title, cell = column
+    return max(len(title), *(len(cell(design)) for design in designs))
 
 
 def _sizes(text: str) -> list[int]:

@@ -67,6 +67,8 @@ def reproduce(
 
     Results drawn from a seed show accuracy; they carry no guarantee. The exit code is 1 when
     results differ from the expected ones by more than chance explains.
+
+    Next: the pictures and tables in the folder of --out.
     """  # noqa: D301
     from ..parallel import cores
     from ..reproduce import papers

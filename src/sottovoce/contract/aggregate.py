@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import html_table
 from ..errors import MergeError, WireError
 from ..files import read_file, whole_file
 from .route import Route
@@ -56,6 +57,19 @@ class Aggregate:
                 f"an aggregate has {self.reports} reports of {self.people} people; there can be at "
                 "most as many reports as people, and fewer than 2^62"
             )
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what was counted, and how; the counts themselves are in `tables`."""
+        rows = [
+            ("collection", self.collection),
+            ("digest", self.digest.hex()),
+            ("people asked", f"{self.people:,}"),
+            ("reports", f"{self.reports:,}"),
+            ("tables", ", ".join(self.tables)),
+            ("route", "plain counts" if self.route is None else self.route.protocol),
+        ]
+        seeded = "Drawn from a seed: there is no privacy." if self.seeded else ""
+        return html_table(f"Counts of {self.reports:,} reports", rows, head=False, end=seeded)
 
     def dense(self, name: str) -> NDArray[np.int64]:
         """A dense table by its name."""

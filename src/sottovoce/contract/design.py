@@ -47,7 +47,10 @@ class Requirement:
 
     def words(self) -> str:
         """The requirement in one line."""
-        question = f"{self.d:,} values" if self.d is not None else f"a number in {self.bounds}"
+        low, high = self.bounds or (0.0, 1.0)
+        question = (
+            f"{self.d:,} values" if self.d is not None else f"a number from {low:g} to {high:g}"
+        )
         if self.attributes:
             question = f"records of {len(self.attributes)} attributes"
         people = "" if self.n is None else f", {self.n:,} people"
@@ -56,6 +59,9 @@ class Requirement:
             f", {name} ε = {e:g}" + ("" if alike else f" for {100 * self.fractions[name]:.3g} %")
             for name, e in self.levels.items()
         )
+        if self.attributes and self.levels:
+            each = max(self.levels.values())
+            menu += f" for each attribute, {each * len(self.attributes):g} for the record"
         menu += f", δ = {self.delta:g}" if self.delta else ""
         menu += "" if self.count is None else f", at least {self.count:,} holders of each value"
         menu += f", {self.collusion:,} may collude" if self.collusion else ""

@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import html_table
 from ..domain.values import code_dtype
 from ..errors import FileError, MergeError, WireError
 from ..files import opened, whole_file
@@ -96,6 +97,18 @@ class Reports:
     def __reduce__(self) -> tuple[Any, ...]:
         # Read-only views of columns cannot be pickled; other processes get plain ones.
         return type(self), (self.collection, self.digest, dict(self.columns), self.seeded)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: what they are, and how many; never their content."""
+        size = sum(column.nbytes for column in self.columns.values())
+        rows = [
+            ("collection", self.collection),
+            ("digest", self.digest.hex()),
+            ("columns", ", ".join(self.columns)),
+            ("bytes", f"{size:,}"),
+        ]
+        seeded = "Drawn from a seed: there is no privacy." if self.seeded else ""
+        return html_table(f"{len(self):,} reports", rows, head=False, end=seeded)
 
     def __len__(self) -> int:
         return int(next(iter(self.columns.values())).shape[0])

@@ -11,13 +11,13 @@ yang-optimised    the same weights, by numerical minimisation of the published e
 unweighted        Σ ω_j ψ̂_j,  ω_j ∝ reports of j           every report counts the same
 james-stein       the post-stratified estimate with each independent contrast between the groups
                   shrunk towards zero as far as the data support it; the default over levels
-hybrid            random-effects prediction: each group is shrunk towards the common mean
+random-effects    random-effects prediction: each group is shrunk towards the common mean
 adaptive          pooled + ω (post-stratified − pooled), ω by a James–Stein rule
 
 Yang et al., "Fair and Differentially Private Distributed Frequency Estimation", section 3.2
 (Eq. 4, Solutions 1 and 2); the corrected weights add the data's own variance D to theirs. The
 random-effects moments are those of DerSimonian and Laird 1986, for a vector. Errors and intervals
-of james-stein, hybrid and adaptive are those of the post-stratified estimate.
+of james-stein, random-effects and adaptive are those of the post-stratified estimate.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = ["ALIASES", "METHODS", "combine", "person_weights"]
 #: Every method: where it comes from, and whether it is biased when groups differ.
 METHODS: dict[str, tuple[str, bool]] = {
     "james-stein": ("contrasts between groups, each shrunk on its own", True),
-    "hybrid": ("random-effects prediction over the groups", True),
+    "random-effects": ("random-effects prediction over the groups", True),
     "post-stratified": ("each group on its own, weighted by its people", False),
     "pooled": ("weights n / (V + D): lowest error if all groups are alike", True),
     "adaptive": ("James–Stein choice between pooled and post-stratified", True),
@@ -46,7 +46,7 @@ METHODS: dict[str, tuple[str, bool]] = {
     "yang-optimised": ("Yang et al., Solution 1: the same weights by optimisation", True),
     "unweighted": ("every report counts the same", True),
 }
-ALIASES = {"stratified": "post-stratified"}
+ALIASES = {"stratified": "post-stratified", "hybrid": "random-effects"}
 
 
 def combine(
@@ -75,6 +75,7 @@ def combine(
     >>> combine([few, many]).n
     40000
     """
+    method = ALIASES.get(method, method)
     names = list(estimates) if isinstance(estimates, Mapping) else None
     groups = list(estimates.values()) if isinstance(estimates, Mapping) else list(estimates)
     _check(groups, method, names)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..checks import printable
 from ..errors import MissingExtraError, ParameterError
@@ -13,19 +18,82 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 _MOST_HTML_ROWS = 50
+#: The columns of a tidy table that hold numbers; all before them say what a value is.
+NUMBERS = ("estimate", "std_error", "low", "high", "p_value")
 _BACKENDS = ("pandas", "polars", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Format:
+    """How the numbers of one estimate are written: with equal digits in every row.
+
+    Attributes
+    ----------
+    unit : str
+        Of the estimate; fractions are shown in per cent, differences of them in points.
+    decimals : int
+        As many as the errors make meaningful.
+    """
+
+    unit: str
+    decimals: int
+
+    @classmethod
+    def of(cls, estimate: Estimate) -> Format:
+        """The format of an estimate, by its largest standard error (or half an interval)."""
+        error = float(np.nanmax(estimate.std_error, initial=0.0))
+        if not error > 0:
+            low, high = estimate.interval()
+            error = float(np.nanmax(high - low, initial=0.0)) / 4
+        error *= 100 if estimate.unit else 1
+        if not 0 < error < math.inf:
+            return cls(estimate.unit, 1)
+        digits = math.ceil(-math.log10(error))
+        return cls(estimate.unit, min(6, max(1, digits) if estimate.unit else max(0, digits + 1)))
+
+    def number(self, value: float) -> str:
+        """One number without its unit; never "-0.0", and a sign before differences."""
+        if value != value:
+            return "–"
+        rounded = round(value * (100 if self.unit else 1), self.decimals) + 0.0
+        return f"{rounded:{'+' if self.unit == 'points' else ''}.{self.decimals}f}"
+
+    def interval(self, low: float, high: float) -> str:
+        """Both ends, without the unit."""
+        return f"{self.number(low)} to {self.number(high)}"
+
+    @property
+    def suffix(self) -> str:
+        """What follows a number."""
+        return " %" if self.unit == "fraction" else ""
+
+    @property
+    def title(self) -> str:
+        """The title of a column of such numbers."""
+        return {"fraction": "fraction", "points": "difference in points"}.get(self.unit, "estimate")
+
+
+def p_value_words(p: float) -> str:
+    """A p-value with equal digits; never zero."""
+    return "–" if p != p else "<.0001" if p < 1e-4 else f"{p:.4f}".lstrip("0").rjust(6)
 
 
 def to_text(estimate: Estimate) -> str:
     """A table in plain text."""
-    low, high = estimate.interval()
+    columns = estimate.columns()
+    low, high = columns["low"], columns["high"]
     shown = min(estimate.values.size, 20)
     labels = [printable(label) for label in estimate.labels[:shown]]
     width = max(5, *map(len, labels))
+    tested = columns.get("p_value")
     lines = [_title(estimate)]
-    lines.append(f"{'value':<{width}}  estimate     95 % interval")
+    what = "difference" if estimate.unit == "points" else "estimate"
+    room = len(what)
+    end = "" if tested is None else "  p-value"
+    lines.append(f"{'value':<{width}}  {what}     95 % interval{end}")
     lines += [
-        f"{label:<{width}}  {estimate.values[k]:8.4f}  {low[k]:8.4f} to {high[k]:7.4f}"
+        f"{label:<{width}}  {estimate.values[k]:{room}.4f}  {low[k]:8.4f} to {high[k]:7.4f}"
+        + ("" if tested is None else f"   {p_value_words(tested[k])}")
         for k, label in enumerate(labels)
     ]
     if estimate.values.size > shown:
@@ -44,28 +112,42 @@ def _title(estimate: Estimate) -> str:
 
 
 def to_html(estimate: Estimate) -> str:
-    """A table with bars, and the guarantee beneath."""
-    rows = estimate.rows()
-    most = max((abs(row["high"]) for row in rows), default=1.0) or 1.0
-    body = "".join(
-        f"<tr><td style='text-align:left'>{escape(printable(row['value']))}</td>"
-        f"<td>{row['estimate']:.4g}</td><td>{row['low']:.4g} to {row['high']:.4g}</td>"
-        "<td style='text-align:left'><div style='background:#0072B2;height:0.7em;"
-        f"width:{max(0.0, row['estimate']) / most * 12:.2f}em'></div></td></tr>"
-        for row in rows[:_MOST_HTML_ROWS]
-    )
-    more = len(rows) - _MOST_HTML_ROWS
+    """A table with bars, and the guarantee in one line beneath."""
+    columns, written = estimate.columns(), Format.of(estimate)
+    named = [name for name in columns if name not in NUMBERS]
+    tested = columns.get("p_value")
+    most = float(np.nanmax(np.abs(columns["high"]), initial=0.0)) or 1.0
+    rows = []
+    for k in range(min(estimate.values.size, _MOST_HTML_ROWS)):
+        value, low, high = (float(columns[name][k]) for name in ("estimate", "low", "high"))
+        cells = [_cell(printable(columns[name][k]), "left") for name in named]
+        cells.append(_cell(written.number(value) + written.suffix))
+        cells.append(_cell(written.interval(low, high) + written.suffix))
+        if tested is not None:
+            cells.append(_cell(p_value_words(float(tested[k]))))
+        elif estimate.fractions:
+            long = max(0.0, value) / most * 12
+            cells.append(
+                "<td style='text-align:left'><div style='background:#0072B2;height:0.7em;"
+                f"width:{0.0 if long != long else long:.2f}em'></div></td>"
+            )
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    titles = [*named, written.title, "95 % interval", *(["p-value"] * (tested is not None))]
+    head = "".join(f"<th>{escape(printable(title))}</th>" for title in titles)
+    more = estimate.values.size - _MOST_HTML_ROWS
     rest = f"<p>… and {more:,} more values</p>" if more > 0 else ""
-    title = escape(_title(estimate))
     claim = f"<p>Assuming: {escape(printable(estimate.assuming))}.</p>" if estimate.assuming else ""
-    head = "<tr><th>value</th><th>estimate</th><th>95 % interval</th><th></th></tr>"
     return (
-        f"<div><b>{title}</b><table>{head}{body}</table>{rest}{claim}"
-        f"{estimate.guarantee._repr_html_()}</div>"
+        f"<div><b>{escape(_title(estimate))}</b><table><tr>{head}</tr>{''.join(rows)}</table>{rest}"
+        f"{claim}<p>{escape(estimate.guarantee.line())}</p></div>"
     )
 
 
-def to_frame(estimate: Estimate, confidence: float, backend: str) -> Any:
+def _cell(text: str, side: str = "right") -> str:
+    return f"<td style='text-align:{side};font-variant-numeric:tabular-nums'>{escape(text)}</td>"
+
+
+def to_frame(columns: Mapping[str, Any], backend: str) -> Any:
     """A data frame of one of the libraries that narwhals knows."""
     try:
         import narwhals as nw
@@ -75,15 +157,7 @@ def to_frame(estimate: Estimate, confidence: float, backend: str) -> Any:
         raise ParameterError(
             f"backend is {backend!r}; allowed are 'pandas', 'polars' and 'pyarrow'"
         )
-    low, high = estimate.interval(confidence)
-    columns = {
-        "value": list(estimate.labels),
-        "estimate": estimate.values,
-        "std_error": estimate.std_error,
-        "low": low,
-        "high": high,
-    }
     try:
-        return nw.from_dict(columns, backend=backend).to_native()  # type: ignore[arg-type]
+        return nw.from_dict(dict(columns), backend=backend).to_native()  # type: ignore[arg-type]
     except ImportError as error:
         raise MissingExtraError.of(backend, "frame", f"a {backend} frame") from error

@@ -1,8 +1,8 @@
 """Estimates: values, their errors, and what they describe.
 
-Values are fractions of the population (means for numbers). Standard errors and intervals refer to
-the people who reported, whose answers are treated as fixed: they measure the noise that privacy
-adds.
+Values are fractions of people (means for numbers). Standard errors and intervals refer to the
+people who reported, whose answers are treated as fixed: they measure the noise that privacy adds.
+`Estimate.for_population` adds that of drawing these people from a larger population.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,9 +25,14 @@ from ..promise import Guarantee
 from . import display
 from .intervals import Floats, Interval, normal_quantile
 from .projection import PROJECTIONS
+from .simultaneous import MOST_CORRELATED, Simultaneous, correlation_of, simultaneous
+from .summaries import Summaries
+from .truth import Errors, errors_of, true_fractions
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from .contrasts import Contrast
 
 ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
 Replicate = Callable[[Floats, np.random.Generator], Floats]
@@ -35,23 +40,8 @@ _MOST_COVARIANCE = 20_000
 _FAIR = 0.05  # a useful half-width of an interval, as a fraction of the range
 
 
-class Errors(NamedTuple):
-    """How far an estimate is from the truth.
-
-    `mse` is the mean over values of the squared error and `total_l2` its sum, `rmse` the root of
-    `mse`, `tv` the total variation distance (half the sum of absolute errors, also called AVD),
-    `max` the largest absolute error.
-    """
-
-    mse: float
-    total_l2: float
-    rmse: float
-    tv: float
-    max: float
-
-
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Summaries):
     """An estimated distribution.
 
     Attributes
@@ -91,12 +81,17 @@ class Estimate:
     answer_variance : float, optional
         For a mean: how much people's answers vary, as estimated. For fractions it follows
         from the values.
+    population : float, optional
+        The size of the population to which errors and intervals refer (infinite for an unlimited
+        one); None where they refer to the people who reported.
     guarantee : Guarantee
         What was promised to the people whose reports these are.
     """
 
     #: What titles say was counted.
     counted: ClassVar[str] = "reports"
+    #: Which function of `sottovoce.plot` draws it.
+    picture: ClassVar[str] = "estimate"
 
     values: Floats
     spread: Floats | Callable[[], Floats]
@@ -113,6 +108,7 @@ class Estimate:
     assuming: str = ""
     reports: int | None = None
     answer_variance: float | None = None
+    population: float | None = None
     exclusive: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
@@ -144,8 +140,13 @@ class Estimate:
         """Estimated numbers of people: values times n."""
         return self.values * self.n
 
-    def interval(self, confidence: float = 0.95) -> Interval:
-        """An interval around each value, for each value on its own.
+    @property
+    def unit(self) -> str:
+        """What the values are: "fraction", percentage "points", or "" for the question's units."""
+        return "fraction" if self.fractions else ""
+
+    def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Interval:
+        """An interval around each value, for each value on its own or for all of them at once.
 
         That of a biased estimate is the interval of the unbiased one behind it (`raw`), which
         holds whatever the truth is; it is widened to include the value, and fractions are cut off
@@ -155,16 +156,81 @@ class Estimate:
         ----------
         confidence : float
             Between 0 and 1.
+        simultaneous : bool
+            Whether all intervals hold together with this confidence; `simultaneous` says how.
         """
+        if simultaneous:
+            confidence = self.simultaneous(confidence).confidence
         low, high = (self if self.raw is None else self.raw)._own_interval(confidence)
         if not self.biased:
             return Interval(low, high)
         low, high = np.minimum(low, self.values), np.maximum(high, self.values)
-        if self.fractions:
+        if self.unit == "fraction":
             # A weighted estimate may lie outside; its interval still includes it.
             low = np.maximum(low, np.minimum(self.values, 0))
             high = np.minimum(high, np.maximum(self.values, 1))
         return Interval(low, high)
+
+    def simultaneous(self, confidence: float = 0.95) -> Simultaneous:
+        """The confidence each interval needs for all to hold at once, and the method behind it.
+
+        ``"max-|z|"`` takes the correlation of the values into account; ``"Bonferroni"`` is used
+        where it is not known, or for more than a thousand values.
+        """
+        normal_quantile(confidence)  # refuses an invalid one
+        behind = self if self.raw is None else self.raw
+        return simultaneous(confidence, self.values.size, behind._correlation)
+
+    @cached_property
+    def _correlation(self) -> Floats | None:
+        if self._covariance is None or self.values.size > MOST_CORRELATED:
+            return None
+        return correlation_of(self._covariance())
+
+    def _covariance_of(self, places: Any) -> Floats | None:
+        """The covariance of some values; None where it is not known."""
+        if self._covariance is None or self.values.size > 4 * MOST_CORRELATED:
+            return None
+        return self._covariance()[np.ix_(places, places)]
+
+    def contrast(self, weights: Mapping[Any, float]) -> Contrast:
+        """A linear combination of values, with an interval and a test.
+
+        Parameters
+        ----------
+        weights : mapping
+            From values to their weights; of a table, from tuples with a value of each attribute.
+
+        Examples
+        --------
+        >>> import sottovoce as sv
+        >>> est = sv.ask(["yes", "no", "yes"] * 999, values=["yes", "no"], epsilon=1.0)
+        >>> lead = est.contrast({"yes": 1, "no": -1})
+        >>> lead.labels[0], lead.unit
+        ('yes − no', 'points')
+        """
+        from .contrasts import contrast
+
+        return contrast(self, weights)
+
+    def __sub__(self, other: object) -> Contrast:
+        """The difference of two estimates of the same values from different reports.
+
+        Their errors are independent, so their variances add up. The guarantee is that of someone
+        who may be in both.
+        """
+        from .contrasts import difference
+
+        return difference(self, other) if isinstance(other, Estimate) else NotImplemented
+
+    @property
+    def roots(self) -> frozenset[int]:
+        """Marks of the reports it was made from, as far as they are known."""
+        return frozenset({id((self if self.raw is None else self.raw).values)})
+
+    def _cells(self) -> Mapping[Any, int]:
+        """Where each value is."""
+        return {label: k for k, label in enumerate(self.labels)}
 
     def _own_interval(self, confidence: float) -> Interval:
         if self._interval is not None:
@@ -219,47 +285,42 @@ class Estimate:
 
     def error(self, truth: ArrayLike | Mapping[Any, float]) -> Errors:
         """Distance to true fractions, given in the order of `labels` or as a mapping."""
-        true = self._as_fractions(truth)
-        gap = self.values - true
-        mse = float(np.mean(gap**2))
-        return Errors(
-            mse=mse,
-            total_l2=float(np.sum(gap**2)),
-            rmse=float(np.sqrt(mse)),
-            tv=float(np.abs(gap).sum() / 2),
-            max=float(np.abs(gap).max()),
-        )
+        return errors_of(self.values - true_fractions(self, truth))
 
-    def rows(self, confidence: float = 0.95) -> list[dict[str, Any]]:
+    def columns(self, confidence: float = 0.95, *, simultaneous: bool = False) -> dict[str, Any]:
+        """The columns of a tidy table: what a value is, then estimate, std_error, low and high."""
+        low, high = self.interval(confidence, simultaneous=simultaneous)
+        numbers = {"estimate": self.values, "std_error": self.std_error, "low": low, "high": high}
+        return {**self._label_columns(), **numbers}
+
+    def _label_columns(self) -> dict[str, list[Label]]:
+        return {"value": list(self.labels)}
+
+    def rows(self, confidence: float = 0.95, *, simultaneous: bool = False) -> list[dict[str, Any]]:
         """One plain dictionary per value, for tables and JSON."""
-        low, high = self.interval(confidence)
-        columns = (self.values, self.std_error, low, high)
-        return [
-            {
-                "value": label,
-                "estimate": float(estimate),
-                "std_error": float(std_error),
-                "low": float(a),
-                "high": float(b),
-            }
-            for label, estimate, std_error, a, b in zip(self.labels, *columns, strict=True)
-        ]
+        columns = self.columns(confidence, simultaneous=simultaneous)
+        plain = [x.tolist() if isinstance(x, np.ndarray) else x for x in columns.values()]
+        return [dict(zip(columns, row, strict=True)) for row in zip(*plain, strict=True)]
 
-    def to_frame(self, confidence: float = 0.95, *, backend: str = "pandas") -> Any:
-        """A data frame with columns value, estimate, std_error, low, high.
+    def to_frame(
+        self, confidence: float = 0.95, *, simultaneous: bool = False, backend: str = "pandas"
+    ) -> Any:
+        """A tidy data frame: value (or a column per attribute), estimate, std_error, low, high.
 
         Parameters
         ----------
+        confidence, simultaneous
+            Of the intervals; see `interval`.
         backend : {"pandas", "polars", "pyarrow"}
             Which library's frame to make.
         """
-        return display.to_frame(self, confidence, backend)
+        return display.to_frame(self.columns(confidence, simultaneous=simultaneous), backend)
 
     def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
-        """Bars with intervals; see `sottovoce.plot.estimate`."""
+        """Bars with intervals; see `sottovoce.plot.estimate`, for numbers `histogram`."""
         from .. import plot
 
-        axes: Axes = plot.estimate(self, ax=ax, **options)
+        axes: Axes = getattr(plot, self.picture)(self, ax=ax, **options)
         return axes
 
     def __str__(self) -> str:
@@ -268,27 +329,6 @@ class Estimate:
     def _repr_html_(self) -> str:
         """For notebooks: a table with bars, and the guarantee beneath."""
         return display.to_html(self)
-
-    def _as_fractions(self, truth: ArrayLike | Mapping[Any, float]) -> Floats:
-        if isinstance(truth, Mapping):
-            if set(truth) != set(self.labels):
-                raise ParameterError(
-                    "the truth must name every value once; it differs in "
-                    f"{sorted(map(str, set(truth) ^ set(self.labels)))[:6]}"
-                )
-            truth = [truth[label] for label in self.labels]
-        true = np.asarray(truth, float)
-        whole = abs(true.sum() - 1) < 1e-6 if self.exclusive else not (true > 1).any()
-        if true.shape != self.values.shape or not whole or (true < 0).any():
-            if not self.exclusive:
-                raise ParameterError(
-                    f"the truth must be {self.values.size} fractions from 0 to 1; got {truth!r}"
-                )
-            raise ParameterError(
-                f"the truth must be {self.values.size} fractions of at least 0 that sum to 1; got "
-                f"{true.size} numbers that sum to {true.sum():g}"
-            )
-        return true
 
 
 def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -> Floats:

@@ -287,7 +287,7 @@ def _kept(contrast: Floats, noise: Floats, free: int) -> float:
     return max(0.0, 1 - max(dimension - 2, 0.0) / distance)
 
 
-def _hybrid(groups: Groups) -> Floats:
+def _random_effects(groups: Groups) -> Floats:
     """Random-effects prediction.
 
     v_j = V_j/n_j + D/n_j;  a = 1/v;  Q = Σ a_j ‖ψ̂_j − ψ̄‖²;
@@ -322,6 +322,6 @@ def _adaptive(groups: Groups) -> Floats:
 
 PREDICTIONS: dict[str, Callable[[Groups], Floats]] = {
     "james-stein": _james_stein,
-    "hybrid": _hybrid,
+    "random-effects": _random_effects,
     "adaptive": _adaptive,
 }

@@ -15,6 +15,10 @@ Four degrees of freedom instead of one, because where most bins are empty the lo
 truth exceeds χ²₁: in simulations the .95 quantile of its root was 1.1 to 1.6 for smooth answers,
 2.1 to 2.5 for spikes and up to 2.9 when all answers are equal, where one degree allows 1.96 and
 four allow 3.08. For smooth answers the intervals are therefore wider than necessary.
+
+Answers that are not spread evenly within a bin (all of them equal, many reports) fit no
+distribution over bins. The loss of fit is then divided by Pearson's χ² per degree of freedom of the
+best fit, as for overdispersed counts (McCullagh, Nelder 1989, section 4.5).
 """
 
 from __future__ import annotations
@@ -26,13 +30,22 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from .intervals import normal_quantile
+
 Floats = NDArray[np.float64]
 
 _FREEDOM = 4
 _HEAVY = 50.0
 _LEAST_EIGENVALUE = 1e-9
-_ROUNDS = 12
-_PRECISE = 0.01
+_PRECISE = 3e-3
+
+
+def limit(confidence: float) -> float:
+    """The root of the χ²₄ quantile."""
+    from scipy.special import gammaincinv
+
+    normal_quantile(confidence)  # refuses what is no confidence
+    return sqrt(2 * float(gammaincinv(_FREEDOM / 2, confidence)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,41 +80,43 @@ class Profile:
         target = matrix @ self.centre + (axes @ gradient) / roots
         return matrix, target
 
-    def interval(self, group: Floats, confidence: float) -> tuple[float, float]:
-        """Ends for the sum of the fractions where `group` is one, the others being zero."""
-        from scipy.special import gammaincinv
+    @cached_property
+    def _best(self) -> tuple[float, Floats]:
+        return self._misfit(None, self.centre)
 
-        limit = sqrt(2 * float(gammaincinv(_FREEDOM / 2, confidence)))
-        best, fitted = self._misfit(None, group)
-        middle = min(max(float(group @ fitted), 0.0), 1.0)
-        return (
-            self._end(group, best, middle, 0.0, limit),
-            self._end(group, best, middle, 1.0, limit),
-        )
+    @property
+    def fitted(self) -> Floats:
+        """The distribution that fits best."""
+        return self._best[1]
 
-    def _end(self, group: Floats, best: float, middle: float, bound: float, limit: float) -> float:
-        """Where the root of the loss of fit reaches the limit; it is nearly linear there."""
-        inner, outer = 0.0, abs(bound - middle)
-        sign = 1.0 if bound > middle else -1.0
+    def loss(self, group: Floats, fraction: float) -> float:
+        """Root of the loss of fit if the group has this fraction; compare it with `limit`."""
+        lost = self._misfit(fraction, group)[0] - self._best[0]
+        return sqrt(max(lost, 0.0) / self._dispersion)
 
-        def loss(distance: float) -> float:
-            misfit, _ = self._misfit(middle + sign * distance, group)
-            return sqrt(max(misfit - best, 0.0))
+    @cached_property
+    def _dispersion(self) -> float:
+        """Pearson's χ² of the best fit per degree of freedom, at least 1."""
+        expected = np.maximum(self.counts.sum() * (self.fitted @ self.laws), 1e-300)
+        square = float(((self.counts - expected) ** 2 / expected).sum())
+        return max(square / max(self.counts.size - 1, 1), 1.0)
 
-        at_outer = loss(outer)
-        if outer == 0 or at_outer <= limit:
+    def end(self, group: Floats, bound: float, confidence: float) -> float:
+        """The end of the interval towards a bound, 0 or 1.
+
+        The loss of fit reaches the limit there; it grows with the distance from the best fit.
+        """
+        from scipy.optimize import brentq
+
+        most = limit(confidence)
+        middle = min(max(float(group @ self.fitted), 0.0), 1.0)
+        if middle == bound or self.loss(group, bound) <= most:
             return bound
-        at_inner = 0.0
-        for _ in range(_ROUNDS):
-            step = inner + (limit - at_inner) / (at_outer - at_inner) * (outer - inner)
-            at = loss(step)
-            if abs(at - limit) <= _PRECISE * limit:
-                return middle + sign * step
-            if at < limit:
-                inner, at_inner = step, at
-            else:
-                outer, at_outer = step, at
-        return middle + sign * outer
+        precise = max(_PRECISE * abs(bound - middle), 1e-9)
+        end: float = brentq(
+            lambda fraction: self.loss(group, fraction) - most, middle, bound, xtol=precise
+        )
+        return max(end - precise, 0.0) if bound < middle else min(end + precise, 1.0)
 
     def _misfit(self, fraction: float | None, group: Floats) -> tuple[float, Floats]:
         """Least |A f − y|² over distributions f, with this fraction in the group if it is named."""

@@ -5,73 +5,36 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import product
 from typing import Any
 
 import numpy as np
 
-from ..domain.values import Attribute, Label
+from ..domain.values import Attribute
 from ..errors import EstimateError, ParameterError
+from . import display
+from .cells import Cells, Change, product_labels, spread_of
 from .estimate import Estimate
 from .intervals import Floats, Interval
 from .projection import PROJECTIONS
 
-#: Tables fitted again to simulated repetitions of the reports: (repetitions, cells).
-Again = Callable[[], Floats]
-Change = Callable[[Floats], Floats]
-
-
-#: The least standard error of a table's cell, in root mean squares of its standard errors.
-LEAST_ERROR = 0.5
-
 
 @dataclass(frozen=True, eq=False)
-class Repetitions:
-    """Tables fitted again to repetitions of the reports; computed on first use and kept.
-
-    `make` must pickle, so that estimates do: a partial of a module's function, or a dataclass.
-    Standard errors are `wider` times the distances of the repetitions.
-    """
-
-    make: Again
-    wider: float = 1.0
-
-    @cached_property
-    def tables(self) -> Floats:
-        """One row of cells for each repetition."""
-        return self.make()
-
-    def __call__(self) -> Floats:
-        return self.tables
-
-    def changed(self, change: Change) -> Repetitions:
-        """The same repetitions, with a function applied to the tables."""
-        return Repetitions(partial(_apply, self, change), self.wider)
-
-
-@dataclass(frozen=True, eq=False)
-class Table(Estimate):
+class Table(Cells):
     """An estimated joint distribution, cells in row-major order of the attributes as asked.
 
     Attributes
     ----------
-    attributes : tuple of Attribute
-        What the axes are.
     steps : int, optional
         How many steps an iteration took; with a cross-validated stop, 0 means that no dependence
         was found and the product of the attributes' own distributions is returned.
     weights : mapping, optional
         Where several models are averaged: the weight of each.
-    again : Repetitions, optional
-        Repetitions for errors, computed once and shared by all marginals.
     notes : callable, optional
         From some attributes' names to the metadata of their own estimate: reports, assumptions.
     """
 
-    attributes: tuple[Attribute, ...] = ()
     steps: int | None = None
     weights: Mapping[str, float] | None = None
-    again: Repetitions | None = field(default=None, repr=False)
     notes: Callable[[Sequence[str]], dict[str, Any]] | None = field(default=None, repr=False)
 
     @property
@@ -143,6 +106,8 @@ class Table(Estimate):
             labels=both.labels,
             name=f"{' × '.join(of)} given {' × '.join(given)}",
             shape=(rows, values.size // rows),
+            attributes=both.attributes,
+            again=None if both.again is None else both.again.changed(partial(_divide, rows)),
             **about,
         )
 
@@ -172,10 +137,19 @@ class Table(Estimate):
         }
         return values, about
 
-    def synthetic(self, n: int, *, seed: int | None = None) -> dict[str, list[Label]]:
-        """n synthetic records with this distribution, one column per attribute.
+    def synthetic(self, n: int, *, seed: int | None = None, backend: str = "pandas") -> Any:
+        """A data frame of n synthetic records with this distribution, one column per attribute.
 
         It spends no privacy: only the released estimate is used. Negative cells count as zero.
+
+        Parameters
+        ----------
+        n : int
+            How many records.
+        seed : int, optional
+            For the same records every time.
+        backend : {"pandas", "polars", "pyarrow"}
+            Which library's frame to make.
         """
         if isinstance(n, bool) or not isinstance(n, int) or n < 1:
             raise ParameterError(f"n is {n!r}; it must be a whole number of at least 1")
@@ -186,10 +160,11 @@ class Table(Estimate):
         p = np.maximum(self.values, 0)
         cells = np.random.default_rng(seed).choice(p.size, n, p=p / p.sum())
         places = np.unravel_index(cells, self.table.shape)
-        return {
+        columns = {
             attribute.name: attribute.decode(where)
             for attribute, where in zip(self.attributes, places, strict=True)
         }
+        return display.to_frame(columns, backend)
 
     def _axes(self, names: Sequence[str]) -> list[int]:
         if isinstance(names, str) or not names:
@@ -203,16 +178,26 @@ class Table(Estimate):
 
 
 @dataclass(frozen=True, eq=False)
-class Conditional(Estimate):
+class Conditional(Cells):
     """Fractions of some attributes among people with the same values of others.
 
     Attributes
     ----------
     shape : tuple of int
         Combinations of the given attributes, and of those that the fractions refer to.
+    attributes : tuple of Attribute
+        The given attributes, then those that the fractions refer to.
     """
 
     shape: tuple[int, int] = (1, 1)
+
+    @property
+    def given(self) -> tuple[Attribute, ...]:
+        """The attributes whose values the people have in common."""
+        size, k = 1, 0
+        while size < self.shape[0]:
+            size, k = size * self.attributes[k].size, k + 1
+        return self.attributes[:k]
 
     @property
     def table(self) -> Floats:
@@ -231,40 +216,10 @@ class Conditional(Estimate):
 class Information(Estimate):
     """A mutual information, which is never negative."""
 
-    def interval(self, confidence: float = 0.95) -> Interval:
+    def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Interval:
         """An interval by the normal approximation, cut off at zero."""
-        low, high = super().interval(confidence)
+        low, high = super().interval(confidence, simultaneous=simultaneous)
         return Interval(np.maximum(low, 0), high)
-
-
-def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
-    """A label for every cell; a single attribute keeps its own labels."""
-    if len(attributes) == 1:
-        return tuple(attributes[0].labels)
-    every = product(*(attribute.labels for attribute in attributes))
-    return tuple(" | ".join(map(str, cell)) for cell in every)
-
-
-def spread_of(values: Floats, again: Repetitions | None, least: float = LEAST_ERROR) -> Any:
-    """Variances from repetitions, computed on demand; see `_mean_square`."""
-    if again is None:
-        return np.full(values.size, np.nan)
-    return partial(_mean_square, values, again, least)
-
-
-def _mean_square(values: Floats, again: Repetitions, least: float) -> Floats:
-    """The mean squared distance of the repetitions; NaN where no repetition has a number.
-
-    A cell that is zero in the estimate and in every repetition is not known exactly: reports are
-    as noisy about rare answers as about others. So no standard error is below `least` times the
-    root mean square of all.
-    """
-    away = again.wider**2 * np.ma.masked_invalid((again() - values) ** 2).mean(axis=0)
-    return np.asarray(np.ma.maximum(away, least**2 * away.mean()).filled(np.nan))
-
-
-def _apply(source: Again, change: Change) -> Floats:
-    return change(source())
 
 
 def _sum_over(shape: tuple[int, ...], axes: tuple[int, ...], cells: Floats) -> Floats:

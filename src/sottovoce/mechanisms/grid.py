@@ -27,6 +27,7 @@ from ..domain.values import code_dtype
 from ..randomness import Draws, Probability, exp
 
 Floats = NDArray[np.float64]
+_POINTS = 16  # within a bin, to average over it
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,17 @@ class Grid:
         inner, outer = p / self.window, (1 - p) / self.steps
         return [inner if i <= j < i + self.window else outer for j in range(self.cells)]
 
-    def bin_laws(self, bins: int) -> Floats:
-        """Probabilities of all cells given each of `bins` equal bins, answers spread evenly."""
+    def bin_laws(self, edges: Floats) -> Floats:
+        """Probabilities of all cells given each bin between these positions from 0 to 1.
+
+        Answers are spread evenly within each bin.
+        """
+        bins = edges.size - 1
         p = float(self.inside.fraction)
-        fine = np.linspace(0, self.steps, bins * 16 + 1)
-        middles = ((fine[1:] + fine[:-1]) / 2).reshape(bins, 16)
+        middles = (np.arange(_POINTS) + 0.5) / _POINTS
         weights = np.zeros((bins, self.steps + 1))
-        for b, row in enumerate(middles):
+        for b in range(bins):
+            row = self.steps * (edges[b] + middles * (edges[b + 1] - edges[b]))
             below = np.minimum(np.floor(row).astype(int), self.steps - 1)
             np.add.at(weights[b], below, (1 - (row - below)) / row.size)
             np.add.at(weights[b], below + 1, (row - below) / row.size)

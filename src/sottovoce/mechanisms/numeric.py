@@ -24,12 +24,8 @@ from ..randomness import Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
 from .mechanism import TOO_SMALL, Mechanism, Method
-from .numeric_estimates import (
-    BINS,
-    estimate_distribution,
-    estimate_mean,
-    estimate_variance,
-)
+from .numeric_distribution import Bins, estimate_distribution
+from .numeric_estimates import estimate_mean, estimate_variance
 
 _NARROWEST, _WIDEST = 1e-60, 1e60
 
@@ -86,7 +82,7 @@ class NumericMechanism(Mechanism):
             **mean,
             "variance": Method("unbiased second moment less the squared mean", biased=True),
             "distribution": Method(
-                f"EM over {BINS} equal bins, smoothed as reports held out suggest",
+                "EM over parts of the range, smoothed as reports held out suggest",
                 biased=True,
             ),
         }
@@ -150,19 +146,43 @@ class NumericMechanism(Mechanism):
         if least < 0 or not total == aggregate.reports == aggregate.people:
             raise WireError(f"the cells hold {total} reports, not {aggregate.reports}")
 
-    def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
-        """The analyst's side: the mean, the variance, or the distribution over equal bins."""
+    @property
+    def words(self) -> str:
+        return super().words + ", mean only" * (self.finest.steps == 1)
+
+    def chosen_method(self, method: str | None) -> str:
+        if method in ("variance", "distribution") and self.finest.steps == 1:
+            raise ParameterError(
+                f"{self.id!r} at epsilon {self.epsilon:g} sends one bit, which carries information "
+                f"on the mean only; for the method {method!r}, collect with 'piecewise'"
+            )
+        return super().chosen_method(method)
+
+    def estimate(
+        self, aggregate: Aggregate, *, method: str | None = None, bins: Bins | None = None
+    ) -> Estimate:
+        """The analyst's side: the mean, the variance, or the distribution over bins.
+
+        Parameters
+        ----------
+        method : {"unbiased", "variance", "distribution"}
+            The mean is "unbiased", the default; a `Histogram` is "distribution".
+        bins : int or sequence of float, optional
+            Of a distribution: how many equal bins (16 by default), or their edges from bound to
+            bound.
+        """
         self.accept(aggregate, Aggregate)
-        name = self.chosen_method(method)
+        name = self.chosen_method("distribution" if method is None and bins is not None else method)
+        if bins is not None and name != "distribution":
+            raise ParameterError(f"bins belong to a distribution, not to {name!r}")
         if aggregate.reports == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
-        estimator = {
-            "unbiased": estimate_mean,
-            "variance": estimate_variance,
-            "distribution": estimate_distribution,
-        }
-        estimate = estimator[name](self, aggregate)
-        if name == "unbiased":
+        if name == "distribution":
+            estimate: Estimate = estimate_distribution(self, aggregate, bins)
+        elif name == "variance":
+            estimate = estimate_variance(self, aggregate)
+        else:
+            estimate = estimate_mean(self, aggregate)
             warn_if_useless(estimate, self.domain.high - self.domain.low)
         return replace(estimate, guarantee=self.guarantee_behind(aggregate))
 

@@ -1,32 +1,23 @@
-"""Estimates from counts of cells: mean, variance and distribution of numbers."""
+"""Estimates from counts of cells: mean and variance of numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..contract.aggregate import Aggregate
 from ..errors import EstimateError
-from ..estimate.estimate import Estimate, bootstrap
+from ..estimate.estimate import Estimate
 from ..estimate.intervals import Interval, normal_quantile
-from ..estimate.likelihood import choose_smoothing, smoothed_em
-from ..estimate.profile import Profile
 from .grid import Floats
 from .tails import MeanLaw
 
 if TYPE_CHECKING:
     from .numeric import NumericMechanism
-
-BINS = 16
-PARTS = 4
-_SLIGHT = (1 / 32, 1)
-"""Smoothing of the distribution at which the likelihood is expanded."""
 
 
 def _one(
@@ -126,45 +117,6 @@ def estimate_variance(mechanism: NumericMechanism, aggregate: Aggregate) -> Esti
     return replace(estimate, _interval=interval)
 
 
-def estimate_distribution(mechanism: NumericMechanism, aggregate: Aggregate) -> Estimate:
-    """Distribution over equal bins; intervals by profile likelihood over parts of them."""
-    counts = np.concatenate(
-        [grid.merge_cells(aggregate.dense(name)) for name, grid in mechanism.grids.items()]
-    )
-    laws = _bin_laws(mechanism, BINS)
-    smoothing, fit = choose_smoothing(counts, laws, np.ones(BINS))
-    again = partial(_bins_again, laws, aggregate.reports, smoothing)
-    interval = partial(_bin_intervals, counts, _bin_laws(mechanism, BINS * PARTS), fit.values)
-    edges = np.linspace(mechanism.domain.low, mechanism.domain.high, BINS + 1)
-    labels = [f"[{a:g}, {b:g})" for a, b in pairwise(edges)]
-    labels[-1] = labels[-1][:-1] + "]"
-    return Estimate(
-        values=fit.values,
-        spread=partial(bootstrap, fit.values, again, 50),
-        assuming=(
-            f"answers spread evenly within the {PARTS} quarters of each bin; where many people "
-            "give one and the same number, the bins next to it may lie outside their intervals"
-        ),
-        n=aggregate.reports,
-        labels=tuple(labels),
-        name=mechanism.domain.name,
-        guarantee=mechanism.guarantee,
-        method="distribution",
-        biased=True,
-        error_from="bootstrap",
-        converged=fit.converged,
-        _interval=interval,
-    )
-
-
-def _bin_laws(mechanism: NumericMechanism, bins: int) -> Floats:
-    laws = [grid.merge_cells(grid.bin_laws(bins)) for grid in mechanism.grids.values()]
-    if mechanism.finest_fraction is None:
-        return laws[0]
-    fraction = float(mechanism.finest_fraction.fraction)
-    return np.concatenate([(1 - fraction) * laws[0], fraction * laws[1]], axis=1)
-
-
 def _mean_interval(
     law: MeanLaw, mean: float, variance: float, low: float, span: float, confidence: float
 ) -> Interval:
@@ -182,22 +134,3 @@ def _variance_interval(
     low = min(max(value - half - offset, 0.0), value)
     high = max(min(value + half + offset, 0.25), value)
     return Interval(np.array([span**2 * low]), np.array([span**2 * high]))
-
-
-def _bins_again(
-    laws: Floats, n: int, smoothing: tuple[float, int], values: Floats, rng: np.random.Generator
-) -> Floats:
-    law = values @ laws
-    counts = rng.multinomial(n, law / law.sum())
-    return smoothed_em(counts, laws, values + 1 / (n + BINS), smoothing, slack=0.1).values
-
-
-def _bin_intervals(
-    counts: NDArray[np.int64], laws: Floats, values: Floats, confidence: float
-) -> Interval:
-    """Of every bin on its own; they hold the estimate, which smoothing may have moved outside."""
-    parts = len(laws) // values.size
-    profile = Profile(counts, laws, smoothed_em(counts, laws, np.ones(len(laws)), _SLIGHT).values)
-    bins = np.eye(values.size).repeat(parts, axis=1)
-    low, high = np.array([profile.interval(group, confidence) for group in bins]).T
-    return Interval(np.minimum(low, values), np.maximum(high, values))

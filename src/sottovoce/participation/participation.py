@@ -28,6 +28,7 @@ from ..contract.aggregate import Aggregate, Table
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
+from ..domain.ranges import Range
 from ..domain.values import code_dtype
 from ..errors import ParameterError
 from ..estimate.estimate import Estimate
@@ -92,7 +93,8 @@ class Participation(Mechanism):
 
     @property
     def words(self) -> str:
-        return words_of(self.levels)
+        # The levels' estimates are combined, and only means of numbers can be.
+        return words_of(self.levels) + ", mean only" * isinstance(self.domain, Range)
 
     def entries(self) -> dict[str, Any]:
         return entries_of(self.levels)

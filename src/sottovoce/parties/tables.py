@@ -16,9 +16,10 @@ import numpy as np
 
 from ..domain.values import Attribute
 from ..errors import EstimateError, ParameterError
+from ..estimate.cells import product_labels
 from ..estimate.intervals import Floats, Interval
 from ..estimate.projection import PROJECTIONS
-from ..estimate.table import Conditional, Table, product_labels
+from ..estimate.table import Conditional, Table
 from ..promise import Guarantee
 from .methods import Method, Solved
 from .methods.evidence import ConditionalInterval, Evidence, Margin, MarginInterval
@@ -119,6 +120,7 @@ class NoisyTable(Table):
             converged=self.converged,
             assuming=both.assuming,
             shape=(rows, values.size // rows),
+            attributes=both.attributes,
             _interval=ConditionalInterval(evidence, margin, len(given)),
         )
 

@@ -9,14 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..checks import checked_epsilon, printable
+from ..checks import checked_epsilon, decimals_of, html_table, printable
 from ..contract.design import Design, Requirement
+from ..domain.ranges import Range
 from ..errors import ParameterError
+from ..mechanisms import by_id
 from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
 from ..records import designs as record_designs
 from ..secure import designs as secure_designs
 from .checking import check, positive
+from .choose import has_distribution
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,17 +52,25 @@ class Plan:
         """One plain dictionary per design, for tables and JSON."""
         return [design.as_dict() for design in self.designs]
 
+    @property
+    def decimals(self) -> int:
+        """Of the standard errors, so that all have equal digits."""
+        return decimals_of(design.std_error for design in self.designs)
+
     def columns(self) -> list[tuple[str, Callable[[Design], str]]]:
         """Titles of a table of the designs, and the format of each cell; only relevant columns."""
         asked = self.requirement
+        decimals = self.decimals
         columns: list[tuple[str, Callable[[Design], str]]] = [
             ("design", lambda x: x.name),
             ("people", lambda x: f"{x.n:,}"),
             ("epsilon", lambda x: x.epsilon_words),
-            ("std error", lambda x: f"{x.std_error:.3g}"),
+            ("std error", lambda x: f"{x.std_error:.{decimals}f}"),
         ]
+        if asked.attributes:
+            columns[2] = ("record epsilon", columns[2][1])
         if len(asked.levels) > 1:
-            columns.append(("if alike", lambda x: f"{x.std_error_alike:.3g}"))
+            columns.append(("if alike", lambda x: f"{x.std_error_alike:.{decimals}f}"))
         columns.append(("bytes", lambda x: f"{x.report_bytes:,}"))
         if asked.rate < 1 or asked.traffic is not None:
             columns.append(("reports", lambda x: f"{x.reports:,}"))
@@ -100,6 +111,26 @@ class Plan:
             words += f" What {names} promise holds only if {sampled[0].provided}."
         return words
 
+    def mean_only(self) -> str:
+        """Which designs for a number estimate its mean and nothing else; empty for values."""
+        bounds = self.requirement.bounds
+        if bounds is None:
+            return ""
+        if self.requirement.personal:
+            return "With levels or rates, only the mean of a number is estimated."
+        number = Range.of(bounds)
+        bits = [
+            design.name
+            for design in self.designs
+            if not has_distribution(by_id(design.name)(number, epsilon=design.epsilon))
+        ]
+        if not bits:
+            return ""
+        rest = " The others also give a distribution and a median." * (
+            len(bits) < len(self.designs)
+        )
+        return f"Only the mean: {' and '.join(bits)} (here a report is one bit).{rest}"
+
     def by_role(self) -> list[list[str]]:
         """What one member of each role of the secure protocols sends and adds, title first."""
         rows = [
@@ -109,11 +140,20 @@ class Plan:
         ]
         return [["design", "role", "elements sent", "bytes sent", "additions"], *rows] * bool(rows)
 
-    def __str__(self) -> str:
+    def table(self) -> list[list[str]]:
+        """The titles, then a row of cells for each design."""
         columns = self.columns()
         rows = [[title for title, _ in columns]]
-        rows += [[cell(design) for _, cell in columns] for design in self.designs]
-        parts = [self.requirement.words(), *_align(rows), self.by_level(), self.verdict()]
+        return rows + [[cell(design) for _, cell in columns] for design in self.designs]
+
+    def _repr_html_(self) -> str:
+        """For notebooks: the table, and the verdict beneath."""
+        end = " ".join(filter(None, [self.by_level(), self.mean_only(), self.verdict()]))
+        return html_table(self.requirement.words(), self.table(), head=True, end=end)
+
+    def __str__(self) -> str:
+        parts = [self.requirement.words(), *_align(self.table())]
+        parts += [self.by_level(), self.mean_only(), self.verdict()]
         return "\n".join(filter(None, [*parts, *_align(self.by_role())]))
 
     def plot(self, axes: Sequence[Axes] | None = None) -> Sequence[Axes]:

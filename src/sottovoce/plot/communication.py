@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning
-from ..estimate.estimate import Errors
 from ..estimate.intervals import Floats
+from ..estimate.truth import Errors
 from ..mechanisms.linear import LinearMechanism
 from ..participation import Sampled
 from ..participation.rates import checked_rates

@@ -151,7 +151,7 @@ def _title(ax: Axes, named: Mapping[str, Estimate]) -> None:
     paint.title(
         ax,
         _common(each.name for each in every) or "Comparison",
-        _common(f"{each.n:,} reports" for each in every) or f"{len(named)} estimates",
+        _common(map(paint.reports, every)) or f"{len(named)} estimates",
         _promise_words([each.guarantee for each in every]),
     )
 

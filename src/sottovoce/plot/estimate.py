@@ -33,6 +33,8 @@ def estimate(
     ax: Axes | None = None,
     truth: Truth | None = None,
     confidence: float = 0.95,
+    simultaneous: bool = False,
+    sort: bool = False,
     top: int = 15,
 ) -> Axes:
     """Bars with intervals, one per value; of more than forty values the largest, then the rest.
@@ -54,6 +56,10 @@ def estimate(
         True fractions to overlay, where they are known.
     confidence : float
         Of the intervals, each on its own.
+    simultaneous : bool
+        Whether the intervals hold for all values at once instead.
+    sort : bool
+        Largest first; else up to forty values stand in their declared order.
     top : int
         How many of more than forty values get a bar of their own.
 
@@ -78,27 +84,30 @@ def estimate(
     if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= _MOST_ROWS:
         raise ParameterError(f"top is {top!r}; it must be a whole number from 1 to {_MOST_ROWS}")
     true = paint.truth_of(what, truth)
+    level = f"{confidence * 100:g}% interval"
+    if simultaneous:
+        confidence, level = what.simultaneous(confidence).confidence, f"{level} for all at once"
     size = what.values.size
     many = size > _MOST_ROWS
     clear = _clear_of_zero(what, confidence, size if many else 1)
-    order = _rank(what) if many else np.arange(size)
+    order = _rank(what) if many or sort else np.arange(size)
     rows = top + _TAIL_ROWS if many else size
     ax = paint.axes(ax, _ROW * rows + _AROUND)
 
     shown = order[:top] if many else order
-    entries = _bars(ax, what, shown, clear, true, confidence)
+    entries = _bars(ax, what, shown, clear, true, (confidence, level))
     labels = [paint.two_lines(what.labels[k]) for k in shown.tolist()]
     paint.value_labels(ax, labels, rows)
     if many:
         band = _tail(ax, what, order[top:], top, clear, true, confidence)
-        interval = [name for name in entries if name.endswith("interval")][-1]
+        interval = [name for name in entries if name.endswith(level)][-1]
         entries[interval] = (entries[interval], band)
     ax.set_ylim(rows - 0.5 + (2 * _GAP if many else 0), -0.6)
     paint.value_axis(ax, what)
     paint.title(
         ax,
         what.name,
-        f"{what.n if what.reports is None else what.reports:,} {what.counted}",
+        paint.reports(what),
         paint.promised(what.guarantee),
         what.method if what.biased else "",
         "" if what.converged else "stopped before it converged",
@@ -127,13 +136,13 @@ def _bars(
     shown: NDArray[np.intp],
     clear: NDArray[np.bool_],
     true: Floats | None,
-    confidence: float,
+    interval: tuple[float, str],
 ) -> Legend:
     from matplotlib.patches import Patch
 
     where = np.arange(shown.size)
     aside = 0.17 if what.raw else 0.0
-    level = f"{confidence * 100:g}% interval"
+    confidence, level = interval
     entries: Legend = {}
     look: dict[str, Any] = {"edgecolor": BLUE, "linewidth": 1.0}
     if paint.is_shares(what):

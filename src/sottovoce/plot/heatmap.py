@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..checks import rounded_up
 from ..domain.values import Attribute
 from ..errors import ParameterError
+from ..estimate.intervals import Floats
+from ..estimate.table import Conditional
 from . import paint
 
 if TYPE_CHECKING:
@@ -18,17 +20,31 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 100
 _INCHES = 0.42
+#: White behind dark numbers, so that a hatch does not cross them.
+_BEHIND: dict[str, Any] = {"facecolor": (1, 1, 1, 0.75), "edgecolor": "none", "pad": 1.2}
 
 
-def heatmap(joint: Table, *, ax: Axes | None = None) -> Axes:
+def heatmap(
+    joint: Table | Conditional,
+    *,
+    ax: Axes | None = None,
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+) -> Axes:
     """Fractions of all people, one cell per pair of values; the darker, the more.
+
+    Below each fraction is half the width of its interval. Cells whose interval reaches zero, which
+    may be nothing but noise, are hatched.
 
     Parameters
     ----------
-    joint : Table
-        Over two attributes: the first goes down, the second across.
+    joint : Table or Conditional
+        Over two attributes: the first goes down, the second across. Of a conditional table, the
+        given attribute goes down, and every row sums to 100 %.
     ax : matplotlib Axes, optional
         Where; a new figure of fitting size by default.
+    confidence, simultaneous
+        Of the intervals; see `Estimate.interval`.
 
     Returns
     -------
@@ -52,13 +68,16 @@ def heatmap(joint: Table, *, ax: Axes | None = None) -> Axes:
         )
     down, across = attributes
     table = joint.table
+    low, high = (
+        end.reshape(table.shape) for end in joint.interval(confidence, simultaneous=simultaneous)
+    )
     if ax is None:
         import matplotlib.pyplot as plt
 
-        width = min(12.0, 3.4 + 1.6 * _INCHES * across.size)
-        height = min(14.0, 2.0 + _INCHES * down.size)
+        width = min(12.0, 3.4 + 1.9 * _INCHES * across.size)
+        height = min(14.0, 2.2 + 1.25 * _INCHES * down.size)
         _, ax = plt.subplots(figsize=(max(width, 5.5), height), layout="constrained")
-    most = float(max(np.abs(table).max(), 1e-12))
+    most = float(max(np.nanmax(np.abs(table)), 1e-12))
     negative = bool((table < 0).any())
     # Negative estimates are shown as such, on the other side of white.
     colours, least = ("RdBu", -most) if negative else ("Blues", 0.0)
@@ -77,16 +96,57 @@ def heatmap(joint: Table, *, ax: Axes | None = None) -> Axes:
     ax.set_yticks(np.arange(1, down.size) - 0.5, minor=True)
     ax.grid(which="minor", color="white", linewidth=1.5)
     ax.tick_params(which="minor", length=0)
+    unclear = _hatch(ax, table, low)
     if table.size <= _MOST_NUMBERS:
-        for (row, column), fraction in np.ndenumerate(table):
-            colour = "white" if abs(fraction) > 0.6 * most else paint.BLACK
-            text = f"{100 * fraction:.1f}"
-            ax.text(column, row, text, ha="center", va="center", color=colour, fontsize=8.5)
+        _numbers(ax, table, (low, high), most)
     bar = ax.figure.colorbar(image, ax=ax, pad=0.02)
     bar.outline.set_visible(False)
     bar.ax.yaxis.set_major_formatter(paint.percent)
-    bar.set_label("fraction of people" + (" (cells in %)" if table.size <= _MOST_NUMBERS else ""))
+    given = isinstance(joint, Conditional)
+    bar.set_label(f"fraction of people{' in a row' * given}")
     total = max((promise.epsilon for promise in joint.guarantee.promises), default=0.0)
     promised = f"ε = {rounded_up(total, 6)} for all answers together" if total else ""
-    paint.title(ax, joint.name, f"{joint.n:,} reports", joint.method, promised)
+    level = f"{confidence * 100:g}% intervals{' for all at once' * simultaneous}"
+    notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
+    notes += ["hatched: may be 0"] * unclear
+    paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, *notes)
     return ax
+
+
+def _hatch(ax: Axes, table: Floats, low: Floats) -> bool:
+    """Mark cells that are not clearly above zero; whether there are any."""
+    from matplotlib.patches import Rectangle
+
+    unclear = ~(low > 0)
+    for row, column in zip(*np.nonzero(unclear), strict=True):
+        ax.add_patch(
+            Rectangle(
+                (column - 0.5, row - 0.5),
+                1,
+                1,
+                fill=False,
+                hatch="///",
+                edgecolor="#BBBBBB",
+                linewidth=0,
+            )
+        )
+    return bool(unclear.any())
+
+
+def _numbers(ax: Axes, table: Floats, ends: tuple[Floats, Floats], most: float) -> None:
+    """The fraction of each cell, and below it half the width of its interval."""
+    low, high = ends
+    for (row, column), fraction in np.ndenumerate(table):
+        half = (high - low)[row, column] / 2
+        dark = abs(fraction) > 0.6 * most
+        ax.text(
+            column,
+            row,
+            "–" if fraction != fraction else f"{100 * fraction:.1f}\n±{100 * half:.1f}",
+            ha="center",
+            va="center",
+            color="white" if dark else paint.BLACK,
+            fontsize=8.5,
+            linespacing=1.15,
+            bbox=None if dark or low[row, column] > 0 else _BEHIND,
+        )

@@ -13,6 +13,7 @@ from ..checks import printable, rounded_up
 from ..errors import MissingExtraError, ParameterError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
+from ..estimate.truth import true_fractions
 from ..promise import LDP, LIP, Guarantee
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
     if truth is None:
         return None
     if is_shares(what):
-        return what._as_fractions(truth)
+        return true_fractions(what, truth)
     if isinstance(truth, Mapping):
         if set(truth) != set(what.labels):
             raise ParameterError(
@@ -87,18 +88,32 @@ def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
 
 
 def value_axis(ax: Axes, what: Estimate) -> None:
-    """Percent for fractions; plain numbers and the question's name for means."""
-    if is_shares(what):
-        ax.xaxis.set_major_formatter(percent)
-        ax.set_xlabel("fraction of people")
-        ax.axvline(0, color=GREY, linewidth=0.9)
-    else:
-        ax.set_xlabel(one_line(what.name) or "value")
+    """Per cent for fractions, points for differences; plain numbers and the name for means."""
+    if not what.unit:
+        name = one_line(what.name) or "value"
+        squared = tuple(what.labels) == ("variance",)
+        ax.set_xlabel(f"variance of {name}, in squared units" if squared else name)
+        return
+    points_axis = what.unit == "points"
+    ax.xaxis.set_major_formatter(points if points_axis else percent)
+    ax.set_xlabel("difference in percentage points" if points_axis else "fraction of people")
+    ax.axvline(0, color=GREY, linewidth=0.9)
 
 
 def percent(fraction: float, _position: float = 0) -> str:
     """A tick's name, with as many digits as it needs."""
     return f"{round(100 * fraction, 10):g}%".replace("-", "\N{MINUS SIGN}")
+
+
+def points(fraction: float, _position: float = 0) -> str:
+    """A tick's name in percentage points, with a sign."""
+    number = round(100 * fraction, 10)
+    return (f"{number:+g}" if number else "0").replace("-", "\N{MINUS SIGN}")
+
+
+def reports(what: Estimate) -> str:
+    """How many reports an estimate was made from."""
+    return f"{what.n if what.reports is None else what.reports:,} {what.counted}"
 
 
 def title(ax: Axes, name: str, *facts: str) -> None:

@@ -17,6 +17,7 @@ from ..checks import float_above, printable
 from ..errors import GuaranteeError, ParameterError
 from .promise import Promise
 from .types import LDP, LIP, Against, Neighbours, Notion, Unit, read_fields
+from .words import guarantee_line
 
 Subject = tuple[Notion, Neighbours, Unit, Against]
 
@@ -165,6 +166,21 @@ class Guarantee:
         if not self.promises:
             return f"No privacy is promised: {printable(self.reason)}."
         return "\n\n".join(promise.words(width) for promise in self.promises)
+
+    def line(self) -> str:
+        """All promises in one line, without their assumptions.
+
+        Examples
+        --------
+        >>> from sottovoce.promise import Unit
+        >>> levels = {"strong": 0.5, "normal": 2.0}
+        >>> promises = (Promise(LDP, e, unit=Unit(level=name)) for name, e in levels.items())
+        >>> print(Guarantee(tuple(promises)).line())
+        ε = 0.5 (strong), 2 (normal) for each answer, against anyone who sees the reports
+        """
+        if not self.promises:
+            return f"no privacy is promised: {printable(self.reason)}"
+        return guarantee_line(self.promises)
 
     def lines(self) -> tuple[str, ...]:
         """Every promise in one line, without its assumptions."""

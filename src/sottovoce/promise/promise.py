@@ -17,6 +17,7 @@ from .types import LIP, Against, Neighbours, Notion, Unit, read_code, read_field
 ONE_ANSWER = Unit()
 _INFINITE = "infinite"  # JSON has no infinite numbers
 _HUGE = 700.0  # e^700 is almost the largest float
+_GUESS_DIGITS = 7  # decimals of a percentage: enough for an epsilon of 20
 _EXACT = Context(prec=60)  # its logarithms and powers are correctly rounded
 
 
@@ -92,20 +93,26 @@ class Promise:
         return math.nextafter(math.exp(self.epsilon), math.inf)
 
     @property
-    def guess(self) -> int:
-        """(e^ε + δ) / (e^ε + 1) in per cent, rounded up.
+    def guess(self) -> Decimal:
+        """(e^ε + δ) / (e^ε + 1) in per cent, rounded up, in as few digits as keep it below 100.
 
         Someone who considered two inputs equally likely beforehand guesses right with at most this
         probability: for an event S it is (P(S) + 1 − Q(S)) / 2, where P(S) ≤ e^ε Q(S) + δ and
         1 − Q(S) ≤ e^ε (1 − P(S)) + δ; the two add up to it. For a pure promise it is also the most
-        that they can be sure of either, whatever they see. With δ above 0 that is not implied.
+        that they can be sure of either, whatever they see. With δ above 0 that is not implied. 100
+        means that nothing is bounded, or by less than seven digits show.
         """
         if self.epsilon >= _HUGE:
-            return 100
+            return Decimal(100)
         ratio = Fraction(1)
         if self.epsilon > 0:
             ratio = Fraction(_EXACT.exp(Decimal(self.epsilon)).next_plus(_EXACT))
-        return math.ceil(100 * (ratio + Fraction(self.delta)) / (ratio + 1))
+        most = 100 * (ratio + Fraction(self.delta)) / (ratio + 1)
+        for digits in range(_GUESS_DIGITS + 1):
+            shown = math.ceil(most * 10**digits)
+            if shown < 100 * 10**digits:
+                return Decimal(shown).scaleb(-digits)
+        return Decimal(100)
 
     def words(self, width: int = 79) -> str:
         """The promise in plain words, in lines of at most `width` characters."""

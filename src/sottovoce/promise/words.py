@@ -10,8 +10,9 @@ Prior    e^−ε ≤ P(x | seen) / P(x) ≤ e^ε under the stated prior
 from __future__ import annotations
 
 import textwrap
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 from ..checks import printable, rounded_up
 from .types import DP, LIP, Against, Neighbours, Notion, Protected, Unit
@@ -37,6 +38,8 @@ AGAINST = {
     Against.COALITION: "users who work together, without the result",
     Against.PARTIES: "the curator, other parties who work with it, and anyone who sees the result",
 }
+_NAMED = ("level", "attribute", "group")  # what promises of one term may differ in
+_MOST_NAMED = 4
 _UNITS = {
     Protected.ANSWER: "one answer of {}",
     Protected.RECORD: "all reported answers of {}, taken together",
@@ -77,35 +80,68 @@ def promise_words(promise: Promise, width: int) -> str:
 
 def promise_line(promise: Promise) -> str:
     """A promise in one line, without its assumptions."""
+    level = "" if promise.unit.level is None else f" at the level {promise.unit.level!r}"
+    return f"ε = {_strength(promise)} for {_what(promise.unit)}{level}, against {promise.against}"
+
+
+def guarantee_line(promises: Sequence[Promise]) -> str:
+    """Several promises in one line; levels are named beside their epsilons.
+
+    Promises that differ in level, attribute or group alone become one term, and terms against the
+    same observer are listed before it.
+    """
+    terms: dict[Against, dict[object, list[Promise]]] = {}
+    for promise in promises:
+        unit = promise.unit
+        names = [f.name for f in fields(unit) if f.name in _NAMED and getattr(unit, f.name)]
+        alike = (promise.notion, promise.neighbours, unit.protects, unit.answers, tuple(names))
+        terms.setdefault(promise.against, {}).setdefault(alike, []).append(promise)
+    return "; ".join(
+        f"{', '.join(map(_term, by_kind.values()))}, against {against}"
+        for against, by_kind in terms.items()
+    )
+
+
+def _term(alike: Sequence[Promise]) -> str:
+    """One promise, or several that differ only in whom or which answer they are about."""
+    first, *others = alike
+    if not others:
+        level = "" if first.unit.level is None else f" at the level {printable(first.unit.level)!r}"
+        return f"ε = {_strength(first)} for {_what(first.unit)}{level}"
+    varies = [
+        name for name in _NAMED if len({getattr(promise.unit, name) for promise in alike}) > 1
+    ]
+    nobody: dict[str, Any] = dict.fromkeys(varies)
+    common = replace(first.unit, **nobody)
+    if len(alike) > _MOST_NAMED:
+        ordered = sorted(alike, key=lambda promise: promise.epsilon)
+        ends = dict.fromkeys(map(_strength, (ordered[0], ordered[-1])))
+        by = "" if len(ends) == 1 else f", by {' and '.join(varies)},"
+        return f"ε = {' to '.join(ends)}{by} for {_what(common)}"
+    each = [
+        f"{_strength(p)} ({' / '.join(printable(getattr(p.unit, name)) for name in varies)})"
+        for p in alike
+    ]
+    return f"ε = {', '.join(each)} for {_what(common)}"
+
+
+def _strength(promise: Promise) -> str:
+    """Epsilon, and delta where there is one."""
     delta = f", δ = {rounded_up(promise.delta, 3)}" if promise.delta else ""
     prior = " under the stated prior" if promise.notion is LIP else ""
-    unit = promise.unit
+    return f"{rounded_up(promise.epsilon, 6)}{delta}{prior}"
+
+
+def _what(unit: Unit) -> str:
+    """What is protected, without the level."""
+    if unit.protects is Protected.PARTY_RECORD and unit.group is not None:
+        return f"all that {unit.group!r} holds about a person"
     what = _EACH[unit.protects]
     if unit.attribute is not None:
         what = f"each answer to {unit.attribute!r}"
     elif unit.answers is not None:
         what = f"all {unit.answers} reported answers of a person together"
-    if unit.protects is Protected.PARTY_RECORD and unit.group is not None:
-        what, unit = f"all that {unit.group!r} holds about a person", replace(unit, group=None)
-    level = "" if unit.level is None else f" at the level {unit.level!r}"
-    return (
-        f"ε = {rounded_up(promise.epsilon, 6)}{delta}{prior} for {what}{_group(unit)}{level}, "
-        f"against {promise.against}"
-    )
-
-
-def guarantee_line(guarantee: Guarantee) -> str:
-    """What is promised, in one line."""
-    if not guarantee.promises:
-        return f"no privacy is promised: {guarantee.reason}"
-    shared = common_promise(guarantee)
-    if shared is None:
-        end = f", against {AGAINST[guarantee.promises[-1].against]}"
-        return ", ".join(p.line().removesuffix(end) for p in guarantee.promises) + end
-    each = ", ".join(
-        f"{promise.epsilon:g} ({printable(promise.unit.level)})" for promise in guarantee.promises
-    )
-    return f"ε = {each}{shared.line().removeprefix('ε = 0')}"
+    return f"{what}{_group(unit)}"
 
 
 def common_promise(guarantee: Guarantee) -> Promise | None:
@@ -129,17 +165,19 @@ def meaning(promise: Promise, ratio: str = "", sure: str = "") -> str:
             "before, for someone who believed beforehand what is assumed here."
         )
     compared = neighbours_words(promise)
+    bounded = sure or promise.guess < 100
+    beforehand = "Someone who considered both equally likely beforehand"
     if not promise.delta:
+        end = f"ends up at most {sure or f'{promise.guess}%'} sure of either."
         return (
             f"for {compared}, anything seen is at most {ratio} times as likely under one as under "
-            "the other. Someone who considered both equally likely beforehand ends up at most "
-            f"{sure or f'{promise.guess}%'} sure of either."
+            f"the other. {beforehand} {end if bounded else 'may become certain of either.'}"
         )
+    end = f"guesses which is true correctly with a probability of at most {promise.guess}%."
     return (
         f"for {compared}, any event is at most {ratio} times as likely under one as under the "
-        f"other, plus a probability of {rounded_up(promise.delta, 6)}. Someone who considered both "
-        "equally likely beforehand guesses which is true correctly with a probability of at most "
-        f"{promise.guess}%."
+        f"other, plus a probability of {rounded_up(promise.delta, 6)}. {beforehand} "
+        f"{end if bounded else 'may always guess which is true.'}"
     )
 
 

@@ -73,20 +73,31 @@ def _columns(labels: Iterable[str], width: float) -> int:
 
 
 def _styles(figure: Figure, results: Results) -> dict[str, dict[str, Any]]:
-    """A colour, a marker and a line for each series, the same in every panel."""
+    """A colour, a marker and a line for each series, the same in every panel.
+
+    Series that share a colour differ in their lines, and the later one has hollow markers.
+    """
     return {
-        series: {
-            "color": _COLOURS[k % len(_COLOURS)],
-            "marker": _MARKERS[k % len(_MARKERS)],
-            "linestyle": _LINES[k % len(_LINES)],
-            "markersize": 5,
-            "linewidth": 1.4,
-            "capsize": 2.5,
-            "markeredgecolor": "white",
-            "markeredgewidth": 0.5,
-        }
-        | dict(figure.styles.get(series, {}))
+        series: _style(k, figure.styles.get(series, {}))
         for k, series in enumerate(results.series())
+    }
+
+
+def _style(k: int, own: Mapping[str, Any]) -> dict[str, Any]:
+    """The style of the k-th series, or what the figure says instead."""
+    colour = own.get("color", _COLOURS[k % len(_COLOURS)])
+    again = k >= len(_COLOURS) and "color" not in own
+    return {
+        "color": colour,
+        "marker": _MARKERS[k % len(_MARKERS)],
+        "linestyle": _LINES[(k + k // len(_COLOURS)) % len(_LINES)],
+        "markersize": 5,
+        "linewidth": 1.4,
+        "capsize": 2.5,
+        "markerfacecolor": "white" if again else colour,
+        "markeredgecolor": colour if again else "white",
+        "markeredgewidth": 1.2 if again else 0.5,
+        **own,
     }
 
 
@@ -94,6 +105,8 @@ def _panel(
     place: Axes, figure: Figure, results: Results, panel: str, styles: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Draw one panel; the artists for the legend."""
+    from matplotlib.ticker import MaxNLocator
+
     artists = {}
     names = list(dict.fromkeys(str(row.x) for row in results if row.panel == panel))
     many = results.series(panel)
@@ -119,6 +132,8 @@ def _panel(
     elif figure.x.log:
         place.set_xscale("log")
         _plain_ticks(place.xaxis, place.get_xlim())
+    elif all(float(row.x).is_integer() for row in results if row.panel == panel):
+        place.xaxis.set_major_locator(MaxNLocator(integer=True))
     if figure.y.log:
         place.set_yscale("log")
         _plain_ticks(place.yaxis, place.get_ylim())

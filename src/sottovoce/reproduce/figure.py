@@ -49,6 +49,8 @@ class Job:
         Whether the job also belongs to the short run.
     repeats : int, optional
         Overrides the figure's number of repeats in the full run.
+    same_seed : bool
+        Whether such jobs of a panel have the same seed, so that they can share their reports.
     """
 
     panel: str
@@ -58,6 +60,7 @@ class Job:
     needs: tuple[str, ...] = ()
     fast: bool = True
     repeats: int | None = None
+    same_seed: bool = False
 
 
 @dataclass(frozen=True)

@@ -60,7 +60,8 @@ def rows_of(job: Job, measured: Mapping[str, Measured | Curve], seed: int) -> li
 
 def seed_of(paper: str, figure: str, job: Job, first: int) -> int:
     """A job's own seed, the same in every run and whatever other jobs there are."""
-    text = f"{paper}/{figure}/{job.panel}/{job.x}/{first}".encode()
+    point = "" if job.same_seed else job.x
+    text = f"{paper}/{figure}/{job.panel}/{point}/{first}".encode()
     return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
 
 

@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Callable
 from threading import Condition, Thread
 
-from ..errors import SottovoceError
 from .collector import Collector, Entry, Outcome
 from .metrics import Metrics
 
@@ -76,7 +75,7 @@ class Committer:
         try:
             with self._metrics.commit():
                 return self.collector.commit([entry for entry, _ in batch])
-        except (SottovoceError, OSError) as error:
+        except Exception as error:  # whatever it is, senders get an answer and the thread goes on
             self._metrics.failed_commit(error)
             return [FAILED] * len(batch)
 
@@ -84,7 +83,7 @@ class Committer:
         """While idle, notice that the collection was closed or that the store works again."""
         try:
             self.collector.probe()
-        except (SottovoceError, OSError) as error:
+        except Exception as error:
             self._metrics.failed_commit(error)
 
     def _answer(self, batch: list[Waiting], outcomes: list[Outcome]) -> None:

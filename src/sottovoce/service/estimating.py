@@ -26,6 +26,10 @@ class Estimates:
         self._guard = Lock()
         self._kept: dict[tuple[Any, ...], tuple[Aggregate, Any]] = {}
 
+    def any(self, collection: Collection) -> bool:
+        """Whether there is anything to estimate from."""
+        return self._collector.people(collection.name) > 0
+
     def marginal(self, collection: Collection, attribute: str = "") -> Estimate:
         """The estimate of a question, or of one attribute of records."""
         names = (attribute,) if attribute else ()

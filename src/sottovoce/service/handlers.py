@@ -50,7 +50,8 @@ class Handlers:
             "description": description,
             "owner": owner,
         }
-        self._contract = describe(self._study)
+        # Encoded once: it may be long, and everyone asks for it.
+        self._contract = msgspec.Raw(msgspec.json.encode(describe(self._study)))
         self._estimates = Estimates(collector)
 
     # --- for anyone -------------------------------------------------------------------------------

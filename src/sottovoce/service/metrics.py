@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+from ..errors import SottovoceError
+
 _PAGE = resource.getpagesize()
 
 
@@ -46,7 +48,8 @@ class Metrics:
         """Count a commit that failed; says so once per kind of failure, without any request."""
         with self._guard:
             self.failures += 1
-            text = str(error)
+            # Other errors than our own may quote what they were given.
+            text = str(error) if isinstance(error, SottovoceError) else type(error).__name__
             new, self._last_error = text != self._last_error, text
         if new:
             print(f"sottovoce: the store is not available: {text}", file=sys.stderr, flush=True)

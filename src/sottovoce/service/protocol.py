@@ -20,6 +20,8 @@ from .limits import Limits
 from .problems import ALL, Problem
 from .routes import REPORTS
 
+_SILENT = logging.getLogger("sottovoce.silent")  # uvicorn's own names addresses
+_SILENT.disabled = True
 _MOST_HEAD = 1 << 15
 _REPORTS = REPORTS.encode()
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
@@ -46,7 +48,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self.logger = logging.getLogger("sottovoce.silent")  # uvicorn's would name addresses
+        self.logger = _SILENT
         if len(self.connections) > self._limits.connections:
             self._refuse(ALL["busy"])
             return

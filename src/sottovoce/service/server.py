@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import uvicorn
@@ -100,6 +101,7 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
         app = App(collector, Access(tokens), metrics, settings.about)
         listener = _listen(settings.host, settings.port)
         server = _Server(_config(app, door, settings))
+        server.seconds = limits.seconds
         committer.start(asyncio.get_running_loop())
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
@@ -118,7 +120,35 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that leaves signals to whoever runs it."""
+    """A uvicorn server that leaves signals to whoever runs it, and limits TLS handshakes in time.
+
+    A handshake comes before there is a connection that the protocol could limit.
+    """
+
+    seconds = Limits.seconds
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        config, loop = self.config, asyncio.get_running_loop()
+        kind: Any = config.http_protocol_class
+        limit = self.seconds if config.ssl else None
+
+        def connection() -> asyncio.Protocol:
+            protocol: asyncio.Protocol = kind(
+                config=config, server_state=self.server_state, app_state={}
+            )
+            return protocol
+
+        self.servers = [
+            await loop.create_server(
+                connection,
+                sock=one,
+                ssl=config.ssl,
+                backlog=config.backlog,
+                ssl_handshake_timeout=limit,
+            )
+            for one in sockets or ()
+        ]
+        self.started = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ..checks import html_table
 from ..contract.collection import Collection, canonical_digest
 from ..domain.values import Attribute
 from ..errors import DigestError, ParameterError, StudyError
@@ -69,6 +70,15 @@ class Study:
     def names(self) -> tuple[str, ...]:
         """The names of the questions, then of the records."""
         return tuple(one.name for one in self.unbound)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: every question, the digest, and the guarantee in one line."""
+        rows: list[tuple[str, ...]] = [("question", "attributes", "mechanism")]
+        for one in self:
+            asked = (f"{a.name} ({a.size:,} values)" for a in one.attributes)
+            rows.append((one.name, ", ".join(asked), one.words))
+        end = f"digest {self.digest.hex()}; {self.guarantee.line()}"
+        return html_table(self.title, rows, head=True, end=end)
 
     def __iter__(self) -> Iterator[Collection]:
         return iter(self._bound.values())

@@ -16,6 +16,7 @@ from ..support.show import (
     printable,
     show_table,
 )
+from ..support.tables import check_csv, save_csv, tidy_rows
 from .shared import show_promises
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class Release:
         Of the intervals.
     force : bool
         Whether files may be replaced.
+    csv : path, optional
+        A file for each table (numbered where there are several).
     """
 
     def __init__(
@@ -48,8 +51,9 @@ class Release:
         *,
         confidence: float,
         force: bool,
+        csv: Path | None = None,
     ) -> None:
-        self.study, self.report, self.out = study, report, out
+        self.study, self.report, self.out, self.csv = study, report, out, csv
         self.confidence, self.force = confidence, force
         self.run: Run | None = None
         self.failure: Exception | None = None
@@ -64,12 +68,21 @@ class Release:
             return [self.out]
         return [self.out.with_stem(f"{self.out.stem}-{k}") for k in range(1, n + 1)]
 
+    def tables(self, n: int) -> list[Path]:
+        """The CSV files of n tables, numbered where there are several."""
+        if self.csv is None:
+            return []
+        if n == 1:
+            return [self.csv]
+        return [self.csv.with_stem(f"{self.csv.stem}-{k}") for k in range(1, n + 1)]
+
     def check_files(self, *inputs: Path) -> None:
         """Refuse what cannot be written before anyone has spent anything."""
         if self.report is not None:
             check_output(self.report, *inputs, force=self.force, ends=(".html",))
         for path in self.outputs:
             check_output(path, *inputs, force=self.force, ends=(".sva",))
+        check_csv(self.csv, *inputs, force=self.force)
 
     def finish(self, played: Played) -> None:
         """Compute everything, then write it; a crash before the end is resumed here."""
@@ -90,6 +103,9 @@ class Release:
         for path, content in zip(self.outputs, contents if self.outputs else [], strict=True):
             with whole_file(path) as stream:
                 stream.write(content)
+        tables = self.tables(len(self.run.estimates))
+        for path, table in zip(tables, self.run.estimates, strict=False):
+            save_csv(path, table.columns(self.confidence))
 
     def about(self, played: Played) -> dict[str, Any]:
         """The run itself, as plain data."""
@@ -137,6 +153,7 @@ class Release:
         show_promises(screen, self.run.guarantee, full=full)
         screen.print()
         files = [("report", self.report)] + [("aggregate", path) for path in self.outputs]
+        files += [("table", path) for path in self.tables(len(self.run.estimates))]
         show_table(screen, facts([(name, str(path)) for name, path in files if path is not None]))
 
     def _json(self, run: Run, played: Played) -> dict[str, Any]:
@@ -157,10 +174,5 @@ class Release:
             "biased": table.biased,
             "assuming": table.assuming,
             "confidence": self.confidence,
-            "values": [_without_nan(row) for row in table.rows(self.confidence)],
+            "values": tidy_rows(table, self.confidence),
         }
-
-
-def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
-    """A standard error that a published method does not have is null in JSON."""
-    return {key: None if value != value else value for key, value in row.items()}

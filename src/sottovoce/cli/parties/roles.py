@@ -18,6 +18,7 @@ from ..support.options import (
     table_options,
 )
 from ..support.show import console, facts, heading, print_json, progress, show_next, show_table
+from ..support.tables import csv_option
 from .shared import (
     curator_options,
     dataset_option,
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
 )
 @click.option("--report", type=PATH, metavar="FILE", help="Write a report: .html.")
 @click.option("--out", type=PATH, metavar="FILE", help="Write the aggregate: .sva.")
+@csv_option
 @confidence_option
 @guarantee_option
 @force_option
@@ -72,6 +74,7 @@ def curator(
     wait: float,
     report: Path | None,
     out: Path | None,
+    csv_path: Path | None,
     confidence: float,
     full: bool,
     force: bool,
@@ -99,7 +102,7 @@ def curator(
     name = only_member(study, Role.CURATOR)
     key = key_beside(study_path, name, key_path)
     seat = seat_of(study, name, key)
-    release = Release(study, report, out, confidence=confidence, force=force)
+    release = Release(study, report, out, confidence=confidence, force=force, csv=csv_path)
     release.check_files(study_path, key)
     machine = study.protocol.curator_machine(seat.keys, study.verify_keys)
     played = _play(

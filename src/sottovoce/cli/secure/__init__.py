@@ -10,11 +10,13 @@ import click
 from ..support.options import (
     PATH,
     confidence_option,
+    force_option,
     guarantee_option,
     json_option,
     table_options,
 )
 from ..support.parse import edges_from, values_from
+from ..support.tables import check_csv, csv_option
 from .keys import check, keygen
 from .roles import aggregator, helper, send
 from .shared import NAMES, protocol_options, read_answers, show_result, working
@@ -68,7 +70,9 @@ def secure() -> None:
 @click.option("--helpers", type=int, metavar="S", help="Helper servers; 0: users share with users.")
 @table_options
 @confidence_option
+@csv_option
 @guarantee_option
+@force_option
 @json_option
 def run(
     answers: Path,
@@ -80,7 +84,9 @@ def run(
     helpers: int | None,
     dialect: Dialect,
     confidence: float,
+    csv_path: Path | None,
     full: bool,
+    force: bool,
     as_json: bool,
     **parameters: Any,
 ) -> None:
@@ -99,6 +105,7 @@ def run(
     from ...domain.values import Attribute
     from ...study.secure import protocol_of
 
+    check_csv(csv_path, answers, force=force)
     if (values is None) == (edges is None):
         raise click.UsageError("give one of --values and --edges")
     question = (
@@ -119,6 +126,7 @@ def run(
         full=full,
         as_json=as_json,
         costs=done.costs,
+        csv_path=csv_path,
     )
 
 

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.options import PATH, confidence_option, guarantee_option, json_option, table_options
+from ..support.options import (
+    PATH,
+    confidence_option,
+    force_option,
+    guarantee_option,
+    json_option,
+    table_options,
+)
+from ..support.tables import check_csv, csv_option
 from .shared import (
     party_options,
     play_rounds,
@@ -35,7 +43,9 @@ if TYPE_CHECKING:
     "--wait", type=float, default=600.0, show_default=True, help="Seconds to wait in a round."
 )
 @confidence_option
+@csv_option
 @guarantee_option
+@force_option
 @json_option
 def aggregator(
     study_path: Path,
@@ -47,7 +57,9 @@ def aggregator(
     gather: float,
     wait: float,
     confidence: float,
+    csv_path: Path | None,
     full: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Be the relay of a run, and play its server (aggregator, or S1).
@@ -65,6 +77,7 @@ def aggregator(
     from ...transport.network import Address, serve
     from ...transport.relay import Patience
 
+    check_csv(csv_path, study_path, key_path, force=force)
     study, seat, sessions = seat_of(study_path, key_path)
     part = server_part(study.protocol, study.roster, seat.party.id)
     start = partial(
@@ -78,14 +91,17 @@ def aggregator(
         listening=lambda where: click.echo(f"listening on {where}", err=True),
     )
     played = play_rounds(lambda report: start(progress=report), part)
-    show_end(study, seat, part, played, confidence=confidence, full=full, as_json=as_json)
+    shown: dict[str, Any] = {"full": full, "as_json": as_json, "csv_path": csv_path}
+    show_end(study, seat, part, played, confidence=confidence, **shown)
 
 
 @click.command()
 @party_options
 @relay_options
 @confidence_option
+@csv_option
 @guarantee_option
+@force_option
 @json_option
 def helper(
     study_path: Path,
@@ -94,7 +110,9 @@ def helper(
     certificate: Path | None,
     timeout: float,
     confidence: float,
+    csv_path: Path | None,
     full: bool,
+    force: bool,
     as_json: bool,
 ) -> None:
     """Play a server that is not the relay: a helper, or S2.
@@ -109,12 +127,14 @@ def helper(
     from ...secure.parts import server_part
     from ...transport.network import take_part
 
+    check_csv(csv_path, study_path, key_path, force=force)
     study, seat, sessions = seat_of(study_path, key_path)
     part = server_part(study.protocol, study.roster, seat.party.id)
     options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
     start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)
     played = play_rounds(lambda report: start(progress=report), part)
-    show_end(study, seat, part, played, confidence=confidence, full=full, as_json=as_json)
+    shown: dict[str, Any] = {"full": full, "as_json": as_json, "csv_path": csv_path}
+    show_end(study, seat, part, played, confidence=confidence, **shown)
 
 
 @click.command()

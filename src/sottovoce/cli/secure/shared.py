@@ -22,6 +22,7 @@ from ..support.show import (
     show_guarantee,
     show_table,
 )
+from ..support.tables import save_csv, show_csv
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
@@ -190,6 +191,7 @@ def show_end(
     confidence: float,
     full: bool,
     as_json: bool,
+    csv_path: Path | None = None,
 ) -> None:
     """The result at the last server; elsewhere, that the run has ended."""
     from ...errors import ShareError
@@ -214,7 +216,13 @@ def show_end(
             late = f". Too late: {', '.join(played.missing)}" if played.missing else ""
             raise ShareError(f"{error}{late}") from error
         show_result(
-            study.protocol, aggregate, about, confidence=confidence, full=full, as_json=as_json
+            study.protocol,
+            aggregate,
+            about,
+            confidence=confidence,
+            full=full,
+            as_json=as_json,
+            csv_path=csv_path,
         )
         return
     if as_json:
@@ -235,10 +243,13 @@ def show_result(
     full: bool,
     as_json: bool,
     costs: Mapping[Role, Cost] | None = None,
+    csv_path: Path | None = None,
 ) -> None:
     """Estimate, promise and costs."""
     estimate = protocol.counts.estimate(aggregate)
     estimate.interval(confidence)  # refuses a wrong confidence before anything is shown
+    if csv_path is not None:
+        save_csv(csv_path, estimate.columns(confidence))
     spent: dict[str, Any] = {}
     if costs is not None:
         spent["costs"] = {role.value: vars(cost) for role, cost in costs.items()}
@@ -252,5 +263,6 @@ def show_result(
     show_estimate(screen, estimate, confidence)
     for reason in (*about["refused"], *about.get("too_late", ())):
         screen.print(f"\nNot counted: {reason}", style="yellow")
+    show_csv(screen, csv_path)
     screen.print()
     show_guarantee(screen, estimate.guarantee, full=full)

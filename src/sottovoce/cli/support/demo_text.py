@@ -1,4 +1,4 @@
-"""The text of the demo."""
+"""The text of the demo: one screen of 40 lines, also where it is 40 columns wide."""
 
 from __future__ import annotations
 
@@ -6,16 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .estimates import show_estimate
-from .show import (
-    console,
-    decimals_for,
-    heading,
-    percent,
-    show_shared_words,
-    show_table,
-    strength,
-    table_of,
-)
+from .show import console, heading, percent, show_guarantee, show_table, strength, table_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,12 +14,13 @@ if TYPE_CHECKING:
     from ...estimate.estimate import Estimate
     from ...mechanisms.mechanism import Mechanism
 
-NEXT = (
-    "sottovoce serve --demo                   people answer over the network while you look",
-    "sottovoce demo --people 1000000          more people, smaller error",
-    "sottovoce study new --help               begin a study of your own",
-    "sottovoce randomise --help               turn a column of answers into reports",
-)
+NEXT = {
+    "sottovoce serve --demo": "people answer over HTTP while you look",
+    "sottovoce demo --people 1000000": "more people, smaller error",
+    "sottovoce study new --help": "begin a study of your own",
+}
+_WIDE = 68
+_FEW = 2  # examples where lines are short
 
 
 def show_demo(
@@ -39,48 +31,59 @@ def show_demo(
     alone: Mapping[str, Estimate],
     truth: Mapping[Any, float],
     picture: str,
+    *,
+    full: bool,
 ) -> None:
-    """From the question to the guarantee, in the order in which things happen."""
+    """From the answers to the guarantee, in the order in which things happen."""
     screen = console()
-    screen.print(heading(f"{title}: {estimate.n:,} made-up people"))
+    wide = screen.width >= _WIDE
+    people = f"{estimate.n:,} made-up people"
+    screen.print(heading(f"{title}: {people}" if wide else people))
     screen.print(
-        "Everyone is asked how they get to work, and chooses how much privacy they want. Nobody's "
-        "answer is collected: everyone randomises their own and sends only a report."
+        "Everyone chooses how much privacy they want, randomises their own answer, and sends only "
+        "the report:"
     )
-    screen.print()
-    _show_examples(screen, examples)
-    screen.print(
-        "\nNobody can say which reports are true. The fractions can still be estimated, from all "
-        "levels together:"
-    )
-    screen.print()
+    _space(screen, wide)
+    _show_examples(screen, examples, wide=wide)
+    screen.print("\nNobody can say which reports are true. The fractions can still be estimated:")
+    _space(screen, wide)
     show_estimate(screen, estimate, truth=truth)
+    _space(screen, wide)
     rows = estimate.rows()
     covered = sum(row["low"] <= truth[row["value"]] <= row["high"] for row in rows)
     errors = estimate.error(dict(truth))
     screen.print(
-        f"\n{covered} of {len(rows)} intervals cover the truth (95 in 100 do over many runs). "
-        f"Root mean square error {100 * errors.rmse:.2f} points, largest {100 * errors.max:.2f}."
-    )
-    screen.print(picture)
-    screen.print()
-    screen.print(heading("What each level gives, and what it promises"))
-    _show_levels(screen, menu, estimate, alone)
-    screen.print(
-        "\nalone: half an interval of a fraction of everyone, from this level's reports only; "
-        "right only if those who chose it answer like the others. The combined estimate does not "
-        "assume this: estimates of the levels are shrunk towards each other only as far as the "
-        "data support it, and its interval holds in any case."
+        f"{covered} of {len(rows)} intervals cover the truth (95 in 100 do over many runs); the "
+        f"root mean square error is {100 * errors.rmse:.2f} percentage points. {picture}"
     )
     screen.print()
-    show_shared_words(screen, estimate.guarantee)
+    _show_levels(screen, menu, alone, wide=wide)
+    if wide and not full:
+        screen.print(
+            "\nSure at most: how sure anyone can be of an answer, who considered it and another "
+            "one equally likely before seeing the report."
+        )
     screen.print()
-    screen.print(heading("What to try next"))
-    for line in NEXT:
-        screen.print(f"  {line}")
+    if full:
+        show_guarantee(screen, estimate.guarantee)
+    else:
+        screen.print(f"{estimate.guarantee.line()}; details: --guarantee")
+    screen.print("\nNext:", style="dim")
+    for command, why in NEXT.items():
+        screen.print(f"  {command:<34}{why}" if wide else f"  {command}", style="dim")
 
 
-def _show_examples(screen: Console, examples: list[dict[str, Any]]) -> None:
+def _space(screen: Console, wide: bool) -> None:
+    """An empty line, where there is room for it."""
+    if wide:
+        screen.print()
+
+
+def _show_examples(screen: Console, examples: list[dict[str, Any]], *, wide: bool) -> None:
+    if not wide:
+        for example in examples[:_FEW]:
+            screen.print("{name}, {level}: {answer} → {report}".format(**example))
+        return
     titles = ("", "chose", "answered", "the report says")
     table = table_of(screen, [(title, "left") for title in titles])
     for example in examples:
@@ -89,36 +92,20 @@ def _show_examples(screen: Console, examples: list[dict[str, Any]]) -> None:
 
 
 def _show_levels(
-    screen: Console, menu: Mechanism, estimate: Estimate, alone: Mapping[str, Estimate]
+    screen: Console, menu: Mechanism, alone: Mapping[str, Estimate], *, wide: bool
 ) -> None:
-    titles = ("epsilon", "people", "report is true", "sure at most", "alone")
+    titles = ("epsilon", "people", "report is true", "sure at most")
+    if not wide:
+        titles = ("ε", "people", "report\nis true", "sure at\nmost")
     table = table_of(screen, [("level", "left"), *((title, "right") for title in titles)])
     promises = zip(menu.menu.items(), menu.guarantee.promises, strict=True)
     for (name, mechanism), promise in promises:
         own = alone.get(name)
         epsilon, _, sure = strength(promise)
         people = "0" if own is None else f"{own.n:,}"
-        error = "–" if own is None else _half(_for_everyone(own, estimate.n))
-        table.add_row(name, epsilon, people, _true(mechanism), sure, error)
-    together = float((estimate.std_error**2).mean())
-    table.add_row("together", "", f"{estimate.n:,}", "", "", _half(together))
+        table.add_row(name, epsilon, people, _true(mechanism), sure)
     show_table(screen, table)
 
 
 def _true(mechanism: Any) -> str:
     return percent(float(mechanism.p), 0)
-
-
-def _for_everyone(part: Estimate, people: int) -> float:
-    """Mean squared error of a level's fractions as those of everyone, if all levels are alike.
-
-    Besides the noise, the people of the level are a sample of everyone.
-    """
-    fractions = part.project().values
-    sample = fractions * (1 - fractions) * (1 / part.n - 1 / people)
-    return float((part.std_error**2 + sample).mean())
-
-
-def _half(variance: float) -> str:
-    error = variance**0.5
-    return f"± {percent(1.96 * error, decimals_for(error))}"

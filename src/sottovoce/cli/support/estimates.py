@@ -16,6 +16,7 @@ from .show import (
     shows_blocks,
     table_of,
 )
+from .tables import tidy_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,9 +31,15 @@ _MOST_LEVEL_ROWS, _MOST_LEVEL_LABEL = 12, 20
 
 
 def estimate_json(
-    estimate: Estimate, confidence: float, reports: int, picture: Path | None
+    estimate: Estimate,
+    confidence: float,
+    reports: int,
+    picture: Path | None,
+    *,
+    simultaneous: bool = False,
 ) -> dict[str, Any]:
     """Plain data, for JSON."""
+    together = {"simultaneous": estimate.simultaneous(confidence).method} if simultaneous else {}
     return {
         "attribute": estimate.name,
         "people": estimate.n,
@@ -42,7 +49,8 @@ def estimate_json(
         "assuming": estimate.assuming,
         "error_from": estimate.error_from,
         "confidence": confidence,
-        "values": estimate.rows(confidence),
+        **together,
+        "values": tidy_rows(estimate, confidence, simultaneous=simultaneous),
         "plot": None if picture is None else str(picture),
         "guarantee": estimate.guarantee.as_dict(),
     }
@@ -53,76 +61,115 @@ def show_estimate(
     estimate: Estimate,
     confidence: float = 0.95,
     truth: Mapping[Any, float] | None = None,
+    *,
+    simultaneous: bool = False,
+    sort: bool = False,
+    others: Mapping[str, Estimate] | None = None,
 ) -> None:
-    """Value, fraction, interval and a bar; with the truth, whether the interval covers it."""
-    show_table(out, _estimate_table(out, estimate, confidence, truth))
-    if estimate.values.size > MOST_ROWS:
-        out.print(
-            f"\nThe {MOST_ROWS} largest of {estimate.values.size:,} values; --json lists all."
-        )
+    """What each value is, its estimate, interval and a bar, or its p-value.
 
-
-def _estimate_table(
-    out: Console,
-    estimate: Estimate,
-    confidence: float,
-    truth: Mapping[Any, float] | None = None,
-) -> Table:
-    from rich.text import Text
-
-    if not estimate.fractions:
-        return _quantities(out, estimate, confidence)
-    rows = estimate.rows(confidence)
+    With the truth also whether the interval covers it, and with `others` a column for each of them
+    before the estimate. Where the screen is too narrow, bars and units go first, then labels are
+    broken into lines.
+    """
+    rows = estimate.rows(confidence, simultaneous=simultaneous)
+    order = list(range(len(rows)))
+    if sort or len(rows) > MOST_ROWS:
+        order.sort(key=lambda k: -abs(rows[k]["estimate"]))
+    order = order[:MOST_ROWS]
+    if not sort:
+        order.sort()
+    wide = _Columns(estimate, rows, order, confidence, truth, others or {})
+    room = out.width - wide.width
+    if room < 0:
+        wide = _Columns(estimate, rows, order, confidence, truth, others or {}, narrow=True)
+    show_table(out, wide.table(out, room), keep=True)
     if len(rows) > MOST_ROWS:
-        largest = sorted(rows, key=lambda row: -row["estimate"])[:MOST_ROWS]
-        rows = [row for row in rows if row in largest]
-    decimals = decimals_for(max(row["std_error"] for row in rows))
-    most = max(max(row["high"], row["estimate"]) for row in rows)
-    columns = [
-        ("value", "left"),
-        ("fraction", "right"),
-        (f"{100 * confidence:g} % interval", "right"),
-    ]
-    if truth is not None:
-        columns += [("truth", "right"), ("covered", "left")]
-    cells = []
-    for row in rows:
-        low, high = (round(100 * row[end], decimals) + 0.0 for end in ("low", "high"))
-        line = [
-            _shorten(printable(row["value"]), _MOST_LABEL),
-            percent(row["estimate"], decimals),
-            f"{low:.{decimals}f} to {high:.{decimals}f} %",
+        out.print(f"\nThe {MOST_ROWS} largest of {len(rows):,} values; --csv and --json have all.")
+    if simultaneous:
+        method = estimate.simultaneous(confidence).method
+        out.print(f"\nThe intervals hold for all values at once ({method}).", style="dim")
+
+
+class _Columns:
+    """The titles and cells of a table of estimates."""
+
+    def __init__(
+        self,
+        estimate: Estimate,
+        rows: Sequence[Mapping[str, Any]],
+        order: Sequence[int],
+        confidence: float,
+        truth: Mapping[Any, float] | None,
+        others: Mapping[str, Estimate],
+        *,
+        narrow: bool = False,
+    ) -> None:
+        from ...estimate.display import NUMBERS, Format, p_value_words
+
+        self.narrow, self.fractions = narrow, estimate.fractions
+        self.rows = [rows[k] for k in order]
+        written = Format.of(estimate)
+        suffix = "" if narrow else written.suffix
+        names = [name for name in self.rows[0] if name not in NUMBERS]
+        self.columns: dict[str, list[str]] = {
+            name: [_shorten(printable(row[name]), _MOST_LABEL) for row in self.rows]
+            for name in names
+        }
+        self.labels = len(names)
+        for name, other in () if narrow else others.items():
+            own = Format.of(other)
+            cells = [own.number(float(other.values[k])) + own.suffix for k in order]
+            self.columns[printable(name)] = cells
+        title = {"fraction": "fraction", "points": "difference"}
+        if narrow:
+            title = {"fraction": "%", "points": "points"}
+        self.columns[title.get(estimate.unit, "estimate")] = [
+            written.number(row["estimate"]) + suffix for row in self.rows
+        ]
+        level = f"{100 * confidence:g} % interval"
+        self.columns[level.replace(" i", "\ni") if narrow else level] = [
+            written.interval(row["low"], row["high"]) + suffix for row in self.rows
         ]
         if truth is not None:
-            true = truth[row["value"]]
-            covered = row["low"] <= true <= row["high"]
-            line += [percent(true, decimals), "yes" if covered else "no"]
-        cells.append(line)
-    used = sum(
-        max(len(title), *(len(line[k]) for line in cells)) + 2
-        for k, (title, _) in enumerate(columns)
-    )
-    width = min(_MOST_BAR, out.width - used)
-    table = table_of(out, columns)
-    if width >= _LEAST_BAR:
-        table.add_column("", no_wrap=True)
-    for row, line in zip(rows, cells, strict=True):
-        texts = [Text(cell) for cell in line]
-        if width >= _LEAST_BAR:
-            ends = (row["estimate"], row["low"], row["high"], most)
-            texts.append(bar(*ends, width, blocks=shows_blocks(out)))
-        table.add_row(*texts)
-    return table
+            true = [truth[row["value"]] for row in self.rows]
+            inside = [
+                row["low"] <= t <= row["high"] for row, t in zip(self.rows, true, strict=True)
+            ]
+            self.columns["truth"] = [written.number(t) + suffix for t in true]
+            if not narrow:
+                self.columns["covered"] = ["yes" if yes else "no" for yes in inside]
+        if "p_value" in self.rows[0]:
+            self.columns["p"] = [p_value_words(row["p_value"]).strip() for row in self.rows]
 
+    @property
+    def width(self) -> int:
+        """How wide the columns are, without bars."""
+        return sum(max(map(len, [title, *cells])) + 2 for title, cells in self.columns.items())
 
-def _quantities(out: Console, estimate: Estimate, confidence: float) -> Table:
-    """Means and variances, in the units of the question."""
-    titles = [("", "left"), ("estimate", "right"), (f"{100 * confidence:g} % interval", "right")]
-    table = table_of(out, titles)
-    for row in estimate.rows(confidence):
-        interval = f"{row['low']:.6g} to {row['high']:.6g}"
-        table.add_row(str(row["value"]), f"{row['estimate']:.6g}", interval)
-    return table
+    def table(self, out: Console, room: int) -> Table:
+        """The table; bars where there is room for them."""
+        from rich.text import Text
+
+        sides = ["left" if k < self.labels else "right" for k in range(len(self.columns))]
+        table = table_of(out, list(zip(self.columns, sides, strict=True)))
+        if self.narrow:
+            for column in table.columns[: self.labels]:
+                column.no_wrap, column.overflow = False, "fold"
+        bars = self.fractions and room >= _LEAST_BAR
+        if bars:
+            table.add_column("", no_wrap=True)
+        ends = (x for row in self.rows for x in (row["high"], row["estimate"]))
+        most = max((x for x in ends if x == x), default=1.0)
+        for row, *cells in zip(self.rows, *self.columns.values(), strict=True):
+            texts = [Text(cell) for cell in cells]
+            if bars:
+                numbers = (row["estimate"], row["low"], row["high"])
+                value, low, high = (0.0 if x != x else x for x in numbers)
+                width = min(_MOST_BAR, room)
+                texts.append(bar(value, low, high, most, width, blocks=shows_blocks(out)))
+            table.add_row(*texts)
+        return table
 
 
 def _shorten(label: str, most: int) -> str:
@@ -137,7 +184,7 @@ def show_levels(out: Console, parts: Mapping[str, Estimate], confidence: float) 
         return
     for name, part in parts.items():
         out.print(f"\n{printable(name)}: {plural(part.n, 'person', 'people')}")
-        show_table(out, _estimate_table(out, part, confidence))
+        show_estimate(out, part, confidence)
 
 
 def _level_columns(out: Console, parts: Mapping[str, Estimate], confidence: float) -> Table | None:

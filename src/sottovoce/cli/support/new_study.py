@@ -85,7 +85,9 @@ def asking_options(command: F) -> F:
             help="Only some people report: with this probability, or one of these.",
         ),
         click.option(
-            "--mechanism", help="By default the one with the lowest error; hybrid for numbers."
+            "--mechanism",
+            help="By default the one with the lowest error; for numbers one that gives a "
+            "distribution.",
         ),
         click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip."),
         click.option(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ...study import Study
 
 MOST_WIDTH = 110  # wider lines are hard to read
+NARROW = 60  # below it, tables do without rules and wide gaps
 
 
 def print_json(about: dict[str, Any]) -> None:
@@ -70,8 +71,18 @@ def facts(rows: Iterable[tuple[str, str]]) -> Table:
     return table
 
 
-def show_table(out: Console, table: Table) -> None:
-    """Print a table, without spaces at line ends where it goes to a file or pipe."""
+def show_table(out: Console, table: Table, *, keep: bool = False) -> None:
+    """Print a table, without spaces at line ends where it goes to a file or pipe.
+
+    Where the screen is too narrow for its columns, every row becomes a short list, unless `keep`
+    says that its cells may be broken.
+    """
+    from rich.measure import Measurement
+
+    wanted = Measurement.get(out, out.options.update(max_width=1000), table).maximum
+    if not keep and table.show_header and len(table.columns) > 2 and wanted > out.width:
+        _show_stacked(out, table)
+        return
     if out.is_terminal:
         out.print(table)
         return
@@ -81,16 +92,29 @@ def show_table(out: Console, table: Table) -> None:
         out.print(line.rstrip(), soft_wrap=True)
 
 
+def _show_stacked(out: Console, table: Table) -> None:
+    titles = [" ".join(str(column.header).split()) for column in table.columns]
+    for first, *cells in zip(*(column.cells for column in table.columns), strict=True):
+        rest = (f"{title} {cell}".strip() for title, cell in zip(titles[1:], cells, strict=True))
+        parts = [part for part in rest if part not in titles]
+        text = textwrap.fill(", ".join(parts), out.width - 2)
+        out.print(heading(str(first) or "–"))
+        out.print(textwrap.indent(text, "  "), soft_wrap=True)
+
+
 def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
     """A table with (title, "left" or "right") columns; a rule under the titles on terminals."""
     from rich import box
     from rich.table import Table
 
+    narrow = out.width < NARROW
+    ruled = out.is_terminal and not narrow
     table = Table(
-        box=box.SIMPLE_HEAD if out.is_terminal else None,
+        box=box.SIMPLE_HEAD if ruled else None,
         show_edge=False,
         pad_edge=False,
-        padding=(0, 1 if out.is_terminal else 2, 0, 0),  # the box's divider takes a column as well
+        # The box's divider takes a column as well.
+        padding=(0, 1 if ruled or narrow else 2, 0, 0),
         header_style="bold",
     )
     for title, side in columns:
@@ -207,11 +231,11 @@ def show_guarantee(
     Levels whose promises differ only in epsilon are shown in one table, with [people, reports] of
     each where `counts` has them.
     """
-    from ...promise.words import common_promise, guarantee_line
+    from ...promise.words import common_promise
 
     if not full:
-        line = printable(f"{guarantee_line(guarantee)}{after}; details: --guarantee")
-        out.print(line, soft_wrap=True)
+        line = printable(f"{guarantee.line()}{after}; details: --guarantee")
+        out.print(line, soft_wrap=not out.is_terminal)
         return
     out.print(heading(f"{title}{after}"))
     shared = common_promise(guarantee)
@@ -237,17 +261,6 @@ def _show_all_words(out: Console, guarantee: Guarantee) -> None:
     out.print(textwrap.indent("\n".join(lines), "  "), soft_wrap=True)
 
 
-def show_shared_words(out: Console, guarantee: Guarantee) -> None:
-    """What the promises of all levels have in common; a table shows the rest."""
-    from ...promise.words import common_promise
-
-    shared = common_promise(guarantee)
-    if shared is None:
-        _show_all_words(out, guarantee)
-    else:
-        _show_words(out, shared, "e^epsilon")
-
-
 def _show_words(out: Console, shared: Promise, ratio: str) -> None:
     from ...promise.words import AGAINST, NOTIONS, meaning, unit_words
 
@@ -266,4 +279,5 @@ def strength(promise: Promise) -> tuple[str, str, str]:
     """Epsilon, the ratio and the belief, each rounded up."""
     from ...checks import rounded_up
 
-    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), f"{promise.guess} %"
+    sure = f"{promise.guess} %" if promise.guess < 100 else "no bound"
+    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), sure

@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...contract.sparse import Sparse
+from ...estimate.cells import Repetitions, spread_of
 from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
-from ...estimate.table import Repetitions, Table, spread_of
+from ...estimate.table import Table
 from ..marginal import Part, marginal, self_calibrated
 from .content import Content
 from .evidence import Evidence, UnlikeWarning, evidence_of

@@ -13,9 +13,10 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import EstimateError, ParameterError
+from ...estimate.cells import Repetitions, product_labels, spread_of
 from ...estimate.intervals import Floats
 from ...estimate.projection import PROJECTIONS
-from ...estimate.table import Repetitions, Table, product_labels, spread_of
+from ...estimate.table import Table
 from .evidence import ALIKE, ALIKE_LEVELS, Evidence, evidence_of
 from .groups import Group, groups_of
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import ParameterError
+from ...estimate.cells import Repetitions, product_labels, spread_of
 from ...estimate.intervals import Floats
-from ...estimate.table import Repetitions, Table, product_labels, spread_of
+from ...estimate.table import Table
 from .average import Likelihood, averaged
 from .blocks import Block, block_of
 from .content import Content

@@ -126,7 +126,9 @@ class PostgresStore(Store):
         self._serves = True
 
     def settle(self) -> None:
-        """The log belongs to the whole database."""
+        """Remove the old versions of a sheet; the log belongs to the whole database."""
+        with suppress(self._psycopg.Error):  # the next commit tries again
+            self._connection.execute("VACUUM facts")
 
     def check(self) -> None:
         """PostgreSQL checks its pages itself; that the reports can be read is checked above."""

@@ -96,7 +96,8 @@ class SqliteStore(Store):
         self._connection.executemany(sql, rows)
 
     def lock(self) -> None:
-        handle = os.open(self.path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC)
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        handle = os.open(self.path.with_suffix(".lock"), flags, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:

@@ -74,7 +74,7 @@ class Store(ABC):
 
     @abstractmethod
     def settle(self) -> None:
-        """After a commit with codes: empty a log that shows what was committed together."""
+        """After a commit with codes: forget what shows that it was committed together."""
 
     @abstractmethod
     def check(self) -> None:

@@ -1,0 +1,217 @@
+"""``sottovoce compare``: the difference of two collections, with intervals and a test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..collect.counting import count_files
+from ..errors import ParameterError
+from .support.estimates import estimate_json, show_estimate
+from .support.options import (
+    PATH,
+    allow_equal_option,
+    confidence_option,
+    force_option,
+    guarantee_option,
+    json_option,
+    plot_option,
+    question_option,
+)
+from .support.pictures import check_picture, save_figure
+from .support.show import (
+    console,
+    heading,
+    noted,
+    plural,
+    print_json,
+    progress,
+    show_guarantee,
+    show_picture,
+)
+from .support.tables import (
+    check_csv,
+    csv_option,
+    save_csv,
+    show_csv,
+    simultaneous_option,
+    sort_option,
+)
+
+if TYPE_CHECKING:
+    from ..contract.collection import Collection
+    from ..estimate.estimate import Estimate
+
+
+@click.command()
+@click.argument("first", type=PATH, metavar="FIRST")
+@click.argument("second", type=PATH, metavar="SECOND")
+@click.option(
+    "--study",
+    "studies",
+    type=PATH,
+    required=True,
+    multiple=True,
+    metavar="FILE",
+    help="The study file; twice if the second collection had another one.",
+)
+@question_option
+@click.option("--attribute", metavar="NAME", help="Of records: which attribute.")
+@click.option(
+    "--names", metavar="A,B", help="What to call the two; by default the names of the files."
+)
+@click.option("--method", help="As for sottovoce estimate.")
+@confidence_option
+@simultaneous_option
+@sort_option
+@plot_option
+@csv_option
+@allow_equal_option
+@guarantee_option
+@force_option
+@json_option
+def compare(
+    first: Path,
+    second: Path,
+    studies: tuple[Path, ...],
+    question: str | None,
+    attribute: str | None,
+    names: str | None,
+    method: str | None,
+    confidence: float,
+    simultaneous: bool,
+    sort: bool,
+    picture: Path | None,
+    csv_path: Path | None,
+    allow_equal: bool,
+    full: bool,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Compare two groups, or two waves: second minus first.
+
+    Takes two files of counts (.sva) or reports (.svr, .parquet) of the same question. Differences
+    are in percentage points, each with an interval and the p-value of "no difference". Mechanisms
+    and levels may differ as long as the values are the same; then give --study twice.
+
+    \b
+    Examples:
+      sottovoce compare 2025.sva 2026.sva --study study.toml --plot change.png
+      sottovoce compare north.sva south.sva --study study.toml --simultaneous --csv change.csv
+
+    Next: sottovoce estimate 2026.sva --study study.toml shows one of them on its own.
+    """  # noqa: D301
+    from ..estimate.contrasts import APART
+    from ..study import Study
+
+    if len(studies) > 2:
+        raise ParameterError(f"--study is given {len(studies)} times; give it once or twice")
+    check_picture(picture, *studies, first, second, force=force)
+    check_csv(csv_path, *studies, first, second, force=force)
+    both = _names(names, first, second)
+    loaded = [Study.load(path) for path in studies]
+    collections = [each.collection(question) for each in (loaded * 2)[:2]]
+    _refuse_equal(first, second, allow_equal=allow_equal)
+    with noted() as warned:
+        pair = [
+            _estimate(path, collection, attribute, method)
+            for path, collection in zip((first, second), collections, strict=True)
+        ]
+        change = pair[1] - pair[0]
+        change.interval(confidence)  # refuses a wrong confidence before anything is shown
+    test = change.test()
+    about: dict[str, Any] = {"confidence": confidence, "simultaneous": simultaneous}
+    if picture is not None:
+        from ..plot import difference
+
+        save_figure(lambda: difference(*pair, names=both, sort=sort, **about), picture)
+    if csv_path is not None:
+        save_csv(csv_path, change.columns(confidence, simultaneous=simultaneous))
+    shown = dict(zip(both, pair, strict=True))
+    if as_json:
+        reports = sum(_reports(each) for each in pair)
+        fields = estimate_json(change, confidence, reports, picture, simultaneous=simultaneous)
+        print_json(
+            {
+                "study": loaded[0].title,
+                "question": change.name,
+                "unit": change.unit,
+                "test": {"p_value": test.p_value, "method": test.method},
+                **fields,
+                "parts": [
+                    {"name": name, **estimate_json(each, confidence, _reports(each), None)}
+                    for name, each in shown.items()
+                ],
+                "warnings": warned,
+            }
+        )
+        return
+    screen = console()
+    screen.print(heading(f"{loaded[0].title}: {change.name}, {both[1]} − {both[0]}"))
+    counted = (f"{name} {plural(_reports(each), 'report')}" for name, each in shown.items())
+    screen.print(f"{', '.join(counted)}; {change.method}\n")
+    show_estimate(screen, change, others=shown, sort=sort, **about)
+    unit = " in percentage points" if change.unit == "points" else ""
+    screen.print(f"\nDifferences are {both[1]} − {both[0]}{unit}.")
+    if change.values.size > 1:
+        screen.print(_verdict(test.p_value, test.method))
+    screen.print(
+        "Intervals and p-values measure the noise that privacy adds, for the people who reported.",
+        style="dim",
+    )
+    show_picture(screen, picture)
+    show_csv(screen, csv_path)
+    screen.print()
+    groups = {str(promise.unit.group).partition(" / ")[0] for promise in change.guarantee.promises}
+    after = "" if groups & {*APART} else ", for someone who may be in both"
+    show_guarantee(screen, change.guarantee, full=full, after=after)
+
+
+def _verdict(p_value: float, method: str) -> str:
+    from ..estimate.display import p_value_words
+
+    chance = p_value_words(p_value).strip()
+    return f'p-value of "nothing differs", for all values together: {chance} ({method}).'
+
+
+def _names(names: str | None, first: Path, second: Path) -> list[str]:
+    if names is None:
+        both = [first.stem, second.stem]
+        return both if both[0] != both[1] else ["first", "second"]
+    both = [name.strip() for name in names.split(",")]
+    if len(both) != 2 or not all(both) or both[0] == both[1]:
+        raise ParameterError(f"--names is {names!r}; give two different names, such as 2025,2026")
+    return both
+
+
+def _refuse_equal(first: Path, second: Path, *, allow_equal: bool) -> None:
+    """The same reports twice have no difference to estimate."""
+    from ..files import read_file
+
+    if not allow_equal and read_file(first) == read_file(second):
+        raise ParameterError(
+            f"{str(first)!r} and {str(second)!r} have the same content, so they are the same "
+            "reports; name two collections (--allow-equal if they are equal by chance)"
+        )
+
+
+def _estimate(
+    path: Path, collection: Collection, attribute: str | None, method: str | None
+) -> Estimate:
+    if collection.allocations and attribute is None:
+        known = ", ".join(repr(each.name) for each in collection.attributes)
+        raise ParameterError(
+            f"{collection.name!r} are records; say which attribute with --attribute, one of {known}"
+        )
+    counts = count_files((path,), collection, allow_equal=False, progress=progress)
+    names = () if attribute is None else (attribute,)
+    estimate: Estimate = collection.marginal(
+        counts, names, method=method or collection.shown_method
+    )
+    return estimate
+
+
+def _reports(estimate: Estimate) -> int:
+    return estimate.n if estimate.reports is None else estimate.reports

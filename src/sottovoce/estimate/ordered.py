@@ -1,0 +1,257 @@
+"""Means and quantiles of answers that are numbers or carry scores.
+
+With unbiased fractions f̂, their covariance C, scores s and c the middle of the scores:
+
+Mean        c + Σ (s_v − c) f̂_v, linear and so unbiased; variance (s − c)ᵀ C (s − c), exact where C
+            is. Subtracting c uses that fractions sum to one, which their estimates need not
+Part        scores for some values only give the mean of the people who have one of those:
+            a ratio, c + Σ_A (s_v − c) f̂_v / Σ_A f̂_v, with the interval of Fieller (1954)
+Quantile    the first value in order at which the cumulative estimate reaches q; its interval has
+            every value at which the true cumulative fraction may pass q: an interval for the
+            cumulative fraction at that value alone, so nothing needs to hold simultaneously
+
+Intervals reach z standard errors, and half the most that one report can move the estimate (the
+continuity correction of `intervals`), so that they hold for few reports as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import floor, log10, sqrt
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..checks import printable
+from ..errors import EstimateError, ParameterError
+from .intervals import Floats, Interval, ScoreInterval, normal_quantile
+
+if TYPE_CHECKING:
+    from ..domain.values import Label
+    from .estimate import Estimate
+
+Scores = Mapping[Any, float] | Sequence[float]
+
+
+class Quantile(NamedTuple):
+    """A quantile with its interval, in the units or values of the question.
+
+    Attributes
+    ----------
+    q : float
+        The fraction of people at or below it.
+    value, low, high : float or label
+        The estimate and the ends of its interval.
+    confidence : float
+        Of the interval.
+    """
+
+    q: float
+    value: Any
+    low: Any
+    high: Any
+    confidence: float
+
+    @property
+    def name(self) -> str:
+        """Median, or the percentage of people at or below it."""
+        return "median" if self.q == 0.5 else f"{round(100 * self.q, 10):g} % quantile"
+
+    def __str__(self) -> str:
+        value, low, high = shown_digits(self.value, self.low, self.high)
+        return f"{self.name}: {value} ({100 * self.confidence:g} % interval {low} to {high})"
+
+
+def shown_digits(value: Any, low: Any, high: Any) -> tuple[str, ...]:
+    """Numbers with as many decimals as their interval is worth; labels as they are."""
+    if not isinstance(value, float):
+        return tuple(printable(x) for x in (value, low, high))
+    width = high - low
+    decimals = min(max(1 - floor(log10(width / 3)), 0), 12) if width > 0 else 6
+    return tuple(f"{round(x, decimals) + 0.0:,.{decimals}f}" for x in (value, low, high))
+
+
+def checked_fraction(q: float) -> float:
+    """The fraction of a quantile, strictly between 0 and 1."""
+    if isinstance(q, bool) or not isinstance(q, float) or not 0 < q < 1:
+        raise ParameterError(
+            f"a quantile is for a fraction of people between 0 and 1, such as 0.5; {q!r} was given"
+        )
+    return float(q)
+
+
+def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
+    """What changes in an estimate of fractions to make it one of the mean score.
+
+    Parameters
+    ----------
+    scores : sequence or mapping, optional
+        In the order of the labels, or by label; labels that are left out of a mapping are left out
+        of the mean. Without scores, the labels must be numbers.
+    """
+    score, counted = _scores(estimate, scores)
+    middle = float(score[counted].min() + score[counted].max()) / 2
+    pull = np.where(counted, score - middle, 0.0)
+    covariance = _covariance(estimate)
+    top = float(pull @ estimate.values)
+    everyone = bool(counted.all())
+    bottom = 1.0 if everyone else float(counted @ estimate.values)
+    if bottom <= 0:
+        raise EstimateError(
+            "the values with scores are estimated at no people at all, so they have no mean"
+        )
+    value = top / bottom
+    slope = (pull if everyone else pull - value * counted) / bottom
+    variance = max(float(slope @ covariance @ slope), 0.0)
+    squares = float((pull**2) @ estimate.values) / bottom
+    most = float(np.abs(pull).max()) ** 2
+    step = _step(estimate) * float(np.ptp(pull if everyone else score[counted]))
+    interval = (
+        partial(_linear_interval, middle + value, sqrt(variance), step)
+        if everyone
+        else Ratio(top, bottom, pull, counted.astype(float), covariance, step, middle)
+    )
+    return {
+        "values": np.array([middle + value]),
+        "spread": np.array([variance]),
+        "labels": ("mean",),
+        "fractions": False,
+        "answer_variance": min(max(squares - value**2 + variance, 0.0), most),
+        "_covariance": partial(np.diag, [variance]),
+        "_interval": interval,
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Ratio:
+    """Fieller's interval: every m with |Σ (s − c − m) f̂| within its own standard errors of 0.
+
+    Attributes
+    ----------
+    top, bottom : float
+        The two sums over the values with scores.
+    pull, counted : ndarray
+        Their coefficients.
+    covariance : ndarray
+        Of the fractions.
+    step : float
+        Half the most that one report can move the sum.
+    middle : float
+        c, added to the ends.
+    """
+
+    top: float
+    bottom: float
+    pull: Floats
+    counted: Floats
+    covariance: Floats
+    step: float
+    middle: float
+
+    def __call__(self, confidence: float) -> Interval:
+        square = normal_quantile(confidence) ** 2
+        a, b, cov = self.pull, self.counted, self.covariance
+        lead = self.bottom**2 - square * float(b @ cov @ b)
+        mixed = self.top * self.bottom - square * float(a @ cov @ b)
+        rest = self.top**2 - square * float(a @ cov @ a)
+        least, most = float(a.min()), float(a.max())
+        root = mixed**2 - lead * rest
+        if lead <= 0 or root < 0:  # the number of people with scores may be zero
+            return Interval(np.array([self.middle + least]), np.array([self.middle + most]))
+        half = sqrt(root) / lead + self.step / self.bottom
+        ends = mixed / lead - half, mixed / lead + half
+        value = self.top / self.bottom
+        low, high = max(ends[0], min(least, value)), min(ends[1], max(most, value))
+        return Interval(np.array([self.middle + low]), np.array([self.middle + high]))
+
+
+def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quantile:
+    """A quantile over the values in their declared order."""
+    from .table import Table
+
+    if isinstance(estimate, Table) and len(estimate.attributes) > 1:
+        raise EstimateError(
+            "a table of several attributes has no order; take the marginal of one attribute first"
+        )
+    fraction = checked_fraction(q)
+    unbiased = estimate if estimate.raw is None else estimate.raw
+    size = estimate.values.size
+    lower = np.tril(np.ones((size, size)))[:-1]
+    cumulative = lower @ unbiased.values
+    errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", lower, _covariance(unbiased) @ lower.T), 0))
+    half = normal_quantile(confidence) * errors + _step(unbiased)
+    low = _first(cumulative + half >= fraction)
+    high = size - 1 - _first((cumulative - half <= fraction)[::-1])
+    point = min(max(_first(lower @ estimate.values >= fraction), low), high)
+    labels: Sequence[Label] = estimate.labels
+    return Quantile(fraction, labels[point], labels[low], labels[high], confidence)
+
+
+def _first(passed: Any) -> int:
+    """The first true entry; one beyond the last where there is none."""
+    return int(np.argmax(passed)) if passed.any() else len(passed)
+
+
+def _linear_interval(value: float, error: float, step: float, confidence: float) -> Interval:
+    half = normal_quantile(confidence) * error + step
+    return Interval(np.array([value - half]), np.array([value + half]))
+
+
+def _step(estimate: Estimate) -> float:
+    """Half of what one report can move a fraction; half a report where that is not known."""
+    if isinstance(estimate._interval, ScoreInterval):
+        return float(np.max(estimate._interval.step))
+    return 0.5 / max(estimate.n if estimate.reports is None else estimate.reports, 1)
+
+
+def _covariance(estimate: Estimate) -> Floats:
+    """Of unbiased fractions, or a refusal."""
+    if not estimate.fractions:
+        raise EstimateError(
+            f"this estimate is of a {estimate.labels[0]}, not of the fractions of values; for "
+            "numbers, estimate with method='distribution'"
+        )
+    if not estimate.exclusive:
+        raise EstimateError("people could choose several values, so they have no mean or quantile")
+    if (covariance := estimate.covariance) is None:
+        raise EstimateError(
+            f"the covariance of the {estimate.method!r} estimate is not known, which a mean or a "
+            "quantile needs; estimate with an unbiased method"
+        )
+    return covariance
+
+
+def _scores(estimate: Estimate, scores: Scores | None) -> tuple[Floats, Any]:
+    """A score for each value, and which values have one."""
+    labels = list(estimate.labels)
+    if scores is None:
+        numbers = [label for label in labels if isinstance(label, int)]
+        if len(numbers) < len(labels):
+            raise ParameterError(
+                "the values are not numbers, so their mean needs scores, one for each value: "
+                f"scores={{{labels[0]!r}: 1, …}}"
+            )
+        scores = numbers
+    if isinstance(scores, Mapping):
+        unknown = [label for label in scores if label not in labels]
+        if unknown or not scores:
+            raise ParameterError(
+                f"scores name {unknown[0]!r}, which is not among the values {labels[:6]}"
+                if unknown
+                else "scores are empty; give a number for each value"
+            )
+        pairs: list[Any] = [scores.get(label) for label in labels]
+    else:
+        pairs = list(scores)
+        if len(pairs) != len(labels):
+            raise ParameterError(f"{len(pairs)} scores were given for {len(labels)} values")
+    counted = np.array([pair is not None for pair in pairs])
+    try:
+        score = np.array([0.0 if pair is None else float(pair) for pair in pairs])
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"scores must be numbers; {pairs!r} were given") from error
+    if not np.isfinite(score).all():
+        raise ParameterError(f"scores must be finite; {pairs!r} were given")
+    return score, counted

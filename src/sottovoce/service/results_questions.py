@@ -1,0 +1,231 @@
+"""The questions of the analyst's page: estimates, levels, rates and tables of two attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from html import escape
+from urllib.parse import quote
+
+from ..checks import printable
+from ..contract.collection import Collection
+from ..errors import SottovoceError
+from ..estimate.estimate import Estimate
+from .estimating import Estimates, attributes_of, more_people, pairs_of
+from .svg import interval_bar
+
+_MOST_ROWS = 60
+_SHADES = 9
+
+
+def safe(text: object) -> str:
+    """A text as HTML, without characters that reorder or hide others."""
+    return escape(printable(text))
+
+
+def question_section(number: int, collection: Collection, estimates: Estimates, pair: str) -> str:
+    """Everything about one question or records; `pair` chooses a table of two attributes."""
+    parts: list[Callable[[], str]] = [
+        *(
+            partial(_attribute, number, collection, estimates, attribute)
+            for attribute in attributes_of(collection)
+        ),
+        partial(_levels, collection, estimates),
+        partial(_turnout, collection, estimates),
+        partial(_joint, number, collection, estimates, pair),
+    ]
+    body = (
+        "".join(map(_or_why_not, parts)) if estimates.any(collection) else "<p>No reports yet.</p>"
+    )
+    return f"<section><h2>{safe(collection.name)}</h2>{body}</section>"
+
+
+def _or_why_not(part: Callable[[], str]) -> str:
+    """A part of the page, or why there is none: few people allow some estimates and not others."""
+    try:
+        return part()
+    except SottovoceError as error:
+        return f"<p>{safe(error)}</p>"
+
+
+def _attribute(number: int, collection: Collection, estimates: Estimates, attribute: str) -> str:
+    result = estimates.marginal(collection, attribute)
+    sent = result.n if result.reports is None else result.reports
+    of = "" if sent == result.n else f" from {result.n:,} people"
+    biased = ", slightly biased; the interval is that of the unbiased estimate" * result.biased
+    head = f"<h3>{safe(attribute)}</h3>" if attribute else ""
+    lines = [
+        f"<p>{sent:,} report{'s' * (sent != 1)}{of}, {safe(collection.words)}; "
+        f"{safe(result.method)}{biased}.</p>",
+        _estimate(result, attribute or collection.name),
+    ]
+    if result.fractions and _widest(result) > 1:
+        lines.append("<p>So far too few people: an interval is wider than the whole range.</p>")
+    more = more_people(result)
+    if more is not None:
+        lines.append(
+            "<p>Every interval is ±1 percentage point or less.</p>"
+            if not more
+            else f"<p>About <strong>{_rounded(more):,} more people</strong> would narrow every "
+            "interval to ±1 percentage point.</p>"
+        )
+    if result.assuming:
+        lines.append(f"<p>Assuming: {safe(result.assuming)}.</p>")
+    lines.append(_downloads(number, attribute))
+    return head + "".join(lines)
+
+
+def _widest(result: Estimate) -> float:
+    low, high = result.interval()
+    return float((high - low).max())
+
+
+def _rounded(number: int) -> int:
+    """Two digits: it is a forecast."""
+    scale: int = 10 ** max(len(str(number)) - 2, 0)
+    return math.ceil(number / scale) * scale
+
+
+def _estimate(result: Estimate, name: str) -> str:
+    rows = result.rows()
+    if not result.fractions:
+        return plain_table(
+            name,
+            ("quantity", "estimate", "95 % interval"),
+            [(r["value"], f"{r['estimate']:.5g}", f"{r['low']:.5g} to {r['high']:.5g}")
+             for r in rows],
+        )  # fmt: skip
+    hidden = len(rows) - _MOST_ROWS
+    if hidden > 0:
+        largest = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_ROWS]
+        rows = [row for row in rows if row in largest]
+    right = max(max(row["high"], row["estimate"]) for row in rows)
+    left = min(0.0, *(min(row["low"], row["estimate"]) for row in rows))
+    right = max(right, left + 0.01)
+    body = "".join(
+        f'<div role="row" class="row"><span role="rowheader">{safe(row["value"])}</span>'
+        f'<span role="cell" class="picture">'
+        f"{interval_bar(row['estimate'], row['low'], row['high'], left, right)}</span>"
+        f'<span role="cell" class="number">{100 * row["estimate"]:.1f} %</span>'
+        f'<span role="cell" class="number quiet">{100 * row["low"]:.1f} to '
+        f"{100 * row['high']:.1f} %</span></div>"
+        for row in rows
+    )
+    titles = "".join(
+        f'<span role="columnheader" class="{kind}">{title}</span>'
+        for title, kind in (
+            ("value", ""), ("estimate", "picture"), ("fraction", "number"),
+            ("95 % interval", "number"),
+        )
+    )  # fmt: skip
+    rest = f"<p>The {_MOST_ROWS} largest; the files have {hidden:,} more.</p>" if hidden > 0 else ""
+    return (
+        f'<div role="table" class="chart" aria-label="Estimated fractions of {safe(name)}">'
+        f'<div role="row" class="row head">{titles}</div>{body}</div>{rest}'
+    )
+
+
+def plain_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table that scrolls where it is too wide."""
+    head = "".join(f'<th scope="col">{safe(title)}</th>' for title in titles)
+    body = "".join(
+        f'<tr><th scope="row">{safe(first)}</th>'
+        + "".join(f"<td>{safe(cell)}</td>" for cell in rest)
+        + "</tr>"
+        for first, *rest in rows
+    )
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{safe(caption)}">'
+        f"<table><caption>{safe(caption)}</caption><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _downloads(number: int, attribute: str) -> str:
+    query = f"?attribute={quote(attribute)}" if attribute else ""
+    files = {"counts": "counts.sva", "CSV": "estimate.csv", "Parquet": "estimate.parquet",
+             "picture (SVG)": "estimate.svg", "picture (PNG)": "estimate.png"}  # fmt: skip
+    links = ", ".join(
+        f'<a href="/results/{number}/{file}{query}" download>{name}</a>'
+        for name, file in files.items()
+    )
+    return f'<p class="files">Download: {links}</p>'
+
+
+def _levels(collection: Collection, estimates: Estimates) -> str:
+    levels = estimates.levels(collection)
+    if not levels:
+        return ""
+    labels = next(iter(levels.values())).labels
+    scale, sign = (100, " %") if next(iter(levels.values())).fractions else (1, "")
+    rows = []
+    for k, label in enumerate(labels[:_MOST_ROWS]):
+        cells = []
+        for part in levels.values():
+            low, high = part.interval()
+            half = (high[k] - low[k]) / 2
+            cells.append(f"{scale * part.values[k]:.1f} ± {scale * half:.1f}{sign}")
+        rows.append((label, *cells))
+    rows.insert(0, ("people", *(f"{part.n:,}" for part in levels.values())))
+    table = plain_table("Each privacy level on its own", ("value", *levels), rows)
+    return f"<details><summary>By privacy level</summary>{table}</details>"
+
+
+def _turnout(collection: Collection, estimates: Estimates) -> str:
+    if not collection.sampled:
+        return ""
+    rows = [
+        (row["level"] or "everyone", f"{row['rate']:g}", f"{row['asked']:,}",
+         f"{row['reported']:,}")
+        for row in estimates.turnout(collection)
+    ]  # fmt: skip
+    titles = ("level", "rate", "asked", "reported")
+    table = plain_table("Who was asked, and who reported", titles, rows)
+    return f"<details><summary>By rate</summary>{table}</details>"
+
+
+def _joint(number: int, collection: Collection, estimates: Estimates, pair: str) -> str:
+    """A heat map of two attributes, and a choice of which."""
+    pairs = pairs_of(collection) if collection.allocations else []
+    if not pairs:
+        return ""
+    chosen = 0
+    head, _, position = pair.partition(".")
+    if head == str(number) and position.isdecimal() and int(position) < len(pairs):
+        chosen = int(position)
+    options = "".join(
+        f'<option value="{number}.{k}"{" selected" * (k == chosen)}>{safe(a)} and {safe(b)}'
+        "</option>"
+        for k, (a, b) in enumerate(pairs)
+    )
+    form = (
+        f'<form method="get" action="/results"><label for="pair-{number}">Attributes</label> '
+        f'<select id="pair-{number}" name="pair">{options}</select> '
+        "<button>Show</button></form>"
+    )
+    table = estimates.joint(collection, pairs[chosen])
+    down, across = table.attributes
+    most = max(float(table.table.max()), 1e-12)
+    low, high = table.interval(0.95)
+    low, high = (100 * end.reshape(table.table.shape) for end in (low, high))
+    body = ""
+    for i, name in enumerate(down.labels):
+        cells = ""
+        for j in range(across.size):
+            value = float(table.table[i, j])
+            shade = round(_SHADES * max(value, 0.0) / most)
+            cells += (
+                f'<td class="h{shade}">{100 * value:.1f}'
+                f"<small>{low[i, j]:.0f} to {high[i, j]:.0f}</small></td>"
+            )
+        body += f'<tr><th scope="row">{safe(name)}</th>{cells}</tr>'
+    titles = "".join(f'<th scope="col">{safe(name)}</th>' for name in across.labels)
+    caption = f"{down.name} (down) and {across.name} (across), % of people with 95 % intervals"
+    return (
+        f'<h3>Two attributes together</h3>{form}<p class="quiet">{safe(caption)}:</p>'
+        f'<div class="wide" tabindex="0" role="region" aria-label="{safe(caption)}">'
+        f'<table class="heat"><thead><tr><td></td>{titles}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+        f'<p class="quiet">Method: {safe(table.method)}.</p>'
+    )
