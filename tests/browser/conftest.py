@@ -18,7 +18,7 @@ from .collector import Visit, serving, visiting
 ELSEWHERE = "collector.test"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright's event loop must not outlast the tests in browsers
 def chromium() -> Iterator[Any]:
     """The browser."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")

@@ -185,9 +185,12 @@ def test_a_new_study_of_records(run, fails, folder) -> None:
     ]
     assert "one of --question and --records" in run(*new, "--question", "q", code=2).stderr
     assert "--records needs --epsilon" in run(*new, code=2).stderr
-    assert (
-        "--levels goes with --question" in run(*new, *attributes, "--levels", "a=1", code=2).stderr
-    )
+    both = run(*new, *attributes, "--levels", "a=1", code=2).stderr
+    assert "--records needs --epsilon or --levels" in both
+    menu = ("--levels", "strong=1,weak=3", "--rate", "0.5", "--force")
+    run(*new[:-2], *attributes, *menu)
+    (records,) = Study.load("new.toml")
+    assert (dict(records.levels), records.rate) == ({"strong": 1.0, "weak": 3.0}, 0.5)
     question = ("study", "new", "q.toml", "--title", "T", "--question", "q", "--values", "2")
     assert "--attribute goes with --records" in run(*question, *attributes, code=2).stderr
     assert "such as smokes=yes,no" in fails(*new, "--attribute", "smokes", "--force")
