@@ -185,7 +185,17 @@ class Estimate(Summaries):
     def _correlation(self) -> Floats | None:
         if self._covariance is None or self.values.size > MOST_CORRELATED:
             return None
-        return correlation_of(self._covariance())
+        return correlation_of(self._covariance(), self._own_variance)
+
+    def _correlation_of(self, places: Any) -> Floats | None:
+        """The correlation of some values; None where it is not known."""
+        own = self._own_variance
+        return correlation_of(self._covariance_of(places), None if own is None else own[places])
+
+    @property
+    def _own_variance(self) -> Floats | None:
+        """The variance, where the covariance is an upper bound: where several may be chosen."""
+        return None if self.exclusive else self.variance
 
     def _covariance_of(self, places: Any) -> Floats | None:
         """The covariance of some values; None where it is not known."""
