@@ -119,6 +119,7 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
         unit="points" if first.unit in ("fraction", "points") else "",
         _covariance=partial(_added_covariance, parts) if known and raw is None else None,
         _interval=DifferenceInterval(first, second) if raw is None else None,
+        _origins=(*first._sources, *second._sources),
     )
 
 
@@ -149,6 +150,7 @@ def contrast(estimate: Estimate, weights: Mapping[Any, float]) -> Contrast:
         assuming=estimate.assuming,
         unit=unit,
         _interval=own,
+        _origins=estimate._sources,
     )
 
 

@@ -112,6 +112,7 @@ class Estimate(Summaries):
     exclusive: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
+    _origins: tuple[Any, ...] = field(default=(), repr=False)
 
     @cached_property
     def variance(self) -> Floats:
@@ -236,7 +237,12 @@ class Estimate(Summaries):
     @property
     def roots(self) -> frozenset[int]:
         """Marks of the reports it was made from, as far as they are known."""
-        return frozenset({id((self if self.raw is None else self.raw).values)})
+        return frozenset(map(id, self._sources))
+
+    @property
+    def _sources(self) -> tuple[Any, ...]:
+        """Objects that stand for the reports; kept, so that no other gets their identity."""
+        return self._origins or ((self if self.raw is None else self.raw).values,)
 
     def _cells(self) -> Mapping[Any, int]:
         """Where each value is."""
