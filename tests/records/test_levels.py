@@ -207,9 +207,9 @@ def test_refused_calls() -> None:
 def test_the_error_includes_how_many_of_each_level_report() -> None:
     """Everyone at one level says yes, at the other no: the fraction is that of the reports."""
     records = sv.Records([sv.Attribute("s", 2)], levels={"strong": 3.0, "weak": 8.0}, rate=0.1)
-    level = np.repeat(["strong", "weak"], 5000)
+    level = np.repeat(["strong", "weak"], 50_000)
     with testing.seeded(5) as source:
-        reports = records.randomise({"s": np.repeat([0, 1], 5000)}, level=level, source=source)
+        reports = records.randomise({"s": np.repeat([0, 1], 50_000)}, level=level, source=source)
         aggregate = records.aggregate(reports)
         e = records.marginal(aggregate, ["s"])
     s = e.reports
