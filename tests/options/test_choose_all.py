@@ -314,3 +314,50 @@ def test_levels_of_which_one_is_sampled_at_two_rates() -> None:
         )
         e = both.estimate(both.aggregate(reports))
     assert (e.exclusive, e.covariance) == (False, None)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("by", ["oue", "grr", "subset"])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 20.0])
+@pytest.mark.parametrize("weights", [{"a": 1, "b": -1}, {"a": 1, "b": 1}])
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
+def test_a_single_report_does_not_settle_a_difference(by, epsilon, weights) -> None:
+    m = sv.ChooseAll(sv.Options("q", list("abc"), most=2), epsilon=epsilon, by=by)
+    every, law = m.every_report(), m.channel()
+    for chosen in ((), (0,), (0, 1)):
+        row = law.exact[sets_of(m.domain).index(chosen)]
+        truth = sum(weights["abc"[v]] for v in chosen)
+        covered = 0.0
+        for k, chance in enumerate(row):
+            low, high = m.estimate(m.aggregate(every[k : k + 1])).contrast(weights).interval()
+            covered += float(chance) * bool(low[0] <= truth <= high[0])
+        assert covered >= 0.93
+
+
+@pytest.mark.fast
+def test_nothing_else_reads_a_set_of_options_as_one_value() -> None:
+    question = sv.Options("q", list("abc"), most=2)
+    for kind in (sv.GRR, sv.OUE, sv.SubsetSelection):
+        with pytest.raises(ParameterError, match="ChooseAll"):
+            kind(question, epsilon=1.0)
+    with pytest.raises(ParameterError, match="ChooseAll"):
+        sv.Records([question, sv.Attribute("b", 2)], epsilon_average=1.0)
+    answers = [["a"], ["a", "c"]] * 200
+    assert not sv.ask(answers, values=question, epsilon=2.0).exclusive
+    level = ["weak", "strong"] * 200
+    both = sv.ask(answers, values=question, levels={"strong": 1.0, "weak": 4.0}, level=level)
+    assert not both.exclusive
+
+
+@pytest.mark.fast
+def test_answers_that_are_no_lists_are_refused() -> None:
+    import pandas as pd
+
+    question = sv.Options("q", ["R", "SAS"], most=1)
+    for answers, why in (
+        ([["R"], 5], r"5 \(row 1\) is neither"),
+        ([{"R": 1}], r"\(row 0\) is neither"),
+        ([["R"], pd.NA], "missing"),
+    ):
+        with pytest.raises(AnswerError, match=why):
+            question.coded(answers)

@@ -136,6 +136,11 @@ class Records(Collection):
                     f"{attribute.name!r} is a number between bounds; give it public bins: "
                     "Attribute.bins(name, edges)"
                 )
+            if not attribute.exclusive:
+                raise ParameterError(
+                    f"{attribute.name!r} allows several options; ask it as a question of its own, "
+                    "by ChooseAll"
+                )
         if self.starts[-1] > _MOST_BITS:
             raise ParameterError(
                 f"the attributes have {self.starts[-1]} values together; at most {_MOST_BITS:,}"
