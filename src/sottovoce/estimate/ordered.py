@@ -19,6 +19,9 @@ Mean        people with the extreme score at a distance L may have been missed. 
             them moves the mean by d, and the variance s² of scores to at most s² + d (L − s²/L);
             for two values this is nearly the interval of `intervals`
 Quantile    the cumulative fraction has the variance g q (1 − q), if that is more
+
+Estimates that need not sum to one may miss people, whose reports were noisy as well: their fraction
+1 − Σ f̂ counts with the noise b of those who hold a value (`intervals`).
 """
 
 from __future__ import annotations
@@ -119,7 +122,8 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     ends = middle + float(pull[counted].min()), middle + float(pull[counted].max())
     mean = middle + value
     down, up = (_rise(estimate, abs(end - mean), vary) / bottom for end in ends)
-    plain = MeanInterval(mean, variance, step / bottom, ends, down, up, (estimate, scores))
+    noise = variance + _unseen(estimate) * most / bottom**2
+    plain = MeanInterval(mean, noise, step / bottom, ends, down, up, (estimate, scores))
     interval = (
         plain
         if everyone
@@ -144,7 +148,7 @@ class MeanInterval:
     Attributes
     ----------
     value, variance, step : float
-        m̂, V and h.
+        m̂, V and h; V includes the noise of people whom the fractions miss.
     ends : tuple of float
         The lowest and the highest score: r does not lead beyond them.
     down, up : float
@@ -177,6 +181,14 @@ class MeanInterval:
 def _rise(estimate: Estimate, distance: float, vary: float) -> float:
     """g (L − s²/L); zero where nobody is drawn, or where the noise of reports hides it."""
     return _draw(estimate) * max(distance - vary / distance, 0.0) if distance > 0 else 0.0
+
+
+def _unseen(estimate: Estimate) -> float:
+    """The noise of the fraction that is missing where estimates sum to less than one."""
+    own = estimate._interval
+    if not isinstance(own, ScoreInterval):
+        return 0.0
+    return max(float(np.max(own.slope)), 0.0) * max(1 - float(estimate.values.sum()), 0.0)
 
 
 def _draw(estimate: Estimate) -> float:
@@ -246,8 +258,10 @@ def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quanti
     lower = np.tril(np.ones((size, size)))[:-1]
     cumulative = lower @ unbiased.values
     spread = np.maximum(np.einsum("ij,ji->i", lower, _covariance(unbiased) @ lower.T), 0)
-    lack = np.maximum(fraction * (1 - fraction) - cumulative * (1 - cumulative), 0)
-    errors = np.sqrt(spread + _draw(unbiased) * np.minimum(lack, fraction * (1 - fraction)))
+    # Estimates outside 0 and 1 have no variance of their own: as if they were at the ends.
+    drawn, own = fraction * (1 - fraction), np.clip(cumulative, 0, 1)
+    lack = _draw(unbiased) * np.maximum(drawn - own * (1 - own), 0)
+    errors = np.sqrt(spread + _unseen(unbiased) + lack)
     half = normal_quantile(confidence) * errors + _step(unbiased)
     low = _first(cumulative + half >= fraction)
     high = size - 1 - _first((cumulative - half <= fraction)[::-1])
