@@ -31,7 +31,7 @@ imports: $(VENV)/ready-dev
 # tests, so that the figure of covered lines comes from the fast ones alone.
 unit: $(VENV)/ready-dev
 	$(BIN)/pytest -n 2 -m fast --cov=sottovoce --cov-report=term:skip-covered
-	$(BIN)/pytest -n 2 -m "not fast"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not fast"
 
 # What most changes need to be checked against, in less than a minute.
 quick: $(VENV)/ready-dev

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, multinomial
 
 import sottovoce as sv
 from sottovoce import testing
@@ -223,3 +223,81 @@ def test_a_projected_estimate_keeps_its_values_and_gets_the_errors():
     assert ours.values == pytest.approx(projected.values)
     assert (ours.variance > projected.variance).all()
     assert "random sample" in ours.assuming
+
+
+# --- few people whose answers agree ---------------------------------------------------------------
+
+
+def everyone_counted(n, fractions):
+    """The chance of every sample of n people, and its estimate where reports have no noise."""
+    mechanism = sv.GRR(3, epsilon=20.0)
+    for a in range(n + 1):
+        for b in range(n - a + 1):
+            counts = np.array([a, b, n - a - b])
+            chance = multinomial.pmf(counts, n, fractions)
+            if chance > 1e-9:
+                aggregate = Aggregate(mechanism.id, mechanism.digest, {"support": counts}, n, n)
+                yield chance, mechanism.estimate(aggregate)
+
+
+def inside(interval, truth):
+    return bool(interval.low[0] - 1e-9 <= truth <= interval.high[0] + 1e-9)
+
+
+RARE = [(n, [1 - rare - 0.01, 0.01, rare]) for n, rare in ((2, 0.3), (5, 0.2), (20, 0.06))]
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
+@pytest.mark.parametrize(("n", "fractions"), [*RARE, (8, [0.48, 0.04, 0.48])])
+def test_the_mean_of_a_population_is_covered_though_all_answers_may_agree(n, fractions):
+    scores = [1.0, 2.0, 5.0]
+    truth, covered, fault = float(np.dot(fractions, scores)), 0.0, 0.0
+    for chance, e in everyone_counted(n, fractions):
+        mean = e.mean(scores).for_population()
+        low, high = mean.interval()
+        other = e.for_population().mean(scores).interval()
+        np.testing.assert_allclose((low, high), other)
+        covered += chance * inside(mean.interval(), truth)
+        half = 1.96 * mean.std_error[0] + 2 / n
+        fault += chance * (abs(mean.values[0] - truth) <= half)
+    assert covered >= 0.93
+    if fractions[2] < 0.4:
+        assert fault < 0.93  # the error at the estimate alone
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
+def test_the_median_of_a_population_is_covered_for_few_people(n):
+    fractions = [0.49, 0.02, 0.49]  # the median is the second value
+    covered = 0.0
+    for chance, e in everyone_counted(n, fractions):
+        median = e.for_population().median()
+        covered += chance * (median.low <= 1 <= median.high)
+    assert covered >= 0.93
+
+
+def test_the_mean_of_a_part_varies_with_the_people_in_it():
+    mechanism = sv.GRR(3, epsilon=20.0)
+    counts = np.array([50, 50, 900])
+    aggregate = Aggregate(mechanism.id, mechanism.digest, {"support": counts}, 1000, 1000)
+    e = mechanism.estimate(aggregate)
+    for mean in (e.mean({0: 0, 1: 1}).for_population(), e.for_population().mean({0: 0, 1: 1})):
+        # Of the 100 people who have a score, not of the 1000.
+        assert mean.std_error[0] == pytest.approx(math.sqrt(0.25 / 100), rel=0.01)
+
+
+def test_strata_that_agree_leave_room_for_those_who_were_not_asked():
+    mechanism = sv.GRR(2, epsilon=20.0)
+    aggregate = Aggregate(mechanism.id, mechanism.digest, {"support": np.array([20, 0])}, 20, 20)
+    parts = {name: mechanism.estimate(aggregate).mean([1, 0]) for name in ("north", "south")}
+    low, _ = sv.stratified(parts, weights={"north": 1, "south": 1}).interval()
+    assert low[0] < 0.025 ** (1 / 40)  # Clopper and Pearson's end for 40 of 40
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
+def test_a_sample_that_agrees_leaves_room_for_people_who_stayed_silent():
+    collection = sv.Sampled(sv.GRR(2, epsilon=20.0), rate=0.1)
+    with testing.seeded(1) as source:
+        reports = collection.randomise([0] * 200, source=source)
+        e = collection.estimate(collection.aggregate(reports))
+    assert e.mean([1, 0]).interval().low[0] <= e.interval().low[0] + 0.01

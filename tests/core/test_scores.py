@@ -184,3 +184,23 @@ def test_wrong_scores_and_fractions_are_refused(opinions):
     counts = pair.aggregate(pair.randomise({"a": [0, 1] * 500, "b": [0, 1] * 500}))
     with pytest.raises(EstimateError, match="has no order"):
         pair.joint(counts, ["a", "b"]).median()
+
+
+@useless
+@pytest.mark.parametrize("answers", [[0, 0, 0], [0, 0, 1], [2, 2, 2], [0, 0, 2]])
+def test_people_whom_the_reports_miss_are_allowed_for(answers):
+    """With one bit for the truth, which is 1 half of the time, reports may show nobody at all."""
+    mechanism, scores = sv.OUE(3, epsilon=20.0), [1, 2, 7]
+    mean, median = np.mean([scores[x] for x in answers]), sorted(answers)[1]
+    covered, ordered, fault = 0.0, 0.0, 0.0
+    for chance, e in estimates(mechanism, answers):
+        estimate = e.mean(scores)
+        (low,), (high,) = estimate.interval()
+        covered += chance * (low <= mean <= high)
+        middle = e.median()
+        ordered += chance * (middle.low <= median <= middle.high)
+        half = 1.96 * estimate.std_error[0] + 1 / 3 * 6  # at the estimate alone
+        fault += chance * (abs(estimate.values[0] - mean) <= half)
+    assert min(covered, ordered) >= 0.93
+    if len(set(answers)) == 1:
+        assert fault < 0.93

@@ -296,6 +296,15 @@ def test_what_has_no_difference_is_refused(waves: tuple[Estimate, Estimate]) -> 
     for same in (first, first.project(), replace(first, name="again")):
         with pytest.raises(EstimateError, match="the same reports"):
             _ = first - same
+    scores = {label: k for k, label in enumerate(first.labels)}
+    other = {label: -k for k, label in enumerate(first.labels)}
+    for one, same in (
+        (first.mean(scores), first.mean(other)),
+        (first.contrast({"yes": 1}), first.contrast({"yes": 1})),
+        (first - second, second - first),
+    ):
+        with pytest.raises(EstimateError, match="the same reports"):
+            _ = one - same
     with pytest.raises(EstimateError, match="only one has 'maybe'"):
         _ = first - survey({"yes": 0.5, "no": 0.3, "maybe": 0.2}, 100, 8.0, 3)
     with pytest.raises(TypeError):

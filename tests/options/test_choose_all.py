@@ -254,3 +254,115 @@ def test_the_command_line(tmp_path) -> None:
         code=1,
     )  # fmt: skip
     assert "'Julia' (row 2)" in " ".join(text.split())
+
+
+# --- sums of options, and several estimates together ----------------------------------------------
+
+
+def two_options(most: int = 1) -> tuple[sv.ChooseAll, sv.Aggregate]:
+    """Half of the people choose a, half b; the counts are the expected ones."""
+    question = sv.Options("q", list("abc"), most=most)
+    m = sv.ChooseAll(question, epsilon=3.0, by="grr")
+    n = 1_000_000
+    counts = [round(n * (float(m.q) + f * float(m.p - m.q))) for f in (0.5, 0.5, 0.0)]
+    return m, sv.Aggregate(m.id, m.digest, {"support": np.array(counts)}, n, n)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("weights", [{"a": 1, "b": 1}, {"a": 1, "b": -1}])
+def test_errors_of_sums_and_differences_of_options_are_at_least_the_exact_ones(most, weights):
+    m, agg = two_options(most)
+    law = m.channel()
+    reports = ["a", "b", "c", "nothing else"]
+    value = np.array([weights.get(y, 0) for y in reports])
+    exact = 0.0
+    for chosen in ("a", "b"):  # with fixed answers, the variances of people's reports add up
+        row = np.array(law.exact[list(law.inputs).index(chosen)], float)
+        exact += 0.5 * (row @ value**2 - (row @ value) ** 2)
+    exact = math.sqrt(exact / agg.reports) / float(m.p - m.q)
+    stated = m.estimate(agg).contrast(weights)
+    low, high = stated.interval()
+    assert stated.std_error[0] >= 0.999 * exact
+    assert high[0] - low[0] >= 0.999 * 2 * 1.96 * exact
+
+
+@pytest.mark.fast
+def test_combined_options_are_options_still() -> None:
+    m, agg = two_options()
+    north, south = m.estimate(agg), m.estimate(agg)
+    strata = {"north": north, "south": south}
+    for whole in (
+        sv.combine([north, south], method="post-stratified"),
+        sv.combine([north, south]),
+        sv.stratified(strata, weights={"north": 3, "south": 1}),
+    ):
+        assert not whole.exclusive
+        assert whole.project().values.sum() == pytest.approx(whole.values.clip(0).sum())
+        for refused in (lambda e=whole: e.mean([1, 2, 3]), whole.median):
+            with pytest.raises(EstimateError, match="several"):
+                refused()
+    single = sv.GRR(sv.Attribute("q", list("abc")), epsilon=1.0)
+    other = single.estimate(single.aggregate(single.randomise(["a", "b"] * 500)))
+    with pytest.raises(EstimateError, match="other values"):
+        sv.combine([north, other])
+
+
+@pytest.mark.fast
+def test_levels_of_which_one_is_sampled_at_two_rates() -> None:
+    question = sv.Options("q", list("abcd"), most=2)
+    strong, weak = (sv.ChooseAll(question, epsilon=e) for e in (1.0, 3.0))
+    both = sv.Levels({"strong": sv.Sampled(strong, rate=[0.5, 1.0]), "weak": weak})
+    with testing.seeded(3) as source:
+        reports = both.randomise(
+            ["a;b", "c"] * 500, level=["strong", "weak"] * 500, rate=[0.5, 1.0] * 500, source=source
+        )
+        e = both.estimate(both.aggregate(reports))
+    assert (e.exclusive, e.covariance) == (False, None)
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("by", ["oue", "grr", "subset"])
+@pytest.mark.parametrize("epsilon", [1e-9, 0.1, 20.0])
+@pytest.mark.parametrize("weights", [{"a": 1, "b": -1}, {"a": 1, "b": 1}])
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
+def test_a_single_report_does_not_settle_a_difference(by, epsilon, weights) -> None:
+    m = sv.ChooseAll(sv.Options("q", list("abc"), most=2), epsilon=epsilon, by=by)
+    every, law = m.every_report(), m.channel()
+    for chosen in ((), (0,), (0, 1)):
+        row = law.exact[sets_of(m.domain).index(chosen)]
+        truth = sum(weights["abc"[v]] for v in chosen)
+        covered = 0.0
+        for k, chance in enumerate(row):
+            low, high = m.estimate(m.aggregate(every[k : k + 1])).contrast(weights).interval()
+            covered += float(chance) * bool(low[0] <= truth <= high[0])
+        assert covered >= 0.93
+
+
+@pytest.mark.fast
+def test_nothing_else_reads_a_set_of_options_as_one_value() -> None:
+    question = sv.Options("q", list("abc"), most=2)
+    for kind in (sv.GRR, sv.OUE, sv.SubsetSelection):
+        with pytest.raises(ParameterError, match="ChooseAll"):
+            kind(question, epsilon=1.0)
+    with pytest.raises(ParameterError, match="ChooseAll"):
+        sv.Records([question, sv.Attribute("b", 2)], epsilon_average=1.0)
+    answers = [["a"], ["a", "c"]] * 200
+    assert not sv.ask(answers, values=question, epsilon=2.0).exclusive
+    level = ["weak", "strong"] * 200
+    both = sv.ask(answers, values=question, levels={"strong": 1.0, "weak": 4.0}, level=level)
+    assert not both.exclusive
+
+
+@pytest.mark.fast
+def test_answers_that_are_no_lists_are_refused() -> None:
+    import pandas as pd
+
+    question = sv.Options("q", ["R", "SAS"], most=1)
+    for answers, why in (
+        ([["R"], 5], r"5 \(row 1\) is neither"),
+        ([{"R": 1}], r"\(row 0\) is neither"),
+        ([["R"], pd.NA], "missing"),
+    ):
+        with pytest.raises(AnswerError, match=why):
+            question.coded(answers)

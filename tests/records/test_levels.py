@@ -221,3 +221,23 @@ def test_refused_calls() -> None:
     with pytest.raises(ParameterError, match="these records have levels"):
         records.joint(aggregate, ["a", "b"], method="lopub-1")
     assert LDP in {promise.notion for promise in records.guarantee.promises}
+
+
+@pytest.mark.fast
+def test_the_error_includes_how_many_of_each_level_report() -> None:
+    """Everyone at one level says yes, at the other no: the fraction is that of the reports."""
+    records = sv.Records([sv.Attribute("s", 2)], levels={"strong": 3.0, "weak": 8.0}, rate=0.1)
+    level = np.repeat(["strong", "weak"], 50_000)
+    with testing.seeded(5) as source:
+        reports = records.randomise({"s": np.repeat([0, 1], 50_000)}, level=level, source=source)
+        aggregate = records.aggregate(reports)
+        e = records.marginal(aggregate, ["s"])
+    s = e.reports
+    whole = sv.Records([sv.Attribute("s", 2)], levels={"strong": 3.0, "weak": 8.0})
+    kept = reports.columns["reported"].any(axis=1)  # the same reports, of people who all report
+    same = sv.Reports(
+        whole.id, whole.digest, {k: c[kept] for k, c in reports.columns.items()}, False
+    )
+    own = whole.marginal(whole.aggregate(same), ["s"])
+    np.testing.assert_allclose(own.values, e.values)
+    assert e.variance[0] - own.variance[0] == pytest.approx(0.9 * 0.25 / s, rel=0.2)

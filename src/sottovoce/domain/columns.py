@@ -178,7 +178,7 @@ class _NumpyColumn(Column):
         return _as_numbers(self._array)
 
     def distinct(self) -> list[Any]:
-        return list(dict.fromkeys(v for v in self._array.tolist() if not _is_missing(v)))
+        return list(dict.fromkeys(v for v in self._array.tolist() if not is_missing(v)))
 
 
 class _ArrowColumn(Column):
@@ -212,7 +212,7 @@ class _ArrowColumn(Column):
         return _as_numbers(self._plain())
 
     def distinct(self) -> list[Any]:
-        return [v for v in self._chunked.unique().to_pylist() if not _is_missing(v)]
+        return [v for v in self._chunked.unique().to_pylist() if not is_missing(v)]
 
     def _dictionary_codes(self) -> Any:
         import pyarrow as pa
@@ -255,7 +255,7 @@ def _is_text(kind: Any) -> bool:
     )
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """None, NaN, pandas.NA and NaT: everything that is not equal to itself, or says so."""
     if value is None:
         return True
@@ -277,7 +277,7 @@ def _lookup(answers: Sequence[Any], values: Sequence[Any]) -> tuple[NDArray[np.i
     codes = np.array(positions, np.int64) if positions else np.zeros(0, np.int64)
     unknown: dict[str, Any] = {}
     for k in np.flatnonzero(codes == _UNKNOWN).tolist():
-        if _is_missing(answers[k]):
+        if is_missing(answers[k]):
             codes[k] = _MISSING
         else:
             unknown.setdefault(repr(answers[k]), answers[k])
@@ -338,7 +338,7 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         if odd is not None:
             kind = "text" if isinstance(odd, (str, bytes)) else f"of type {type(odd).__name__}"
             raise AnswerError(f"the answer {odd!r} is {kind}; these answers must be numbers")
-        array = np.array([np.nan if _is_missing(value) else value for value in array], object)
+        array = np.array([np.nan if is_missing(value) else value for value in array], object)
     refused = AnswerError(f"these answers must be numbers; a column of {array.dtype} was given")
     if array.dtype.kind not in "biufO":  # numpy would parse numbers from text and dates
         raise refused

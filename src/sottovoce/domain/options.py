@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
-from .columns import Coded, Rows, as_column, first_few, first_row
+from .columns import Coded, Rows, as_column, first_few, first_row, is_missing
 from .values import Attribute, Codes, Missing
 
 SEPARATOR = ";"
+NESTED = (list, tuple, set, frozenset, np.ndarray)
 MOST_OPTIONS = 63  # a set of them is one 64-bit word
 
 
@@ -136,9 +137,8 @@ class Options(Attribute):
             answers = answers.to_pylist() if "list" in str(answers.type) else answers
         elif hasattr(answers, "to_numpy"):
             answers = answers.to_numpy()
-        nested = (list, tuple, set, frozenset, np.ndarray)
         several = isinstance(answers, (list, tuple, np.ndarray)) and any(
-            isinstance(answer, nested) for answer in answers
+            isinstance(answer, (*NESTED, dict)) for answer in answers
         )
         if several:
             return self._from_lists(list(answers), rows)
@@ -165,7 +165,13 @@ class Options(Attribute):
     def _from_lists(
         self, answers: list[Any], rows: Rows | None
     ) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
-        absent = np.array([_is_missing(answer) for answer in answers], bool)
+        absent = np.array([is_missing(answer) for answer in answers], bool)
+        strange = ~absent & ~np.array([isinstance(a, (str, *NESTED)) for a in answers], bool)
+        if strange.any():
+            raise AnswerError(
+                f"{answers[int(strange.argmax())]!r} (row {first_row(strange, rows)}) is neither a "
+                "list of options nor text"
+            )
         parts = [
             [] if gone else [answer] if isinstance(answer, str) else list(answer)
             for answer, gone in zip(answers, absent.tolist(), strict=True)
@@ -202,12 +208,6 @@ class Options(Attribute):
             f"{strange!r} (row {row}) is not one of the {len(self.values)} options "
             f"{first_few(self.values)}; correct the data, or declare the option"
         )
-
-
-def _is_missing(answer: Any) -> bool:
-    if answer is None:
-        return True
-    return not isinstance(answer, Iterable) and answer != answer
 
 
 def _ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:

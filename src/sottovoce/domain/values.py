@@ -98,7 +98,12 @@ class Domain:
 
     @classmethod
     def of(cls, values: Domain | int | Sequence[Label]) -> Domain:
-        """A domain from a Domain, a size, or a list of values."""
+        """A domain from a Domain, a size, or a list of values, of which an answer is one."""
+        if isinstance(values, Domain) and not values.exclusive:
+            raise ParameterError(
+                f"{values.name!r} allows several options, which this would read as one value; "
+                "ChooseAll is for them"
+            )
         return values if isinstance(values, Domain) else cls(values)
 
     @classmethod

@@ -43,11 +43,11 @@ class Repetitions:
         return self.tables
 
     @property
-    def root(self) -> int:
+    def root(self) -> Repetitions:
         """The same for all tables computed from one set of repetitions."""
         if isinstance(self.make, partial) and isinstance(self.make.args[0], Repetitions):
             return self.make.args[0].root
-        return id(self)
+        return self
 
     def changed(self, change: Change) -> Repetitions:
         """The same repetitions, with a function applied to the tables."""
@@ -70,9 +70,8 @@ class Cells(Estimate):
     again: Repetitions | None = field(default=None, repr=False)
 
     @property
-    def roots(self) -> frozenset[int]:
-        """Marks of the reports it was made from: of its own values and of its repetitions."""
-        return super().roots if self.again is None else frozenset({self.again.root})
+    def _sources(self) -> tuple[Any, ...]:
+        return super()._sources if self.again is None else (self.again.root,)
 
     def _label_columns(self) -> dict[str, list[Label]]:
         return label_columns(self.attributes)

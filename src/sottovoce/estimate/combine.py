@@ -81,7 +81,8 @@ def combine(
     _check(groups, method, names)
     if len(groups) == 1:
         return replace(groups[0], method=method)
-    known = all(e._covariance is not None for e in groups)
+    # Of options, who chose two of them together is not known, so there is no covariance.
+    known = all(e._covariance is not None and e.exclusive for e in groups)
     return combine_groups(
         Groups.of_estimates(groups),
         method=method,
@@ -91,6 +92,7 @@ def combine(
         labels=groups[0].labels,
         name=groups[0].name,
         fractions=groups[0].fractions,
+        exclusive=groups[0].exclusive,
         guarantee=_together(groups, names),
     )
 
@@ -129,6 +131,7 @@ def _check(groups: Sequence[Estimate], method: str, names: list[str] | None) -> 
         if (
             tuple(estimate.labels) != tuple(groups[0].labels)
             or estimate.fractions != groups[0].fractions
+            or estimate.exclusive != groups[0].exclusive
         ):
             raise EstimateError(
                 f"{where} estimates other values than the first; all groups must answer the same "

@@ -33,7 +33,7 @@ from ..errors import EstimateError, GuaranteeError, ParameterError
 from ..promise import Guarantee
 from .estimate import Estimate
 from .intervals import Floats, Interval
-from .simultaneous import chance_of_largest, correlation_of
+from .simultaneous import chance_of_largest
 
 #: Groups of promises that do not add up, so that they stand side by side.
 APART = ("the first collection", "the second collection")
@@ -113,11 +113,13 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
         error_from=first.error_from,
         converged=first.converged and second.converged,
         fractions=False,
+        exclusive=first.exclusive and second.exclusive,
         raw=raw,
         assuming="; ".join(claims),
         unit="points" if first.unit in ("fraction", "points") else "",
         _covariance=partial(_added_covariance, parts) if known and raw is None else None,
         _interval=DifferenceInterval(first, second) if raw is None else None,
+        _origins=(*first._sources, *second._sources),
     )
 
 
@@ -148,6 +150,7 @@ def contrast(estimate: Estimate, weights: Mapping[Any, float]) -> Contrast:
         assuming=estimate.assuming,
         unit=unit,
         _interval=own,
+        _origins=estimate._sources,
     )
 
 
@@ -169,7 +172,7 @@ def _own_interval(
     estimate: Estimate, places: Places, factors: Floats, middle: float, confidence: float
 ) -> Interval:
     below, above = (side[places] for side in _reach(estimate, confidence))
-    r = correlation_of(estimate._covariance_of(places))
+    r = estimate._correlation_of(places)
     low = _length(np.where(factors > 0, factors * below, factors * above), r)
     high = _length(np.where(factors > 0, factors * above, factors * below), r)
     return Interval(np.array([middle - low]), np.array([middle + high]))
@@ -190,7 +193,7 @@ def _reach(estimate: Estimate, confidence: float) -> tuple[Floats, Floats]:
 
 def _contrast_variance(estimate: Estimate, places: Places, factors: Floats) -> Floats:
     sides = factors * estimate.std_error[places]
-    return np.array([_length(sides, correlation_of(estimate._covariance_of(places))) ** 2])
+    return np.array([_length(sides, estimate._correlation_of(places)) ** 2])
 
 
 def _added_variance(parts: tuple[Estimate, Estimate]) -> Floats:
@@ -309,7 +312,10 @@ def _shift(estimate: Estimate, places: Places, factors: Floats) -> tuple[Places,
 
 def _sums_to_one(estimate: Estimate) -> bool:
     """Whether the values always sum to one: they do now, and their sum has no variance."""
-    if not estimate.fractions or abs(float(estimate.values.sum()) - 1) > 1e-9:
+    if (
+        not (estimate.fractions and estimate.exclusive)
+        or abs(float(estimate.values.sum()) - 1) > 1e-9
+    ):
         return False
     matrix = estimate._covariance_of(np.arange(estimate.values.size))
     return matrix is not None and float(matrix.sum()) <= 1e-9 * float(np.trace(matrix))

@@ -112,6 +112,7 @@ class Estimate(Summaries):
     exclusive: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
+    _origins: tuple[Any, ...] = field(default=(), repr=False)
 
     @cached_property
     def variance(self) -> Floats:
@@ -185,7 +186,17 @@ class Estimate(Summaries):
     def _correlation(self) -> Floats | None:
         if self._covariance is None or self.values.size > MOST_CORRELATED:
             return None
-        return correlation_of(self._covariance())
+        return correlation_of(self._covariance(), self._own_variance)
+
+    def _correlation_of(self, places: Any) -> Floats | None:
+        """The correlation of some values; None where it is not known."""
+        own = self._own_variance
+        return correlation_of(self._covariance_of(places), None if own is None else own[places])
+
+    @property
+    def _own_variance(self) -> Floats | None:
+        """The variance, where the covariance is an upper bound: where several may be chosen."""
+        return None if self.exclusive else self.variance
 
     def _covariance_of(self, places: Any) -> Floats | None:
         """The covariance of some values; None where it is not known."""
@@ -226,7 +237,12 @@ class Estimate(Summaries):
     @property
     def roots(self) -> frozenset[int]:
         """Marks of the reports it was made from, as far as they are known."""
-        return frozenset({id((self if self.raw is None else self.raw).values)})
+        return frozenset(map(id, self._sources))
+
+    @property
+    def _sources(self) -> tuple[Any, ...]:
+        """Objects that stand for the reports; kept, so that no other gets their identity."""
+        return self._origins or ((self if self.raw is None else self.raw).values,)
 
     def _cells(self) -> Mapping[Any, int]:
         """Where each value is."""

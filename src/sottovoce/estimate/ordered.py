@@ -11,7 +11,17 @@ Quantile    the first value in order at which the cumulative estimate reaches q;
             cumulative fraction at that value alone, so nothing needs to hold simultaneously
 
 Intervals reach z standard errors, and half the most that one report can move the estimate (the
-continuity correction of `intervals`), so that they hold for few reports as well.
+continuity correction of `intervals`), so that they hold for few reports as well. What drawing
+people adds, g per unit of variance of their answers, is not taken at the estimate, where it would
+be zero if all reports agree, but at what is tested:
+
+Mean        people with the extreme score at a distance L may have been missed. A fraction d / L of
+            them moves the mean by d, and the variance s² of scores to at most s² + d (L − s²/L);
+            for two values this is nearly the interval of `intervals`
+Quantile    the cumulative fraction has the variance g q (1 − q), if that is more
+
+Estimates that need not sum to one may miss people, whose reports were noisy as well: their fraction
+1 − Σ f̂ counts with the noise b of those who hold a value (`intervals`).
 """
 
 from __future__ import annotations
@@ -108,20 +118,82 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     squares = float((pull**2) @ estimate.values) / bottom
     most = float(np.abs(pull).max()) ** 2
     step = _step(estimate) * float(np.ptp(pull if everyone else score[counted]))
+    vary = min(max(squares - value**2 + variance, 0.0), most)
+    ends = middle + float(pull[counted].min()), middle + float(pull[counted].max())
+    mean = middle + value
+    down, up = (_rise(estimate, abs(end - mean), vary) / bottom for end in ends)
+    noise = variance + _unseen(estimate) * most / bottom**2
+    plain = MeanInterval(mean, noise, step / bottom, ends, down, up, (estimate, scores))
     interval = (
-        partial(_linear_interval, middle + value, sqrt(variance), step)
+        plain
         if everyone
-        else Ratio(top, bottom, pull, counted.astype(float), covariance, step, middle)
+        else Ratio(top, bottom, pull, counted.astype(float), covariance, step, middle, plain)
     )
     return {
         "values": np.array([middle + value]),
         "spread": np.array([variance]),
         "labels": ("mean",),
         "fractions": False,
-        "answer_variance": min(max(squares - value**2 + variance, 0.0), most),
+        "answer_variance": vary / bottom,  # among so many people fewer have a score
+        "_origins": estimate._sources,
         "_covariance": partial(np.diag, [variance]),
         "_interval": interval,
     }
+
+
+@dataclass(frozen=True, eq=False)
+class MeanInterval:
+    """Every m with (|m̂ − m| − h)² ≤ z² (V + r |m̂ − m|).
+
+    Attributes
+    ----------
+    value, variance, step : float
+        m̂, V and h; V includes the noise of people whom the fractions miss.
+    ends : tuple of float
+        The lowest and the highest score: r does not lead beyond them.
+    down, up : float
+        r below and above the estimate: g (L − s²/L), see the module.
+    of : tuple, optional
+        The estimate of fractions behind it, and the scores.
+    """
+
+    value: float
+    variance: float
+    step: float
+    ends: tuple[float, float]
+    down: float = 0.0
+    up: float = 0.0
+    of: tuple[Estimate, Scores | None] | None = None
+
+    def __call__(self, confidence: float) -> Interval:
+        square = normal_quantile(confidence) ** 2
+        low = self._reach(self.down, self.value - self.ends[0], square)
+        high = self._reach(self.up, self.ends[1] - self.value, square)
+        return Interval(np.array([self.value - low]), np.array([self.value + high]))
+
+    def _reach(self, rise: float, most: float, square: float) -> float:
+        half = square * rise / 2
+        plain = sqrt(square * self.variance) + self.step
+        risen = half + sqrt(half**2 + square * (self.variance + rise * self.step)) + self.step
+        return max(plain, min(risen, most))
+
+
+def _rise(estimate: Estimate, distance: float, vary: float) -> float:
+    """g (L − s²/L); zero where nobody is drawn, or where the noise of reports hides it."""
+    return _draw(estimate) * max(distance - vary / distance, 0.0) if distance > 0 else 0.0
+
+
+def _unseen(estimate: Estimate) -> float:
+    """The noise of the fraction that is missing where estimates sum to less than one."""
+    own = estimate._interval
+    if not isinstance(own, ScoreInterval):
+        return 0.0
+    return max(float(np.max(own.slope)), 0.0) * max(1 - float(estimate.values.sum()), 0.0)
+
+
+def _draw(estimate: Estimate) -> float:
+    own = estimate._interval
+    return float(np.max(own.draw)) if isinstance(own, ScoreInterval) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +212,8 @@ class Ratio:
         Half the most that one report can move the sum.
     middle : float
         c, added to the ends.
+    plain : MeanInterval
+        The interval if the number of people with scores were known; never narrower than this.
     """
 
     top: float
@@ -149,6 +223,7 @@ class Ratio:
     covariance: Floats
     step: float
     middle: float
+    plain: MeanInterval
 
     def __call__(self, confidence: float) -> Interval:
         square = normal_quantile(confidence) ** 2
@@ -163,7 +238,9 @@ class Ratio:
         half = sqrt(root) / lead + self.step / self.bottom
         ends = mixed / lead - half, mixed / lead + half
         value = self.top / self.bottom
-        low, high = max(ends[0], min(least, value)), min(ends[1], max(most, value))
+        plain = [float(end[0]) - self.middle for end in self.plain(confidence)]
+        low = max(min(ends[0], plain[0]), min(least, value))
+        high = min(max(ends[1], plain[1]), max(most, value))
         return Interval(np.array([self.middle + low]), np.array([self.middle + high]))
 
 
@@ -180,7 +257,11 @@ def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quanti
     size = estimate.values.size
     lower = np.tril(np.ones((size, size)))[:-1]
     cumulative = lower @ unbiased.values
-    errors = np.sqrt(np.maximum(np.einsum("ij,ji->i", lower, _covariance(unbiased) @ lower.T), 0))
+    spread = np.maximum(np.einsum("ij,ji->i", lower, _covariance(unbiased) @ lower.T), 0)
+    # Estimates outside 0 and 1 have no variance of their own: as if they were at the ends.
+    drawn, own = fraction * (1 - fraction), np.clip(cumulative, 0, 1)
+    lack = _draw(unbiased) * np.maximum(drawn - own * (1 - own), 0)
+    errors = np.sqrt(spread + _unseen(unbiased) + lack)
     half = normal_quantile(confidence) * errors + _step(unbiased)
     low = _first(cumulative + half >= fraction)
     high = size - 1 - _first((cumulative - half <= fraction)[::-1])
@@ -192,11 +273,6 @@ def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quanti
 def _first(passed: Any) -> int:
     """The first true entry; one beyond the last where there is none."""
     return int(np.argmax(passed)) if passed.any() else len(passed)
-
-
-def _linear_interval(value: float, error: float, step: float, confidence: float) -> Interval:
-    half = normal_quantile(confidence) * error + step
-    return Interval(np.array([value - half]), np.array([value + half]))
 
 
 def _step(estimate: Estimate) -> float:

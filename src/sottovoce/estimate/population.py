@@ -33,6 +33,7 @@ from ..errors import EstimateError, ParameterError
 from .combine import combine
 from .groups import covariance_of
 from .intervals import Floats, Interval, NoiseLines, ScoreInterval, normal_quantile
+from .ordered import MeanInterval, Ratio, scored_mean
 
 if TYPE_CHECKING:
     from .estimate import Estimate
@@ -52,12 +53,16 @@ def for_population(estimate: Estimate, size: int | None = None) -> Estimate:
             f"the error of a {estimate.method!r} estimate is not known for a population; use an "
             "unbiased method"
         )
+    own = estimate._interval
+    mean = own.plain if isinstance(own, Ratio) else own
+    if isinstance(mean, MeanInterval) and mean.of is not None:
+        fractions, scores = mean.of
+        return replace(estimate, **scored_mean(for_population(fractions, size), scores), **about)
     drawn = _drawn(estimate, factor)
     total = estimate.variance + factor * drawn
     covariance = None
     if estimate._covariance is not None and estimate.exclusive:
         covariance = partial(_total_covariance, estimate, factor)
-    own = estimate._interval
     interval = (
         replace(own, draw=np.asarray(own.draw) + factor)
         if isinstance(own, ScoreInterval)
@@ -150,8 +155,19 @@ def stratified(
     )
 
 
-def _joined(parts: list[Estimate], weight: Floats) -> ScoreInterval | None:
+def _joined(parts: list[Estimate], weight: Floats) -> ScoreInterval | MeanInterval | None:
     """The score interval of a sum over strata, where all have one; else the normal one."""
+    means = [part._interval for part in parts]
+    means = [mean.plain if isinstance(mean, Ratio) else mean for mean in means]
+    scored = [mean for mean in means if isinstance(mean, MeanInterval)]
+    if len(scored) == len(parts):
+        # Whoever was missed may all be in one stratum, and its steps are the coarsest.
+        rows = np.array([(one.step, one.down, one.up) for one in scored])
+        step, down, up = (weight[:, None] * rows).max(axis=0).tolist()
+        value = float(weight @ np.array([one.value for one in scored]))
+        spread = float(weight**2 @ np.array([one.variance for one in scored]))
+        ends = min(one.ends[0] for one in scored), max(one.ends[1] for one in scored)
+        return MeanInterval(value, spread, step, ends, down, up)
     own = [part._interval for part in parts if isinstance(part._interval, ScoreInterval)]
     if len(own) < len(parts):
         return None

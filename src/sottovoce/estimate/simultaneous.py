@@ -59,14 +59,20 @@ def chance_of_largest(p_values: Floats, correlation: Floats | None) -> tuple[flo
     return max(min(bound, beyond), smallest), "max-|z|"
 
 
-def correlation_of(covariance: Floats | None) -> Floats | None:
-    """The correlation matrix; None where some value has no variance or none is known."""
+def correlation_of(covariance: Floats | None, variance: Floats | None = None) -> Floats | None:
+    """The correlation matrix; None where some value has no variance or none is known.
+
+    Where the covariance is an upper bound, `variance` has the values' own variances: the bound in
+    units of them, so that its diagonal is one or more.
+    """
     if covariance is None:
         return None
-    spread = np.sqrt(np.diag(covariance))
+    spread = np.sqrt(np.diag(covariance) if variance is None else variance)
     if not (np.isfinite(covariance).all() and (spread > 0).all()):
         return None
-    return np.asarray(covariance / np.outer(spread, spread))
+    r = np.asarray(covariance / np.outer(spread, spread))
+    np.fill_diagonal(r, np.maximum(np.diag(r), 1.0))
+    return r
 
 
 def largest_deviations(correlation: Floats) -> Floats:

@@ -26,6 +26,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked_epsilon
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
@@ -82,8 +83,10 @@ class ChooseAll(PureMechanism):
                 f"{domain!r} was given; give Options(name, options, most=…), which says how many "
                 "may be chosen"
             )
-        object.__setattr__(self, "by", by)
-        super().__init__(domain, epsilon=epsilon, study=study)
+        values = {"domain": domain, "epsilon": checked_epsilon(epsilon), "by": by, "study": study}
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        self.validate()
 
     def validate(self) -> None:
         if not (isinstance(self.by, str) and issubclass(by_id(self.by), PureMechanism)):
@@ -163,8 +166,12 @@ class ChooseAll(PureMechanism):
         return self.inner.tally_by(own, group, groups)[:, :-1]
 
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
-        """An upper bound: for people drawn from a population with these fractions."""
-        f, (s, t) = np.asarray(frequencies, float), map(float, self.pair)
+        """An upper bound: for people drawn from a population with these fractions.
+
+        Estimates of few reports lie far outside what fractions can be, and are moved there first.
+        """
+        f, (s, t) = np.clip(np.asarray(frequencies, float), 0.0, 1.0), map(float, self.pair)
+        f *= min(1.0, self.domain.most / max(float(f.sum()), 1e-300))
         q, gap, _, _ = self.rounded
         supported = q + gap * f
         either = (f[:, None] + f[None, :]) / self.domain.most

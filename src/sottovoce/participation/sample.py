@@ -132,6 +132,7 @@ class Sample:
             "labels": template.labels,
             "name": template.name,
             "fractions": template.fractions,
+            "exclusive": self.mechanism.domain.exclusive,
             "guarantee": self.guarantee,
         }
         estimate = self._estimate(method, strata, about)

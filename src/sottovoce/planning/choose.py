@@ -16,6 +16,7 @@ from ..domain.ranges import Range
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..mechanisms import Hybrid, Piecewise
+from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.registry import compared_kinds
@@ -167,6 +168,8 @@ def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
         several = list(epsilons)
         one_bit = len(several) == 1 and not has_distribution(Hybrid(domain, epsilon=several[0]))
         return Piecewise if one_bit else Hybrid
+    if not domain.exclusive:
+        return ChooseAll
     costs: dict[type[Mechanism], tuple[float, float, float]] = {}
     for epsilon in epsilons:
         for c in choose(domain, epsilon):

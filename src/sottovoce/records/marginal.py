@@ -8,7 +8,8 @@ with the average q̄ of the hidden q, so that
 and f sums to one by itself. Each person's influence on f_j is
 ψ = [y_j − (1 − f_j)(Σ_i y_i − ½) / (l − 1)] / (½ − q̄), up to a constant; its variance over s is
 that of f_j (conservative: 1.0 to 1.4 times that for fixed data). Strata of people who report
-equally many attributes are estimated separately, since their budgets have other laws.
+equally many attributes are estimated separately, since their budgets have other laws. Where people
+are sampled, so is the number w_h s of people in each stratum: (1 − rate) Σ w_h (f_h − f)² / s more.
 
 Few records may agree by chance, so that their variance is far too small. The noise alone gives f_j
 at least the variance of independent bits: ¼ for the true value, and for the others
@@ -134,11 +135,15 @@ def _finish(
     """Strata combined in proportion to their people."""
     people = np.array([part[2] for part in parts])
     fraction = people / people.sum()
-    values = sum(w * part[0] for w, part in zip(fraction, parts, strict=True))
+    rows = np.array([part[0] for part in parts])
+    values = fraction @ rows
     matrix = np.asarray(sum(w * w * part[1] for w, part in zip(fraction, parts, strict=True)))
+    if records.sampled:  # how many of each stratum reported is drawn as well
+        away = rows - values
+        matrix += (1 - records.rate) / people.sum() * (away.T * fraction) @ away
     attribute = records.schema.attributes[position]
     return Estimate(
-        values=np.asarray(values),
+        values=values,
         spread=np.diag(matrix).copy(),
         n=n,
         reports=int(people.sum()),
