@@ -191,6 +191,8 @@ def test_a_new_study_of_records(run, fails, folder) -> None:
     run(*new[:-2], *attributes, *menu)
     (records,) = Study.load("new.toml")
     assert (dict(records.levels), records.rate) == ({"strong": 1.0, "weak": 3.0}, 0.5)
+    shown = ("estimate", "none.svr", "--study", "new.toml", "--attribute", "smokes", "--levels")
+    assert "not shown one by one" in fails(*shown)
     question = ("study", "new", "q.toml", "--title", "T", "--question", "q", "--values", "2")
     assert "--attribute goes with --records" in run(*question, *attributes, code=2).stderr
     assert "such as smokes=yes,no" in fails(*new, "--attribute", "smokes", "--force")

@@ -232,6 +232,11 @@ def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate
         raise ParameterError(
             f"the question {collection.name!r} has no levels to show; leave --levels out"
         )
+    if levels and collection.allocations:
+        raise ParameterError(
+            f"the levels of the records {collection.name!r} are combined and not shown one by one; "
+            "leave --levels out"
+        )
     if rate and not collection.sampled:
         raise ParameterError(
             f"the question {collection.name!r} has no rates to show, everyone reports; leave "

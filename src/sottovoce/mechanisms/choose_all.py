@@ -73,7 +73,6 @@ class ChooseAll(PureMechanism):
     by: str = "oue"
 
     id = "choose-all"
-    exclusive = False
 
     def __init__(
         self, domain: Domain, *, epsilon: float, by: str = "oue", study: bytes | None = None

@@ -40,14 +40,7 @@ class LinearMechanism(Mechanism):
                 f"{self.id!r} is for a set of values, and {self.domain.name!r} is a number; for "
                 "numbers use Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
             )
-        if self.exclusive and not self.domain.exclusive:
-            raise ParameterError(
-                f"of {self.domain.name!r} several options may be chosen, and {self.id!r} reports "
-                "one answer; use ChooseAll"
-            )
 
-    #: Whether an answer is one value, and not a set of them.
-    exclusive: ClassVar[bool] = True
     #: What the aggregate's table of counts is called; stored, so it never changes.
     table: ClassVar[str] = "outputs"
 
