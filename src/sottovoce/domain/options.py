@@ -21,7 +21,7 @@ MOST_OPTIONS = 63  # a set of them is one 64-bit word
 
 @dataclass(frozen=True, init=False)
 class Options(Attribute):
-    """A question whose answer is a set of options, at most so many.
+    """A question whose answer is a set of options, up to a public number of them.
 
     An answer is a list, tuple or set of options, or text with ";" between them; none is an answer,
     too.
