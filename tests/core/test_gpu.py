@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from click.testing import CliRunner, Result
 
 import sottovoce as sv
 from sottovoce import kernels, scale
+from sottovoce.cli import main
 from sottovoce.errors import MissingExtraError, ParameterError
 from sottovoce.kernels import count
 from sottovoce.mechanisms import REGISTRY
@@ -25,6 +27,28 @@ def test_without_a_gpu_the_error_says_what_is_missing() -> None:
         pass
     with scale.counting("auto") as chosen:
         assert chosen == "cpu"
+
+
+@pytest.mark.slow
+def test_the_command_line_counts_with_an_engine(tmp_path) -> None:
+    mechanism = sv.OLH(sv.Attribute("q", 50), epsilon=1.0)
+    study = sv.Study("Q", (mechanism,))
+    path, reports = tmp_path / "q.toml", tmp_path / "r.svr"
+    path.write_text(study.to_toml())
+    reports.write_bytes(study.collection("q").randomise(RNG.integers(0, 50, 400)).to_bytes())
+
+    def counted(engine: str) -> Result:
+        words = ["aggregate", str(reports), "--study", str(path), "--engine", engine]
+        return CliRunner().invoke(main, [*words, "--out", str(tmp_path / f"{engine}.sva")])
+
+    assert counted("cpu").exit_code == counted("auto").exit_code == 0
+    assert (tmp_path / "cpu.sva").read_bytes() == (tmp_path / "auto.sva").read_bytes()
+    outcome = counted("cuda")
+    if cuda.present():
+        assert (tmp_path / "cuda.sva").read_bytes() == (tmp_path / "cpu.sva").read_bytes()
+    else:
+        assert outcome.exit_code == 1
+        assert "GPU" in outcome.stderr
 
 
 @pytest.mark.fast

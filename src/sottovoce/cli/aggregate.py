@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,13 @@ _MOST_LEVELS = 12
 @study_option
 @question_option
 @click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")
+@click.option(
+    "--engine",
+    type=click.Choice(["cpu", "cuda", "auto"]),
+    default="cpu",
+    show_default=True,
+    help="What counts: the cores, a GPU, or a GPU if there is one and it is worth it.",
+)
 @allow_equal_option
 @force_option
 @json_option
@@ -51,6 +59,7 @@ def aggregate(
     study_path: Path,
     question: str | None,
     out: Path,
+    engine: str,
     allow_equal: bool,
     force: bool,
     as_json: bool,
@@ -72,7 +81,8 @@ def aggregate(
     study = Study.load(study_path)
     collection = study.collection(question)
     check_output(out, study_path, *reports, force=force, ends=COUNTS)
-    counts = count_files(reports, collection, allow_equal=allow_equal, progress=progress)
+    with _counting(engine):
+        counts = count_files(reports, collection, allow_equal=allow_equal, progress=progress)
     counts.save(out, replace=force)
     if as_json:
         print_json(
@@ -101,6 +111,15 @@ def aggregate(
     ]
     show_table(screen, facts(rows))
     show_next_estimate(screen, out, study_path, study, collection)
+
+
+def _counting(engine: str) -> AbstractContextManager[object]:
+    """Where the counting is done; the cores need no choice."""
+    if engine == "cpu":
+        return nullcontext()
+    from ..scale import counting
+
+    return counting(engine)
 
 
 def _people(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:
