@@ -21,8 +21,8 @@ Sottovoce grew out of five papers. Every table and figure of theirs runs again w
 the same data where these can be had, and every sentence that numbers can decide is judged:
 
 ```console
-sottovoce reproduce                                     # everything; half an hour on one core
-sottovoce reproduce node-sampling figure-3a --fast      # one figure, in seconds
+sottovoce reproduce                                     # everything, on all cores
+sottovoce reproduce node-sampling figure-3a --fast      # one figure, a short run
 sottovoce reproduce --data FOLDER --out results         # with the real data sets
 ```
 

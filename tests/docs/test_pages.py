@@ -12,6 +12,7 @@ import click
 import pytest
 
 import sottovoce as sv
+from sottovoce.cli import main
 from sottovoce.mechanisms import REGISTRY
 
 ROOT = Path(__file__).parents[2]
@@ -48,6 +49,25 @@ def test_every_snippet_runs_and_prints_what_is_shown(page):
                     f"{named(page)}, line {block.start}: the page shows\n{block.shown.text}\n"
                     f"but this was printed:\n{printed}"
                 )
+
+
+def shell_commands(page: Path) -> list[list[str]]:
+    """Commands of ours that a page shows without running them, such as a server's."""
+    fenced = [b for b in snippets.blocks(page.read_text().splitlines()) if b.tag == "bash"]
+    every = (words for block in fenced for words in snippets.commands(block.text))
+    return [words for words in every if words[0] == "sottovoce"]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if shell_commands(page)], ids=named)
+def test_commands_that_are_not_run_are_understood(page):
+    for words in shell_commands(page):
+        command, rest = main, words[1:]
+        while isinstance(command, click.Group):
+            assert rest[0] in command.commands, words
+            command, rest = command.commands[rest[0]], rest[1:]
+        known = {name for option in command.params for name in option.opts}
+        given = [word.split("=")[0] for word in rest if word.startswith("--")]
+        assert set(given) <= known, words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -7,6 +7,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_every_copied_file_exists() -> None:
     for line in re.findall(r"^COPY (?!--from)(.*)$", CONTAINER.read_text(), re.MULTILINE):
         for name in line.split()[:-1]:
             assert (ROOT / name).exists(), name
+
+
+def test_what_the_wheel_needs_is_copied() -> None:
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    targets = settings["tool"]["hatch"]["build"]["targets"]["wheel"]
+    lines = re.findall(r"^COPY (?!--from)(.*)$", CONTAINER.read_text(), re.MULTILINE)
+    copied = {name.split("/")[0] for line in lines for name in line.split()[:-1]}
+    needed = {name.split("/")[0] for name in (*targets["packages"], *targets["force-include"])}
+    assert needed <= copied
 
 
 def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
