@@ -39,6 +39,11 @@ if TYPE_CHECKING:
     from .estimate import Estimate
 
 RANDOM_SAMPLE = "the people asked are a simple random sample of the population"
+#: Of means of numbers: how much answers vary is estimated, and a rare one may not have been asked.
+NO_RARE_EXTREMES = (
+    "the people asked include those with rare, extreme numbers, since how much numbers vary is "
+    "estimated from their reports; few people may not"
+)
 RANDOM_STRATA = "the people asked in each stratum are a simple random sample of it"
 
 
@@ -76,10 +81,18 @@ def about_population(estimate: Estimate, size: int | None) -> dict[str, Any]:
     if estimate.population is not None:
         raise EstimateError("the errors of this estimate are already those for a population")
     _factor(estimate.n, size)
+    assumed = (estimate.assuming, RANDOM_SAMPLE, _of_numbers(estimate))
     return {
         "population": math.inf if size is None else float(size),
-        "assuming": "; ".join(filter(None, (estimate.assuming, RANDOM_SAMPLE))),
+        "assuming": "; ".join(filter(None, assumed)),
     }
+
+
+def _of_numbers(estimate: Estimate) -> str:
+    """What is assumed of the mean of numbers; that of scores is tested at the mean itself."""
+    scored = isinstance(estimate._interval, MeanInterval | Ratio)
+    numbers = not estimate.fractions and estimate.answer_variance is not None and not scored
+    return NO_RARE_EXTREMES if numbers else ""
 
 
 def stratified(
@@ -148,7 +161,16 @@ def stratified(
         method="stratified",
         population=math.inf if population is None else float(sum(population.values())),
         assuming="; ".join(
-            dict.fromkeys(filter(None, (*(e.assuming for e in estimates.values()), RANDOM_STRATA)))
+            dict.fromkeys(
+                filter(
+                    None,
+                    (
+                        *(e.assuming for e in estimates.values()),
+                        RANDOM_STRATA,
+                        *map(_of_numbers, estimates.values()),
+                    ),
+                )
+            )
         ),
         _covariance=partial(covariance_of, parts, weight) if known else None,
         _interval=_joined(parts, weight),
