@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import pickle
 import re
 from fractions import Fraction
 
@@ -14,24 +13,11 @@ from hypothesis import strategies as st
 
 from sottovoce import GRR, Guarantee, Promise
 from sottovoce.errors import GuaranteeError, ParameterError
-from sottovoce.promise import (
-    DP,
-    LDP,
-    LIP,
-    Against,
-    Neighbours,
-    Notion,
-    Protected,
-    Unit,
-    composed,
-)
+from sottovoce.promise import DP, LDP, LIP, Against, Neighbours, Notion, Protected, Unit, composed
 
-NAMES = st.none() | st.text(max_size=9)
+from .guarantees import lip, one
+
 EPSILONS = st.floats(min_value=0, max_value=20, allow_subnormal=True)
-
-
-def one(epsilon: float, **other: object) -> Guarantee:
-    return Guarantee((Promise(LDP, epsilon, **other),))
 
 
 @given(st.lists(EPSILONS, min_size=1, max_size=20))
@@ -83,10 +69,6 @@ def test_promises_about_different_things_do_not_add_up(other: dict) -> None:
 
 def under_a_prior(epsilon: float, free: float, **other: object) -> Guarantee:
     return Guarantee((lip(epsilon, **other), Promise(LDP, free, **other)))
-
-
-def lip(epsilon: float, **other: object) -> Promise:
-    return Promise(LIP, epsilon, neighbours=Neighbours.BELIEFS, **other)
 
 
 def test_notions_that_do_not_compose_are_refused() -> None:
@@ -390,124 +372,3 @@ def test_a_guarantee_is_a_tuple_of_promises(wrong: object) -> None:
         Guarantee(wrong)
     with pytest.raises(GuaranteeError, match="reason"):
         Guarantee((), None)
-
-
-# --- as data --------------------------------------------------------------------------------------
-
-UNITS = st.one_of(
-    st.builds(Unit, level=NAMES, group=NAMES, attribute=NAMES),
-    st.builds(
-        Unit,
-        st.just(Protected.RECORD),
-        NAMES,
-        NAMES,
-        answers=st.none() | st.integers(min_value=1, max_value=2**40),
-    ),
-    st.builds(Unit, st.sampled_from(Protected)),
-)
-PROMISES = st.builds(
-    Promise,
-    st.sampled_from([LDP, DP]),
-    st.floats(min_value=0),
-    st.floats(0, 1),
-    st.sampled_from([n for n in Neighbours if n is not Neighbours.BELIEFS]),
-    UNITS,
-    st.sampled_from(Against),
-    st.lists(st.text(max_size=9), max_size=3).map(tuple),
-) | st.builds(lip, st.floats(min_value=0), unit=UNITS)
-
-
-@given(st.lists(PROMISES, max_size=4, unique_by=lambda p: p.subject), st.text(max_size=9))
-def test_guarantees_travel_as_json_and_pickle(promises: list[Promise], reason: str) -> None:
-    guarantee = Guarantee(tuple(promises), reason)
-    data = json.loads(json.dumps(guarantee.as_dict(), allow_nan=False))
-    assert Guarantee.from_dict(data) == guarantee
-    assert pickle.loads(pickle.dumps(guarantee)) == guarantee
-    # Words decide nothing: they may be missing, or say anything.
-    del data["words"]
-    for promise in data["promises"]:
-        promise["words"] = "No privacy at all."
-    assert Guarantee.from_dict(data) == guarantee
-    assert Guarantee.from_dict(data).as_dict() == guarantee.as_dict()
-
-
-def test_codes_are_stable() -> None:
-    codes = {kind.__name__: [k.value for k in kind] for kind in (Notion, Neighbours, Against)}
-    assert codes == {
-        "Notion": ["ldp", "dp", "lip"],
-        "Neighbours": ["substitution", "add-remove", "beliefs", "unstated"],
-        "Against": [
-            *("reports", "shuffled-reports", "result", "aggregator", "s1", "s2"),
-            *("senders-and-result", "helpers", "coalition", "curator-and-parties"),
-        ],
-    }
-    assert [unit.value for unit in Protected] == [
-        "answer",
-        "record",
-        "study",
-        "contribution",
-        "participation",
-        "party-record",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("path", "value"),
-    [
-        (("notion",), "local differential privacy"),
-        (("notion",), None),
-        (("notion",), ["ldp"]),
-        (("neighbours",), "BELIEFS"),
-        (("neighbours",), "beliefs"),
-        (("against",), "whoever sees the report"),
-        (("unit",), "one answer of one person"),
-        (("unit", "protects"), "everything"),
-        (("unit", "level"), 3),
-        (("unit", "answers"), 3),
-        (("unit", "more"), None),
-        (("epsilon",), math.nan),
-        (("epsilon",), math.inf),
-        (("epsilon",), -1.0),
-        (("epsilon",), "1"),
-        (("epsilon",), True),
-        (("epsilon",), None),
-        (("epsilon",), [1.0]),
-        (("delta",), -0.1),
-        (("delta",), 1.5),
-        (("delta",), math.nan),
-        (("delta",), "infinite"),
-        (("assuming",), "a sentence"),
-        (("assuming",), [1]),
-        (("more",), 1),
-    ],
-    ids=str,
-)
-def test_malformed_data_is_refused(path: tuple[str, ...], value: object) -> None:
-    data = one(1.0).as_dict()
-    place = data["promises"][0]
-    for name in path[:-1]:
-        place = place[name]
-    place[path[-1]] = value
-    with pytest.raises(GuaranteeError):
-        Guarantee.from_dict(data)
-
-
-@pytest.mark.parametrize("name", one(1.0).promises[0].as_dict())
-def test_only_words_may_be_missing(name: str) -> None:
-    data = one(1.0).promises[0].as_dict()
-    del data[name]
-    if name == "words":
-        assert Promise.from_dict(data) == one(1.0).promises[0]
-        return
-    with pytest.raises(GuaranteeError, match=name):
-        Promise.from_dict(data)
-
-
-def test_data_that_is_no_guarantee_is_refused() -> None:
-    good = one(1.0).as_dict()
-    promise = good["promises"][0]
-    for wrong in (None, [], "x", {}, good | {"more": 1}, good | {"reason": None},
-                  good | {"promises": {}}, good | {"promises": [promise, promise]},
-                  good | {"promises": [None]}):  # fmt: skip
-        with pytest.raises(GuaranteeError):
-            Guarantee.from_dict(wrong)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 
-from sottovoce import Estimate, Guarantee, Mechanism
+from sottovoce import Estimate, Guarantee, Mechanism, combine
+from sottovoce.errors import AlikeWarning
 
 PEOPLE, VALUES = 1000, 30
+WEIGHTED = ("pooled", "yang-variance", "yang-optimised", "unweighted")
 
 #: 000's Table 2, and two pairs; groups are of equal size.
 EPSILONS = {
@@ -72,3 +75,9 @@ def by_support(
         values = m.debias(support, n)
         found.append(estimate_of(values, m.variance(values, n), n))
     return found
+
+
+def quietly(estimates: Any, method: str) -> Estimate:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", AlikeWarning)
+        return combine(estimates, method=method)

@@ -19,29 +19,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sottovoce import (
-    GRR,
-    OLH,
-    OUE,
-    SUE,
-    Aggregate,
-    Duchi,
-    HadamardResponse,
-    Hybrid,
-    Piecewise,
-    Sampled,
-    SubsetSelection,
-    testing,
-)
-from sottovoce.errors import EstimateError, GuaranteeError
+from sottovoce import GRR, OLH, OUE, SUE, Sampled, SubsetSelection
+from sottovoce.errors import GuaranteeError
 from sottovoce.published import node_sampling as published
 from tests.samplers.statistics import fit
 
 from . import oracle
 from .oracle import Setting
+from .sampling import aggregated, judge
 
 RUNS = 60_000
-SIGMAS = 6
 KINDS = (GRR, OUE, SUE, OLH, SubsetSelection)
 
 #: (rates, people at each, share of them that holds the value)
@@ -95,11 +82,6 @@ def generator(setting: Setting) -> np.random.Generator:
     return np.random.default_rng(SETTINGS.index(setting))
 
 
-def aggregated(s: Sampled, asked: Any, reported: Any, support: Any) -> Aggregate:
-    tables = {"asked": asked, "reported": reported, "0/support": support}
-    return Aggregate(s.id, s.digest, tables, int(np.sum(asked)), int(np.sum(reported)))
-
-
 def variance(s: Sampled, setting: Setting, method: str) -> float:
     return float(s.variance(setting.frequencies, setting.people, method=method)[0])
 
@@ -149,16 +131,6 @@ def _heard(runs: oracle.Runs) -> float:
 
 
 # --- simulated means and variances --------------------------------------------------------------
-
-
-def judge(found: np.ndarray, mean: float, true_variance: float, first_order: bool) -> None:
-    """Refuse a mean or a variance that the runs contradict."""
-    m, v = float(found.mean()), float(found.var())
-    fourth = float(((found - m) ** 4).mean())
-    of_mean, of_variance = np.sqrt(v / found.size), np.sqrt(max(fourth - v * v, 0) / found.size)
-    loose = 0.005 if first_order else 0.0  # terms of order 1/n that the formula leaves out
-    assert abs(m - mean) <= SIGMAS * of_mean + loose * np.sqrt(v) + 1e-12
-    assert abs(v - true_variance) <= SIGMAS * of_variance + 2 * loose * v + 1e-15
 
 
 @each
@@ -359,237 +331,3 @@ def test_c_which_estimate_is_best_depends_on_what_rates_follow() -> None:
         variance(s, ignores, m) for m in ("hajek", "biswas-t", "hajek-ipw", "horvitz-thompson")
     ]
     assert order == sorted(order)
-
-
-# --- edges --------------------------------------------------------------------------------------
-
-
-def methods_of(s: Sampled) -> list[str]:
-    return list(s.methods)
-
-
-@pytest.mark.parametrize("rate", [0.5, [0.5, 0.1]], ids=str)
-def test_where_nobody_reports_nothing_is_estimated(rate: Any) -> None:
-    s = Sampled(GRR(3, epsilon=1.0), rate=rate)
-    quiet = s.absent(np.full(len(s.rates), 10))
-    for method in methods_of(s):
-        with pytest.raises(EstimateError, match=r"none of the .* people asked reported"):
-            s.estimate(s.aggregate(quiet), method=method)
-        with pytest.raises(EstimateError, match="none of the 0 people"):
-            s.estimate(s.aggregate(quiet[:0]), method=method)
-
-
-@pytest.mark.parametrize("rate", [0.5, [0.5, 0.1], [0.5, 0.0]], ids=str)
-@pytest.mark.parametrize("asked", [1, 1000])
-def test_from_one_report_errors_are_finite_and_not_zero(rate: Any, asked: int) -> None:
-    s = Sampled(GRR(3, epsilon=1.0), rate=rate)
-    zeros = [0] * (len(s.rates) - 1)
-    one = aggregated(s, [asked, *zeros], [1, *zeros], [[1, 0, 0]] + [[0, 0, 0]] * len(zeros))
-    for method in methods_of(s):
-        estimate = s.estimate(one, method=method)
-        assert np.isfinite(estimate.values).all(), method
-        assert np.isfinite(estimate.std_error).all(), method
-        assert (estimate.std_error > 0).all(), method
-
-
-def test_at_rate_1_sampling_changes_nothing() -> None:
-    """Every method is then the plain estimate, with the plain error up to 1/n of it."""
-    m = GRR(3, epsilon=1.0)
-    s = Sampled(m, rate=1)
-    counts = np.array([300, 500, 200])
-    plain = m.estimate(Aggregate(m.id, m.digest, {"support": counts}, 1000, 1000))
-    full = aggregated(s, [1000], [1000], [counts])
-    for method in methods_of(s):
-        estimate = s.estimate(full, method=method)
-        assert estimate.values == pytest.approx(plain.values, abs=1e-12), method
-        assert estimate.variance == pytest.approx(plain.variance, rel=0.002), method
-        shares = [0.2, 0.3, 0.5]
-        assert s.variance(shares, 1000, method=method) == pytest.approx(m.variance(shares, 1000))
-
-
-def test_empty_strata_are_left_out() -> None:
-    """A rate that nobody has changes neither values nor errors."""
-    one, two = (Sampled(GRR(3, epsilon=1.0), rate=r) for r in (0.5, [0.5, 0.25]))
-    alone = aggregated(one, [400], [180], [[60, 50, 70]])
-    beside = aggregated(two, [400, 0], [180, 0], [[60, 50, 70], [0, 0, 0]])
-    for method in methods_of(one):
-        a, b = one.estimate(alone, method=method), two.estimate(beside, method=method)
-        assert a.values == pytest.approx(b.values, rel=1e-12), method
-        assert a.variance == pytest.approx(b.variance, rel=1e-12), method
-        known = one.variance([0.2, 0.3, 0.5], 400, method=method)
-        assert two.variance([0.2, 0.3, 0.5], [400, 0], method=method) == pytest.approx(known)
-
-
-def test_a_stratum_that_stayed_silent_is_named() -> None:
-    s = Sampled(GRR(3, epsilon=1.0), rate=[0.5, 0.01])
-    gap = aggregated(s, [400, 3], [180, 0], [[60, 50, 70], [0, 0, 0]])
-    for method in ("post-stratified", "adaptive"):
-        with pytest.raises(EstimateError, match=r"\[0.01\] reported.*'horvitz-thompson'"):
-            s.estimate(gap, method=method)
-    for method in set(methods_of(s)) - {"post-stratified", "adaptive"}:
-        assert np.isfinite(s.estimate(gap, method=method).std_error).all()
-
-
-def test_people_at_rate_0_are_spoken_of_only_where_it_is_said() -> None:
-    s = Sampled(GRR(3, epsilon=1.0), rate=[0.5, 0.0])
-    some = aggregated(s, [400, 100], [180, 0], [[60, 50, 70], [0, 0, 0]])
-    for method in methods_of(s):
-        if method in ("hajek", "biswas-t", "wang-c"):
-            assert np.isfinite(s.estimate(some, method=method).std_error).all()
-        else:
-            with pytest.raises(EstimateError, match="100 people have rate 0"):
-                s.estimate(some, method=method)
-    assert "nothing to do with their answers" in s.estimate(some, method="hajek").assuming
-
-
-def test_a_value_that_no_report_supports_has_an_error() -> None:
-    s = Sampled(GRR(3, epsilon=4.0), rate=0.5)
-    rare = aggregated(s, [1000], [500], [[0, 250, 250]])
-    for method in methods_of(s):
-        error = s.estimate(rare, method=method).std_error
-        true = np.sqrt(s.variance([0, 0.5, 0.5], 1000, method=method))
-        assert 0.5 * true[0] <= error[0] <= 1.5 * true[0], method
-
-
-def test_several_rates_say_which_assumption_they_make() -> None:
-    s = Sampled(GRR(3, epsilon=1.0), rate=[0.5, 0.25])
-    found = aggregated(s, [400, 400], [200, 100], [[60, 50, 90], [30, 30, 40]])
-    told = {m: s.estimate(found, method=m).assuming for m in methods_of(s) if m != "adaptive"}
-    assert {m for m, text in told.items() if text} == {"hajek", "biswas-t"}
-    biased = {m for m in methods_of(s) if s.estimate(found, method=m).biased}
-    assert biased == {"hajek", "hajek-ipw", "biswas-t", "wang-c", "adaptive"}
-    one = Sampled(GRR(3, epsilon=1.0), rate=0.5)
-    single = aggregated(one, [400], [200], [[60, 50, 90]])
-    assert not any(one.estimate(single, method=m).assuming for m in methods_of(one))
-    assert {m for m in methods_of(one) if one.estimate(single, method=m).biased} == {"wang-c"}
-
-
-@pytest.mark.parametrize(("rates", "default"), [(1, "hajek"), (2, "post-stratified")])
-def test_the_default_suits_the_number_of_rates(rates: int, default: str) -> None:
-    grid = np.linspace(0.1, 1, rates)
-    assert next(iter(Sampled(GRR(3, epsilon=1.0), rate=grid).methods)) == default
-
-
-def test_many_rates_take_the_inverse_ones_by_default() -> None:
-    for many, default in ((64, "post-stratified"), (65, "hajek-ipw")):
-        s = Sampled(GRR(3, epsilon=1.0), rate=np.linspace(0.1, 1, many))
-        assert next(iter(s.methods)) == default
-        assert ("adaptive" in s.methods) == (many == 64)
-
-
-# --- numbers and other linear mechanisms --------------------------------------------------------
-
-ANSWERS = np.concatenate([np.linspace(-5, 10, 120), np.full(80, 8.0)])
-NUMBERS = [kind((-5, 10), epsilon=2.0) for kind in (Duchi, Piecewise, Hybrid)]
-BATCHES = 12
-
-
-def collections(s: Sampled, answers: Any, rates: Any, seed: int) -> Aggregate:
-    """Independent ones, side by side: stratum k of the grid is the k-th collection."""
-    with testing.seeded(seed) as source:
-        many = len(s.rates)
-        reports = s.randomise(np.tile(answers, many), rate=rates, source=source)
-        return s.aggregate(reports)
-
-
-def replicates(inner: Any, answers: Any, rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of reports, and their mean scores, of many collections at one rate."""
-    s = Sampled(inner, rate=rate - 1e-12 * np.arange(1000))
-    rates = np.repeat(s.rates, len(answers))
-    reported, means = [], []
-    for seed in range(BATCHES):
-        tables = collections(s, answers, rates, seed).tables
-        reported.append(tables["reported"])
-        means.append(scored(inner, {k: t for k, t in tables.items() if k.startswith("0/")}))
-    counted = np.concatenate(reported)
-    return counted, np.concatenate(means) / counted[:, None]
-
-
-def scored(inner: Any, tables: dict[str, np.ndarray]) -> np.ndarray:
-    """Sums of the scores of each stratum's reports; of numbers, as distances from low."""
-    if isinstance(inner, HadamardResponse):
-        return np.array([inner.debias(row, 1) for row in tables["0/outputs"]])
-    span = inner.domain.high - inner.domain.low
-    sums = [tables[f"0/{name}"] @ grid.scores for name, grid in inner.grids.items()]
-    return span * sum(sums)[:, None]
-
-
-def both_ways(inner: Any, answers: Any) -> dict[str, np.ndarray]:
-    reported, means = replicates(inner, answers, 0.3)
-    weighted = means * reported[:, None] / (0.3 * len(answers))
-    return {"hajek": means, "horvitz-thompson": weighted}
-
-
-@pytest.mark.parametrize("inner", NUMBERS, ids=lambda m: m.id)
-def test_the_variance_of_a_mean_is_that_of_many_collections(inner: Any) -> None:
-    s, mean = Sampled(inner, rate=0.3), float(ANSWERS.mean()) + 5
-    for method, found in both_ways(inner, ANSWERS).items():
-        true = float(s.variance_of(ANSWERS, method=method)[0])
-        judge(found[:, 0], mean, true, False)
-        for wrong in (0.85, 1.15):
-            with pytest.raises(AssertionError):
-                judge(found[:, 0], mean, wrong * true, False)
-
-
-def test_hadamard_response_is_linear_and_that_is_enough() -> None:
-    inner = HadamardResponse(6, epsilon=1.0)
-    s, answers = Sampled(inner, rate=0.3), np.arange(120) ** 2 % 6
-    shares = np.bincount(answers, minlength=6) / 120
-    for method, found in both_ways(inner, answers).items():
-        true = s.variance(shares, 120, method=method)
-        for v in range(6):
-            judge(found[:, v], float(shares[v]), float(true[v]), False)
-
-
-@pytest.mark.parametrize("inner", NUMBERS, ids=lambda m: m.id)
-def test_the_estimated_variance_of_a_mean_is_right_on_average(inner: Any) -> None:
-    """Duchi's one bit cannot tell how much answers vary; it takes the most, which is safe."""
-    s, answers = Sampled(inner, rate=0.3), np.tile(ANSWERS, 5)
-    for method in s.methods:
-        true = float(s.variance_of(answers, method=method)[0])
-        with testing.seeded(3) as source:
-            made = [
-                s.estimate(s.aggregate(s.randomise(answers, source=source)), method=method)
-                for _ in range(60)
-            ]
-        ratio = np.mean([estimate.variance[0] for estimate in made]) / true
-        assert (1 < ratio < 1.5) if inner.id == "duchi" else (0.96 < ratio < 1.04)
-        values = np.array([estimate.values[0] for estimate in made])
-        assert abs(values.mean() - answers.mean()) <= SIGMAS * np.sqrt(true / 60)
-
-
-@pytest.mark.parametrize("method", ["post-stratified", "hajek", "hajek-ipw", "horvitz-thompson"])
-def test_a_mean_over_several_rates_keeps_the_lower_bound(method: str) -> None:
-    """Means are estimated as distances from −5, and must come back."""
-    s = Sampled(Piecewise((-5, 10), epsilon=2.0), rate=[0.2, 0.6])
-    answers = np.tile(ANSWERS, 20)
-    rates = np.random.default_rng(2).choice(s.rates, answers.size)
-    with testing.seeded(4) as source:
-        estimate = s.estimate(
-            s.aggregate(s.randomise(answers, rate=rates, source=source)), method=method
-        )
-    error = np.sqrt(s.variance_of(answers, rate=rates, method=method)[0])
-    assert abs(estimate.values[0] - answers.mean()) <= SIGMAS * error < 2.5
-    assert estimate.std_error[0] == pytest.approx(error, rel=0.1)
-    assert estimate.answer_variance == pytest.approx(answers.var(), rel=0.2)
-
-
-def test_the_variance_of_answers_is_that_of_their_shares() -> None:
-    answers = np.array([0, 1, 1, 2, 2, 2, 0, 1])
-    rates = np.array([0.5, 0.5, 0.25, 0.25, 0.5, 0.5, 0.25, 0.25])
-    s = Sampled(OUE(3, epsilon=1.0), rate=[0.5, 0.25])
-    rows = [np.bincount(answers[rates == r], minlength=3) / 4 for r in s.rates]
-    for method in methods_of(s):
-        if method != "adaptive":
-            direct = s.variance_of(answers, rate=rates, method=method)
-            assert direct == pytest.approx(s.variance(rows, [4, 4], method=method))
-
-
-def test_variances_are_the_diagonal_of_covariances() -> None:
-    s = Sampled(GRR(4, epsilon=1.0), rate=[0.5, 0.25, 0.0])
-    rows, people = [[0.1, 0.2, 0.3, 0.4], [0.4, 0.3, 0.2, 0.1], [0.25] * 4], [300, 500, 0]
-    for method in methods_of(s):
-        if method != "adaptive":
-            matrix = s.covariance(rows, people, method=method)
-            assert np.diag(matrix) == pytest.approx(s.variance(rows, people, method=method))
-            assert np.linalg.eigvalsh(matrix).min() > -1e-12

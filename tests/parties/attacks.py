@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
 
+CELLS = 20_000
 _WIDE, _INSIDE = 25, 8  # scales: what is cut off changes a ratio inside by a factor of 1 + e^-34
 
 
@@ -51,3 +53,19 @@ def measured(study, party, colluders=(), present=None):
             law = share_pmf(release.scale, release.honest, int(_WIDE * release.scale) + weight)
             total += loss([law] * len(honest), weight, cells, inside)
     return total
+
+
+def bytes_fit(*words):
+    """p-value of the lowest bytes being uniform, alone and in pairs of neighbouring vectors."""
+    values = []
+    for word in words:
+        values.append(stats.chisquare(np.bincount(word.astype(np.uint8), minlength=256)).pvalue)
+    for one, two in combinations(words, 2):
+        pair = (one & 15).astype(int) * 16 + (two & 15).astype(int)
+        values.append(stats.chisquare(np.bincount(pair, minlength=256)).pvalue)
+    return min(values)
+
+
+def tables_of(parties):
+    generator = np.random.default_rng(3)
+    return [[generator.poisson(2.0, CELLS)] for _ in range(parties)]

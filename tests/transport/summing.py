@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sottovoce.errors import ShareError
 from sottovoce.randomness import Source
+from sottovoce.testing import seeded
 from sottovoce.transport import Batch, Inbox, Machine, Outbox, Role
 from sottovoce.transport.keys import KeyPair, Party, Roster
 
 ROUNDS = 2
+VALUES = np.arange(1, 12, dtype=np.uint64)
+TOTAL = int(VALUES.sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,3 +117,11 @@ def machine(
         mine = values[members.start : members.stop]
         return Users(members, mine, helpers, source)
     return Adds(party.role, members.start, helpers)
+
+
+def machines(roster: Roster, seed: int) -> dict[str, Machine[Any]]:
+    parts = {}
+    for k, party in enumerate(roster):
+        with seeded(seed + k) as source:
+            parts[party.id] = machine(roster, party.id, VALUES, source)
+    return parts
