@@ -13,7 +13,7 @@ from scipy.stats import ks_2samp
 from sottovoce import testing
 from sottovoce.reproduce import papers
 
-from .reproduced import check, run_again
+from .reproduction import assert_as_recorded, reproduced
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ BUDGETS = (Fraction("0.1"), Fraction("0.5"), Fraction(1))
 
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
 def test_short_run_is_as_expected(figure, tmp_path):
-    check(run_again(PAPER.name, figure, tmp_path))
+    assert_as_recorded(reproduced(PAPER.name, figure, tmp_path))
 
 
 def test_doubled_noise_is_noticed(tmp_path, monkeypatch):
@@ -32,8 +32,8 @@ def test_doubled_noise_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(opened, "noise_of", lambda release, rng: 2 * honest(release, rng))
     figure = PAPER.figure("figure-1")
     only = tuple(job for job in figure.jobs if job.fast and not job.needs)
-    reproduced = run_again(PAPER.name, replace(figure, jobs=only), tmp_path)
-    assert not reproduced.comparison.agrees
+    wrong = reproduced(PAPER.name, replace(figure, jobs=only), tmp_path)
+    assert not wrong.comparison.agrees
 
 
 def real_noise(study, frames, exact) -> np.ndarray:

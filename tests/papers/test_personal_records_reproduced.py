@@ -11,7 +11,7 @@ import pytest
 from sottovoce import testing
 from sottovoce.reproduce import Data, papers
 
-from .reproduced import check, run_again
+from .reproduction import assert_as_recorded, reproduced
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +21,7 @@ collecting = sys.modules["sottovoce_papers.personal_records.collecting"]
 
 @pytest.mark.parametrize("figure", PAPER.figures, ids=lambda figure: figure.name)
 def test_short_run_is_as_expected(figure, tmp_path):
-    check(run_again(PAPER.name, figure, tmp_path))
+    assert_as_recorded(reproduced(PAPER.name, figure, tmp_path))
 
 
 def test_a_wrong_estimator_is_noticed(tmp_path, monkeypatch):
@@ -33,8 +33,8 @@ def test_a_wrong_estimator_is_noticed(tmp_path, monkeypatch):
     monkeypatch.setattr(collecting.Collection, "estimate", reversed_values)
     figure = PAPER.figure("figure-5a")
     only = tuple(job for job in figure.jobs if job.fast and job.x == 2)
-    reproduced = run_again(PAPER.name, replace(figure, jobs=only), tmp_path)
-    assert not reproduced.comparison.agrees
+    wrong = reproduced(PAPER.name, replace(figure, jobs=only), tmp_path)
+    assert not wrong.comparison.agrees
 
 
 def test_algorithm_2_multiplies_the_parts_in_their_places():
