@@ -54,7 +54,7 @@ def against_clipping(effort: Effort) -> list[Comparison]:
     """multi-freq-ldpy's default estimate against norm-sub, both from the same OUE counts."""
     from multi_freq_ldpy.estimators.Histogram_estimator import MI
 
-    found = []
+    collected = []
     for size, runs in ((128, 4 * effort.runs), (1024, effort.runs)):
         mechanism = sv.OUE(size, epsilon=EPSILON)
         errors = np.empty((2, runs))
@@ -65,13 +65,13 @@ def against_clipping(effort: Effort) -> list[Comparison]:
             theirs = MI(aggregate.tables["support"], N, float(mechanism.p), float(mechanism.q))
             ours = mechanism.estimate(aggregate).project().values
             errors[:, run] = np.mean((theirs - truth) ** 2), np.mean((ours - truth) ** 2)
-        found.append(Comparison(f"d = {size:,}", *errors))
-    return found
+        collected.append(Comparison(f"d = {size:,}", *errors))
+    return collected
 
 
 def likelihood(effort: Effort) -> list[Comparison]:
     """Maximum likelihood against norm-sub, both from the same GRR counts."""
-    found = []
+    collected = []
     for power, shape in ((POWER, f"Zipf {POWER}"), (0.0, "uniform")):
         for size in (4, 16, 128, 1024):
             mechanism = sv.GRR(size, epsilon=EPSILON)
@@ -86,8 +86,8 @@ def likelihood(effort: Effort) -> list[Comparison]:
                     np.mean((likely - truth) ** 2),
                     np.mean((projected - truth) ** 2),
                 )
-            found.append(Comparison(f"{shape}, d = {size:,}", *errors))
-    return found
+            collected.append(Comparison(f"{shape}, d = {size:,}", *errors))
+    return collected
 
 
 def verdict(found: list[Comparison]) -> str:

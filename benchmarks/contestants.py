@@ -188,9 +188,9 @@ class MultiFreq:
             "olh": hashes,
             "subset": subsets,
         }
-        made = reports.get(mechanism.id, lambda n: list(vectors(d, n).astype(float)))
+        contest = reports.get(mechanism.id, lambda n: list(vectors(d, n).astype(float)))
         most = MOST if mechanism.id in ("grr", "olh") else 40_000
-        return Contestant.all(lambda people: server(people, d, EPSILON), made, most=most)
+        return Contestant.all(lambda people: server(people, d, EPSILON), contest, most=most)
 
 
 class OpenDP:

@@ -38,13 +38,13 @@ class Guess:
 
 def installed() -> list[Any]:
     """The peers that can be imported here."""
-    found = []
+    collected = []
     for kind in (PureLDP, MultiFreq, OpenDP, DiffPrivLib):
         try:
-            found.append(kind())
+            collected.append(kind())
         except ImportError:
             continue
-    return found
+    return collected
 
 
 def speed(contestant: Contestant, effort: Effort) -> tuple[int, float]:
@@ -93,12 +93,12 @@ def race(peers: list[Any], effort: Effort) -> list[Result]:
 def guesses(peers: list[Any], n: int, effort: Effort) -> list[Guess]:
     """What the OLH decode at n = d would take the peers that have it."""
     mechanism = sv.OLH(n, epsilon=EPSILON)
-    found = []
+    collected = []
     for peer in peers:
         if contestant := peer.estimate(mechanism):
             few, rate = speed(contestant, effort)
-            found.append(Guess(peer.name, few, n / rate))
-    return found
+            collected.append(Guess(peer.name, few, n / rate))
+    return collected
 
 
 def section(peers: list[Any], results: list[Result], heavy: Decode, guess: list[Guess]) -> str:

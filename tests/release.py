@@ -51,15 +51,15 @@ def problems() -> list[str]:
         in_wheel = archive.namelist()
     with tarfile.open(sdist) as archive:
         in_sdist = {name.partition("/")[2] for name in archive.getnames()}
-    found = [f"the wheel lacks {n}" for n in IN_WHEEL if not any(f.endswith(n) for f in in_wheel)]
-    found += [f"the sdist lacks {name}" for name in IN_SDIST if name not in in_sdist]
+    faults = [f"the wheel lacks {n}" for n in IN_WHEEL if not any(f.endswith(n) for f in in_wheel)]
+    faults += [f"the sdist lacks {name}" for name in IN_SDIST if name not in in_sdist]
     if any(name.startswith("tests/") for name in in_wheel):
-        found.append("the wheel has tests in it")
+        faults.append("the wheel has tests in it")
     if f"version: {VERSION}\n" not in (ROOT / "CITATION.cff").read_text(encoding="utf-8"):
-        found.append(f"CITATION.cff is not of version {VERSION}")
+        faults.append(f"CITATION.cff is not of version {VERSION}")
     if f"## [{VERSION}]" not in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"):
-        found.append(f"CHANGELOG.md has no section {VERSION}")
-    return found
+        faults.append(f"CHANGELOG.md has no section {VERSION}")
+    return faults
 
 
 def main() -> int:
@@ -69,8 +69,8 @@ def main() -> int:
     install(tools, "--no-deps", "--require-hashes", "--requirement", "requirements-release.lock")
     run(tools, "-m", "build", "--outdir", DIST)
     run(tools, "-m", "twine", "check", "--strict", *sorted(DIST.iterdir()))
-    found = problems()
-    for problem in found:
+    faults = problems()
+    for problem in faults:
         print(f"problem: {problem}")
     wheel = next(DIST.glob("*.whl"))
     tried = []
@@ -86,7 +86,7 @@ def main() -> int:
     needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     claimed = [c for c in needed["project"]["classifiers"] if c.count("::") == 2 and " 3." in c]
     print(f"tried on {', '.join(tried)}; {len(claimed)} versions of Python are claimed")
-    return 1 if found or not tried else 0
+    return 1 if faults or not tried else 0
 
 
 if __name__ == "__main__":

@@ -127,14 +127,14 @@ def expm1(x: Fraction, *, up: bool) -> Fraction:
     """A bound on e^x − 1 from Taylor's series, 60 digits close; x ≥ 0."""
     halves = max(0, math.ceil(x).bit_length() + 2)
     y = _short(x / 2**halves, up)
-    term, made = Fraction(1), Fraction(0)
+    term, total = Fraction(1), Fraction(0)
     for k in range(1, 45):
         term = _short(term * y / k, up)
-        made = _short(made + term, up)
-        if term < made / 2**_BITS:
+        total = _short(total + term, up)
+        if term < total / 2**_BITS:
             break
     if up:
-        made += 2 * term * y
+        total += 2 * term * y
     for _ in range(halves):
-        made = _short(made * (made + 2), up)
-    return made
+        total = _short(total * (total + 2), up)
+    return total

@@ -17,8 +17,8 @@ ROWS = compare(10, 10_000, 1e-6)
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.local_epsilon:g}")
 def test_both_sides_keep_the_same_promise(row: Comparison) -> None:
-    made = shuffle(row.local_epsilon, 10_000, 1e-6, bound="grr", d=10)
-    assert (row.epsilon, row.delta) == (made.epsilon, made.delta)
+    stated = shuffle(row.local_epsilon, 10_000, 1e-6, bound="grr", d=10)
+    assert (row.epsilon, row.delta) == (stated.epsilon, stated.delta)
     noise = row.gaussian_error / math.sqrt(1 - 1 / 10)
     assert delta_gaussian(row.epsilon, noise, math.sqrt(2) / 10_000) == pytest.approx(
         1e-6, rel=1e-4

@@ -45,19 +45,19 @@ def test_the_points_of_the_theorem(k: int, epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.5])
 @pytest.mark.parametrize("slack", [1e-9, 1e-5, 0.01])
 def test_the_smallest_that_holds(k: int, epsilon: float, slack: float) -> None:
-    made = times(epsilon, k, slack)
-    if made.delta == 0:  # the slack was not worth spending
-        assert made.epsilon == times(epsilon, k).epsilon
+    stated = times(epsilon, k, slack)
+    if stated.delta == 0:  # the slack was not worth spending
+        assert stated.epsilon == times(epsilon, k).epsilon
         assert repeated(k, epsilon, k * epsilon * (1 - 1e-6)) > slack
         return
-    assert made.delta == slack
-    if made.epsilon == 0:
+    assert stated.delta == slack
+    if stated.epsilon == 0:
         assert repeated(k, epsilon, 0.0) <= slack
         return
-    assert made.epsilon < times(epsilon, k).epsilon
-    assert float(repeated(k, epsilon, made.epsilon)) <= slack
+    assert stated.epsilon < times(epsilon, k).epsilon
+    assert float(repeated(k, epsilon, stated.epsilon)) <= slack
     # A little less would already be false, so a bound that is too small would be caught.
-    assert float(repeated(k, epsilon, made.epsilon * (1 - 1e-4))) > slack
+    assert float(repeated(k, epsilon, stated.epsilon * (1 - 1e-4))) > slack
 
 
 def test_a_hundred_rounds() -> None:
@@ -74,10 +74,10 @@ def test_without_slack_epsilons_add_up() -> None:
 
 
 def test_deltas_and_slack_add_up() -> None:
-    made = times(0.1, 100, 1e-6, delta=1e-8)
-    assert made.delta >= 100 * 1e-8 + 1e-6
-    assert made.delta == pytest.approx(2e-6)
-    assert made.delta >= 1 - (1 - 1e-8) ** 100 * (1 - 1e-6)
+    stated = times(0.1, 100, 1e-6, delta=1e-8)
+    assert stated.delta >= 100 * 1e-8 + 1e-6
+    assert stated.delta == pytest.approx(2e-6)
+    assert stated.delta >= 1 - (1 - 1e-8) ** 100 * (1 - 1e-6)
     assert times(0.1, 100, 0.5, delta=0.9).delta == 1.0
 
 
@@ -94,22 +94,22 @@ def test_many_rounds_go_to_the_gaussian() -> None:
     from sottovoce.accounting import delta_gaussian
 
     k, epsilon = 10**6, 1e-3
-    made = times(epsilon, k, 1e-6).epsilon
-    assert delta_gaussian(made, 1 / (epsilon * math.sqrt(k))) == pytest.approx(1e-6, rel=0.02)
+    stated = times(epsilon, k, 1e-6).epsilon
+    assert delta_gaussian(stated, 1 / (epsilon * math.sqrt(k))) == pytest.approx(1e-6, rel=0.02)
 
 
 @pytest.mark.parametrize("promise", [Promise(LDP, 0.0), Promise(LDP, math.inf), Promise(DP, 1e308)])
 def test_extremes(promise: Promise) -> None:
-    made = rounds(promise, 3, slack=1e-6)
-    assert made.epsilon >= promise.epsilon
+    stated = rounds(promise, 3, slack=1e-6)
+    assert stated.epsilon >= promise.epsilon
     assert times(20.0, 1000, 1e-6).epsilon <= 20_000
 
 
 def test_everything_else_stays() -> None:
     for promise in (shuffle(1.0, 1000, 1e-6), *GRR(4, epsilon=0.1).guarantee.promises):
-        made = rounds(promise, 50, slack=1e-6)
-        assert made.subject == promise.subject
-        assert made.assuming == promise.assuming
+        stated = rounds(promise, 50, slack=1e-6)
+        assert stated.subject == promise.subject
+        assert stated.assuming == promise.assuming
 
 
 @pytest.mark.parametrize("k", [1, 2])

@@ -92,8 +92,8 @@ def test_the_table_of_true_deltas(epsilon, delta, beta_n, zero, sub, least):
     c = math.ceil(needed)
     for neighbours, expected, smallest in zip(BOTH, (zero, sub), least, strict=True):
         for count, digits in zip((c, c + 1), expected, strict=True):
-            got = sampled_counts_delta(epsilon, count, rate, neighbours=neighbours)
-            assert float(f"{got:.3g}") == digits
+            delta_here = sampled_counts_delta(epsilon, count, rate, neighbours=neighbours)
+            assert float(f"{delta_here:.3g}") == digits
         assert smallest_count(epsilon, delta, rate, neighbours=neighbours) == smallest
 
 
@@ -224,9 +224,9 @@ def test_rounds_of_the_maths_page():
     }
     for neighbours, bounds in expected.items():
         for rounds, bound in zip((1, 2, 5, 10), bounds, strict=True):
-            got = sampled_counts_delta(0.5, 100, 0.3, neighbours=neighbours, rounds=rounds)
+            delta_here = sampled_counts_delta(0.5, 100, 0.3, neighbours=neighbours, rounds=rounds)
             # The page's are upper bounds as well; ours are up to 2% below them.
-            assert 0.97 * bound <= got <= 1.03 * bound
+            assert 0.97 * bound <= delta_here <= 1.03 * bound
 
 
 def test_dummies_are_holders():

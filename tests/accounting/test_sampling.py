@@ -65,8 +65,8 @@ class TestEnumerated:
         drawn = round(20 * rate)
         yes, no = grr_rows(2, epsilon)
         mixed = [drawn / 20 * a + (1 - drawn / 20) * b for a, b in zip(yes, no, strict=True)]
-        made = fixed_size(epsilon, drawn, 20).epsilon
-        assert largest_ratio(mixed, no) == pytest.approx(made, rel=1e-12)
+        stated = fixed_size(epsilon, drawn, 20).epsilon
+        assert largest_ratio(mixed, no) == pytest.approx(stated, rel=1e-12)
 
     @pytest.mark.parametrize("d", [2, 5, 100])
     def test_dummies(self, epsilon: float, rate: float, d: int) -> None:
@@ -140,8 +140,8 @@ def test_poisson_is_the_next_float_above(epsilon: float, rate: float) -> None:
 @given(EPSILONS, st.integers(1, 10**9), st.integers(1, 10**9))
 def test_fixed_size_is_the_next_float_above(epsilon: float, a: int, b: int) -> None:
     drawn, people = min(a, b), max(a, b)
-    made = fixed_size(epsilon, drawn, people).epsilon
-    assert_rounded_up(made, epsilon, Fraction(drawn, people), Fraction(0))
+    stated = fixed_size(epsilon, drawn, people).epsilon
+    assert_rounded_up(stated, epsilon, Fraction(drawn, people), Fraction(0))
 
 
 @settings(deadline=None)

@@ -38,11 +38,11 @@ def test_numbers_of_the_notes() -> None:
 
 
 def test_the_closed_form_is_the_larger_one() -> None:
-    made = shuffle(2.0, 5000, 1e-6, bound="closed-form").epsilon
+    stated = shuffle(2.0, 5000, 1e-6, bound="closed-form").epsilon
     power, n = math.exp(2.0), 5000
     printed = (power - 1) / (power + 1) * (8 * math.sqrt(power * math.log(4e6) / n) + 8 * power / n)
     assert math.log1p(printed) == pytest.approx(0.653, abs=6e-4)  # as printed in the paper
-    assert made == pytest.approx(0.6864, abs=1e-4)  # as in its authors' code
+    assert stated == pytest.approx(0.6864, abs=1e-4)  # as in its authors' code
 
 
 # --- enumeration ---------------------------------------------------------------------------------
@@ -53,11 +53,11 @@ def test_the_closed_form_is_the_larger_one() -> None:
 def test_no_answers_of_the_others_lose_more_than_promised(d: int, n: int, local: float) -> None:
     for part in PARTS:
         true = shuffled_grr(d, n, local, part * local)
-        made = shuffle_delta(local, n, part * local, bound="grr", d=d)
-        assert true <= made
-        assert made <= shuffle_delta(local, n, part * local) * (1 + 1e-9)
+        stated = shuffle_delta(local, n, part * local, bound="grr", d=d)
+        assert true <= stated
+        assert stated <= shuffle_delta(local, n, part * local) * (1 + 1e-9)
         if d > 2 and part <= 0.1:
-            assert made == pytest.approx(true, rel=2e-6, abs=1e-9)  # here it is exact
+            assert stated == pytest.approx(true, rel=2e-6, abs=1e-9)  # here it is exact
 
 
 @pytest.mark.parametrize(("d", "n", "local", "epsilon"), [(3, 6, 1.0, 0.6), (4, 6, 1.0, 0.6),
@@ -75,8 +75,8 @@ def test_counting_only_the_pair_would_be_caught(
 def test_the_blanket_is_summed_right(d: int, n: int) -> None:
     for local in (0.1, *LOCAL, 8.0):
         for part in PARTS:
-            made = law(local, n, d).delta(part * local)
-            assert made == pytest.approx(blanket(d, n, local, part * local), rel=1e-9, abs=1e-24)
+            stated = law(local, n, d).delta(part * local)
+            assert stated == pytest.approx(blanket(d, n, local, part * local), rel=1e-9, abs=1e-24)
 
 
 @pytest.mark.parametrize("n", [2, 3, 10, 60])
@@ -113,8 +113,8 @@ def test_groups_never_make_delta_smaller(values: int, monkeypatch) -> None:
         monkeypatch.setattr(room, "_MOST_PAIRS", pairs)
         monkeypatch.setattr(room, "_LEAST_GROUPS", 4)
         grouped = law(2.0, 3000, values)
-        made = [grouped.delta(e) for e in (0.05, 0.1, 0.3)]
-        assert all(a >= b * (1 - 1e-12) for a, b in zip(made, exact, strict=True))
+        stated = [grouped.delta(e) for e in (0.05, 0.1, 0.3)]
+        assert all(a >= b * (1 - 1e-12) for a, b in zip(stated, exact, strict=True))
     if not values:  # at the largest m of each group instead of the least, δ would be too small
         width = int(grouped.pair[1] - grouped.pair[0])
         assert replace(grouped, pair=grouped.pair + width - 1).delta(0.1) < exact[1]
@@ -123,11 +123,11 @@ def test_groups_never_make_delta_smaller(values: int, monkeypatch) -> None:
 @pytest.mark.parametrize("values", [0, 3, 10])
 def test_groups_cost_little(values: int, monkeypatch) -> None:
     bound = {"bound": "grr", "d": values} if values else {}
-    made = shuffle(1.0, 20_000, 1e-6, **bound).epsilon
+    stated = shuffle(1.0, 20_000, 1e-6, **bound).epsilon
     monkeypatch.setattr(room, "_MOST_CELLS", 300_000)
     monkeypatch.setattr(room, "_MOST_PAIRS", 300_000)
     exact = shuffle(1.0, 20_000, 1e-6, **bound).epsilon
-    assert exact * (1 - 1e-7) <= made <= exact * 1.002
+    assert exact * (1 - 1e-7) <= stated <= exact * 1.002
 
 
 def test_a_large_crowd_against_scipys_own_binomials() -> None:
@@ -162,9 +162,9 @@ def test_each_bound_lies_below_the_more_general(n: int, local: float) -> None:
 
 def test_the_promise_is_kept_and_barely() -> None:
     for options in ({}, {"bound": "grr", "d": 12}):
-        made = shuffle(1.5, 4000, 1e-7, **options)
-        assert shuffle_delta(1.5, 4000, made.epsilon, **options) <= 1e-7 * (1 + 2e-6)
-        assert shuffle_delta(1.5, 4000, made.epsilon * 0.999, **options) > 1e-7
+        stated = shuffle(1.5, 4000, 1e-7, **options)
+        assert shuffle_delta(1.5, 4000, stated.epsilon, **options) <= 1e-7 * (1 + 2e-6)
+        assert shuffle_delta(1.5, 4000, stated.epsilon * 0.999, **options) > 1e-7
 
 
 @settings(max_examples=25, deadline=None)
@@ -177,12 +177,12 @@ def test_the_promise_is_kept_and_barely() -> None:
 def test_more_people_or_a_larger_delta_never_cost(local, n, log_delta, d) -> None:
     bound = {} if d is None else {"bound": "grr", "d": d}
     delta = 10.0**log_delta
-    made = shuffle(local, n, delta, **bound).epsilon
+    stated = shuffle(local, n, delta, **bound).epsilon
     loose = 1 + 2e-3  # groups of messages begin at other places
-    assert 0 <= made <= local
-    assert shuffle(local, 2 * n, delta, **bound).epsilon <= made * loose + 1e-9
-    assert shuffle(local, n, 3 * delta, **bound).epsilon <= made * loose + 1e-9
-    assert made <= shuffle(local * 1.1, n, delta, **bound).epsilon * loose + 1e-9
+    assert 0 <= stated <= local
+    assert shuffle(local, 2 * n, delta, **bound).epsilon <= stated * loose + 1e-9
+    assert shuffle(local, n, 3 * delta, **bound).epsilon <= stated * loose + 1e-9
+    assert stated <= shuffle(local * 1.1, n, delta, **bound).epsilon * loose + 1e-9
 
 
 @pytest.mark.parametrize("bound", [{}, {"bound": "grr", "d": 3}])
@@ -200,9 +200,9 @@ def test_more_than_enough_people_are_counted_as_enough() -> None:
 @pytest.mark.parametrize("local", [1e-12, 20.0])
 def test_extremes_are_promises_too(local: float, people: int, delta: float) -> None:
     for bound in ({}, {"bound": "grr", "d": 2}, {"bound": "grr", "d": 10**6}):
-        made = shuffle(local, people, delta, **bound)
-        assert 0 <= made.epsilon <= local
-        assert made.delta == delta
+        stated = shuffle(local, people, delta, **bound)
+        assert 0 <= stated.epsilon <= local
+        assert stated.delta == delta
 
 
 def test_delta_at_the_ends() -> None:
@@ -215,10 +215,10 @@ def test_delta_at_the_ends() -> None:
 
 
 def test_who_is_trusted_is_said() -> None:
-    made = shuffle(2.0, 5000, 1e-6)
-    said = " ".join(made.words().split())
-    assert made.notion == DP
-    assert OWN_DEVICE in made.assuming
+    stated = shuffle(2.0, 5000, 1e-6)
+    said = " ".join(stated.words().split())
+    assert stated.notion == DP
+    assert OWN_DEVICE in stated.assuming
     for words in ("trusted shuffler", "5,000 people", "epsilon = 2", "every label", "shuffled"):
         assert words in said
     grr = shuffle(2.0, 5000, 1e-6, bound="grr", d=1000)
@@ -232,9 +232,9 @@ def test_rounds_of_shuffled_reports_add_up() -> None:
 
 
 def test_a_label_makes_the_crowd_smaller() -> None:
-    made = shuffle(2.0, 5000, 1e-6, labelled=True, crowd=1000)
-    assert made.epsilon == shuffle(2.0, 1000, 1e-6).epsilon
-    said = " ".join(made.words().split())
+    stated = shuffle(2.0, 5000, 1e-6, labelled=True, crowd=1000)
+    assert stated.epsilon == shuffle(2.0, 1000, 1e-6).epsilon
+    said = " ".join(stated.words().split())
     assert "1,000 people with the same label" in said
     assert "5,000" not in said
 

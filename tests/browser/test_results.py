@@ -112,8 +112,8 @@ def test_it_fits_and_axe_finds_nothing(
     for element in page.locator("details").all():
         element.evaluate("element => { element.open = true; }")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    found = axe.Axe().run(page)
-    assert found.violations_count == 0, found.generate_report()
+    violations = axe.Axe().run(page)
+    assert violations.violations_count == 0, violations.generate_report()
     assert page.trouble == []
     pictures = os.environ.get("SOTTOVOCE_PICTURES")  # how those in the docs were made
     if pictures:

@@ -41,10 +41,10 @@ def run(folder: Path) -> Callable[..., Result]:
 
     def call(*arguments: str, code: int = 0) -> Result:
         result = CliRunner().invoke(main, list(arguments))
-        told = result.output + repr(result.exception)
-        assert result.exit_code == code, told
+        everything = result.output + repr(result.exception)
+        assert result.exit_code == code, everything
         if code:
-            assert result.stdout == "", told
+            assert result.stdout == "", everything
             assert "Traceback" not in result.stderr
         return result
 

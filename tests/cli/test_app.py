@@ -23,12 +23,12 @@ COMMAND = [sys.executable, "-m", "sottovoce.cli"]
 
 
 def commands(group: click.Group, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
-    found = []
+    collected = []
     for name, command in group.commands.items():
-        found.append((*before, name))
+        collected.append((*before, name))
         if isinstance(command, click.Group):
-            found += commands(command, (*before, name))
-    return found
+            collected += commands(command, (*before, name))
+    return collected
 
 
 def test_the_index_is_complete():
@@ -130,9 +130,9 @@ def test_ctrl_c_leaves_nothing_behind(folder):
         stream.write("commute\n")
         for _ in range(200):
             stream.write("car\nbike\n" * 50_000)
-    given = ["randomise", "big.csv", "--study", "study.toml", "--out", "out/r.svr"]
+    arguments = ["randomise", "big.csv", "--study", "study.toml", "--out", "out/r.svr"]
     Path("out").mkdir()
-    process = subprocess.Popen([*COMMAND, *given], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([*COMMAND, *arguments], stderr=subprocess.PIPE, text=True)
     kept = folder / "receipts"
     deadline = time.monotonic() + 60
     parts = (path.stat().st_size for path in kept.glob("*/.sottovoce-*.part"))
@@ -198,8 +198,10 @@ def test_a_terminal_without_unicode_is_served(folder):
 
 def test_progress_is_on_stderr_of_a_terminal_only(folder):
     ours, theirs = pty.openpty()
-    given = ["randomise", "answers.csv", "--study", "study.toml", "--out", "r.svr", "--json"]
-    result = subprocess.run([*COMMAND, *given], stdout=subprocess.PIPE, stderr=theirs, text=True)
+    arguments = ["randomise", "answers.csv", "--study", "study.toml", "--out", "r.svr", "--json"]
+    result = subprocess.run(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=theirs, text=True
+    )
     os.close(theirs)
     said = b""
     while True:

@@ -151,17 +151,17 @@ def test_what_is_no_curve_is_said_in_one_line(words, says, fails):
 
 
 def test_a_study_with_a_prior_from_answers_to_shares(run, json_of):
-    made = ("study", "new", "ill.toml", "--title", "T", "--question", "ill", "--values", "yes,no",
-            "--prior", "yes=0.1,no=0.9", "--epsilon", "2")  # fmt: skip
-    said = flat(run(*made, "--guarantee").stdout)
+    arguments = ("study", "new", "ill.toml", "--title", "T", "--question", "ill",
+            "--values", "yes,no", "--prior", "yes=0.1,no=0.9", "--epsilon", "2")  # fmt: skip
+    said = flat(run(*arguments, "--guarantee").stdout)
     assert "localised information privacy" in said
     assert "'yes' with probability 0.1" in said
     Path("a.csv").write_text("ill\n" + "yes\nno\nno\nno\nno\n" * 4000)
     usual = ("--study", "ill.toml")
     run("randomise", "a.csv", *usual, "--out", "r.svr")
-    found = json_of("estimate", "r.svr", *usual)
-    assert found["method"] == "mle"  # what pages and the command line show
-    assert abs(found["values"][0]["estimate"] - 0.2) < 12 * found["values"][0]["std_error"] + 0.01
+    output = json_of("estimate", "r.svr", *usual)
+    assert output["method"] == "mle"  # what pages and the command line show
+    assert abs(output["values"][0]["estimate"] - 0.2) < 12 * output["values"][0]["std_error"] + 0.01
     assert json_of("estimate", "r.svr", *usual, "--method", "unbiased")["biased"] is False
     assert json_of("estimate", "r.svr", *usual, "--method", "mmse")["biased"] is True
     advice = json_of("study", "check", "ill.toml")["advice"]

@@ -23,10 +23,10 @@ from .party_runs import PEOPLE, Folder
 @pytest.fixture
 def party_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Folder]:
     monkeypatch.setenv("SOTTOVOCE_BUDGETS", str(folder / "budgets"))
-    made = Folder(folder)
-    made.prepare()
-    yield made
-    made.stop()
+    files = Folder(folder)
+    files.prepare()
+    yield files
+    files.stop()
 
 
 CHECK = ("parties", "check", "study.toml", "--party", "B", "--data", "B.csv")

@@ -24,11 +24,12 @@ from .conftest import STUDY
 def study(**entries: object) -> None:
     """Overwrite the study's only question."""
     usual = {"name": "commute", "values": ["car", "bike", "foot"], "mechanism": "oue"}
-    given = {**usual, "epsilon": 20.0, **entries}
+    settings = {**usual, "epsilon": 20.0, **entries}
     if "edges" in entries:
-        del given["values"]
+        del settings["values"]
     lines = "".join(
-        f"{key} = {json.dumps(value).replace('Infinity', 'inf')}\n" for key, value in given.items()
+        f"{key} = {json.dumps(value).replace('Infinity', 'inf')}\n"
+        for key, value in settings.items()
     )
     Path("study.toml").write_text(f'format = 1\ntitle = "Test"\n\n[[question]]\n{lines}')
 
@@ -325,10 +326,10 @@ def test_force_replaces(folder, randomised):
 def test_a_full_disk_leaves_nothing(folder, form, randomised):
     randomised("--receipts", "elsewhere")  # so that no kernel has to be compiled and stored below
     Path("a.csv").write_text("commute\n" + "car\n" * 600_000)
-    given = ["randomise", "a.csv", "--study", "study.toml", "--out", f"out/r.{form}"]
+    arguments = ["randomise", "a.csv", "--study", "study.toml", "--out", f"out/r.{form}"]
     Path("out").mkdir()
     result = subprocess.run(
-        [sys.executable, "-m", "sottovoce.cli", *given],
+        [sys.executable, "-m", "sottovoce.cli", *arguments],
         capture_output=True,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),

@@ -235,13 +235,13 @@ def test_levels_and_rates_together(rates, run, json_of, fails):
     assert [row["people"] for row in about["rates"]] == [10_000] * 3
     said = run(*both, "--out", "r.svr", "--guarantee").stdout
     assert "people  reports  epsilon" in said
-    found = json_of("estimate", "r.svr", *USUAL, "--levels", "--rate")
-    assert (found["method"], found["reports"]) == ("james-stein", about["reports"])
-    assert "shrunk towards each other" in found["assuming"]
-    assert [row["people"] for row in found["levels"]] == [15_000, 15_000]
-    assert [row["asked"] for row in found["rates"]] == [5_000] * 6
-    assert sum(row["reported"] for row in found["rates"]) == about["reports"]
-    assert all(near(*pair) for pair in zip(found["values"], (0.5, 0.25, 0.25), strict=True))
+    output = json_of("estimate", "r.svr", *USUAL, "--levels", "--rate")
+    assert (output["method"], output["reports"]) == ("james-stein", about["reports"])
+    assert "shrunk towards each other" in output["assuming"]
+    assert [row["people"] for row in output["levels"]] == [15_000, 15_000]
+    assert [row["asked"] for row in output["rates"]] == [5_000] * 6
+    assert sum(row["reported"] for row in output["rates"]) == about["reports"]
+    assert all(near(*pair) for pair in zip(output["values"], (0.5, 0.25, 0.25), strict=True))
     said = " ".join(run("estimate", "r.svr", *USUAL, "--guarantee").stdout.split())
     assert "; james-stein, biased" in said
     assert "level people reports epsilon" in said
@@ -262,14 +262,14 @@ def test_levels_and_rates_together(rates, run, json_of, fails):
 def test_levels_that_sample_themselves(rates, run, json_of):
     own = "levels = {strong = {epsilon = 0.5, rate = 0.5}, normal = 2}"
     Path("study.toml").write_text(STUDY.replace("epsilon = 1.0", own))
-    given = ("randomise", "answers.csv", *USUAL, "--levels", "privacy", "--out", "r.svr")
-    about = json_of(*given)
+    arguments = ("randomise", "answers.csv", *USUAL, "--levels", "privacy", "--out", "r.svr")
+    about = json_of(*arguments)
     strong, normal = about["levels"]
     assert (strong["people"], normal["people"], normal["reports"]) == (15_000, 15_000, 15_000)
     assert abs(strong["reports"] - 7_500) < 6 * 61.3
-    found = json_of("estimate", "r.svr", *USUAL, "--levels", "--rate")
-    assert found["reports"] == about["reports"]
-    assert found["rates"] == [
+    output = json_of("estimate", "r.svr", *USUAL, "--levels", "--rate")
+    assert output["reports"] == about["reports"]
+    assert output["rates"] == [
         {"level": "strong", "rate": 0.5, "asked": 15_000, "reported": strong["reports"]},
         {"level": "normal", "rate": 1.0, "asked": 15_000, "reported": 15_000},
     ]

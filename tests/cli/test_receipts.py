@@ -301,9 +301,9 @@ def test_an_output_that_fails_keeps_the_drawn_reports(folder, randomised, monkey
 
 def test_two_runs_at_once_draw_once(folder):
     def one(k: int) -> None:
-        given = ["answers.csv", "--study", "study.toml", "--out", f"r{k}.svr"]
+        arguments = ["answers.csv", "--study", "study.toml", "--out", f"r{k}.svr"]
         subprocess.run(
-            [sys.executable, "-m", "sottovoce.cli", "randomise", *given],
+            [sys.executable, "-m", "sottovoce.cli", "randomise", *arguments],
             check=True,
             capture_output=True,
         )

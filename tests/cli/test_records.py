@@ -61,11 +61,11 @@ def test_from_a_table_to_a_joint_distribution(run, table, name: str) -> None:
     assert own["reports"] == 1600
     assert len(own["values"]) == 3
     both = ("--attribute", "smokes", "--attribute", "age", "--plot", "heat.png")
-    found = json.loads(run("joint", "r.svr", *ASK, *both, "--json").stdout)
-    assert found["steps"] is None
-    assert 0 <= found["mutual_information"]["low"] <= found["mutual_information"]["estimate"]
-    assert (found["values"][0]["smokes"], found["values"][0]["age"]) == ("yes", "[0, 30)")
-    assert sum(row["estimate"] for row in found["values"]) == pytest.approx(1)
+    output = json.loads(run("joint", "r.svr", *ASK, *both, "--json").stdout)
+    assert output["steps"] is None
+    assert 0 <= output["mutual_information"]["low"] <= output["mutual_information"]["estimate"]
+    assert (output["values"][0]["smokes"], output["values"][0]["age"]) == ("yes", "[0, 30)")
+    assert sum(row["estimate"] for row in output["values"]) == pytest.approx(1)
     assert Path("heat.png").read_bytes().startswith(b"\x89PNG")
     text = run("joint", "r.svr", *ASK, *both, "--force").stdout
     assert "Health and habits: smokes × age" in text

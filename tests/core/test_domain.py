@@ -160,8 +160,8 @@ class TestSchema:
 
 class TestInfer:
     def test_values_are_sorted_numbers_first(self) -> None:
-        found = Domain.infer([3, "b", 1, "a", None, 3], public_data=True)
-        assert found.labels == (1, 3, "a", "b")
+        inferred = Domain.infer([3, "b", 1, "a", None, 3], public_data=True)
+        assert inferred.labels == (1, 3, "a", "b")
 
     def test_measurements_are_refused(self) -> None:
         with pytest.raises(ParameterError, match="bins"):

@@ -71,14 +71,14 @@ def test_a_bad_confidence_is_refused(confidence: object) -> None:
 
 
 def test_metrics_by_hand() -> None:
-    got = estimate_of(500, 268, 268).error([1.0, 0.0, 0.0])
+    error = estimate_of(500, 268, 268).error([1.0, 0.0, 0.0])
     values = estimate_of(500, 268, 268).values
     gaps = values - [1, 0, 0]
-    assert got.mse == pytest.approx((gaps[0] ** 2 + gaps[1] ** 2 + gaps[2] ** 2) / 3)
-    assert got.total_l2 == pytest.approx(3 * got.mse)
-    assert got.rmse == pytest.approx(got.mse**0.5)
-    assert got.tv == pytest.approx((abs(gaps[0]) + abs(gaps[1]) + abs(gaps[2])) / 2)
-    assert got.max == pytest.approx(max(abs(gaps)))
+    assert error.mse == pytest.approx((gaps[0] ** 2 + gaps[1] ** 2 + gaps[2] ** 2) / 3)
+    assert error.total_l2 == pytest.approx(3 * error.mse)
+    assert error.rmse == pytest.approx(error.mse**0.5)
+    assert error.tv == pytest.approx((abs(gaps[0]) + abs(gaps[1]) + abs(gaps[2])) / 2)
+    assert error.max == pytest.approx(max(abs(gaps)))
 
 
 def test_the_truth_may_be_a_mapping() -> None:
@@ -115,12 +115,12 @@ VALUES = st.lists(st.floats(-3, 3), min_size=2, max_size=12)
 def test_projection_is_the_nearest_distribution(values: list[float]) -> None:
     from sottovoce.estimate.projection import PROJECTIONS
 
-    given = np.array(values)
-    projected = PROJECTIONS["norm-sub"](given, np.ones(given.size))
+    array = np.array(values)
+    projected = PROJECTIONS["norm-sub"](array, np.ones(array.size))
     assert projected.min() >= 0
     assert projected.sum() == pytest.approx(1, abs=1e-9)
-    assert np.allclose(projected, simplex(given, np.ones(given.size)), atol=1e-9)
-    again = PROJECTIONS["norm-sub"](projected, np.ones(given.size))
+    assert np.allclose(projected, simplex(array, np.ones(array.size)), atol=1e-9)
+    again = PROJECTIONS["norm-sub"](projected, np.ones(array.size))
     assert np.allclose(again, projected, atol=1e-12)
 
 
@@ -128,13 +128,13 @@ def test_projection_is_the_nearest_distribution(values: list[float]) -> None:
 def test_weighted_projection_moves_uncertain_values_more(values: list[float], data) -> None:
     from sottovoce.estimate.projection import PROJECTIONS
 
-    given = np.array(values)
+    array = np.array(values)
     weight = np.array(data.draw(st.lists(st.floats(0.01, 10), min_size=len(values),
                                          max_size=len(values))))  # fmt: skip
-    projected = PROJECTIONS["simplex-weighted"](given, weight)
+    projected = PROJECTIONS["simplex-weighted"](array, weight)
     assert projected.min() >= 0
     assert projected.sum() == pytest.approx(1, abs=1e-9)
-    assert np.allclose(projected, simplex(given, weight), atol=1e-7)
+    assert np.allclose(projected, simplex(array, weight), atol=1e-7)
 
 
 @pytest.mark.parametrize("method", ["norm-sub", "simplex-weighted"])

@@ -126,13 +126,13 @@ def batches(n: int = 3) -> list[Reports]:
 
 @FORMS
 def test_several_batches_come_back(tmp_path: Path, name: str) -> None:
-    made = batches()
+    written = batches()
     with ReportWriter(tmp_path / name) as writer:
-        for batch in made:
+        for batch in written:
             writer.append(batch)
     whole = Reports.concatenate(list(read_batches(tmp_path / name, expect=M)))
-    assert np.array_equal(whole.columns["bits"], Reports.concatenate(made).columns["bits"])
-    assert M.aggregate(whole) == M.aggregate(Reports.concatenate(made))
+    assert np.array_equal(whole.columns["bits"], Reports.concatenate(written).columns["bits"])
+    assert M.aggregate(whole) == M.aggregate(Reports.concatenate(written))
 
 
 @FORMS

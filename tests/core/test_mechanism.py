@@ -75,12 +75,12 @@ def test_nobody_and_one_person(kind) -> None:
 @each
 def test_many_threads_share_one_mechanism(kind) -> None:
     mechanism = example(kind, 1.0, 50)
-    given = answers(mechanism, 3000)
+    people = answers(mechanism, 3000)
     found: list[Aggregate] = []
 
     def work() -> None:
         for _ in range(5):
-            found.append(mechanism.aggregate(mechanism.randomise(given)))
+            found.append(mechanism.aggregate(mechanism.randomise(people)))
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

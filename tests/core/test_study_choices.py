@@ -41,8 +41,8 @@ def plain(draw: st.DrawFn) -> GRR | OUE | OLH:
 
 @st.composite
 def rates(draw: st.DrawFn) -> list[float]:
-    given = draw(st.lists(RATE, min_size=1, max_size=4, unique=True))
-    return given if max(given) > 0 else [*given, 0.5]
+    rates = draw(st.lists(RATE, min_size=1, max_size=4, unique=True))
+    return rates if max(rates) > 0 else [*rates, 0.5]
 
 
 @st.composite

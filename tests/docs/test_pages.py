@@ -66,8 +66,8 @@ def test_commands_that_are_not_run_are_understood(page):
             assert rest[0] in command.commands, words
             command, rest = command.commands[rest[0]], rest[1:]
         known = {name for option in command.params for name in option.opts}
-        given = [word.split("=")[0] for word in rest if word.startswith("--")]
-        assert set(given) <= known, words
+        options = [word.split("=")[0] for word in rest if word.startswith("--")]
+        assert set(options) <= known, words
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
@@ -188,13 +188,13 @@ def test_formulas_are_marked_up():
         "",
         "  a_b^c",
     ]
-    made = list(formulas.converted(lines))
-    assert made[0].startswith(":Channel: p = e\\ :sup:`ε/2`\\ ")
-    assert "c\\ :sub:`v`\\ " in made[0]
-    assert "2\\ :sup:`-128`\\ " in made[0]
-    assert r"P(y\|x)" in made[0]
-    assert made[1] == "    and `x_y`"
-    assert made[-1] == "  a_b^c"
+    converted = list(formulas.converted(lines))
+    assert converted[0].startswith(":Channel: p = e\\ :sup:`ε/2`\\ ")
+    assert "c\\ :sub:`v`\\ " in converted[0]
+    assert "2\\ :sup:`-128`\\ " in converted[0]
+    assert r"P(y\|x)" in converted[0]
+    assert converted[1] == "    and `x_y`"
+    assert converted[-1] == "  a_b^c"
 
 
 # --- words ---------------------------------------------------------------------------------------

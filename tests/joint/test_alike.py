@@ -61,11 +61,11 @@ def test_nothing_is_said_where_people_are_alike_or_report_the_same() -> None:
 
 
 def test_p_values_are_uniform_or_rather_larger_where_people_are_alike() -> None:
-    found = [
+    p_values = [
         p_value(Content(r, g.sparse("patterns")), 0) for s in range(40) for r, g, _ in study(0.0, s)
     ]
-    assert np.mean(np.array(found) < 0.2) < 0.45
-    assert min(found) > 1e-4
+    assert np.mean(np.array(p_values) < 0.2) < 0.45
+    assert min(p_values) > 1e-4
 
 
 def test_homogeneity_by_hand() -> None:

@@ -19,7 +19,7 @@ ATTRIBUTES = [sv.Attribute("a", 3), sv.Attribute("b", 3), sv.Attribute("c", 2)]
 def errors(dependent: float, method: str) -> list[tuple[np.ndarray, np.ndarray]]:
     """Of every pair of attributes in every run: distance to the truth, and error."""
     rng = np.random.default_rng(5)
-    found = []
+    collected = []
     for seed in range(RUNS):
         a = rng.choice(3, N, p=[0.5, 0.3, 0.2])
         table = {
@@ -36,8 +36,8 @@ def errors(dependent: float, method: str) -> list[tuple[np.ndarray, np.ndarray]]
                 truth = np.zeros([records.schema.attributes[NAMES.index(x)].size for x in names])
                 np.add.at(truth, tuple(table[x] for x in names), 1 / N)
                 estimate = records.joint(aggregate, names, method=method)
-                found.append((np.abs(estimate.values - truth.ravel()), estimate.std_error))
-    return found
+                collected.append((np.abs(estimate.values - truth.ravel()), estimate.std_error))
+    return collected
 
 
 def covered(dependent: float, method: str = "model-average") -> float:

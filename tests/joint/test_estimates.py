@@ -40,13 +40,13 @@ def test_every_method_gives_a_labelled_table(study, method: str) -> None:
     if method == "pgm":
         pytest.importorskip("mbi", reason="the extra 'pgm' (mbi) is not installed")
     records, aggregate = study
-    found = records.joint(aggregate, ["b", "a"], method=method)
-    assert found.names == ["b", "a"]
-    assert found.table.shape == (3, 3)
-    assert found.labels[1] == "0 | 1"
-    assert found.values.sum() == pytest.approx(1)
-    assert found.method == method
-    assert found.biased is (method != "kronecker")
+    table = records.joint(aggregate, ["b", "a"], method=method)
+    assert table.names == ["b", "a"]
+    assert table.table.shape == (3, 3)
+    assert table.labels[1] == "0 | 1"
+    assert table.values.sum() == pytest.approx(1)
+    assert table.method == method
+    assert table.biased is (method != "kronecker")
     most = {
         "model-average": 0.06,
         "em-ll2": 0.06,
@@ -54,9 +54,9 @@ def test_every_method_gives_a_labelled_table(study, method: str) -> None:
         "kronecker": 0.08,
         "pgm": 0.06,
     }.get(method, 0.6)
-    assert tv(found.table.T, TRUTH) < most
-    assert (found.std_error > 0).any()
-    assert np.isfinite(found.std_error).all()
+    assert tv(table.table.T, TRUTH) < most
+    assert (table.std_error > 0).any()
+    assert np.isfinite(table.std_error).all()
     one = records.joint(aggregate, ["a"], method=method)
     assert one.labels == (0, 1, 2)
     assert tv(one.values, TRUTH.sum(axis=1)) < 0.25
@@ -65,11 +65,11 @@ def test_every_method_gives_a_labelled_table(study, method: str) -> None:
 def test_the_default_sees_dependence_and_says_what_it_averages(study) -> None:
     records, aggregate = study
     assert records.joint(aggregate, ["a", "b", "c"], method="em-ll2").steps > 0
-    found = records.joint(aggregate, ["a", "b", "c"])
-    assert found.steps is None
-    assert sum(found.weights.values()) == pytest.approx(1)
-    assert found.weights.get("product", 0) < 1e-3
-    information = found.mutual_information("a", "b")
+    table = records.joint(aggregate, ["a", "b", "c"])
+    assert table.steps is None
+    assert sum(table.weights.values()) == pytest.approx(1)
+    assert table.weights.get("product", 0) < 1e-3
+    information = table.mutual_information("a", "b")
     assert information.values[0] > 0.2
     assert 0 < information.std_error[0] < 0.2
     assert str(information).startswith(
@@ -85,18 +85,18 @@ def test_a_table_is_consistent_with_itself(study) -> None:
     whole = records.joint(aggregate, ["c", "a", "b"])
     np.testing.assert_allclose(whole.marginal(["b", "c"]).table, whole.table.sum(axis=1).T)
     np.testing.assert_allclose(records.joint(aggregate, ["b", "c"]).table, whole.table.sum(1).T)
-    given = whole.conditional(["b"], given=["a"])
-    assert given.shape == (3, 3)
-    np.testing.assert_allclose(given.table.sum(axis=1), 1)
-    assert given.name == "b given a"
-    assert given.labels[1] == "0 | 1"
-    assert 0 < given.std_error.min() <= given.std_error.max() < 0.2
+    conditional = whole.conditional(["b"], given=["a"])
+    assert conditional.shape == (3, 3)
+    np.testing.assert_allclose(conditional.table.sum(axis=1), 1)
+    assert conditional.name == "b given a"
+    assert conditional.labels[1] == "0 | 1"
+    assert 0 < conditional.std_error.min() <= conditional.std_error.max() < 0.2
     np.testing.assert_allclose(
-        given.table * whole.marginal(["a"]).values[:, None], whole.marginal(["a", "b"]).table
+        conditional.table * whole.marginal(["a"]).values[:, None], whole.marginal(["a", "b"]).table
     )
-    made = whole.synthetic(50_000, seed=1)
-    assert set(made) == {"a", "b", "c"}
-    assert np.mean(np.array(made["a"]) == 0) == pytest.approx(
+    rows = whole.synthetic(50_000, seed=1)
+    assert set(rows) == {"a", "b", "c"}
+    assert np.mean(np.array(rows["a"]) == 0) == pytest.approx(
         whole.marginal(["a"]).values[0], abs=0.02
     )
     assert whole.marginal(["a"]).std_error.max() < 0.1
@@ -173,10 +173,10 @@ def test_pairs_never_reported_together_are_said(study) -> None:
         # Given b, the two are independent: every 2 × 2 odds ratio is one, and nearly so in an
         # average of tables of which each has this property.
         for method, near in (("em-ll2", 1e-6), ("model-average", 0.1)):
-            found = records.joint(aggregate, ["a", "b", "c"], method=method)
-            assert "'a' and 'c'" in found.assuming
+            estimated = records.joint(aggregate, ["a", "b", "c"], method=method)
+            assert "'a' and 'c'" in estimated.assuming
             for b in range(3):
-                table = found.table[:, b]
+                table = estimated.table[:, b]
                 ratio = table[0, 0] * table[1, 1] / (table[0, 1] * table[1, 0])
                 assert ratio == pytest.approx(1, abs=near)
         assert records.joint(aggregate, ["a", "c"], method="product").values.size == 6
@@ -223,7 +223,7 @@ def test_equation_16_is_biased_by_its_formula() -> None:
     rows[::2] = rows[::2, ::-1]
     q, used = (1 / (np.exp(3.9) + 1) + 1 / (np.exp(0.1) + 1)) / 2, 1 / (np.exp(2) + 1)
     with testing.seeded(4) as source:
-        found = [
+        estimates = [
             records.marginal(
                 records.aggregate(records.randomise(TABLE, allocation=rows, source=source)),
                 ["a"],
@@ -233,7 +233,7 @@ def test_equation_16_is_biased_by_its_formula() -> None:
         ]
     truth = TRUTH.sum(axis=1)
     wanted = (1 - truth) * (q - used) / (0.5 - used)
-    error = np.mean([one.values for one in found], axis=0) - truth
+    error = np.mean([one.values for one in estimates], axis=0) - truth
     np.testing.assert_allclose(error, wanted, atol=0.01)
     assert wanted.min() > 0.2
-    assert found[0].biased
+    assert estimates[0].biased

@@ -16,15 +16,15 @@ def distance(p: list[float], n: int, stop: int | str) -> float:
     """The mean distance to the truth over seeded runs."""
     records = sv.Records([sv.Attribute("a", len(p))], epsilon_average=2.0)
     rng = np.random.default_rng(2)
-    found = []
+    collected = []
     for seed in range(RUNS):
         answers = rng.choice(len(p), n, p=p)
         truth = np.bincount(answers, minlength=len(p)) / n
         with testing.seeded(seed) as source:
             aggregate = records.aggregate(records.randomise({"a": answers}, source=source))
             values = records.joint(aggregate, ["a"], method="em-ll2", stop=stop).values
-        found.append(np.abs(values - truth).sum() / 2)
-    return float(np.mean(found))
+        collected.append(np.abs(values - truth).sum() / 2)
+    return float(np.mean(collected))
 
 
 def test_smoothing_halves_the_error_of_uniform_attributes() -> None:
@@ -71,9 +71,9 @@ def test_small_budgets_with_many_people_are_told_with_their_errors() -> None:
         table = {"a": rng.choice(4, n, p=p), "b": rng.integers(0, 2, n)}
         with testing.seeded(seed) as source:
             reports = records.randomise(table, allocation="random", source=source)
-            found = records.joint(records.aggregate(reports), ["a"])
+            estimated = records.joint(records.aggregate(reports), ["a"])
         truth = np.bincount(table["a"], minlength=4) / n
-        gaps.append((found.values - truth) / found.std_error)
+        gaps.append((estimated.values - truth) / estimated.std_error)
     assert np.mean(np.abs(gaps) < 1.96) > 0.8
     assert abs(np.mean([gap[0] for gap in gaps])) < 1
 
@@ -86,8 +86,8 @@ def test_an_attribute_that_tells_nothing_does_not_stand_in_the_way_of_others() -
     reported[3:, 1] = False
     table = {"a": np.arange(people) % 2, "b": np.zeros(people, int)}
     aggregate = records.aggregate(records.randomise(table, reported=reported))
-    found = records.joint(aggregate, ["a"])
-    assert found.values == pytest.approx([0.5, 0.5], abs=0.1)
+    estimated = records.joint(aggregate, ["a"])
+    assert estimated.values == pytest.approx([0.5, 0.5], abs=0.1)
     with pytest.raises(EstimateError, match="the bits of 'b' are almost pure noise"):
         records.joint(aggregate, ["a", "b"])
 
@@ -105,9 +105,9 @@ def test_pairs_of_which_little_is_known_are_said() -> None:
             records.randomise(table, allocation="random", reported=reported, source=source)
         )
         with pytest.warns(UserWarning, match="report both 'b' and 'c' \\(2,500\\)"):
-            found = records.joint(aggregate, ["b", "c"])
+            estimated = records.joint(aggregate, ["b", "c"])
         alone = records.joint(aggregate, ["c"])
-    assert "how they go together ('b' and 'c')" in found.assuming
+    assert "how they go together ('b' and 'c')" in estimated.assuming
     assert "report fewer" not in alone.assuming
     assert (alone.n, alone.reports) == (people, people // 2)
     assert str(alone).startswith("c: 2,500 reports from 5,000 people, model-average")

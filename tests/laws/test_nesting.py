@@ -111,11 +111,13 @@ def test_people_sampled_within_levels_are_estimated_as_alone() -> None:
     alone = Sampled(grr, rate=[0.5, 0.25])
     rate = choices({"rate": [0.5, 0.25]}, 3000)["rate"]
     with allow_seeded():
-        made = [
+        reports = [
             w.randomise(answers(grr, 3000), rate=rate, source=SeededSource(3))
             for w in (menu, alone)
         ]
-        assert np.array_equal(made[0].columns["value"], made[1].columns["value"])
-        one, other = (w.estimate(w.aggregate(r)) for w, r in zip((menu, alone), made, strict=True))
+        assert np.array_equal(reports[0].columns["value"], reports[1].columns["value"])
+        one, other = (
+            w.estimate(w.aggregate(r)) for w, r in zip((menu, alone), reports, strict=True)
+        )
     assert np.array_equal(one.values, other.values)
     assert np.array_equal(one.variance, other.variance)

@@ -49,8 +49,8 @@ class LosesSilence(Sampled):
 
 class SaysSilenceTwice(Sampled):
     def every_report(self, way: Way | None = None) -> Reports:
-        made = super().every_report(way)
-        return Reports.concatenate([made[1:], made[-1:]])
+        reports = super().every_report(way)
+        return Reports.concatenate([reports[1:], reports[-1:]])
 
 
 class DrawsAtAnotherRate(Sampled):

@@ -74,10 +74,10 @@ def test_nobody_at_all_is_refused(rate: Any) -> None:
     ids=short,
 )
 def test_numbers_of_every_kind_are_taken(rate: Any) -> None:
-    made = Sampled(GRR3, rate=rate)
+    collection = Sampled(GRR3, rate=rate)
     expected = rate if isinstance(rate, (list, tuple, range, np.ndarray)) else [rate]
-    assert made.rates == tuple(map(float, expected))
-    assert all(type(one) is float for one in made.rates)
+    assert collection.rates == tuple(map(float, expected))
+    assert all(type(one) is float for one in collection.rates)
 
 
 @pytest.mark.parametrize("inner", [None, 0.5, GRR, "grr", [GRR3]], ids=short)

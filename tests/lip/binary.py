@@ -59,9 +59,9 @@ def best_corner(p1: np.ndarray, epsilon: np.ndarray, slack: float = 1e-13) -> np
                 lines[:, :, 0] * q0[:, None] + lines[:, :, 1] * q1[:, None]
                 <= lines[:, :, 2] + slack
             ).all(axis=1)
-            found = error(p1, q0, q1)
-        usable = inside & (np.abs(determinant) > 1e-9) & np.isfinite(found)
-        best = np.where(usable, np.minimum(best, np.where(usable, found, np.inf)), best)
+            error_here = error(p1, q0, q1)
+        usable = inside & (np.abs(determinant) > 1e-9) & np.isfinite(error_here)
+        best = np.where(usable, np.minimum(best, np.where(usable, error_here, np.inf)), best)
     return best
 
 

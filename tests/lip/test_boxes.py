@@ -14,7 +14,7 @@ N = 3000
 def boxes(n: int, seed: int, most: int = 8) -> list[tuple[np.ndarray, np.ndarray, float]]:
     """Random bounds around a random prior, some of them at 0 and 1, and an epsilon."""
     rng = np.random.default_rng(seed)
-    found = []
+    collected = []
     for _ in range(n):
         d = int(rng.integers(2, most + 1))
         p = rng.dirichlet(np.full(d, rng.choice([0.2, 1.0, 5.0])))
@@ -23,8 +23,8 @@ def boxes(n: int, seed: int, most: int = 8) -> list[tuple[np.ndarray, np.ndarray
         high = np.clip(p + width * rng.random(d), 0, 1)
         low[rng.random(d) < 0.1] = 0
         high[rng.random(d) < 0.1] = 1
-        found.append((low, high, float(np.exp(rng.uniform(np.log(0.05), np.log(8))))))
-    return found
+        collected.append((low, high, float(np.exp(rng.uniform(np.log(0.05), np.log(8))))))
+    return collected
 
 
 BOXES = boxes(N, seed=3)

@@ -122,8 +122,8 @@ def test_its_bias_does_not_go_away_with_many_people() -> None:
     assert (1 - reliability(mechanism)) * (0.1 - 0.3) == pytest.approx(-0.1759, abs=5e-5)
     for n in (1000, 10**6):
         people = np.array([0.3 * n, 0.7 * n]).astype(int)
-        found = repeated(mechanism, people, 200, seed=n, method="mmse")
-        bias = np.mean([e.values[0] for e in found]) - 0.3
+        runs = repeated(mechanism, people, 200, seed=n, method="mmse")
+        bias = np.mean([e.values[0] for e in runs]) - 0.3
         assert bias == pytest.approx(-0.1759, abs=2e-3)
 
 
@@ -190,10 +190,10 @@ def test_the_unbiased_estimate_is_unbiased_with_the_stated_variance(mechanism: L
     d = mechanism.domain.size
     people = np.array([400, 100, 500][:d])
     truth = people / people.sum()
-    found = repeated(mechanism, people, ROUNDS, seed=8, method="unbiased")
-    happened, said = seen_error(found, truth)
+    runs = repeated(mechanism, people, ROUNDS, seed=8, method="unbiased")
+    happened, said = seen_error(runs, truth)
     exact = mechanism.variance(truth, int(people.sum()))
-    assert np.abs(np.mean([e.values for e in found], axis=0) - truth).max() < 5 * np.sqrt(
+    assert np.abs(np.mean([e.values for e in runs], axis=0) - truth).max() < 5 * np.sqrt(
         exact.max() / ROUNDS
     )
     assert believable(exact, happened, 0.1)
@@ -216,11 +216,11 @@ def test_posterior_means_have_intervals_that_do_not_lean_on_the_prior(
     fractions = (1 - off) * mechanism.centre + off * np.eye(d)[-1]
     people = np.round(fractions * n).astype(int)
     truth = people / people.sum()
-    found = repeated(mechanism, people, 400, seed=9, method="mmse")
-    assert covered(found, truth) >= 0.93
+    runs = repeated(mechanism, people, 400, seed=9, method="mmse")
+    assert covered(runs, truth) >= 0.93
     if off:  # planted fault: around the posterior mean, with the noise of the reports alone
-        half = 1.96 * np.std([e.values for e in found], axis=0)
-        inside = np.mean([np.abs(e.values - truth) <= half for e in found], axis=0)
+        half = 1.96 * np.std([e.values for e in runs], axis=0)
+        inside = np.mean([np.abs(e.values - truth) <= half for e in runs], axis=0)
         assert inside.min() < 0.5
 
 
@@ -231,16 +231,16 @@ def test_shrinking_has_intervals_that_hold_also_where_the_prior_is_further_off(
     d, n = mechanism.domain.size, 4000
     fractions = 0.8 * mechanism.centre + 0.2 * np.eye(d)[-1]
     people = np.round(fractions * n).astype(int)
-    found = repeated(mechanism, people, 400, seed=10, method="shrunk", prior_sd=0.02)
-    assert covered(found, people / people.sum()) >= 0.93
+    runs = repeated(mechanism, people, 400, seed=10, method="shrunk", prior_sd=0.02)
+    assert covered(runs, people / people.sum()) >= 0.93
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS[:4], ids=["2", "3", "zeros", "a-optimal"])
 def test_the_likeliest_fractions_have_the_interval_of_the_unbiased_ones(mechanism: LIP) -> None:
     people = np.array([400, 900, 700][: mechanism.domain.size])
-    found = repeated(mechanism, people, 1000, seed=11, method="mle")
-    assert covered(found, people / people.sum()) >= 0.93
-    one = found[0]
+    runs = repeated(mechanism, people, 1000, seed=11, method="mle")
+    assert covered(runs, people / people.sum()) >= 0.93
+    one = runs[0]
     low, high = one.raw.interval()
     assert one.interval().low == pytest.approx(np.clip(np.minimum(low, one.values), 0, 1))
     assert one.interval().high == pytest.approx(np.clip(np.maximum(high, one.values), 0, 1))
@@ -251,12 +251,12 @@ def test_what_cannot_be_identified_has_the_range_that_the_reports_allow() -> Non
     for people in ([900, 90, 10], [300, 300, 400], [1000, 0, 0]):
         truth = np.array(people) / sum(people)
         for method in UNCLEAR.methods:
-            found = [
+            estimates = [
                 UNCLEAR.estimate(counted(UNCLEAR, reports_of(UNCLEAR, people, rng)), method=method)
                 for _ in range(60)
             ]
-            assert covered(found, truth) >= 0.95
-    assert found[0].interval().high[1] > found[0].values[1]
+            assert covered(estimates, truth) >= 0.95
+    assert estimates[0].interval().high[1] > estimates[0].values[1]
 
 
 #: rmse about the people at ε = 1, P1 = .1: (n, f): mmse, unbiased, mle; known figures
@@ -303,8 +303,8 @@ def test_likelihood_does_a_little_better_than_inversion_with_few_people() -> Non
         people = np.round(500 * share).astype(int)
         total = {}
         for method in ("mmse", "unbiased", "mle"):
-            found = repeated(mechanism, people, 300, seed=13, method=method)
-            total[method] = seen_error(found, people / people.sum())[0].sum()
+            runs = repeated(mechanism, people, 300, seed=13, method=method)
+            total[method] = seen_error(runs, people / people.sum())[0].sum()
         assert min(total, key=total.get) == best
         assert total["mle"] < total["unbiased"]
 

@@ -167,10 +167,10 @@ def test_a_study_comes_back_the_same(known: dict) -> None:
     assert again == study
     assert again.digest == study.digest
     assert again.to_toml() == study.to_toml()
-    found = again.mechanism("q")
-    assert found.matrix == pytest.approx(mechanism.matrix, abs=0)
-    reports = found.randomise(["a", "b", "c"] * 10)
-    assert found.aggregate(reports).reports == 30
+    collection = again.mechanism("q")
+    assert collection.matrix == pytest.approx(mechanism.matrix, abs=0)
+    reports = collection.randomise(["a", "b", "c"] * 10)
+    assert collection.aggregate(reports).reports == 30
 
 
 def test_a_study_may_be_written_by_hand() -> None:

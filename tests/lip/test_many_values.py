@@ -18,12 +18,12 @@ from tests.laws.laws import power
 def priors(d: int, n: int, seed: int) -> list[np.ndarray]:
     """Random ones, flat, skewed and with zeros."""
     rng = np.random.default_rng(seed)
-    found = []
+    collected = []
     for k in range(n):
         p = rng.dirichlet(np.full(d, (0.05, 1.0, 20.0)[k % 3]))
         p[rng.random(d) < 0.3 * (k % 2)] = 0
-        found.append(p / p.sum() if p.sum() else np.eye(d)[0])
-    return found
+        collected.append(p / p.sum() if p.sum() else np.eye(d)[0])
+    return collected
 
 
 @pytest.mark.parametrize(("d", "n"), [(2, 60), (3, 60), (5, 60), (10, 60), (100, 20), (1000, 6)])
@@ -175,12 +175,12 @@ UNIFORM = {
 @pytest.mark.parametrize(("d", "epsilon"), UNIFORM)
 def test_variances_at_the_uniform_prior(d: int, epsilon: float) -> None:
     p = [1 / d] * d
-    found = [
+    totals = [
         GRR(d, epsilon=epsilon).total_variance(),
         noise(LIP(prior=p, epsilon=epsilon)),
         noise(LIP(prior=p, epsilon=epsilon, variant="a-optimal")),
     ]
-    assert [v + 1 - 1 / d for v in found] == pytest.approx(UNIFORM[d, epsilon], rel=1e-3)
+    assert [v + 1 - 1 / d for v in totals] == pytest.approx(UNIFORM[d, epsilon], rel=1e-3)
 
 
 def test_posterior_means_gain_from_their_own_channel() -> None:

@@ -44,15 +44,15 @@ def collected(menu: Levels, rounds: int, method: str, *, swapped: bool = False) 
     """Estimates of the same people again and again, from seeded reports."""
     answers, level = people(len(menu.menu))
     names = np.array(list(menu.menu))
-    found = []
+    estimates = []
     with testing.seeded(3) as source:
         for _ in range(rounds):
             reports = menu.randomise(answers, level=names[level].tolist(), source=source)
             if swapped:
                 columns = {**reports.columns, "way": 1 - reports.columns["way"]}
                 reports = replace(reports, columns=columns)
-            found.append(menu.estimate(menu.aggregate(reports), method=method).values)
-    return np.array(found)
+            estimates.append(menu.estimate(menu.aggregate(reports), method=method).values)
+    return np.array(estimates)
 
 
 def off_by(found: np.ndarray, truth: np.ndarray) -> float:
@@ -65,8 +65,8 @@ def off_by(found: np.ndarray, truth: np.ndarray) -> float:
 def test_the_sum_over_people_with_different_channels_is_unbiased(menu: Levels) -> None:
     answers, _ = people(len(menu.menu))
     truth = np.bincount(answers, minlength=3) / answers.size
-    found = collected(menu, 300, "post-stratified")
-    assert off_by(found, truth) < 4.5
+    estimates = collected(menu, 300, "post-stratified")
+    assert off_by(estimates, truth) < 4.5
 
 
 def test_reports_taken_for_those_of_another_level_are_noticed() -> None:
@@ -144,14 +144,14 @@ def test_sampling_that_forgets_who_was_not_asked_is_noticed() -> None:
     rates = np.where(np.arange(answers.size) % 4 == 0, 0.2, 0.8)
     rates[answers == 0] = np.where(np.arange((answers == 0).sum()) % 4 == 0, 0.8, 0.2)
     truth = np.bincount(answers) / answers.size
-    found = {"hajek": [], "post-stratified": []}
+    by_name = {"hajek": [], "post-stratified": []}
     with testing.seeded(6) as source:
         for _ in range(150):
             counts = sampled.aggregate(sampled.randomise(answers, rate=rates, source=source))
-            for name, values in found.items():
+            for name, values in by_name.items():
                 values.append(sampled.estimate(counts, method=name).values)
-    assert off_by(np.array(found["post-stratified"]), truth) < 5
-    assert off_by(np.array(found["hajek"]), truth) > 10
+    assert off_by(np.array(by_name["post-stratified"]), truth) < 5
+    assert off_by(np.array(by_name["hajek"]), truth) > 10
 
 
 def test_levels_under_sampling_and_sampled_levels() -> None:

@@ -32,7 +32,7 @@ def test_every_promise_assumes_that_answers_played_no_part() -> None:
 
 def test_no_helper_that_divides_is_given_the_answers() -> None:
     for helper in (allocation.equal, allocation.random, allocation.slide, allocation.checked):
-        taken = set(inspect.signature(helper).parameters)
-        assert not taken & {"table", "columns", "answers", "values", "codes"}
+        parameters = set(inspect.signature(helper).parameters)
+        assert not parameters & {"table", "columns", "answers", "values", "codes"}
     # Where columns come in, only who answered is read, and only where that is declared public.
     assert "codes_of" not in inspect.getsource(shares)

@@ -18,8 +18,8 @@ RECORDS = sv.Records([sv.Attribute("a", 3), sv.Attribute("b", 3)], epsilon_avera
 def test_the_guarantee_is_the_sum_and_never_less() -> None:
     row = [3.9, 0.1]
     assert described_epsilon(row)[0] == pytest.approx(0.295)
-    found = [promise.epsilon for promise in RECORDS.guarantee_for(row).promises]
-    assert found == [4.0, 3.9, 0.1]
+    epsilons = [promise.epsilon for promise in RECORDS.guarantee_for(row).promises]
+    assert epsilons == [4.0, 3.9, 0.1]
     assert RECORDS.guarantee_for(row).promises[0].unit == Unit(Protected.RECORD, answers=2)
 
 

@@ -74,9 +74,9 @@ def test_a_group_is_not_larger_than_everyone() -> None:
 @each
 def test_the_shuffler_is_named_as_trusted(bound) -> None:
     for options in ({}, {"labelled": True, "crowd": 10**5}):
-        made = shuffle(1.0, 10**6, 1e-6, **bound, **options)
-        assert any("trusted shuffler" in assumption for assumption in made.assuming)
-        assert made.against is Against.SHUFFLED
+        stated = shuffle(1.0, 10**6, 1e-6, **bound, **options)
+        assert any("trusted shuffler" in assumption for assumption in stated.assuming)
+        assert stated.against is Against.SHUFFLED
 
 
 @each
@@ -88,7 +88,7 @@ def test_nothing_larger_than_the_local_epsilon_is_shown(bound) -> None:
 def test_a_secret_sample_of_shuffled_reports_is_accounted_on_its_own_size() -> None:
     # ε of the shuffled sample is that of its s messages, not of all n people.
     inside = shuffle(1.0, 1_000, 1e-6)
-    made = fixed_size(inside.epsilon, 1_000, 10**5, delta=inside.delta)
-    assert made.epsilon < inside.epsilon
+    stated = fixed_size(inside.epsilon, 1_000, 10**5, delta=inside.delta)
+    assert stated.epsilon < inside.epsilon
     with pytest.raises(GuaranteeError, match="server picks the sample"):
         fixed_size(inside.epsilon, 1_000, 10**5, delta=inside.delta, sample="picked")

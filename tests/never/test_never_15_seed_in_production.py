@@ -161,15 +161,15 @@ def test_randomising_touches_no_other_generator(kind, monkeypatch) -> None:
 def imports(path: Path) -> set[str]:
     """Full names of what a module imports, wherever in it."""
     package = ["sottovoce", *path.relative_to(SOURCE).parts[:-1]]
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             base = package[: len(package) - node.level + 1] if node.level else []
             full = ".".join([*base, *([node.module] if node.module else [])])
-            found |= {full, *(f"{full}.{alias.name}" for alias in node.names)}
-    return found
+            names |= {full, *(f"{full}.{alias.name}" for alias in node.names)}
+    return names
 
 
 MODULES = {str(path.relative_to(SOURCE)): path for path in sorted(SOURCE.rglob("*.py"))}
@@ -177,12 +177,12 @@ MODULES = {str(path.relative_to(SOURCE)): path for path in sorted(SOURCE.rglob("
 
 @pytest.mark.parametrize("path", MODULES.values(), ids=MODULES.keys())
 def test_no_module_opens_the_door(path: Path) -> None:
-    found = imports(path)
-    assert "random" not in found
-    assert not any(name.startswith("numpy.random") for name in found)
+    imported = imports(path)
+    assert "random" not in imported
+    assert not any(name.startswith("numpy.random") for name in imported)
     if path.name != "testing.py":
-        assert not any(name.startswith("sottovoce.testing") for name in found)
-        assert "sottovoce.randomness.allow_seeded" not in found
+        assert not any(name.startswith("sottovoce.testing") for name in imported)
+        assert "sottovoce.randomness.allow_seeded" not in imported
 
 
 def test_the_reading_of_imports_sees_relative_ones() -> None:

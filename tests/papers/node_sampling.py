@@ -194,14 +194,14 @@ def tenth_of_the_nodes() -> Numbers:
     def distance(rate: float) -> float:
         collection = sv.Sampled(sv.GRR(101, epsilon=epsilon), rate=rate)
         with testing.seeded(7) as source:
-            found = [
+            estimates = [
                 collection.estimate(
                     collection.aggregate(collection.randomise(answers, source=source)),
                     method="biswas-c-hat",
                 ).values
                 for _ in range(runs)
             ]
-        return float(np.abs(np.array(found) - truth).sum(axis=1).mean() / 2)
+        return float(np.abs(np.array(estimates) - truth).sum(axis=1).mean() / 2)
 
     tenth, everyone = distance(0.1), distance(1.0)
     return {

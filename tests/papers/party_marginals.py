@@ -292,7 +292,7 @@ def columns_simulated() -> dict[str, float]:
     instead="`pbs-gls`, constrained least squares over the same sums",
 )
 def figure_2() -> Numbers:
-    found = columns_simulated()
+    numbers = columns_simulated()
     return {
         "cells": 216,
         "people": 5000,
@@ -300,9 +300,9 @@ def figure_2() -> Numbers:
         "middle": 0.55,
         "high": 1.0,
         "runs": 40,
-        "pbs": found["pbs"],
-        "mv": found["mv"],
-        "gls": found["pbs-gls"],
+        "pbs": numbers["pbs"],
+        "mv": numbers["mv"],
+        "gls": numbers["pbs-gls"],
     }
 
 

@@ -33,9 +33,9 @@ def test_the_mixture_is_not_identifiable() -> None:
 
 
 def test_the_mixture_is_stretching_and_far_from_the_best() -> None:
-    found = N("P5")
-    assert found["mm"] == pytest.approx(found["sth"], rel=0.02)
-    assert found["mm"] > 10 * max(found[name] for name in ("mh", "independent", "sjs"))
+    numbers = N("P5")
+    assert numbers["mm"] == pytest.approx(numbers["sth"], rel=0.02)
+    assert numbers["mm"] > 10 * max(numbers[name] for name in ("mh", "independent", "sjs"))
 
 
 def test_segmentation() -> None:

@@ -56,25 +56,25 @@ def estimate_of(values: Any, variance: Any, n: int, **more: Any) -> Estimate:
 
 def by_sampling(holders: np.ndarray, epsilons: Any, rng: np.random.Generator) -> list[Estimate]:
     """000's mechanism: report the value with p = 1 − e^−ε; ψ̂ = s / (p n), noise ψ (1−p) / (p n)."""
-    found = []
+    collected = []
     for row, epsilon in zip(holders, epsilons, strict=True):
         p, n = -np.expm1(-epsilon), int(row.sum())
         values = rng.binomial(row, p) / (p * n)
-        found.append(estimate_of(values, values * (1 - p) / (p * n), n))
-    return found
+        collected.append(estimate_of(values, values * (1 - p) / (p * n), n))
+    return collected
 
 
 def by_support(
     holders: np.ndarray, mechanisms: list[Mechanism], rng: np.random.Generator
 ) -> list[Estimate]:
     """A pure mechanism, its support counts drawn directly."""
-    found = []
+    collected = []
     for row, m in zip(holders, mechanisms, strict=True):
         n = int(row.sum())
         support = rng.binomial(row, float(m.p)) + rng.binomial(n - row, float(m.q))
         values = m.debias(support, n)
-        found.append(estimate_of(values, m.variance(values, n), n))
-    return found
+        collected.append(estimate_of(values, m.variance(values, n), n))
+    return collected
 
 
 def quietly(estimates: Any, method: str) -> Estimate:

@@ -122,26 +122,26 @@ def expected(setting: Setting, p: float, q: float) -> dict[str, float]:
     people, pi = np.array(setting.people), np.array(setting.rates)
     share = setting.holders / people
     asked = people * pi
-    heard = float(asked @ share / asked.sum())  # weighted by rate, as T and the pooled mean are
+    mean = float(asked @ share / asked.sum())  # weighted by rate, as T and the pooled mean are
     support = float(asked @ (q + share * (p - q)))
     unbiased = dict.fromkeys(
         ("horvitz-thompson", "hajek-ipw", "post-stratified", "biswas-g", "biswas-c-hat"),
         setting.truth,
     )
     wang = (support / setting.n - q) / (p - q)
-    return {**unbiased, "hajek": heard, "biswas-t": heard, "wang-c": wang}
+    return {**unbiased, "hajek": mean, "biswas-t": mean, "wang-c": wang}
 
 
 def estimated_variances(runs: Runs) -> dict[str, Array]:
     """V̂ of each estimate, from the reports alone."""
     s, pi, people, n = runs.reported, runs.rates, runs.people, runs.n
-    found = values(runs)
-    by_weight = runs.squares(np.zeros(1)) @ (1 / pi**2) / n**2 - found["horvitz-thompson"] / n
+    estimates = values(runs)
+    by_weight = runs.squares(np.zeros(1)) @ (1 / pi**2) / n**2 - estimates["horvitz-thompson"] / n
     return {
         "hajek": _pooled(runs),
         "horvitz-thompson": by_weight,
         "biswas-c-hat": by_weight,
-        "hajek-ipw": _by_inverse(runs, found["hajek-ipw"]),
+        "hajek-ipw": _by_inverse(runs, estimates["hajek-ipw"]),
         "post-stratified": _alone(runs) @ (people / n) ** 2,
         "wang-c": _support(runs) @ pi**2 / n**2,
         "biswas-g": _support(runs).sum(axis=1) / n**2,
@@ -157,8 +157,8 @@ def _alone(runs: Runs) -> Array:
 
 def _by_inverse(runs: Runs, f: Array) -> Array:
     """Σ (U − f̂)² / (π N̂)² − f̂(1−f̂)/n."""
-    heard = runs.reported @ (1 / runs.rates)
-    return runs.squares(f[:, None]) @ (1 / runs.rates**2) / heard**2 - f * (1 - f) / runs.n
+    asked_estimate = runs.reported @ (1 / runs.rates)
+    return runs.squares(f[:, None]) @ (1 / runs.rates**2) / asked_estimate**2 - f * (1 - f) / runs.n
 
 
 def _pooled(runs: Runs) -> Array:

@@ -50,8 +50,8 @@ TABLE_2 = {
 @pytest.mark.parametrize("method", ["yang-variance", "yang-optimised"])
 @pytest.mark.parametrize("name", TABLE_2)
 def test_table_2_has_these_weights(name: str, method: str) -> None:
-    found = person_weights(noise(EPSILONS[name]), [250] * 4, method=method)
-    assert found.round(4).tolist() == TABLE_2[name]
+    weights = person_weights(noise(EPSILONS[name]), [250] * 4, method=method)
+    assert weights.round(4).tolist() == TABLE_2[name]
 
 
 @pytest.mark.parametrize("method", ["yang-variance", "yang-optimised"])
@@ -143,16 +143,16 @@ def test_random_groups_have_the_errors_of_the_page(
     name: str, published: float, stratified: float, hybrid: float
 ) -> None:
     """§e.4, in the two settings that it states fully; its numbers have an error of 1 %."""
-    found = squared_errors(name, "uniform", 800, alike=True)
+    errors = squared_errors(name, "uniform", 800, alike=True)
     for method, expected in (
         ("yang-variance", published),
         ("post-stratified", stratified),
         ("random-effects", hybrid),
     ):
-        assert agrees(found[method], expected, slack=0.01), method
+        assert agrees(errors[method], expected, slack=0.01), method
     # Twin: the methods' own errors are not within the tolerance of each other's.
-    assert not agrees(found["random-effects"], stratified, slack=0.01)
-    assert not agrees(found["yang-variance"], hybrid, slack=0.01)
+    assert not agrees(errors["random-effects"], stratified, slack=0.01)
+    assert not agrees(errors["yang-variance"], hybrid, slack=0.01)
 
 
 # --- hybrid -------------------------------------------------------------------------------------
@@ -163,22 +163,22 @@ SETTINGS = list(product(EPSILONS, DATA, ("random", "sorted")))
 @pytest.mark.parametrize(("name", "data", "groups"), SETTINGS, ids=str)
 def test_hybrid_is_never_worse_than_post_stratified(name: str, data: str, groups: str) -> None:
     """36 settings. Differences of pairs of runs, allowed 5 standard errors above zero."""
-    found = squared_errors(name, data, 200, alike=groups == "random")
-    gap = found["random-effects"] - found["post-stratified"]
+    errors = squared_errors(name, data, 200, alike=groups == "random")
+    gap = errors["random-effects"] - errors["post-stratified"]
     assert gap.mean() <= 5 * gap.std() / np.sqrt(gap.size)
     if groups == "random":
-        assert found["random-effects"].mean() < 0.85 * found["post-stratified"].mean()
+        assert errors["random-effects"].mean() < 0.85 * errors["post-stratified"].mean()
     else:  # Twin: what takes sorted groups to be alike fails the very same comparison.
-        gap = found["pooled"] - found["post-stratified"]
+        gap = errors["pooled"] - errors["post-stratified"]
         assert gap.mean() > 5 * gap.std() / np.sqrt(gap.size)
 
 
 @pytest.mark.parametrize("data", DATA)
 def test_with_random_groups_hybrid_is_nearly_as_good_as_pooled(data: str) -> None:
-    found = squared_errors("(.5, 2)", data, 900, alike=True)
-    ratio = found["random-effects"].mean() / found["pooled"].mean()
-    gap = found["random-effects"] - found["pooled"]
-    error = gap.std() / np.sqrt(gap.size) / found["pooled"].mean()
+    errors = squared_errors("(.5, 2)", data, 900, alike=True)
+    ratio = errors["random-effects"].mean() / errors["pooled"].mean()
+    gap = errors["random-effects"] - errors["pooled"]
+    error = gap.std() / np.sqrt(gap.size) / errors["pooled"].mean()
     assert ratio < 1.05 + 3 * error
     assert ratio > 0.99  # nothing beats the best weights
 

@@ -290,16 +290,16 @@ def test_a_menu_of_numbers() -> None:
     with testing.seeded(2) as source:
         levels = np.array(list(menu.menu))[np.arange(30_000) % 3]
         aggregate = menu.aggregate(menu.randomise(answers, level=levels, source=source))
-        found = {m: menu.estimate(aggregate, method=m) for m in ("hybrid", "post-stratified")}
+        estimates = {m: menu.estimate(aggregate, method=m) for m in ("hybrid", "post-stratified")}
         single = menu.estimates(aggregate)
-    for estimate in (*found.values(), *single.values()):
+    for estimate in (*estimates.values(), *single.values()):
         assert estimate.values[0] == pytest.approx(1.0, abs=6 * estimate.std_error[0])
         assert not estimate.fractions
-    assert found["hybrid"].std_error[0] < single["strong"].std_error[0]
+    assert estimates["hybrid"].std_error[0] < single["strong"].std_error[0]
     # Duchi's bit cannot tell how much answers vary and takes the most that they might.
     fine = [single[name].answer_variance for name in ("normal", "weak")]
     assert fine == pytest.approx([answers.var()] * 2, rel=0.3)
-    assert max(fine) < found["hybrid"].answer_variance < single["strong"].answer_variance
+    assert max(fine) < estimates["hybrid"].answer_variance < single["strong"].answer_variance
 
 
 MIXED = {

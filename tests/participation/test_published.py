@@ -58,8 +58,8 @@ def test_g_less_c_hat_is_what_the_page_says(f, rate):
     m = sv.OUE(6, epsilon=1)
     p, q = float(m.p), float(m.q)
     gap = N * (1 - rate) * q * (q + 2 * f * (p - q)) / (rate * (p - q) ** 2)
-    found = exact(m, f, "biswas-g", rate=rate) - exact(m, f, "biswas-c-hat", rate=rate)
-    assert found == pytest.approx(gap)
+    difference = exact(m, f, "biswas-g", rate=rate) - exact(m, f, "biswas-c-hat", rate=rate)
+    assert difference == pytest.approx(gap)
 
 
 def test_the_limit_of_t_reduces_to_that_of_g_and_is_exact():

@@ -52,13 +52,13 @@ def test_nothing_on_a_fine_grid_is_better(mechanisms, people, costs, part):
 def test_a_byte_is_worth_the_same_everywhere_below_one(mechanisms, people, costs, part):
     """Karush, Kuhn and Tucker: V / (c π²) is one number, and no less where the rate is one."""
     traffic = part * float(np.dot(people, costs))
-    found = best_rates(mechanisms, people, traffic=traffic, costs=costs)
-    worth = np.array([moment(m) for m in mechanisms]) / (np.array(costs) * found**2)
-    free = found < 1
+    rates = best_rates(mechanisms, people, traffic=traffic, costs=costs)
+    worth = np.array([moment(m) for m in mechanisms]) / (np.array(costs) * rates**2)
+    free = rates < 1
     assert free.any()
     assert worth[free] == pytest.approx(worth[free].max(), rel=1e-3)
     assert (worth[~free] >= worth[free].max() * (1 - 1e-3)).all()
-    assert float(np.dot(people, found * costs)) == pytest.approx(traffic)
+    assert float(np.dot(people, rates * costs)) == pytest.approx(traffic)
 
 
 @pytest.mark.parametrize(("mechanisms", "people", "costs", "part"), SETTINGS[:4])
@@ -91,10 +91,10 @@ def test_equal_people_get_equal_rates():
 def test_costs_are_bytes_by_default_and_only_their_ratios_matter():
     mechanisms, people = [sv.OUE(100, epsilon=1), sv.GRR(100, epsilon=1)], [300, 700]
     size = [m.report_bytes for m in mechanisms]
-    found = best_rates(mechanisms, people, traffic=1_000)
-    assert found == pytest.approx(best_rates(mechanisms, people, traffic=1_000, costs=size))
+    rates = best_rates(mechanisms, people, traffic=1_000)
+    assert rates == pytest.approx(best_rates(mechanisms, people, traffic=1_000, costs=size))
     ten = best_rates(mechanisms, people, traffic=10_000, costs=[10 * c for c in size])
-    assert found == pytest.approx(ten)
+    assert rates == pytest.approx(ten)
 
 
 def test_who_is_cut_off_at_one_leaves_the_rest_to_the_others():

@@ -98,10 +98,10 @@ def test_a_value_that_no_report_supports_has_an_error() -> None:
 
 def test_several_rates_say_which_assumption_they_make() -> None:
     s = Sampled(GRR(3, epsilon=1.0), rate=[0.5, 0.25])
-    found = aggregated(s, [400, 400], [200, 100], [[60, 50, 90], [30, 30, 40]])
-    told = {m: s.estimate(found, method=m).assuming for m in s.methods if m != "adaptive"}
-    assert {m for m, text in told.items() if text} == {"hajek", "biswas-t"}
-    biased = {m for m in s.methods if s.estimate(found, method=m).biased}
+    counts = aggregated(s, [400, 400], [200, 100], [[60, 50, 90], [30, 30, 40]])
+    assumed = {m: s.estimate(counts, method=m).assuming for m in s.methods if m != "adaptive"}
+    assert {m for m, text in assumed.items() if text} == {"hajek", "biswas-t"}
+    biased = {m for m in s.methods if s.estimate(counts, method=m).biased}
     assert biased == {"hajek", "hajek-ipw", "biswas-t", "wang-c", "adaptive"}
     one = Sampled(GRR(3, epsilon=1.0), rate=0.5)
     single = aggregated(one, [400], [200], [[60, 50, 90]])

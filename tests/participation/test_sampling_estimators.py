@@ -51,14 +51,14 @@ SEVERAL = [
 
 def settings() -> list[Setting]:
     """30 of them: kinds, sizes and epsilons take turns, in cycles that never coincide."""
-    found = []
+    collected = []
     for k in range(30):
         rates, people, shares = (ONE_RATE + SEVERAL)[k % 11]
         epsilon = (0.5, 1.0, 2.0, 4.0)[k % 4]
-        found.append(
+        collected.append(
             Setting(KINDS[k % 5], (2, 4, 20, 100)[k // 3 % 4], epsilon, rates, people, shares)
         )
-    return found
+    return collected
 
 
 SETTINGS = settings()
@@ -262,23 +262,23 @@ def of_count(kind: type, d: int, epsilon: float, rate: float, f: float, n: int) 
 
 
 def test_a_the_variance_of_g() -> None:
-    found = of_count(GRR, 100, 4.0, 0.1, 0.3, 5000)
-    assert round(found["biswas-g"]) == 44_102
+    variances = of_count(GRR, 100, 4.0, 0.1, 0.3, 5000)
+    assert round(variances["biswas-g"]) == 44_102
     claimed = published.g_actual(GRR(100, epsilon=4.0), 0.3, n=5000, rate=0.1)
     assert round(claimed) == 34_652
     # What is missing: who of the holders is drawn.
-    assert found["biswas-g"] - claimed == pytest.approx(5000 * 0.3 * 0.7 * 0.9 / 0.1, rel=1e-9)
+    assert variances["biswas-g"] - claimed == pytest.approx(5000 * 0.3 * 0.7 * 0.9 / 0.1, rel=1e-9)
 
 
 def test_b_hajek_c_hat_and_g() -> None:
-    found = of_count(GRR, 4, 1.0, 0.1, 0.8, 5000)
-    assert round(found["biswas-g"]) == 219_605
-    assert round(found["biswas-c-hat"]) == 162_462
+    variances = of_count(GRR, 4, 1.0, 0.1, 0.8, 5000)
+    assert round(variances["biswas-g"]) == 219_605
+    assert round(variances["biswas-c-hat"]) == 162_462
     assert round(published.c_hat(GRR(4, epsilon=1.0), 0.8, n=5000, rate=0.1)) == 227_647
     # 133 662 is the first order; given that someone reports, E[1/S] is a little more than 1/(nπ).
-    assert round(found["hajek-ipw"]) == 133_662
-    assert found["hajek"] == pytest.approx(133_662, rel=0.002)
-    assert found["hajek"] > 133_662
+    assert round(variances["hajek-ipw"]) == 133_662
+    assert variances["hajek"] == pytest.approx(133_662, rel=0.002)
+    assert variances["hajek"] > 133_662
 
 
 def test_b_the_ranking_holds_in_every_setting() -> None:
@@ -287,15 +287,15 @@ def test_b_the_ranking_holds_in_every_setting() -> None:
     for kind, d, epsilon, rate, f in grid:
         m = kind(d, epsilon=epsilon)
         p, q = float(m.p), float(m.q)
-        found = of_count(kind, d, epsilon, rate, f, 10_000)
-        first_order, c_hat, g = (found[x] for x in ("hajek-ipw", "biswas-c-hat", "biswas-g"))
+        variances = of_count(kind, d, epsilon, rate, f, 10_000)
+        first_order, c_hat, g = (variances[x] for x in ("hajek-ipw", "biswas-c-hat", "biswas-g"))
         lost = 10_000 * (1 - rate) / rate
         tight = {"rel": 1e-9, "abs": 1e-9 * g}
         assert g - c_hat == pytest.approx(lost * q * (q + 2 * f * (p - q)) / (p - q) ** 2, **tight)
         assert c_hat - first_order == pytest.approx(lost * f * f, **tight)
         assert g - c_hat >= -1e-9 * g
         # Exactly, with the E[1/S] of those who report at all, Hájek may lose 1/(nπ) of itself.
-        assert found["hajek"] <= c_hat * (1 + 1.1 / (10_000 * rate))
+        assert variances["hajek"] <= c_hat * (1 + 1.1 / (10_000 * rate))
 
 
 def test_c_rates_that_follow_the_value_ruin_t_and_nothing_else() -> None:

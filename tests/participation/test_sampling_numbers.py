@@ -90,13 +90,13 @@ def test_the_estimated_variance_of_a_mean_is_right_on_average(inner: Any) -> Non
     for method in s.methods:
         true = float(s.variance_of(answers, method=method)[0])
         with testing.seeded(3) as source:
-            made = [
+            estimates = [
                 s.estimate(s.aggregate(s.randomise(answers, source=source)), method=method)
                 for _ in range(60)
             ]
-        ratio = np.mean([estimate.variance[0] for estimate in made]) / true
+        ratio = np.mean([estimate.variance[0] for estimate in estimates]) / true
         assert (1 < ratio < 1.5) if inner.id == "duchi" else (0.96 < ratio < 1.04)
-        values = np.array([estimate.values[0] for estimate in made])
+        values = np.array([estimate.values[0] for estimate in estimates])
         assert abs(values.mean() - answers.mean()) <= SIGMAS * np.sqrt(true / 60)
 
 

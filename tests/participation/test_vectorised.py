@@ -47,10 +47,10 @@ def at_once(levels, aggregate):
 
 
 def menu(kind, rates, d=7):
-    made = {name: kind(d, epsilon=e) for name, e in EPSILONS.items()}
+    menu = {name: kind(d, epsilon=e) for name, e in EPSILONS.items()}
     if rates is not None:
-        made = {name: sv.Sampled(m, rate=rates) for name, m in made.items()}
-    return sv.Levels(made)
+        menu = {name: sv.Sampled(m, rate=rates) for name, m in menu.items()}
+    return sv.Levels(menu)
 
 
 def counted(levels, rates):

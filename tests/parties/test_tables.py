@@ -72,12 +72,12 @@ def test_what_every_table_offers(name: str, columns: bool, guarantee: Guarantee)
     np.testing.assert_allclose(
         table.marginal(["m", "age"]).table, table.table.sum(axis=1).T, atol=1e-12
     )
-    given = table.conditional(["age"], ["sick"])
-    np.testing.assert_allclose(given.table.sum(axis=1), 1)
-    low, high = given.interval()
-    assert (low <= given.values).all()
-    assert (given.values <= high).all()
-    assert pickle.loads(pickle.dumps(given)).interval().low[0] == low[0]
+    conditional = table.conditional(["age"], ["sick"])
+    np.testing.assert_allclose(conditional.table.sum(axis=1), 1)
+    low, high = conditional.interval()
+    assert (low <= conditional.values).all()
+    assert (conditional.values <= high).all()
+    assert pickle.loads(pickle.dumps(conditional)).interval().low[0] == low[0]
 
 
 @pytest.mark.parametrize("name", ["sjs", "sth", "product"])

@@ -15,11 +15,11 @@ def library(name: str, *modules: str) -> SimpleNamespace:
         # What a library of the year 2022 says of today's Python and numpy while being imported.
         warnings.simplefilter("ignore", DeprecationWarning)
         warnings.simplefilter("ignore", FutureWarning)
-        found = {
+        by_name = {
             module.rsplit(".", 1)[-1]: pytest.importorskip(module, reason=reason)
             for module in modules
         }
-    return SimpleNamespace(**found)
+    return SimpleNamespace(**by_name)
 
 
 @pytest.fixture(scope="session")

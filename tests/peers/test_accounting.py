@@ -27,27 +27,27 @@ FINE = 1e-5
 @pytest.mark.parametrize("rate", [0.01, 0.1, 0.7])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_poisson_amplification_of_pure_promises(google, epsilon, rate):
-    made = poisson(epsilon, rate).epsilon
+    ours = poisson(epsilon, rate).epsilon
     kinds = google.privacy_loss_mechanism
     for side in (kinds.AdjacencyType.ADD, kinds.AdjacencyType.REMOVE):
         loss = kinds.LaplacePrivacyLoss(1 / epsilon, sampling_prob=rate, adjacency_type=side)
-        assert loss.get_delta_for_epsilon(made * (1 + 1e-12)) == pytest.approx(0, abs=1e-15)
+        assert loss.get_delta_for_epsilon(ours * (1 + 1e-12)) == pytest.approx(0, abs=1e-15)
     loss = kinds.LaplacePrivacyLoss(
         1 / epsilon, sampling_prob=rate, adjacency_type=kinds.AdjacencyType.REMOVE
     )
-    assert loss.get_delta_for_epsilon(made * 0.9999) > 1e-8  # a smaller claim would be caught
+    assert loss.get_delta_for_epsilon(ours * 0.9999) > 1e-8  # a smaller claim would be caught
 
 
 @pytest.mark.parametrize("rate", [0.01, 0.1, 0.7])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_poisson_amplification_with_delta(google, epsilon, rate):
     sigma = 2.0
-    made = poisson(epsilon, rate, delta=delta_gaussian(epsilon, sigma))
+    ours = poisson(epsilon, rate, delta=delta_gaussian(epsilon, sigma))
     kinds = google.privacy_loss_mechanism
     loss = kinds.GaussianPrivacyLoss(
         sigma, sampling_prob=rate, adjacency_type=kinds.AdjacencyType.REMOVE
     )
-    assert loss.get_delta_for_epsilon(made.epsilon) == pytest.approx(made.delta, rel=1e-6, abs=0)
+    assert loss.get_delta_for_epsilon(ours.epsilon) == pytest.approx(ours.delta, rel=1e-6, abs=0)
 
 
 @pytest.mark.parametrize(("epsilon", "k"), [(0.1, 100), (0.5, 20), (1.0, 5), (0.03, 400)])
@@ -62,28 +62,28 @@ def test_rounds_of_randomised_response(google, epsilon, k, slack):
         .get_epsilon_for_delta(slack)
         for pessimistic in (False, True)
     )
-    made = rounds(Promise(LDP, epsilon), k, slack=slack).epsilon
-    assert low * (1 - 1e-9) <= made <= high * (1 + 1e-6)
+    ours = rounds(Promise(LDP, epsilon), k, slack=slack).epsilon
+    assert low * (1 - 1e-9) <= ours <= high * (1 + 1e-6)
     assert high - low <= 3 * k * FINE
 
 
 @pytest.mark.parametrize(("epsilon", "delta", "k"), [(0.1, 1e-8, 100), (1.0, 1e-7, 4)])
 def test_rounds_of_a_promise_with_delta(google, epsilon, delta, k):
-    given = google.common.DifferentialPrivacyParameters(epsilon, delta)
-    law = google.privacy_loss_distribution.from_privacy_parameters(given).self_compose(k)
-    made = rounds(Promise(LDP, epsilon, delta), k, slack=1e-6)
-    theirs = law.get_epsilon_for_delta(made.delta)
+    each = google.common.DifferentialPrivacyParameters(epsilon, delta)
+    law = google.privacy_loss_distribution.from_privacy_parameters(each).self_compose(k)
+    ours = rounds(Promise(LDP, epsilon, delta), k, slack=1e-6)
+    theirs = law.get_epsilon_for_delta(ours.delta)
     # They spend 1 − (1 − δ)^k (1 − slack), we kδ + slack; on a grid of 1e-4.
-    assert theirs * (1 - 1e-6) <= made.epsilon <= theirs + 2e-4 * k
+    assert theirs * (1 - 1e-6) <= ours.epsilon <= theirs + 2e-4 * k
 
 
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 1e-2])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 def test_the_analytic_gaussian(google, epsilon, delta):
     kind = google.privacy_loss_mechanism.GaussianPrivacyLoss
-    given = google.common.DifferentialPrivacyParameters(epsilon, delta)
+    theirs = google.common.DifferentialPrivacyParameters(epsilon, delta)
     sigma = sigma_analytic(epsilon, delta)
-    assert sigma == pytest.approx(kind.from_privacy_guarantee(given).standard_deviation, rel=1e-5)
+    assert sigma == pytest.approx(kind.from_privacy_guarantee(theirs).standard_deviation, rel=1e-5)
     assert delta_gaussian(epsilon, sigma) == pytest.approx(
         kind(sigma).get_delta_for_epsilon(epsilon), rel=1e-7, abs=0
     )
@@ -104,8 +104,8 @@ def test_shuffled_reports(google, local, n):
         second, first, value_discretization_interval=FINE
     )
     for epsilon in (0.1, 0.4, 0.9):
-        made = shuffle_delta(local, n, epsilon)
-        assert made == pytest.approx(law.get_delta_for_epsilon(epsilon), rel=1e-3, abs=0)
+        ours = shuffle_delta(local, n, epsilon)
+        assert ours == pytest.approx(law.get_delta_for_epsilon(epsilon), rel=1e-3, abs=0)
 
 
 @pytest.mark.parametrize("n", [10_000, 9_000_000])

@@ -72,8 +72,8 @@ def test_two_values_diffprivlib(diffprivlib, epsilon):
 @pytest.mark.parametrize(("kind", "optimal"), [(sv.OUE, True), (sv.SUE, False)])
 def test_unary_pure(pure, kind, optimal, epsilon, d):
     for side in (pure.UEClient, pure.UEServer):
-        made = side(epsilon, d, use_oue=optimal)
-        assert same(kind(d, epsilon=epsilon), made.p, made.q)
+        client = side(epsilon, d, use_oue=optimal)
+        assert same(kind(d, epsilon=epsilon), client.p, client.q)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)

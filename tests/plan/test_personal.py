@@ -27,20 +27,20 @@ def design(name, **asked):
 @pytest.mark.parametrize("rate", [1.0, 0.3])
 def test_both_errors_are_those_of_the_weights(fractions, rate):
     n, d = 8_000, 10
-    found = design("oue", d=d, n=n, levels=MENU, fractions=fractions, rate=rate)
+    planned = design("oue", d=d, n=n, levels=MENU, fractions=fractions, rate=rate)
     total = sum(fractions.values())
     people = np.array([n * fractions[name] / total for name in MENU])
     scatter = 1 - 1 / d
     noise = np.array([sv.OUE(d, epsilon=e).total_variance() for e in MENU.values()])
     noise = (noise + (1 - rate) * scatter) / (rate * people)
     stratified = (people / n) ** 2 @ noise
-    assert found.std_error == pytest.approx(math.sqrt(stratified / d))
+    assert planned.std_error == pytest.approx(math.sqrt(stratified / d))
     # Where levels agree: everything pooled, and what James and Stein's shrinkage keeps of noise.
     pooled = 1 / (1 / (noise + scatter / people)).sum() - scatter / n
     kept = stats.chi2(d - 1).expect(lambda q: max(0, 1 - (d - 3) / q) ** 2 * q) / (d - 1)
     alike = pooled + kept * (stratified - pooled)
-    assert found.std_error_alike == pytest.approx(math.sqrt(alike / d), rel=1e-6)
-    assert found.std_error_alike < found.std_error
+    assert planned.std_error_alike == pytest.approx(math.sqrt(alike / d), rel=1e-6)
+    assert planned.std_error_alike < planned.std_error
 
 
 @pytest.mark.filterwarnings("ignore::sottovoce.errors.AlikeWarning")
@@ -51,7 +51,7 @@ def test_predicted_errors_are_met(rate):
     That of the default is a prediction for contrasts with one variance for all values, and known.
     """
     n, d, runs = 4_000, 10, 150
-    found = design("oue", d=d, n=n, levels=MENU, rate=rate)
+    planned = design("oue", d=d, n=n, levels=MENU, rate=rate)
     menu = {name: sv.OUE(d, epsilon=e) for name, e in MENU.items()}
     if rate < 1:
         menu = {name: sv.Sampled(m, rate=rate) for name, m in menu.items()}
@@ -66,8 +66,8 @@ def test_predicted_errors_are_met(rate):
         for method, errors in squares.items():
             errors.append(levels.estimate(counts, method=method).error(truth).mse)
     for method, expected, slack in (
-        ("post-stratified", found.std_error, 0.0),
-        ("james-stein", found.std_error_alike, 0.15),
+        ("post-stratified", planned.std_error, 0.0),
+        ("james-stein", planned.std_error_alike, 0.15),
     ):
         seen = np.array(squares[method])
         off = abs(seen.mean() - expected**2)
@@ -147,13 +147,13 @@ def test_means_have_levels_too():
 
 @pytest.mark.parametrize("rate", [0.05, 0.5])
 def test_a_rate_costs_what_the_exact_variance_says(rate):
-    found = design("grr", d=8, n=20_000, epsilon=1.0, rate=rate)
+    planned = design("grr", d=8, n=20_000, epsilon=1.0, rate=rate)
     sampled = sv.Sampled(sv.GRR(8, epsilon=1.0), rate=rate)
     exact = sampled.variance(np.full(8, 1 / 8), 20_000, method="hajek").mean()
-    assert found.std_error == pytest.approx(math.sqrt(exact), rel=2e-3)  # first order in 1/n
-    assert found.reports == round(20_000 * rate)
-    assert found.traffic == found.reports * sampled.report_bytes
-    assert found.guarantee == sampled.guarantee
+    assert planned.std_error == pytest.approx(math.sqrt(exact), rel=2e-3)  # first order in 1/n
+    assert planned.reports == round(20_000 * rate)
+    assert planned.traffic == planned.reports * sampled.report_bytes
+    assert planned.guarantee == sampled.guarantee
 
 
 def test_rate_one_is_no_rate():
@@ -163,8 +163,8 @@ def test_rate_one_is_no_rate():
 def test_how_many_people_and_which_epsilon_at_a_rate():
     error = sv.plan(d=8, n=5_000, epsilon=1.0, rate=0.2).best.std_error
     assert sv.plan(d=8, epsilon=1.0, error=error, rate=0.2).best.n in (5_000, 5_001)
-    found = sv.plan(d=8, n=5_000, error=error, rate=0.2).best
-    assert found.epsilon == pytest.approx(1.0, abs=1e-3)
+    best = sv.plan(d=8, n=5_000, error=error, rate=0.2).best
+    assert best.epsilon == pytest.approx(1.0, abs=1e-3)
 
 
 # --- traffic -------------------------------------------------------------------------------------
@@ -172,14 +172,16 @@ def test_how_many_people_and_which_epsilon_at_a_rate():
 
 def test_traffic_is_met_with_the_best_rates():
     n, traffic = 10_000, 9_000
-    for found in sv.plan(d=6, n=n, levels=MENU, traffic=traffic):
-        assert found.traffic <= traffic + 1
-        assert found.traffic >= traffic - 1
-    found = design("oue", d=6, n=n, levels=MENU, traffic=traffic)
+    for planned in sv.plan(d=6, n=n, levels=MENU, traffic=traffic):
+        assert planned.traffic <= traffic + 1
+        assert planned.traffic >= traffic - 1
+    planned = design("oue", d=6, n=n, levels=MENU, traffic=traffic)
     menu = [sv.OUE(6, epsilon=e) for e in MENU.values()]
-    rates = best_rates(menu, [n / 2] * 2, traffic=traffic / found.report_bytes, costs=[1, 1])
-    assert list(found.rates.values()) == pytest.approx(rates)
-    assert found.rates["strong"] > found.rates["normal"]  # noisier reports are worth more of them
+    rates = best_rates(menu, [n / 2] * 2, traffic=traffic / planned.report_bytes, costs=[1, 1])
+    assert list(planned.rates.values()) == pytest.approx(rates)
+    assert (
+        planned.rates["strong"] > planned.rates["normal"]
+    )  # noisier reports are worth more of them
 
 
 def test_the_best_rates_beat_one_rate_for_all():
@@ -190,10 +192,10 @@ def test_the_best_rates_beat_one_rate_for_all():
 
 
 def test_enough_traffic_lets_everyone_report():
-    found = sv.plan(d=6, n=1_000, levels=MENU, traffic=1e9).best
-    assert found.rates == {}
-    assert found.reports == 1_000
-    assert found.std_error == sv.plan(d=6, n=1_000, levels=MENU).best.std_error
+    best = sv.plan(d=6, n=1_000, levels=MENU, traffic=1e9).best
+    assert best.rates == {}
+    assert best.reports == 1_000
+    assert best.std_error == sv.plan(d=6, n=1_000, levels=MENU).best.std_error
 
 
 def test_short_reports_win_where_bytes_are_few():
@@ -266,25 +268,25 @@ def test_bad_requirements_are_refused(options, message):
 
 
 def test_plans_for_records_rank_designs_with_different_promises():
-    found = sv.plan(attributes=[6] * 4, n=10_000, epsilon=3.0)
-    names = [design.name for design in found]
+    plan = sv.plan(attributes=[6] * 4, n=10_000, epsilon=3.0)
+    names = [design.name for design in plan]
     assert names[0] == "one GRR on the tuple"
     assert {"hidden, random", "public, random", "sample one attribute"} <= set(names)
-    errors = [design.std_error for design in found]
+    errors = [design.std_error for design in plan]
     assert errors == sorted(errors)
-    whole, one = found.best.guarantee.promises
+    whole, one = plan.best.guarantee.promises
     assert whole.epsilon == one.epsilon == 12.0
     assert ANY_PART in one.assuming
-    split = next(design for design in found if design.name.startswith("split"))
+    split = next(design for design in plan if design.name.startswith("split"))
     assert EQUAL_PART in split.guarantee.promises[1].assuming
 
 
 def test_plans_for_records_work_out_the_people():
-    found = sv.plan(attributes=[4, 2], epsilon=2.0, error=0.01)
-    for design in found:
+    plan = sv.plan(attributes=[4, 2], epsilon=2.0, error=0.01)
+    for design in plan:
         assert design.std_error <= 0.01
         assert sv.plan(attributes=[4, 2], epsilon=2.0, n=design.n).requirement.n == design.n
-    few = sv.plan(attributes=[4, 2], epsilon=2.0, n=found.best.n - 1).best
+    few = sv.plan(attributes=[4, 2], epsilon=2.0, n=plan.best.n - 1).best
     assert few.std_error > 0.01
 
 

@@ -19,13 +19,13 @@ def promise(epsilon: float, delta: float = 0.0) -> Guarantee:
 def shares(values, deviation: float = 0.02, **other) -> Estimate:
     """An unbiased estimate of a distribution."""
     values = np.asarray(values, float)
-    given = {
+    estimates = {
         "labels": tuple(f"value {k}" for k in range(values.size)),
         "n": 12_345,
         "guarantee": promise(1.0),
         "name": "commute",
     }
-    return Estimate(values=values, spread=np.full(values.size, deviation**2), **(given | other))
+    return Estimate(values=values, spread=np.full(values.size, deviation**2), **(estimates | other))
 
 
 def mean(value: float = 41.3, **other) -> Estimate:

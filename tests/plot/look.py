@@ -22,8 +22,8 @@ def filled(ax: Axes) -> list[bool]:
 
 def whiskers(ax: Axes) -> list[np.ndarray]:
     """For each set of error bars the low and high ends, one row per value."""
-    found = [c for c in ax.containers if isinstance(c, ErrorbarContainer)]
-    return [np.array([s[:, 0] for s in c.lines[2][0].get_segments()]) for c in found]
+    bars = [c for c in ax.containers if isinstance(c, ErrorbarContainer)]
+    return [np.array([s[:, 0] for s in c.lines[2][0].get_segments()]) for c in bars]
 
 
 def truth(ax: Axes) -> list[np.ndarray]:

@@ -21,11 +21,11 @@ def by_name(average: float) -> dict[str, float]:
 
 @pytest.mark.parametrize("average", PAGE)
 def test_the_page_s_figures(average: float) -> None:
-    found = by_name(average)
+    offered = by_name(average)
     _, split, one = PAGE[average]
-    assert found["split by attribute"] == pytest.approx(split, rel=0.05)
-    assert found["sample one attribute"] == pytest.approx(one, rel=0.05)
-    better = found["sample one attribute"] < found["split by attribute"]
+    assert offered["split by attribute"] == pytest.approx(split, rel=0.05)
+    assert offered["sample one attribute"] == pytest.approx(one, rel=0.05)
+    better = offered["sample one attribute"] < offered["split by attribute"]
     assert better == (average < 1.8)
 
 
@@ -35,36 +35,36 @@ def test_predicted_errors_are_those_of_repetitions(name: str, public: bool) -> N
     n = 3000
     table = {name: np.arange(n) % 3 for name in "abc"}
     with testing.seeded(9) as source:
-        found = [
+        estimates = [
             records.marginal(
                 records.aggregate(records.randomise(table, allocation="random", source=source)),
                 ["a"],
             ).values
             for _ in range(120)
         ]
-    spread = np.sqrt(np.var(found, axis=0).mean())
+    spread = np.sqrt(np.var(estimates, axis=0).mean())
     wanted = {d.name: d.std_error for d in records.designs(n)}[name]
     # Predictions let answers vary too, which is conservative for fixed ones.
     assert 0.9 < wanted / spread < 1.3
 
 
 def test_promises_differ() -> None:
-    found = {d.name: d.guarantee for d in designs([3, 4], n=100, average=1.0)}
-    assert {g.promises[0].epsilon for g in found.values()} == {2.0}
+    promised = {d.name: d.guarantee for d in designs([3, 4], n=100, average=1.0)}
+    assert {g.promises[0].epsilon for g in promised.values()} == {2.0}
     for name in ("sample one attribute", "one GRR on the tuple"):
-        assert ANY_PART in found[name].promises[1].assuming
-    assert any("how many bits" in text for text in found["hidden, equal"].promises[0].assuming)
-    assert not any("how many bits" in t for t in found["public, random"].promises[0].assuming)
+        assert ANY_PART in promised[name].promises[1].assuming
+    assert any("how many bits" in text for text in promised["hidden, equal"].promises[0].assuming)
+    assert not any("how many bits" in t for t in promised["public, random"].promises[0].assuming)
 
 
 def test_a_single_answer_is_promised_its_own_part() -> None:
-    found = {d.name: d.guarantee.promises[1] for d in designs([3, 4, 5], n=100, average=2.0)}
+    promised = {d.name: d.guarantee.promises[1] for d in designs([3, 4, 5], n=100, average=2.0)}
     for name in ("hidden, equal", "split by attribute"):
-        assert found[name].epsilon == 2.0
-        assert EQUAL_PART in found[name].assuming
-    assert found["hidden, random"].epsilon == 6.0
-    assert found["public, random"].epsilon == 5.0  # the others have the floor, .5, at least
-    assert found["one GRR on the tuple"].epsilon == 6.0
+        assert promised[name].epsilon == 2.0
+        assert EQUAL_PART in promised[name].assuming
+    assert promised["hidden, random"].epsilon == 6.0
+    assert promised["public, random"].epsilon == 5.0  # the others have the floor, .5, at least
+    assert promised["one GRR on the tuple"].epsilon == 6.0
     large = {d.name: d.guarantee.promises[1].epsilon for d in designs([3] * 4, n=9, average=15.0)}
     assert large["hidden, random"] == large["public, random"] == 20.0
 

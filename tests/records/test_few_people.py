@@ -36,14 +36,14 @@ def test_no_interval_has_width_zero(n: int, size: int, public: bool) -> None:
     for records, aggregate, _ in aggregates(size, 6.0, public, n, 25):
         for method in NAMES[public]:
             try:
-                found = records.marginal(aggregate, ["a"], method=method)
+                estimate = records.marginal(aggregate, ["a"], method=method)
             except EstimateError:
                 assert method == "self-calibrated"
                 continue
             # No share of n people is known better than by the coin of a single true bit.
-            assert found.std_error.min() > 0.4 / (n + 4)
-            np.testing.assert_allclose(found.covariance, found.covariance.T)
-            assert np.linalg.eigvalsh(found.covariance).min() > -1e-12
+            assert estimate.std_error.min() > 0.4 / (n + 4)
+            np.testing.assert_allclose(estimate.covariance, estimate.covariance.T)
+            assert np.linalg.eigvalsh(estimate.covariance).min() > -1e-12
 
 
 @pytest.mark.parametrize("size", [2, 3, 6])
@@ -66,6 +66,6 @@ CASES = {
 def test_nineteen_of_twenty(n: int, size: int, average: float, public: bool, law) -> None:
     held = []
     for records, aggregate, truth in aggregates(size, average, public, n, 120, law):
-        found = records.marginal(aggregate, ["a"])
-        held.append(np.abs(found.values - truth) <= 1.96 * found.std_error)
+        estimate = records.marginal(aggregate, ["a"])
+        held.append(np.abs(estimate.values - truth) <= 1.96 * estimate.std_error)
     assert np.mean(held) >= 0.93

@@ -36,8 +36,8 @@ def test_a_flip_never_says_more_than_its_budget_and_hardly_less(steps: int) -> N
 
 def test_budgets_are_rounded_down() -> None:
     rows = [[1.9999999999, 2.0000000001], [2.0, 2.0], [0.0015, 3.9985], [3.0, float("nan")]]
-    found = in_steps(np.array(rows), 2.0)
-    assert found.tolist() == [[2047, 2048], [2048, 2048], [1, 4094], [2048, 65535]]
+    rounded = in_steps(np.array(rows), 2.0)
+    assert rounded.tolist() == [[2047, 2048], [2048, 2048], [1, 4094], [2048, 65535]]
 
 
 def test_no_record_spends_more_than_its_total_whatever_the_last_digits() -> None:

@@ -60,8 +60,8 @@ def test_typed_tables(make) -> None:
         with testing.seeded(3) as source:
             wanted = r.randomise(table, allocation=allocation, source=source)
         with testing.seeded(3) as source:
-            found = r.randomise(make(table), allocation=allocation, source=source)
-        assert found.to_bytes() == wanted.to_bytes()
+            reports = r.randomise(make(table), allocation=allocation, source=source)
+        assert reports.to_bytes() == wanted.to_bytes()
 
 
 def test_missing_public_answers_are_unreported(records) -> None:

@@ -20,11 +20,11 @@ def test_what_can_be_reached_is_reached_within_the_limits(shares, part, which, w
     attribute, total, others = which % len(shares), sum(shares), len(shares) - 1
     low, high = max(floor, total - 20 * others), min(20, total - floor * others)
     value = low + where * (high - low)
-    found = slide(shares, attribute, value, floor=floor)
-    assert found[attribute] == pytest.approx(value, rel=1e-6, abs=1e-9)
-    assert found.sum() == pytest.approx(total, rel=1e-9, abs=1e-9)
-    assert found.min() >= floor
-    assert found.max() <= 20
+    after = slide(shares, attribute, value, floor=floor)
+    assert after[attribute] == pytest.approx(value, rel=1e-6, abs=1e-9)
+    assert after.sum() == pytest.approx(total, rel=1e-9, abs=1e-9)
+    assert after.min() >= floor
+    assert after.max() <= 20
 
 
 def test_proportions_stay_above_the_floor() -> None:

@@ -24,10 +24,10 @@ class Scripted(Source):
 
     def _fill(self, target: memoryview) -> None:
         words = -(-len(target) // 8)
-        made = np.ascontiguousarray(self.script(len(self.filled), words), np.uint64)
-        assert made.size == words
-        self.filled.append(made)
-        target[:] = made.tobytes()[: len(target)]
+        script = np.ascontiguousarray(self.script(len(self.filled), words), np.uint64)
+        assert script.size == words
+        self.filled.append(script)
+        target[:] = script.tobytes()[: len(target)]
 
 
 def threshold_words(numerator: int) -> tuple[np.uint64, np.uint64]:
@@ -69,10 +69,10 @@ def words(rng: np.random.Generator, n: int) -> np.ndarray:
 
 def seldom(rng: np.random.Generator, n: int, special: list[int], chance: float) -> np.ndarray:
     """Random words among which the special ones are frequent."""
-    made = words(rng, n)
+    script = words(rng, n)
     here = rng.random(n) < chance
-    made[here] = rng.choice(np.array(special, np.uint64), int(here.sum()))
-    return made
+    script[here] = rng.choice(np.array(special, np.uint64), int(here.sum()))
+    return script
 
 
 def as_ints(array: Any) -> list[int]:

@@ -33,14 +33,14 @@ def draw(numerator: int, n: int) -> np.ndarray:
 def p_value(numerator: int, packed: np.ndarray) -> float:
     p, n = numerator / ONE, 8 * packed.size
     ones = int(np.bitwise_count(packed).sum(dtype=np.int64))
-    found = [extreme(ones, n, p)]
+    p_values = [extreme(ones, n, p)]
     if min(p, 1 - p) * n / 64 > 1000:  # each of the 64 lanes of a word
         bits = np.unpackbits(packed, bitorder="little").reshape(-1, 64)
-        found.append(independent_fits(bits.sum(axis=0, dtype=np.int64), len(bits), p))
+        p_values.append(independent_fits(bits.sum(axis=0, dtype=np.int64), len(bits), p))
         if min(p, 1 - p) ** 2 * n / 2 > 1000:
-            found.append(pair_fit(bits[:, ::2].ravel(), bits[:, 1::2].ravel(), p, p))
-            found.append(pair_fit(bits[:-1:2].ravel(), bits[1::2].ravel(), p, p))
-    return joined(found)
+            p_values.append(pair_fit(bits[:, ::2].ravel(), bits[:, 1::2].ravel(), p, p))
+            p_values.append(pair_fit(bits[:-1:2].ravel(), bits[1::2].ravel(), p, p))
+    return joined(p_values)
 
 
 @cases

@@ -120,9 +120,9 @@ def explained(made: np.ndarray, numerator: int, reserves: list[np.ndarray]) -> l
         tied = reference_ties(one, numerator)
         if tied and len(left) < 128:
             left = queue.pop(0)
-        taken = iter(left)
-        out += reference(one, numerator, taken)  # type: ignore[arg-type]
-        left = list(taken)
+        remaining = iter(left)
+        out += reference(one, numerator, remaining)  # type: ignore[arg-type]
+        left = list(remaining)
     assert not queue
     return out
 

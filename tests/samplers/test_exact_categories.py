@@ -147,15 +147,15 @@ def test_a_whole_block_is_the_reference(size: int) -> None:
         if same & 0xFFFF_FFFF in [w & 0xFFFF_FFFF for w in rejected(size - 1)[:-2]]:
             continue  # would be rejected for ever
         n = 1000
-        given = seldom(rng, n, special_words(size, T), 0.3)
-        given = (given & np.uint64((1 << coin + pick) - 1)).astype(word_type)
+        bits = seldom(rng, n, special_words(size, T), 0.3)
+        bits = (bits & np.uint64((1 << coin + pick) - 1)).astype(word_type)
         codes = rng.integers(0, size, n).astype(np.uint32)
         extra = np.full(4 * n, same, np.uint64)
-        out, done, _ = run_grr(given, codes, size, T, extra)
+        out, done, _ = run_grr(bits, codes, size, T, extra)
         assert done == n
         expected = [
             grr_reference(w, c, size, T, iter([same] * 8))
-            for w, c in zip(as_ints(given), as_ints(codes), strict=True)
+            for w, c in zip(as_ints(bits), as_ints(codes), strict=True)
         ]
         assert as_ints(out) == expected
 
@@ -248,10 +248,10 @@ def test_running_out_of_words_does_not_change_the_odds_of_numbers(reserve: int) 
     top = 0x81234567
     upper, lower = threshold_words(top << 96 | 1 << 95)
     given = np.array([top << 32], np.uint64)
-    taken = 0x5555_5556  # a low half that is not rejected
+    word = 0x5555_5556  # a low half that is not rejected
     inside = total = 0
-    for first in product((taken, ALL - 7), repeat=reserve):
-        for second in product((taken, ALL - 7), repeat=4):
+    for first in product((word, ALL - 7), repeat=reserve):
+        for second in product((word, ALL - 7), repeat=4):
             total += 1
             out = np.zeros(1, np.uint8)
             for extra in (first, second):

@@ -39,7 +39,7 @@ def outcomes(channel: IntegerChannel, row: int) -> Counter[int]:
 def cells_of(mechanism: LIP) -> list[list[tuple[int, int, int]]]:
     """The tables read back in plain integers: (bound, report below it, report from it on)."""
     table, upper, lower = drawing_tables(mechanism.integers)
-    found = []
+    collected = []
     for r in range(len(table)):
         row = []
         for c in range(table.shape[1]):
@@ -47,8 +47,8 @@ def cells_of(mechanism: LIP) -> list[list[tuple[int, int, int]]]:
             bound = entry >> 32 << 96 | int(upper[r, c]) << 32 | int(lower[r, c])
             reports = (entry >> 16 & 0xFFFF, entry & 0xFFFF)
             row.append((bound, *(KEEP if v == table_kernel.KEEP else v for v in reports)))
-        found.append(row)
-    return found
+        collected.append(row)
+    return collected
 
 
 @each
@@ -100,22 +100,22 @@ def reference(
 def special_words(row: list[tuple[int, int, int]]) -> list[int]:
     """Words that tie with a bound, and their neighbours."""
     bits = len(row).bit_length() - 1
-    found = []
+    collected = []
     for cell, (bound, _, _) in enumerate(row[:64]):
         tie = min(bound >> 96, (1 << (32 - bits)) - 1)
         for rest in (tie - 1, tie, tie + 1):
             if 0 <= rest < 1 << (32 - bits):
-                found.append(cell << (32 - bits) | rest)
-    return found
+                collected.append(cell << (32 - bits) | rest)
+    return collected
 
 
 def near(row: list[tuple[int, int, int]]) -> list[int]:
     """Further words at and around the bounds."""
-    found = []
+    collected = []
     for bound, _, _ in row[:64]:
         first, second = bound >> 32 & ALL, (bound & 0xFFFFFFFF) << 32
-        found += [first, max(first - 1, 0), min(first + 1, ALL), second, max(second - 1, 0)]
-    return found
+        collected += [first, max(first - 1, 0), min(first + 1, ALL), second, max(second - 1, 0)]
+    return collected
 
 
 def run(mechanism: LIP, given: np.ndarray, codes: np.ndarray, extra: np.ndarray):
@@ -152,8 +152,8 @@ def test_many_reports_are_the_reference_through_refills(mechanism: LIP) -> None:
 
     def script(call: int, count: int) -> np.ndarray:
         if call == 0:
-            made = seldom(rng, 2 * count, ties, 0.5) & np.uint64(0xFFFFFFFF)
-            return made.astype(np.uint32).view(np.uint64)
+            bits = seldom(rng, 2 * count, ties, 0.5) & np.uint64(0xFFFFFFFF)
+            return bits.astype(np.uint32).view(np.uint64)
         return seldom(rng, count, further, 0.5)
 
     source = Scripted(script)
@@ -217,13 +217,13 @@ def test_words_that_do_not_tie_use_no_reserve() -> None:
     mechanism = MECHANISMS[0]
     row = cells_of(mechanism)[0]
     ties = {cell << 30 | bound >> 96 for cell, (bound, _, _) in enumerate(row)}
-    given = np.random.default_rng(3).integers(0, 1 << 32, 3000, np.uint32)
-    given = given[~np.isin(given, list(ties))]
-    codes = (np.arange(given.size) % 2).astype(np.uint8)
-    out, done, used = run(mechanism, given, codes, np.zeros(0, np.uint64))
-    assert (done, used) == (given.size, 0)
+    words = np.random.default_rng(3).integers(0, 1 << 32, 3000, np.uint32)
+    words = words[~np.isin(words, list(ties))]
+    codes = (np.arange(words.size) % 2).astype(np.uint8)
+    out, done, used = run(mechanism, words, codes, np.zeros(0, np.uint64))
+    assert (done, used) == (words.size, 0)
     expected = [
         reference(row, w, c, iter(()))[0]
-        for w, c in zip(as_ints(given), as_ints(codes), strict=True)
+        for w, c in zip(as_ints(words), as_ints(codes), strict=True)
     ]
     assert as_ints(out) == expected

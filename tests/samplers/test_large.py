@@ -74,22 +74,22 @@ def p_value(mechanism: Mechanism, answers: np.ndarray, reports: Reports) -> floa
     d, blocks = mechanism.domain.size, getattr(mechanism, "blocks", 1)
     truth, same_block, other_block = laws(mechanism)
     said = says(mechanism, reports, answers)
-    found = [fit(np.bincount(said + 1, minlength=3), truth)]
+    p_values = [fit(np.bincount(said + 1, minlength=3), truth)]
     for k in SHIFTS:
         values = (answers + k) % d
         other = says(mechanism, reports, values)
         same = values % blocks == answers % blocks
         for some, law in ((same, same_block), (~same, other_block)):
             if some.any():
-                found.append(fit(np.bincount(other[some] + 1, minlength=3), law))
+                p_values.append(fit(np.bincount(other[some] + 1, minlength=3), law))
     pair = says(mechanism, reports, (answers + 1) % d)
     if isinstance(mechanism, PureMechanism):
         s = float(mechanism.pair[0])
-        found.append(extreme(np.sum((said == 1) & (pair == 1)), N, s) if s else 1.0)
+        p_values.append(extreme(np.sum((said == 1) & (pair == 1)), N, s) if s else 1.0)
     # Neighbouring people use neighbouring words: their truths must be told independently.
     first, second = said[:-1:2] == 1, said[1::2] == 1
-    found.append(extreme(np.sum(first & second), N // 2, truth[2] ** 2))
-    return joined(found)
+    p_values.append(extreme(np.sum(first & second), N // 2, truth[2] ** 2))
+    return joined(p_values)
 
 
 @mechanisms

@@ -50,15 +50,15 @@ def p_value(mechanism: LIP, answers: np.ndarray, reports: np.ndarray) -> float:
     d, cells = rows.shape
     if reports.max() >= cells:
         return 0.0
-    found = []
+    collected = []
     for x in range(0, d, max(1, d // 5)):
         counts = np.bincount(reports[answers == x], minlength=cells)
-        found.append(fit(counts, rows[x] / rows[x].sum()))
-    found.append(fit(np.bincount(reports, minlength=cells), rows.mean(axis=0)))
+        collected.append(fit(counts, rows[x] / rows[x].sum()))
+    collected.append(fit(np.bincount(reports, minlength=cells), rows.mean(axis=0)))
     if mechanism.variant == "optimal":  # a report may be the answer itself: for each, how often
         kept = np.bincount(answers[reports == answers], minlength=d)
         people = np.bincount(answers, minlength=d)
-        found.append(independent_fits(kept, people, np.diag(rows)))
+        collected.append(independent_fits(kept, people, np.diag(rows)))
     # Neighbours draw from neighbouring words: both reports of a pair must be independent.
     pairs = np.arange(0, answers.size - 1, 2)
     first = pairs[answers[pairs] == answers[0]]
@@ -66,8 +66,8 @@ def p_value(mechanism: LIP, answers: np.ndarray, reports: np.ndarray) -> float:
     a, b = reports[first] == 0, reports[first + 1] == 0
     p, q = likely[answers[first[0]]], likely[answers[first[0] + 1]]
     both = np.bincount(2 * a + b, minlength=4)
-    found.append(fit(both, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q]))
-    return joined(found)
+    collected.append(fit(both, [(1 - p) * (1 - q), (1 - p) * q, p * (1 - q), p * q]))
+    return joined(collected)
 
 
 @mechanisms

@@ -43,11 +43,11 @@ def p_value(law: Law, drawn: np.ndarray) -> float:
     counts = np.bincount(drawn - k[0], minlength=k.size)
     high, odd = float(mass[k > middle].sum()), float(mass[k % 2 == 1].sum())
     above, parity = (drawn > middle).astype(np.int64), drawn % 2
-    found = [fit(counts, mass / mass.sum())]
+    p_values = [fit(counts, mass / mass.sum())]
     for bits, chance in ((above, high), (parity, odd)):
         if 0.001 < chance < 0.999:
-            found.append(pair_fit(bits[::2], bits[1::2], chance, chance))
-    return joined(found)
+            p_values.append(pair_fit(bits[::2], bits[1::2], chance, chance))
+    return joined(p_values)
 
 
 @laws

@@ -38,7 +38,7 @@ def p_value(mechanism: OUE, answers: np.ndarray, bits: np.ndarray) -> float:
     people = np.bincount(answers, minlength=d)
     true_sets = np.bincount(answers, weights=truth, minlength=d)
     other_sets = bits.sum(axis=0, dtype=np.int64) - true_sets
-    found = [
+    p_values = [
         independent_fits(true_sets, people, 0.5),
         extreme(truth.sum(dtype=np.int64), n, 0.5),
         independent_fits(other_sets, n - people, q),
@@ -46,15 +46,15 @@ def p_value(mechanism: OUE, answers: np.ndarray, bits: np.ndarray) -> float:
     ]
     for v in (v for v in (*BORDERS, d - 2) if v < d - 1):
         others = (answers != v) & (answers != v + 1)
-        found.append(pair_fit(bits[others, v], bits[others, v + 1], q, q))
+        p_values.append(pair_fit(bits[others, v], bits[others, v + 1], q, q))
         same = answers == v
         if same.sum() > 2000:  # the true bit and its neighbour
-            found.append(pair_fit(bits[same, v], bits[same, v + 1], 0.5, q))
+            p_values.append(pair_fit(bits[same, v], bits[same, v + 1], 0.5, q))
     for v in (0, d - 1):  # one report and the next: every second pair, so that none overlap
         first = np.arange(0, n - 1, 2)
         others = first[(answers[first] != v) & (answers[first + 1] != v)]
-        found.append(pair_fit(bits[others, v], bits[others + 1, v], q, q))
-    return joined(found)
+        p_values.append(pair_fit(bits[others, v], bits[others + 1, v], q, q))
+    return joined(p_values)
 
 
 @cases

@@ -33,12 +33,12 @@ def law(values: tuple[int, int], division: tuple[float, float]) -> np.ndarray:
 def draw(division: tuple[float, float]) -> dict[tuple[int, int], np.ndarray]:
     attributes = [sv.Attribute("a", SIZES[0]), sv.Attribute("b", SIZES[1])]
     records = sv.Records(attributes, epsilon_average=sum(division) / 2)
-    found = {}
+    by_name = {}
     for values in ((0, 0), (2, 1), (1, 3)):
         table = {"a": np.full(N, values[0]), "b": np.full(N, values[1])}
         sent = records.randomise(table, allocation=np.tile(division, (N, 1)))
-        found[values] = np.bincount(sent.columns["bits"][:, 0], minlength=1 << sum(SIZES))
-    return found
+        by_name[values] = np.bincount(sent.columns["bits"][:, 0], minlength=1 << sum(SIZES))
+    return by_name
 
 
 def p_value(counts: dict[tuple[int, int], np.ndarray], division: tuple[float, float]) -> float:

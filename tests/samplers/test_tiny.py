@@ -53,14 +53,14 @@ def p_value(
     digits = radices(mechanism)
     names = as_numbers(mechanism.every_report(), digits)
     order = np.argsort(names)
-    found = []
+    collected = []
     for x, row in enumerate(mechanism.channel().matrix):
         drawn = as_numbers(sample(np.full(N, values[(x + shift) % rows])), digits)
         where = order[np.clip(np.searchsorted(names[order], drawn), 0, names.size - 1)]
         if not np.array_equal(names[where], drawn):
             return 0.0  # a report that the channel does not have
-        found.append(fit(np.bincount(where, minlength=names.size), row))
-    return joined(found)
+        collected.append(fit(np.bincount(where, minlength=names.size), row))
+    return joined(collected)
 
 
 @cases

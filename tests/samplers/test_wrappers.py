@@ -134,14 +134,14 @@ def of_pairs(rates: tuple[float, ...], drawn: list[np.ndarray]) -> float:
     """p-value of neighbours, and of people a word of random bits apart, against independence."""
     k = len(rates)
     bits = np.array(drawn).reshape(len(drawn), -1, k)
-    found = []
+    collected = []
     for a, b in product(range(k), repeat=2):
         for step in (1, 64):
             left, right = bits[:, :-step, a][:, :: 2 * step], bits[:, step:, b][:, :: 2 * step]
-            found.append(pair_fit(left.ravel(), right.ravel(), rates[a], rates[b]))
+            collected.append(pair_fit(left.ravel(), right.ravel(), rates[a], rates[b]))
     if k > 1:  # the same place in two strata
-        found.append(pair_fit(bits[:, :, 0].ravel(), bits[:, :, 1].ravel(), *rates))
-    return joined(found)
+        collected.append(pair_fit(bits[:, :, 0].ravel(), bits[:, :, 1].ravel(), *rates))
+    return joined(collected)
 
 
 @pytest.mark.parametrize("name", WRAPPERS)

@@ -31,13 +31,13 @@ def run_all(
             seat = Seat(roster, (studies or {}).get(name, STUDY), keys[name])
             if name == "curator":
                 patience = Patience(10.0, 10.0)
-                heard = address.set_result
+                announce = address.set_result
                 return await serve(
                     machines[name],
                     ROUNDS,
                     seat,
                     patience=patience,
-                    listening=heard,
+                    listening=announce,
                     **options(name),
                 )
             return await take_part(

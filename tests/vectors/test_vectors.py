@@ -26,14 +26,14 @@ def each(vectors: dict[str, Any]) -> Any:
 
 
 def test_making_them_again_changes_nothing() -> None:
-    made = {name: make.text(vector) for name, vector in make.every()}
+    by_name = {name: make.text(vector) for name, vector in make.every()}
     stored = {
         path.name: path.read_text(encoding="utf-8")
         for path in read.FOLDER.glob("*.json")
         if not path.name.startswith("hand_")
     }
-    assert made.keys() == stored.keys()
-    for name, text in made.items():
+    assert by_name.keys() == stored.keys()
+    for name, text in by_name.items():
         assert text == stored[name], f"{name} is made differently now"
 
 
@@ -154,13 +154,13 @@ def test_every_flipped_bit_is_refused_or_read_as_itself(vector: dict[str, Any]) 
         other = bytearray(data)
         other[bit // 8] ^= 1 << bit % 8
         try:
-            got = read.read(vector, bytes(other))
+            decoded = read.read(vector, bytes(other))
         except WireError:
             outcomes["refused"] += 1
             continue
         outcomes["read"] += 1
         if len(vector.get("envelopes", [1])) == 1:
-            assert got.to_bytes() == bytes(other)
+            assert decoded.to_bytes() == bytes(other)
     assert outcomes["refused"] >= 8 * 48  # at least every bit of magic, version and digest
 
 
