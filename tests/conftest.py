@@ -23,12 +23,13 @@ settings.load_profile("sottovoce")
 
 #: Rooms and files by the kind of test; everything else is exact and quick.
 STATISTICAL = ("samplers/", "audit/", "joint/test_coverage.py", "joint/test_estimates.py")
-STATISTICAL += ("participation/test_combine.py", "participation/test_sampling_estimators.py")
+STATISTICAL += ("participation/test_combine.py", "participation/test_sampling_")
 STATISTICAL += ("records/test_few_people.py", "records/test_records.py", "lip/test_estimators.py")
 SLOW = ("cli/", "docs/", "plot/", "peers/", "plan/", "likelihood/", "joint/", "lip/", "accounting/")
 SLOW += ("browser/", "js/", "service/", "intervals/", "options/")
 SLOW += ("laws/test_laws.py", "laws/test_pickles.py", "laws/test_thresholds.py", "vectors/")
 SLOW += ("core/test_files.py", "core/test_package.py", "core/test_encoding.py", "never/", "papers/")
+SLOW += ("secure/test_views.py",)
 TESTS = Path(__file__).parent
 
 

@@ -24,7 +24,7 @@ from sottovoce.contract.reports import ReportWriter
 from sottovoce.service.client import path_of
 from tests.service.serving import client, post, running
 from tests.service.studies import body, commute, reports
-from tests.transport.test_network import certificate
+from tests.transport.tls import certificate
 
 STUDY = commute()
 

@@ -15,7 +15,7 @@ from sottovoce.service.limits import Limits, Rates
 from sottovoce.service.server import Running
 from tests.service.serving import client, post, running
 from tests.service.studies import body, commute
-from tests.transport.test_network import certificate
+from tests.transport.tls import certificate
 
 STUDY = commute()
 
