@@ -28,7 +28,7 @@ def first_outside(values, size):
 
 
 @compiled
-def _bits(values, counts):
+def zeros_and_ones(values, counts):
     """Count zeros and ones in bytes; False, and nothing counted, where there is another value.
 
     The bytes are added up in bytes, of which a vector has many, before these overflow.
@@ -37,7 +37,6 @@ def _bits(values, counts):
     ones, every = np.int64(0), np.uint8(0)
     whole = values.size // _ROW * _ROW
     for start in range(0, whole, _MOST_ROWS * _ROW):
-        sums[:] = 0
         for row in range(start, min(start + _MOST_ROWS * _ROW, whole), _ROW):
             part = values[row : row + _ROW]
             for k in range(_ROW):
@@ -45,6 +44,7 @@ def _bits(values, counts):
                 every |= part[k]
         for k in range(_ROW):
             ones += np.int64(sums[k])
+            sums[k] = 0
     for i in range(whole, values.size):
         ones += np.int64(values[i])
         every |= values[i]
@@ -60,11 +60,9 @@ def histogram(values, counts):
     """Add how often each of 0..counts.size-1 occurs; the first position of another value, or -1.
 
     Nothing is counted when there is one. Four tables break the dependency between neighbouring
-    equal values; a large domain takes one, so that it stays in the cache; of two, ones are summed.
+    equal values; a large domain takes one, so that it stays in the cache.
     """
     size = counts.size
-    if size == 2 and values.itemsize == 1 and _bits(values.view(np.uint8), counts):
-        return -1
     bad = first_outside(values, size)
     if bad >= 0:
         return bad
