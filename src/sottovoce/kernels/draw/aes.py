@@ -159,4 +159,4 @@ def keystream(keys: Any, counter: int, out: Any) -> int:
         last = np.empty(stride, np.uint8)
         _fill(keys, np.uint64(counter + whole // _BLOCK), stride, last)
         out[whole:] = last[: out.size - whole]
-    return counter + -(-out.size // _BLOCK)
+    return counter - int(-out.size // _BLOCK)
