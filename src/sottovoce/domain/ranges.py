@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
-from .columns import Coded, Rows, as_column, first_row, shown
+from .columns import Coded, Column, Rows, as_column, first_row, shown
+from .encoding import in_parts
 from .values import Attribute, Codes, Domain, Label, Missing
-
-_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, init=False)
@@ -115,7 +114,10 @@ class Range(Attribute):
         """The same, for callers that need to know who did not answer, or pass answers on."""
         if isinstance(answers, Coded):
             return answers
-        numbers = as_column(answers).numbers()
+        return in_parts(self._encode, as_column(answers), rows)
+
+    def _encode(self, column: Column, rows: Rows | None) -> Coded:
+        numbers = column.numbers()
         absent = np.isnan(numbers)
         present = None
         if absent.any():
@@ -136,14 +138,16 @@ class Range(Attribute):
             numbers = numbers[present]
         return Coded(np.clip((numbers - self.low) / (self.high - self.low), 0.0, 1.0), present)
 
-    def position_blocks(
-        self, answers: Any
-    ) -> tuple[int, Iterator[tuple[slice, NDArray[np.float64]]]]:
-        """The same positions in blocks: how many in all, and an iterator of (where, positions)."""
-        positions = self.positions(answers)
-        starts = range(0, positions.size, _BLOCK)
-        parts = (slice(start, min(start + _BLOCK, positions.size)) for start in starts)
-        return positions.size, ((part, positions[part]) for part in parts)
+    def plain_numbers(self, answers: Any) -> tuple[NDArray[np.float64], tuple[float, float]]:
+        """Numbers and the bounds between which they must lie, for readers that check them.
+
+        A column of floats as it is, without a copy, unless some must be clipped or dropped; else
+        checked positions, from 0 to 1.
+        """
+        plain = isinstance(answers, np.ndarray) and answers.dtype == np.float64
+        if plain and answers.ndim == 1 and not self.clip and self.missing == "refuse":
+            return np.ascontiguousarray(answers), (self.low, self.high)
+        return self.positions(answers), (0.0, 1.0)
 
     def canonical(self) -> dict[str, Any]:
         """What goes into a digest."""
