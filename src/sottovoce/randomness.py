@@ -1,13 +1,14 @@
 """Entropy is an argument. This is the one module that creates it.
 
-`SYSTEM` is a bulk keystream (AES-128 in counter mode) under a key from the operating system, and
-every release takes a new key. It keeps no state between calls, so that nothing is left to repeat
-when a process is copied (a fork in C, a snapshot of a virtual machine, CRIU). Everything drawn
-from a source is exact: a Bernoulli compares random bits with a 128-bit threshold, a uniform integer
-rejects.
+`SYSTEM` is a bulk keystream (AES-128 in counter mode) under a key from the operating system. Every
+release takes a new key, and so does every thread of a large one. It keeps no state between calls,
+so that nothing is left to repeat when a process is copied (a fork in C, a snapshot of a virtual
+machine, CRIU). Everything drawn from a source is exact: a Bernoulli compares random bits with a
+128-bit threshold, a uniform integer rejects.
 
-Speed: `update_into` from a constant block of zeros into a reused buffer; fresh large buffers are
-several times slower because the system has to map and clear their pages.
+Speed: the processor's AES instructions into a reused buffer, without the interpreter's lock; where
+there are none, `update_into` from a constant block of zeros. Fresh large buffers are several times
+slower because the system has to map and clear their pages.
 """
 
 from __future__ import annotations
@@ -22,13 +23,16 @@ from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from . import kernels
 from .errors import ParameterError, SeededError
+from .parallel import over_ranges
+
+T = TypeVar("T")
 
 BITS = 128
 _DIGITS = 80  # decimal digits of e^x: 2^-128 is about 3e-39
@@ -104,6 +108,27 @@ class Keystream:
         self.left -= len(target)
 
 
+class ProcessorKeystream:
+    """The same keystream by the processor's own instructions, in threads side by side.
+
+    Every call starts at a whole block of 16 bytes.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._keys = kernels.draw.round_keys(key)
+        self._counter = 0
+        self.left = _REKEY_BYTES
+
+    def fill(self, target: memoryview) -> None:
+        out = np.frombuffer(target, np.uint8)
+        self._counter = kernels.draw.keystream(self._keys, self._counter, out)
+        self.left -= len(target)
+
+
+def _fastest(key: bytes) -> Keystream | ProcessorKeystream:
+    return ProcessorKeystream(key) if kernels.draw.lanes() else Keystream(key)
+
+
 class Source(ABC):
     """Where random bits come from."""
 
@@ -120,6 +145,20 @@ class Source(ABC):
     def draws(self) -> Draws:
         """Bulk draws with reused buffers, for one call of one thread; never kept for another."""
         return Draws(self)
+
+    def over_ranges(
+        self,
+        action: Callable[[Draws, slice], T],
+        size: int,
+        *,
+        work: int,
+        multiple: int = 1,
+    ) -> list[T]:
+        """Call `action` with draws of its own on slices that cover 0..size; see `parallel`.
+
+        A source that has an order is read in it, by one thread.
+        """
+        return [action(self.draws(), slice(0, size))]
 
     def bernoulli(self, probability: Probability, n: int) -> NDArray[np.uint8]:
         """At least n independent bits, each 1 with exactly `probability`, least significant first.
@@ -256,6 +295,19 @@ class SystemSource(Source):
     def draws(self) -> Draws:
         return Draws(_OneRelease())
 
+    def over_ranges(
+        self,
+        action: Callable[[Draws, slice], T],
+        size: int,
+        *,
+        work: int,
+        multiple: int = 1,
+    ) -> list[T]:
+        def some(part: slice) -> T:
+            return action(self.draws(), part)  # a key for every thread
+
+        return over_ranges(some, size, work=work, multiple=multiple)
+
     def __repr__(self) -> str:
         return "SYSTEM"
 
@@ -268,14 +320,14 @@ class _OneRelease(Source):
     """
 
     def __init__(self) -> None:
-        self._stream: Keystream | None = None
+        self._stream: Keystream | ProcessorKeystream | None = None
 
     def _fill(self, target: memoryview) -> None:
         if len(target) <= _FEW_BYTES:
             target[:] = os.urandom(len(target))
             return
         if self._stream is None or self._stream.left < len(target):
-            self._stream = Keystream(os.urandom(_KEY_BYTES))
+            self._stream = _fastest(os.urandom(_KEY_BYTES))
         self._stream.fill(target)
 
 

@@ -50,6 +50,16 @@ class Coded:
 class Column(ABC):
     """A one-dimensional column of answers."""
 
+    #: Whether threads gain: not where every answer is a Python object.
+    divisible: bool = True
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def __getitem__(self, part: slice) -> Column:
+        """Some rows."""
+
     @abstractmethod
     def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         """Where each answer is in `values`: -1 missing, -2 unknown; and the unknown answers."""
@@ -152,6 +162,13 @@ def _as_array(answers: Any) -> NDArray[Any]:
 class _NumpyColumn(Column):
     def __init__(self, array: NDArray[Any]) -> None:
         self._array = array
+        self.divisible = array.dtype.kind != "O"
+
+    def __len__(self) -> int:
+        return int(self._array.size)
+
+    def __getitem__(self, part: slice) -> Column:
+        return _NumpyColumn(self._array[part])
 
     def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         array = self._array
@@ -184,6 +201,12 @@ class _NumpyColumn(Column):
 class _ArrowColumn(Column):
     def __init__(self, chunked: Any) -> None:
         self._chunked = chunked
+
+    def __len__(self) -> int:
+        return len(self._chunked)
+
+    def __getitem__(self, part: slice) -> Column:
+        return _ArrowColumn(self._chunked[part])
 
     def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         import pyarrow as pa

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
-from .columns import Coded, Rows, as_column, first_row, shown
-from .values import Attribute, Codes, Domain, Label, Missing
+from .columns import Coded, Column, Rows, as_column, first_row, shown
+from .encoding import in_parts
+from .values import Attribute, Blocks, Codes, Domain, Label, Missing, parts_of
 
 _BLOCK = 1 << 16
 
@@ -115,7 +116,10 @@ class Range(Attribute):
         """The same, for callers that need to know who did not answer, or pass answers on."""
         if isinstance(answers, Coded):
             return answers
-        numbers = as_column(answers).numbers()
+        return in_parts(self._encode, as_column(answers), rows)
+
+    def _encode(self, column: Column, rows: Rows | None) -> Coded:
+        numbers = column.numbers()
         absent = np.isnan(numbers)
         present = None
         if absent.any():
@@ -136,14 +140,12 @@ class Range(Attribute):
             numbers = numbers[present]
         return Coded(np.clip((numbers - self.low) / (self.high - self.low), 0.0, 1.0), present)
 
-    def position_blocks(
-        self, answers: Any
-    ) -> tuple[int, Iterator[tuple[slice, NDArray[np.float64]]]]:
-        """The same positions in blocks: how many in all, and an iterator of (where, positions)."""
+    def position_blocks(self, answers: Any) -> tuple[int, Blocks]:
+        """The same positions in blocks, as `Domain.blocks` gives codes."""
         positions = self.positions(answers)
-        starts = range(0, positions.size, _BLOCK)
-        parts = (slice(start, min(start + _BLOCK, positions.size)) for start in starts)
-        return positions.size, ((part, positions[part]) for part in parts)
+        return positions.size, lambda people: (
+            (part, positions[part]) for part in parts_of(people, _BLOCK)
+        )
 
     def canonical(self) -> dict[str, Any]:
         """What goes into a digest."""

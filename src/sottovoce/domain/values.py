@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
@@ -25,6 +25,7 @@ from .labels import Label as Label
 from .labels import NumbersAndNoAnswer, checked_labels
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
+Blocks: TypeAlias = Callable[[slice], Iterator[tuple[slice, NDArray[Any]]]]
 Missing: TypeAlias = Literal["refuse", "value", "public"]
 
 _MOST_VALUES = 1 << 31
@@ -183,27 +184,28 @@ class Domain:
         narrow(self, plain, out, range(plain.size) if rows is None else rows)
         return Coded(out)
 
-    def blocks(
-        self, answers: Any, *, most: int = _BLOCK
-    ) -> tuple[int, Iterator[tuple[slice, Codes]]]:
+    def blocks(self, answers: Any, *, most: int = _BLOCK) -> tuple[int, Blocks]:
         """The same codes, at most `most` at a time so that they stay in the cache.
 
-        Returns how many there are in all, and an iterator of (where, codes). The codes are only
-        valid until the next step.
+        Returns how many there are in all, and a function from a slice of the people to an
+        iterator of (where, codes); different threads may walk over different slices. The codes
+        are only valid until the next step.
         """
         plain = None if isinstance(answers, Coded) else plain_integers(self, answers)
         if plain is None:
             codes = self.encode(answers)
-            return codes.size, ((part, codes[part]) for part in _parts(codes.size, most))
-        buffer = np.empty(min(plain.size, most), self.dtype)
+            return codes.size, lambda people: (
+                (part, codes[part]) for part in parts_of(people, most)
+            )
 
-        def narrowed() -> Iterator[tuple[slice, Codes]]:
-            for part in _parts(plain.size, most):
+        def narrowed(people: slice) -> Iterator[tuple[slice, Codes]]:
+            buffer = np.empty(min(people.stop - people.start, most), self.dtype)
+            for part in parts_of(people, most):
                 block = buffer[: part.stop - part.start]
                 narrow(self, plain[part], block, range(part.start, part.stop))
                 yield part, block
 
-        return plain.size, narrowed()
+        return plain.size, narrowed
 
     def decode(self, codes: NDArray[Any]) -> list[Label]:
         """Values at the given positions."""
@@ -282,8 +284,12 @@ def code_dtype(size: int) -> np.dtype[Any]:
     return np.dtype("u1" if size <= 1 << 8 else "<u2" if size <= 1 << 16 else "<u4")
 
 
-def _parts(n: int, most: int) -> Iterator[slice]:
-    return (slice(start, min(start + most, n)) for start in range(0, n, most))
+def parts_of(whole: slice, most: int) -> Iterator[slice]:
+    """The slice in parts of at most `most`."""
+    return (
+        slice(start, min(start + most, whole.stop))
+        for start in range(whole.start, whole.stop, most)
+    )
 
 
 def _checked_values(labels: int | Sequence[Label]) -> Sequence[Label]:

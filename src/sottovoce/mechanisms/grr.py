@@ -87,9 +87,13 @@ class GRR(PureMechanism):
         """Keep the answer with probability p, else one of the others."""
         n, blocks = self.domain.blocks(answers)
         out = np.empty(n, self.domain.dtype)
-        draws = source.draws()
-        for where, codes in blocks:
-            draw_grr(draws, codes, self.domain.size, self.keep, out[where])
+        keep = self.keep
+
+        def some(draws: Draws, people: slice) -> None:
+            for where, codes in blocks(people):
+                draw_grr(draws, codes, self.domain.size, keep, out[where])
+
+        source.over_ranges(some, n, work=40 * n)
         return {"value": out}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:

@@ -113,7 +113,7 @@ class HadamardResponse(LinearMechanism):
         upper, lower = self.inside.words
         block_bits, size_bits = self.blocks.bit_length() - 1, self.block_size.bit_length() - 1
         draws = source.draws()
-        for where, codes in blocks:
+        for where, codes in blocks(slice(0, n)):
             target = out[where]
 
             def step(words: Any, part: slice, extra: Any, used: int) -> Any:

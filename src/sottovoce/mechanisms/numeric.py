@@ -20,7 +20,7 @@ from ..domain.ranges import Range
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.estimate import Estimate, warn_if_useless
-from ..randomness import Probability, Source
+from ..randomness import Draws, Probability, Source
 from .channel import Channel
 from .grid import Floats, Grid
 from .mechanism import TOO_SMALL, Mechanism, Method
@@ -108,18 +108,21 @@ class NumericMechanism(Mechanism):
         grids = list(self.grids.values())
         cell = np.empty(n, self.layout[-1].dtype)
         which = np.zeros(n, np.uint8)
-        draws = source.draws()
-        for where, positions in blocks:
-            if self.finest_fraction is not None:
-                coins = source.bernoulli(self.finest_fraction, positions.size)
-                bits = np.unpackbits(coins, count=positions.size, bitorder="little")
-                which[where] = bits
-            if len(grids) == 1:
-                cell[where] = grids[0].draw(draws, positions)
-                continue
-            for k, grid in enumerate(grids):
-                mine = np.flatnonzero(which[where] == k)
-                cell[where][mine] = grid.draw(draws, positions[mine])
+
+        def some(draws: Draws, people: slice) -> None:
+            for where, positions in blocks(people):
+                if self.finest_fraction is not None:
+                    coins = source.bernoulli(self.finest_fraction, positions.size)
+                    bits = np.unpackbits(coins, count=positions.size, bitorder="little")
+                    which[where] = bits
+                if len(grids) == 1:
+                    cell[where] = grids[0].draw(draws, positions)
+                    continue
+                for k, grid in enumerate(grids):
+                    mine = np.flatnonzero(which[where] == k)
+                    cell[where][mine] = grid.draw(draws, positions[mine])
+
+        source.over_ranges(some, n, work=200 * n)
         return {"cell": cell} if len(grids) == 1 else {"grid": which, "cell": cell}
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:

@@ -160,7 +160,7 @@ class OLH(PureMechanism):
         shift = np.uint32(self.word_bits - self.bucket_bits)
         keep = keep_probability(self.epsilon, self.buckets)
         draws = source.draws()
-        for where, codes in blocks:
+        for where, codes in blocks(slice(0, n)):
             draws.fill(a[where])
             draws.fill(b[where])
             a[where] = (a[where] | np.uint32(1)) & self._mask

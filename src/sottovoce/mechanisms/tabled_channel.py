@@ -121,18 +121,14 @@ class ChannelMechanism(LinearMechanism):
         """One draw from the answer's row."""
         n, blocks = self.domain.blocks(answers)
         out = np.empty(n, self.layout[0].dtype)
-        draws = source.draws()
-        for where, codes in blocks:
-            self._draw(draws, codes, out[where])
+        tables = self._tables  # computed before there are threads
+
+        def some(draws: Draws, people: slice) -> None:
+            for where, codes in blocks(people):
+                _draw(draws, codes, tables, out[where])
+
+        source.over_ranges(some, n, work=60 * n)
         return {"value": out}
-
-    def _draw(self, draws: Draws, codes: Codes, out: Codes) -> None:
-        tables = self._tables
-
-        def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-            return kernels.draw.table_response(words, codes[part], *tables, out[part], extra, used)
-
-        draws.each(codes.size, np.uint32, step)
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         return kernels.count.histogram(reports.columns["value"], self.cells)
@@ -253,3 +249,10 @@ class ChannelMechanism(LinearMechanism):
         labels = self.domain.labels
         named = [str(labels[y]) if not law.rows else f"report {y}" for y in range(self.cells)]
         return Channel(labels, named, rows)
+
+
+def _draw(draws: Draws, codes: Codes, tables: tuple[np.ndarray, ...], out: Codes) -> None:
+    def step(words: Any, part: slice, extra: Any, used: int) -> Any:
+        return kernels.draw.table_response(words, codes[part], *tables, out[part], extra, used)
+
+    draws.each(codes.size, np.uint32, step)

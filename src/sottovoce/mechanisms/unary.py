@@ -72,7 +72,7 @@ class BitVectorMechanism(PureMechanism):
         rows = lanes.view(np.uint8)[: n * width].reshape(n, width)
 
         def walk() -> Iterator[tuple[Codes, NDArray[np.uint64], NDArray[np.uint8]]]:
-            for where, codes in blocks:
+            for where, codes in blocks(slice(0, n)):
                 words = slice(where.start * width // 8, -(-where.stop * width // 8))
                 yield codes, lanes[words], rows[where]
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..contract.collection import Columns
 from ..domain.columns import Coded
-from ..randomness import Source
+from ..randomness import Draws, Source
 from .rates import coin
 from .rows import blank_columns, put_rows
 
@@ -23,10 +23,16 @@ def draw_ways(table: Participation, coded: Coded, ways: NDArray[Any], source: So
     """Reports of everyone who answered, given the positions of their ways."""
     quiet = np.zeros(0, np.int64), np.zeros(0, np.int64)
     if table.sampled:
-        asked = np.bincount(ways, minlength=len(table.ways()))
-        speakers = np.flatnonzero(_coins(table, ways, asked, source))
+        everyone = len(table.ways())
+        asked = np.bincount(ways, minlength=everyone)
+        flips = source.over_ranges(
+            lambda draws, people: _coins(table, ways[people], draws),
+            ways.size,
+            work=100 * ways.size,
+        )
+        speakers = np.flatnonzero(np.concatenate(flips))
         coded, ways = coded.take(speakers), ways[speakers]
-        quiet = silent_rows(asked - np.bincount(ways, minlength=len(table.ways())))
+        quiet = silent_rows(asked - np.bincount(ways, minlength=everyone))
     many = len(coded)
     columns = blank_columns(table.layout, many + quiet[0].size)
     if "silent" in columns:
@@ -34,22 +40,24 @@ def draw_ways(table: Participation, coded: Coded, ways: NDArray[Any], source: So
     if "way" in columns:
         columns["way"][:many] = ways
         columns["way"][many:] = quiet[0]
-    for mechanism, own in zip(table.bound, table.level_ways, strict=True):
-        if len(table.levels) == 1:  # the codes of everyone, without a copy
-            put_rows(columns, slice(0, many), mechanism.draw(coded, source))
-            continue
-        rows = np.flatnonzero((ways >= own.start) & (ways < own.stop))
-        put_rows(columns, rows, mechanism.draw(coded.take(rows), source))
+
+    def some(_: Draws, people: slice) -> None:
+        for mechanism, own in zip(table.bound, table.level_ways, strict=True):
+            rows: Any = people  # where there is one level: everyone, without a copy
+            if len(table.levels) > 1:
+                chosen = (ways[people] >= own.start) & (ways[people] < own.stop)
+                rows = people.start + np.flatnonzero(chosen)
+            put_rows(columns, rows, mechanism.draw(coded.take(rows), source))
+
+    source.over_ranges(some, many, work=20 * sum(column.nbytes for column in columns.values()))
     return columns
 
 
-def _coins(
-    table: Participation, ways: NDArray[Any], asked: NDArray[np.intp], source: Source
-) -> NDArray[np.bool_]:
+def _coins(table: Participation, ways: NDArray[Any], draws: Draws) -> NDArray[np.bool_]:
     """Who reports, by one exact coin flip each."""
     order: Any = np.argsort(ways, kind="stable") if len(table.ways()) > 1 else slice(None)
+    asked = np.bincount(ways, minlength=len(table.ways()))
     in_order = np.zeros(ways.size, bool)
-    draws = source.draws()
     start = 0
     for way, n in zip(table.ways(), asked.tolist(), strict=True):
         if way.rate == 1:

@@ -210,9 +210,8 @@ class Participation(Mechanism):
 
     # --- the collector's side -------------------------------------------------------------------
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: counts for each way, and how many were asked and reported."""
-        self.accept(reports, Reports)
+    def _aggregate(self, reports: Reports) -> Aggregate:
+        """Counts for each way, and how many were asked and reported."""
         tables = count_reports(self, reports)
         people, sent = (int(tables[name].sum()) for name in ("asked", "reported"))
         return Aggregate(self.id, self.digest, tables, people, sent, reports.seeded)

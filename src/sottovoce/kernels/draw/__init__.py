@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .aes import keystream, lanes, round_keys
     from .bits import bernoulli, place_truth, settle
     from .categories import below, grr
     from .codes import hash_codes, narrow, positions
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from .urns import fill_urns
 
 _HOME = {
+    "keystream": "aes",
+    "lanes": "aes",
+    "round_keys": "aes",
     "bernoulli": "bits",
     "settle": "bits",
     "place_truth": "bits",
@@ -40,11 +44,14 @@ __all__ = [
     "grr",
     "hadamard_response",
     "hash_codes",
+    "keystream",
+    "lanes",
     "narrow",
     "place_truth",
     "positions",
     "record_bits",
     "resize_subsets",
+    "round_keys",
     "settle",
     "table_response",
     "window_response",
