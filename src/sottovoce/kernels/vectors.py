@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 
@@ -48,6 +49,58 @@ def add_bits(typing_context, lanes, at, word):
         return context.get_dummy_value()
 
     return types.void(lanes, types.uintp, types.uint64), generate
+
+
+@intrinsic
+def compare_planes(typing_context, words, at, stride, planes, threshold, less, equal, to):
+    """Compare 2,048 random numbers, spread over bit planes, with the top bits of a threshold.
+
+    Plane k, of `planes`, is the 32 words from words[at + k stride] on and holds bit 63 − k of each
+    number. less[to] and the words after it get the numbers below the threshold, equal those that
+    tie. From the last plane to the first, with t the threshold's bit and r the random one:
+    less = majority(less, t, not r), equal = equal and not (t xor r).
+    """
+
+    def generate(context, builder, signature, arguments):
+        _, at, stride, planes, threshold, _, _, to = arguments
+        random, below, ties = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]).data
+            for k in (0, 5, 6)
+        )
+        word = ir.IntType(64)
+        eight, places = ir.VectorType(word, 8), ir.VectorType(ir.IntType(32), 8)
+        nothing = ir.Constant(eight, ir.Undefined)
+        first = ir.Constant(places, [0] * 8)
+        state = []
+        for k in range(4):
+            lower, same = (cgutils.alloca_once(builder, eight) for _ in range(2))
+            builder.store(ir.Constant(eight, [0] * 8), lower)
+            builder.store(ir.Constant(eight, [-1] * 8), same)
+            state.append((8 * k, lower, same))
+
+        def where(data, index, offset):
+            place = builder.gep(data, [builder.add(index, index.type(offset))])
+            return builder.bitcast(place, eight.as_pointer())
+
+        with cgutils.for_range(builder, planes) as loop:
+            plane = builder.sub(builder.sub(planes, loop.index), planes.type(1))
+            bit = builder.ashr(builder.shl(threshold, plane), word(63))
+            one = builder.insert_element(nothing, bit, ir.Constant(ir.IntType(32), 0))
+            t = builder.shuffle_vector(one, nothing, first)
+            index = builder.add(at, builder.mul(plane, stride))
+            for offset, lower, same in state:
+                zero = builder.not_(builder.load(where(random, index, offset), align=8))
+                either = builder.and_(builder.load(lower), builder.or_(t, zero))
+                builder.store(builder.or_(builder.and_(t, zero), either), lower)
+                builder.store(builder.and_(builder.load(same), builder.xor(t, zero)), same)
+        for offset, lower, same in state:
+            builder.store(builder.load(lower), where(below, to, offset), align=8)
+            builder.store(builder.load(same), where(ties, to, offset), align=8)
+        return context.get_dummy_value()
+
+    index = types.uintp
+    arguments = (words, index, index, index, types.uint64, less, equal, index)
+    return types.void(*arguments), generate
 
 
 @intrinsic

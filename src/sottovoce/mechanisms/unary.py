@@ -34,7 +34,7 @@ Words = NDArray[np.uint64]
 DrawBlock = Callable[[Draws, Codes, Words, Rows], None]
 
 _STEPS = 20  # of a byte of a report, as `over_ranges` counts them: about a nanosecond
-_BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
+_BLOCK_BYTES = 1 << 17  # reports drawn together, so that they are still in the cache for the truth
 
 
 class BitVectorMechanism(PureMechanism):
