@@ -34,7 +34,7 @@ from ..domain.values import Label, code_dtype
 from ..errors import ParameterError, WireError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
-from ..randomness import Probability, Source, exp
+from ..randomness import Draws, Probability, Source, exp
 from .channel import Channel
 from .linear import LinearMechanism
 from .mechanism import TOO_SMALL, Method
@@ -112,17 +112,20 @@ class HadamardResponse(LinearMechanism):
         out = np.empty(n, code_dtype(self.cells))
         upper, lower = self.inside.words
         block_bits, size_bits = self.blocks.bit_length() - 1, self.block_size.bit_length() - 1
-        draws = source.draws()
-        for where, codes in blocks(slice(0, n)):
-            target = out[where]
 
-            def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-                inputs, outputs = codes[part], target[part]  # noqa: B023, called before the next
-                return kernels.draw.hadamard_response(
-                    words, inputs, block_bits, size_bits, upper, lower, outputs, extra, used
-                )
+        def some(draws: Draws, people: slice) -> None:
+            for where, codes in blocks(people):
+                target = out[where]
 
-            draws.each(codes.size, np.uint64, step)
+                def step(words: Any, part: slice, extra: Any, used: int) -> Any:
+                    inputs, outputs = codes[part], target[part]  # noqa: B023, called at once
+                    return kernels.draw.hadamard_response(
+                        words, inputs, block_bits, size_bits, upper, lower, outputs, extra, used
+                    )
+
+                draws.each(codes.size, np.uint64, step)
+
+        source.over_ranges(some, n, work=60 * n)
         return {"y": out}
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:

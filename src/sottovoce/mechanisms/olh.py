@@ -35,7 +35,7 @@ from ..contract.way import Way
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
 from ..parallel import over_ranges
-from ..randomness import Keystream, Source
+from ..randomness import Draws, Keystream, Source
 from .channel import Channel
 from .grr import draw_grr, keep_probability
 from .linear import TINY
@@ -159,15 +159,20 @@ class OLH(PureMechanism):
         public = self.codes
         shift = np.uint32(self.word_bits - self.bucket_bits)
         keep = keep_probability(self.epsilon, self.buckets)
-        draws = source.draws()
-        for where, codes in blocks(slice(0, n)):
-            draws.fill(a[where])
-            draws.fill(b[where])
-            a[where] = (a[where] | np.uint32(1)) & self._mask
-            b[where] &= self._mask
-            hashed = np.empty_like(y[where])
-            kernels.draw.hash_codes(a[where], b[where], public[codes], self._mask, shift, hashed)
-            draw_grr(draws, hashed, self.buckets, keep, y[where])
+
+        def some(draws: Draws, people: slice) -> None:
+            for where, codes in blocks(people):
+                draws.fill(a[where])
+                draws.fill(b[where])
+                a[where] = (a[where] | np.uint32(1)) & self._mask
+                b[where] &= self._mask
+                hashed = np.empty_like(y[where])
+                kernels.draw.hash_codes(
+                    a[where], b[where], public[codes], self._mask, shift, hashed
+                )
+                draw_grr(draws, hashed, self.buckets, keep, y[where])
+
+        source.over_ranges(some, n, work=100 * n)
         return {"a": a, "b": b, "y": y}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:

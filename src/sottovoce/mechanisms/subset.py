@@ -25,11 +25,12 @@ from .. import kernels
 from ..contract.collection import Columns
 from ..contract.reports import Reports
 from ..contract.way import Way
+from ..domain.values import Codes
 from ..errors import WireError
-from ..randomness import BITS, Probability, Source, exp
+from ..randomness import BITS, Draws, Probability, Source, exp
 from .channel import Channel
 from .registry import register
-from .unary import BitVectorMechanism
+from .unary import BitVectorMechanism, Rows, Words
 
 
 @register("subset")
@@ -88,20 +89,19 @@ class SubsetSelection(BitVectorMechanism):
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """A random set of about the right size, made exact."""
-        draws = source.draws()
-        rows, blocks = self.row_blocks(answers)
-        about = _about(self.omega, self.domain.size)
-        for codes, lanes, some in blocks:
+        size, omega, holds = self.domain.size, self.omega, self.holds
+        about, mask = _about(omega, size), np.uint8(self.last_mask)
+
+        def block(draws: Draws, codes: Codes, lanes: Words, rows: Rows) -> None:
             draws.bernoulli(about, lanes)
-            some[:, -1] &= np.uint8(self.last_mask)
-            wide = some.view(np.uint64) if some.shape[1] % 8 == 0 else some
+            rows[:, -1] &= mask
+            wide = rows.view(np.uint64) if rows.shape[1] % 8 == 0 else rows
             sizes = np.bitwise_count(wide).sum(axis=1, dtype=np.int64)
-            holds = draws.coins(self.holds, codes.size)
-            resize = partial(
-                kernels.draw.resize_subsets, some, sizes, codes, holds, self.domain.size, self.omega
-            )
+            truth = draws.coins(holds, codes.size)
+            resize = partial(kernels.draw.resize_subsets, rows, sizes, codes, truth, size, omega)
             draws.until_done(codes.size, resize)
-        return {"bits": rows}
+
+        return {"bits": self.draw_rows(answers, source, block)}
 
     @property
     def marks_per_report(self) -> int:

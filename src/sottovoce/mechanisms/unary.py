@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -24,12 +24,17 @@ from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import Codes, Label
 from ..errors import ParameterError, WireError
-from ..randomness import Probability, Source
+from ..randomness import Draws, Probability, Source
 from .channel import Channel, product_row
 from .pure import PureMechanism
 
 _MOST_BITS = 1 << 24  # of a report: 2 MiB for each person
-_BLOCK_BYTES = 1 << 16  # reports drawn together, so that they are still in the cache for the truth
+Rows = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+DrawBlock = Callable[[Draws, Codes, Words, Rows], None]
+
+_STEPS = 20  # of a byte of a report, as `over_ranges` counts them: about a nanosecond
+_BLOCK_BYTES = 1 << 17  # reports drawn together, so that they are still in the cache for the truth
 
 
 class BitVectorMechanism(PureMechanism):
@@ -58,25 +63,24 @@ class BitVectorMechanism(PureMechanism):
                 f"a report sets bits beyond its {self.domain.size} values; these must be zero"
             )
 
-    def row_blocks(
-        self, values: Any
-    ) -> tuple[NDArray[np.uint8], Iterator[tuple[Codes, NDArray[np.uint64], NDArray[np.uint8]]]]:
-        """Room for everyone's bits, and an iterator over blocks of it that stay in the cache.
+    def draw_rows(self, answers: Any, source: Source, draw: DrawBlock) -> NDArray[np.uint8]:
+        """Everyone's bits, drawn in blocks that stay in the cache, by several threads.
 
-        A block is (codes, the words that its bits begin in, the same bits as rows). It starts at a
-        multiple of eight rows, so at a whole word.
+        `draw` takes a block as (draws, codes, the words that its bits begin in, the same bits as
+        rows). A block starts at a multiple of eight rows, so at a whole word.
         """
         width = self.layout[0].width
-        n, blocks = self.domain.blocks(values, most=max(8, _BLOCK_BYTES // width // 8 * 8))
+        n, blocks = self.domain.blocks(answers, most=max(8, _BLOCK_BYTES // width // 8 * 8))
         lanes = np.empty((n * width + 7) // 8, np.uint64)
         rows = lanes.view(np.uint8)[: n * width].reshape(n, width)
 
-        def walk() -> Iterator[tuple[Codes, NDArray[np.uint64], NDArray[np.uint8]]]:
-            for where, codes in blocks(slice(0, n)):
+        def some(draws: Draws, people: slice) -> None:
+            for where, codes in blocks(people):
                 words = slice(where.start * width // 8, -(-where.stop * width // 8))
-                yield codes, lanes[words], rows[where]
+                draw(draws, codes, lanes[words], rows[where])
 
-        return rows, walk()
+        source.over_ranges(some, n, work=_STEPS * rows.size, multiple=8)
+        return rows
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
         rows = _in_words(reports.columns["bits"])
@@ -131,13 +135,13 @@ class UnaryMechanism(BitVectorMechanism):
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """Draw every bit, then the true one anew."""
-        draws = source.draws()
-        rows, blocks = self.row_blocks(answers)
-        for codes, lanes, some in blocks:
-            draws.bernoulli(self.other_bit, lanes)
-            truth = draws.coins(self.true_bit, codes.size)
-            kernels.draw.place_truth(some, codes, truth, np.uint8(self.last_mask))
-        return {"bits": rows}
+        other, true, mask = self.other_bit, self.true_bit, np.uint8(self.last_mask)
+
+        def block(draws: Draws, codes: Codes, lanes: Words, rows: Rows) -> None:
+            draws.bernoulli(other, lanes)
+            kernels.draw.place_truth(rows, codes, draws.coins(true, codes.size), mask)
+
+        return {"bits": self.draw_rows(answers, source, block)}
 
     def every_report(self, way: Way | None = None) -> Reports:
         d = self.domain.size

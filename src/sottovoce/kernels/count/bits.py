@@ -1,121 +1,95 @@
-"""How many rows have each bit set. Bit order: `kernels.draw.bits`."""
+"""How many rows have each bit set. Bit order: `kernels.draw.bits`.
+
+Rows are added in bit planes: plane k holds bit k of 64 counters in each word, and sixteen rows are
+added by carry-save adders, without a branch (Muła, Kurz, Lemire 2018, arXiv:1611.07612). Short
+rows are laid side by side until they fill whole vectors of eight words.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..compiling import compiled
-from ..vectors import wide_vectors
+from ..vectors import add_sixteen, wide_vectors
 
-_ONE = np.uint64(1)
-_WIDE = 512  # words of a row that are counted together: 4 KB, long enough for the prefetcher
-
-
-@compiled(inline="always")
-def _add3(a, b, c):
-    """Carry-save adder: (sum, carry) of three bit vectors.
-
-    Written without a shared a ^ b: three-input instructions then take the sum in one step and the
-    carry in two.
-    """
-    return a ^ b ^ c, (a & b) | (c & (a | b))
-
-
-@compiled
-def _sixteen(words, at, stride, size, planes, carry, to):
-    """Add 16 rows of `size` <= _WIDE words to four planes; what overflows goes to `carry`.
-
-    Harley and Seal's carry-save tree. Row r starts at word at + r * stride, plane k at word
-    k * _WIDE, and the carry, which counts sixteen, at word `to`. Flat indices with a constant
-    distance between planes: with a view for each, or an offset, the compiler cannot prove that
-    they do not overlap, and gives up on vector instructions.
-    """
-    wide_vectors()
-    for j in range(size):
-        i = at + j
-        ones, a = _add3(planes[j], words[i], words[i + stride])
-        ones, b = _add3(ones, words[i + 2 * stride], words[i + 3 * stride])
-        twos, c = _add3(planes[j + _WIDE], a, b)
-        ones, a = _add3(ones, words[i + 4 * stride], words[i + 5 * stride])
-        ones, b = _add3(ones, words[i + 6 * stride], words[i + 7 * stride])
-        twos, d = _add3(twos, a, b)
-        fours, e = _add3(planes[j + 2 * _WIDE], c, d)
-        ones, a = _add3(ones, words[i + 8 * stride], words[i + 9 * stride])
-        ones, b = _add3(ones, words[i + 10 * stride], words[i + 11 * stride])
-        twos, c = _add3(twos, a, b)
-        ones, a = _add3(ones, words[i + 12 * stride], words[i + 13 * stride])
-        ones, b = _add3(ones, words[i + 14 * stride], words[i + 15 * stride])
-        twos, d = _add3(twos, a, b)
-        fours, f = _add3(fours, c, d)
-        eights, out = _add3(planes[j + 3 * _WIDE], e, f)
-        planes[j] = ones
-        planes[j + _WIDE] = twos
-        planes[j + 2 * _WIDE] = fours
-        planes[j + 3 * _WIDE] = eights
-        carry[to + j] = out
+_WIDE = 128  # words of a row that are counted together: their planes stay in the first-level cache
+_AHEAD = 2048  # words ahead of those being counted that are fetched from memory
+_GROUPS = 256  # of sixteen rows, whose counts fit into 13 planes
+_INDEX = np.uintp
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @compiled
 def _strip(words, at, stride, size, groups, planes, scratch):
-    """Bit-sliced counts of `groups` <= 256 groups of 16 rows: planes 0..12 of weight 2^k."""
+    """Bit-sliced counts of `groups` <= _GROUPS groups of 16 rows: planes 0..12 of weight 2^k.
+
+    Row r starts at word at + r * stride; plane k at word k * _WIDE. Sixteens are added to planes
+    4..7 when there are sixteen of them, and their carries to planes 8..11 in the end.
+    """
     wide_vectors()
-    planes[:] = np.uint64(0)
-    scratch[:] = np.uint64(0)
-    low, middle = planes[: 4 * _WIDE], planes[4 * _WIDE : 8 * _WIDE]
-    high, top = planes[8 * _WIDE : 12 * _WIDE], planes[12 * _WIDE :]
+    planes[:] = _ZERO
+    scratch[:] = _ZERO
     sixteens, carries = scratch[: 16 * _WIDE], scratch[16 * _WIDE :]
+    gap, here = _INDEX(_WIDE), _INDEX(0)
     for group in range(groups):
-        turn = group % 16
-        start = at + group * 16 * stride
-        if stride == _WIDE:  # the same call, compiled with constant distances: twice as fast
-            _sixteen(words, start, _WIDE, _WIDE, low, sixteens, turn * _WIDE)
-        else:
-            _sixteen(words, start, stride, size, low, sixteens, turn * _WIDE)
+        turn, start = group % 16, at + _INDEX(16 * group) * stride
+        to = _INDEX(turn * _WIDE)
+        for j in range(_INDEX(0), size, _INDEX(8)):
+            add_sixteen(words, start + j, stride, planes, j, gap, sixteens, to + j, _INDEX(_AHEAD))
         if turn == 15 or group == groups - 1:
-            _sixteen(sixteens, 0, _WIDE, size, middle, carries, group // 16 * _WIDE)
-            sixteens[:] = np.uint64(0)
-    _sixteen(carries, 0, _WIDE, size, high, top, 0)
+            to = _INDEX(group // 16 * _WIDE)
+            for j in range(_INDEX(0), size, _INDEX(8)):
+                add_sixteen(sixteens, j, gap, planes, 4 * gap + j, gap, carries, to + j, here)
+            sixteens[:] = _ZERO
+    for j in range(_INDEX(0), size, _INDEX(8)):
+        add_sixteen(carries, j, gap, planes, 8 * gap + j, gap, planes, 12 * gap + j, here)
 
 
 @compiled
 def _unpack(planes, counts):
     """Add 13 planes to `counts`, 64 cells per word."""
+    wide_vectors()
     for j in range(counts.size // 64):
-        cell = counts[64 * j : 64 * j + 64]
-        for level in range(13):
-            word = planes[level * _WIDE + j]
-            for bit in range(64):
-                cell[bit] += np.int64(((word >> np.uint64(bit)) & _ONE) << np.uint64(level))
+        for bit in range(64):
+            total = _ZERO
+            for level in range(13):
+                word = planes[level * _WIDE + j]
+                total |= ((word >> np.uint64(bit)) & _ONE) << np.uint64(level)
+            counts[64 * j + bit] += np.int64(total)
 
 
 @compiled
 def column_counts(rows):
     """How many rows have each bit set: int64 array of 8 * rows.shape[1].
 
-    Short rows are laid side by side until they fill whole words, and long ones are cut into
-    strips, so that one pass works on at most 4 KB of 16 rows. `rows` is C-contiguous and
-    8-byte aligned.
+    Long rows are cut into strips. `rows` is C-contiguous and 8-byte aligned.
     """
-    wide_vectors()
     n, width = rows.shape
-    side = 1  # the fewest rows that fill whole words
+    side = 1  # the fewest rows that fill whole words, and whole vectors where that is not too wide
     while side * width % 8:
         side *= 2
-    side *= max(1, 8 * _WIDE // (side * width))
+    times = 1
+    while side * width * times % 64:
+        times *= 2
+    if side * width * times <= 8 * _WIDE:
+        side *= times
     stride = side * width // 8
     groups = n // (16 * side)
-    words = rows.reshape(n * width)[: groups * 16 * side * width].view(np.uint64)
+    if stride % 8:  # the last vector of a row reads into the next, and that of the last must not
+        groups = max(0, groups - 1)
+    words = rows.reshape(n * width)[: n * width // 8 * 8].view(np.uint64)
     planes = np.empty(13 * _WIDE, np.uint64)
     scratch = np.empty(32 * _WIDE, np.uint64)
-    spread = np.zeros(stride * 64, np.int64)
-    for start in range(0, groups, 256):
-        some = min(256, groups - start)
+    spread = np.zeros((stride + 7) // 8 * 512, np.int64)
+    for start in range(0, groups, _GROUPS):
+        some = min(_GROUPS, groups - start)
         for left in range(0, stride, _WIDE):
-            size = min(_WIDE, stride - left)
-            _strip(words, start * 16 * stride + left, stride, size, some, planes, scratch)
+            size = (min(_WIDE, stride - left) + 7) // 8 * 8
+            at = _INDEX(start * 16 * stride + left)
+            _strip(words, at, _INDEX(stride), _INDEX(size), some, planes, scratch)
             _unpack(planes, spread[64 * left : 64 * (left + size)])
     counts = np.zeros(width * 8, np.int64)
-    for i in range(spread.size):
+    for i in range(64 * stride):
         counts[i % counts.size] += spread[i]
     for i in range(groups * 16 * side, n):
         for j in range(width):

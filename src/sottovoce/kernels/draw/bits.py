@@ -12,11 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
-from ..vectors import wide_vectors
+from ..vectors import compare_planes, wide_vectors
 
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-_STRIP = 512  # words of output that stay in the first-level cache together with their planes
+_STRIP = 512  # words of output whose ties are looked for together
 
 
 @compiled
@@ -26,22 +26,20 @@ def bernoulli(words, planes, upper, lower, out, undecided, extra, used):
     `words` holds `planes` bit planes of `out.size` words each, plane-major, `planes` <= 64.
     """
     wide_vectors()
-    size = out.size
-    for start in range(0, size, _STRIP):
-        stop = min(start + _STRIP, size)
-        less = out[start:stop]
-        equal = undecided[start:stop]
-        less[:] = np.uint64(0)
-        equal[:] = _ALL
+    size, many = np.uintp(out.size), np.uintp(planes)
+    whole = size - size % np.uintp(32)
+    for i in range(np.uintp(0), whole, np.uintp(32)):
+        compare_planes(words, i, size, many, upper, out, undecided, i)
+    for i in range(whole, size):
+        less, equal = np.uint64(0), _ALL
         for plane in range(planes):
-            random = words[plane * size + start : plane * size + stop]
+            random = words[plane * out.size + i]
             if (upper >> np.uint64(63 - plane)) & _ONE:
-                for i in range(less.size):
-                    less[i] |= equal[i] & ~random[i]
-                    equal[i] &= random[i]
+                less |= equal & ~random
+                equal &= random
             else:
-                for i in range(less.size):
-                    equal[i] &= ~random[i]
+                equal &= ~random
+        out[i], undecided[i] = less, equal
     return settle(out, undecided, planes, upper, lower, 0, extra, used)
 
 
@@ -63,25 +61,28 @@ def settle(out, undecided, planes, upper, lower, start, extra, used):
         second = lower << shift
     if first == 0 and second == 0:  # nothing left to be below: every tie is "not less"
         return out.size, used
-    for i in range(start, out.size):
-        lanes = undecided[i]
-        if lanes == 0:
-            continue
-        if used + 128 > extra.size:
-            return i, used
-        less = out[i]
-        while lanes:
-            lane = lanes & (~lanes + _ONE)
-            lanes ^= lane
-            draw = extra[used]
-            used += 1
-            if draw < first:
-                less |= lane
-            elif draw == first:
-                if extra[used] < second:
-                    less |= lane
+    # One word in eight has a tie; a branch on which one it is could not be predicted.
+    places = np.empty(_STRIP, np.intp)
+    for begin in range(start, out.size, _STRIP):
+        many = 0
+        for i in range(begin, min(begin + _STRIP, out.size)):
+            places[many] = i
+            many += undecided[i] != 0
+        for place in range(many):
+            i = places[place]
+            if used + 128 > extra.size:
+                return i, used
+            lanes, less = undecided[i], out[i]
+            while lanes:
+                lane = lanes & (~lanes + _ONE)
+                lanes ^= lane
+                draw = extra[used]
                 used += 1
-        out[i] = less
+                less |= lane if draw < first else np.uint64(0)
+                if draw == first:
+                    less |= lane if extra[used] < second else np.uint64(0)
+                    used += 1
+            out[i] = less
     return out.size, used
 
 
