@@ -38,14 +38,15 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
         answers = _means(mechanism, sample.tables[mechanism.table], reported)
         noise = _noise(mechanism, answers)
         strata = Strata(answers=answers, second=answers, noise=noise, **common)
-        nothing = np.zeros(mechanism.domain.size)
+        nothing = np.zeros(len(mechanism.labels))
         template = Estimate(
             values=nothing,
             spread=nothing,  # only its labels, name and kind are used
             n=int(reported.sum()),
-            labels=mechanism.domain.labels,
+            labels=mechanism.labels,
             name=mechanism.domain.name,
             guarantee=sample.guarantee,
+            complete=mechanism.candidates is None,
         )
         return strata, template
     with parts_may_be_useless():
@@ -102,7 +103,7 @@ def _means(
     """Each stratum's unbiased estimate, zeros where nobody reported."""
     if isinstance(mechanism, PureMechanism):
         return CountedMeans(mechanism, counts, reported)
-    means = np.zeros((reported.size, mechanism.domain.size))
+    means = np.zeros((reported.size, len(mechanism.labels)))
     for h in np.flatnonzero(reported).tolist():
         means[h] = mechanism.debias(counts[h], int(reported[h]))
     return KnownMeans(means)

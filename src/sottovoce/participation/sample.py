@@ -116,7 +116,8 @@ class Sample:
         """The mechanism's own unbiased estimate from the reports at one rate."""
         n = int(self.reported[h])
         tables = {name: table[h] for name, table in self.tables.items()}
-        part = Aggregate(self.mechanism.id, self.mechanism.digest, tables, n, n, self.seeded)
+        about = (self.seeded, None, self.mechanism.candidates)
+        part = Aggregate(self.mechanism.id, self.mechanism.digest, tables, n, n, *about)
         return self.mechanism.estimate(part, method="unbiased")
 
     def estimate(self, method: str) -> Estimate:
@@ -133,6 +134,7 @@ class Sample:
             "name": template.name,
             "fractions": template.fractions,
             "exclusive": self.mechanism.domain.exclusive,
+            "complete": template.complete,
             "guarantee": self.guarantee,
         }
         estimate = self._estimate(method, strata, about)

@@ -31,6 +31,7 @@ __all__ = [
     "expected_cells",
     "expected_weights",
     "hash_support",
+    "hash_support_pairs",
     "histogram",
     "histogram_by",
     "row_sums",
@@ -50,6 +51,7 @@ COMPILED = MappingProxyType(
         "column_counts": "bits",
         "column_counts_by": "grouped_bits",
         "hash_support": "hashes",
+        "hash_support_pairs": "hash_pairs",
         "walsh_hadamard": "transforms",
         "row_sums": "sums",
         "weighted_sum": "sums",
@@ -158,6 +160,18 @@ def hash_support(
 ) -> None:
     """counts[v] += how many i have ((a[i] codes[v] + b[i]) & mask) < width."""
     kernel("hash_support")(a, b, codes, mask, width, counts)
+
+
+def hash_support_pairs(
+    a: NDArray[np.uint32],
+    b: NDArray[np.uint32],
+    codes: NDArray[np.uint32],
+    mask: np.uint32,
+    width: np.uint32,
+    counts: Counts,
+) -> None:
+    """The same with codes of two halves: a[0, i] codes[0, v] + a[1, i] codes[1, v] + b[i]."""
+    kernel("hash_support_pairs")(a, b, codes, mask, width, counts)
 
 
 def walsh_hadamard(table: NDArray[Any]) -> None:

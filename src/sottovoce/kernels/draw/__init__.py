@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .codes import hash_codes, narrow, positions
     from .grid import window_response
     from .hadamard import hadamard_response
+    from .pairs import pair_codes
     from .records import record_bits
     from .subsets import resize_subsets
     from .tables import table_response
@@ -27,6 +28,7 @@ _HOME = {
     "positions": "codes",
     "window_response": "grid",
     "hadamard_response": "hadamard",
+    "pair_codes": "pairs",
     "record_bits": "records",
     "resize_subsets": "subsets",
     "table_response": "tables",
@@ -41,6 +43,7 @@ __all__ = [
     "hadamard_response",
     "hash_codes",
     "narrow",
+    "pair_codes",
     "place_truth",
     "positions",
     "record_bits",
