@@ -48,7 +48,12 @@ class LinearMechanism(Mechanism):
     @property
     @abstractmethod
     def cells(self) -> int:
-        """How many counts an aggregate holds."""
+        """How many counts an aggregate of all values holds."""
+
+    @property
+    def counters(self) -> int:
+        """How many counts an aggregate holds: of all values, or of the chosen ones."""
+        return self.cells if self.candidates is None else self.candidates.size
 
     @abstractmethod
     def tally(self, reports: Reports) -> NDArray[np.int64]:
@@ -69,7 +74,7 @@ class LinearMechanism(Mechanism):
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         """The counts of the reports of each group, one row per group."""
-        counts = np.zeros((groups, self.cells), np.int64)
+        counts = np.zeros((groups, self.counters), np.int64)
         for k, part in split_reports(reports, group, groups):
             counts[k] = self.tally(part)
         return counts
@@ -120,11 +125,6 @@ class LinearMechanism(Mechanism):
         """Estimated variance of each value."""
         return self.variance(values, n)
 
-    @property
-    def knows_covariance(self) -> bool:
-        """Whether covariances follow from the counts of the chosen values."""
-        return True
-
     def of_aggregate(self, aggregate: Aggregate) -> Self:
         """The same mechanism for the values that were counted, which must be of its domain."""
         chosen = aggregate.candidates
@@ -144,8 +144,8 @@ class LinearMechanism(Mechanism):
         counts, n, route = aggregate.tables.get(self.table), aggregate.reports, aggregate.route
         if set(aggregate.tables) != {self.table} or not isinstance(counts, np.ndarray):
             raise WireError(f"tables {sorted(aggregate.tables)}; {self.id!r} has {self.table!r}")
-        if counts.shape != (self.cells,):
-            raise WireError(f"counts of shape {counts.shape}; {self.cells} are expected")
+        if counts.shape != (self.counters,):
+            raise WireError(f"counts of shape {counts.shape}; {self.counters} are expected")
         if n != aggregate.people:
             raise WireError(f"{n} reports of {aggregate.people} people, but everyone reports")
         least, most = int(counts.min()), int(counts.max())

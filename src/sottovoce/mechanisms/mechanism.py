@@ -106,6 +106,11 @@ class Mechanism(Collection):
         return tuple(self.domain.decode(self.candidates))
 
     @property
+    def knows_covariance(self) -> bool:
+        """Whether covariances of the values follow from their counts."""
+        return True
+
+    @property
     def name(self) -> str:
         return self.domain.name
 

@@ -170,7 +170,7 @@ class OLH(PureMechanism):
     def codes_of(self, positions: NDArray[Any]) -> NDArray[np.uint32]:
         """The public codes of the values at these positions, one row for each part."""
         if self.parts == 1:
-            return self.codes[positions][None]
+            return np.asarray(self.codes[positions][None])
         halves = np.empty((2, positions.size), np.uint32)
         kernels.draw.pair_codes(positions, _pair_keys(self.digest), self.word_bits // 2, halves)
         return halves
@@ -220,7 +220,7 @@ class OLH(PureMechanism):
         return {**a, "b": b, "y": y}
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        self.refuse_counters(self.cells)
+        self.refuse_counters(self.counters)
         return self.support(reports)
 
     def select(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:

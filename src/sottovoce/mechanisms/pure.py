@@ -82,7 +82,7 @@ class PureMechanism(LinearMechanism):
 
     @property
     def cells(self) -> int:
-        return self.domain.size if self.candidates is None else self.candidates.size
+        return self.domain.size
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         self.refuse_counters(self.domain.size)

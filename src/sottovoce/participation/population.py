@@ -35,8 +35,13 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
         "inverse": seen_inverse(reported),
     }
     if isinstance(mechanism, LinearMechanism):
-        answers = _means(mechanism, sample.tables[mechanism.table], reported)
-        noise = _noise(mechanism, answers)
+        counts = sample.tables[mechanism.table]
+        answers = _means(mechanism, counts, reported)
+        noise = (
+            _noise(mechanism, answers)
+            if mechanism.knows_covariance
+            else _noise_of_counts(mechanism, answers.table, counts, reported)
+        )
         strata = Strata(answers=answers, second=answers, noise=noise, **common)
         nothing = np.zeros(len(mechanism.labels))
         template = Estimate(
@@ -91,6 +96,20 @@ def _noise(mechanism: LinearMechanism, answers: Means) -> Noise:
     means = answers.table
     each = np.stack([mechanism.variance(row, 1) for row in means])
     return AnyNoise(each, partial(_matrix, mechanism, means))
+
+
+def _noise_of_counts(
+    mechanism: LinearMechanism,
+    means: Floats,
+    counts: NDArray[np.int64],
+    reported: NDArray[np.int64],
+) -> Noise:
+    """Where only variances are known, and these from the counts themselves."""
+    each = np.zeros_like(means)
+    for h in range(reported.size):
+        n = max(int(reported[h]), 1)
+        each[h] = n * mechanism.spread(means[h], counts[h], n)
+    return AnyNoise(each, partial(_diagonal, each))
 
 
 def _matrix(mechanism: LinearMechanism, means: Floats, h: int) -> Floats:

@@ -34,6 +34,7 @@ __all__ = [
     "hash_support_pairs",
     "histogram",
     "histogram_by",
+    "odd_parities",
     "row_sums",
     "stratified",
     "walsh_hadamard",
@@ -53,6 +54,7 @@ COMPILED = MappingProxyType(
         "hash_support": "hashes",
         "hash_support_pairs": "hash_pairs",
         "walsh_hadamard": "transforms",
+        "odd_parities": "parities",
         "row_sums": "sums",
         "weighted_sum": "sums",
         "stratified": "sums",
@@ -177,6 +179,11 @@ def hash_support_pairs(
 def walsh_hadamard(table: NDArray[Any]) -> None:
     """Transform every row of a table in place; the row length is a power of two."""
     kernel("walsh_hadamard")(table)
+
+
+def odd_parities(reports: NDArray[np.uint32], columns: NDArray[np.uint32], counts: Counts) -> None:
+    """counts[v] += how many i have an odd number of bits in reports[i] & columns[v]."""
+    kernel("odd_parities")(reports, columns, counts)
 
 
 def row_sums(counts: Counts) -> Counts:
