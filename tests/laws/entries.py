@@ -104,7 +104,7 @@ ENTRIES = [
     Entry(GRR, lambda m: kept(m.p, m.domain.size - 1)),
     Entry(HadamardResponse, lambda m: kept(m.inside.fraction, 2 * m.blocks - 1)),
     Entry(LIP, mixed, most_values=1 << 14, more=LIPS),
-    Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False, most_values=1 << 24),
+    Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False),
     Entry(OUE, lambda m: bits(m.p, m.q), most_values=1 << 24),
     Entry(
         SubsetSelection,

@@ -166,7 +166,7 @@ class LinearMechanism(Mechanism):
             raise EstimateError("there are no reports, so there is nothing to estimate")
         if self.candidates is not None and name != "unbiased":
             raise EstimateError(
-                f"{name!r} estimates the whole distribution, and only {counts.size:,} chosen "
+                f"{name!r} estimates the whole distribution, and only {len(self.labels):,} chosen "
                 "values were counted; use 'unbiased', or count all values"
             )
         if aggregate.route is not None:
