@@ -69,7 +69,7 @@ class LinearMechanism(Mechanism):
             raise ParameterError(
                 f"{self.id!r} over {self.domain.size:,} values would need {counters:,} counters; "
                 f"at most {MOST_COUNTERS:,} are kept. Count chosen values only, with values= "
-                "(--candidates), by 'olh' or 'hadamard'"
+                "(--candidates), which 'olh' and 'hadamard' can do without counters for all"
             )
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
