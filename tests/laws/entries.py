@@ -101,7 +101,7 @@ LIPS = (
 )
 
 #: Codes of two halves, as above 2^24 values.
-PAIRED = tuple(OLH(d, epsilon=e, parts=2) for d in (4, 17) for e in (0.1, 1.0, 4.0))
+PAIRED = tuple(OLH(17, epsilon=e, parts=2) for e in (0.1, 4.0))
 
 ENTRIES = [
     Entry(GRR, lambda m: kept(m.p, m.domain.size - 1)),
