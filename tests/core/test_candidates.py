@@ -221,9 +221,10 @@ def test_what_needs_all_values_is_refused() -> None:
         ParameterError, match=r"2,147,483,648 counters; .* values= \(--candidates\)"
     ):
         m.aggregate(reports)
+    h = HadamardResponse(MOST, epsilon=1.0)
+    outputs = h.randomise([1])
     with pytest.raises(ParameterError, match="4,294,967,296 counters"):
-        h = HadamardResponse(MOST, epsilon=1.0)
-        h.aggregate(h.randomise([1]))
+        h.aggregate(outputs)
     counts = m.aggregate(reports, values=[1, 2])
     with pytest.raises(EstimateError, match="only 2 chosen values were counted"):
         m.estimate(counts, method="mle")
