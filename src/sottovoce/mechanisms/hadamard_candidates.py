@@ -35,8 +35,8 @@ class HadamardCandidates(HadamardResponse):
     @classmethod
     def of(cls, mechanism: HadamardResponse, candidates: NDArray[np.int64]) -> HadamardCandidates:
         """The same mechanism for the values at these positions."""
-        view = cls(mechanism.domain, epsilon=mechanism.epsilon, study=mechanism.study)
-        object.__setattr__(view, "candidates", candidates)
+        view = object.__new__(cls)
+        view.__dict__.update(mechanism.__dict__, candidates=candidates)
         return view
 
     @property
