@@ -31,6 +31,7 @@ class HadamardCandidates(HadamardResponse):
     """What `HadamardResponse.restricted` returns; not constructed otherwise."""
 
     table: ClassVar[str] = "agreement"
+    counts_chosen: ClassVar[bool] = True
 
     @classmethod
     def of(cls, mechanism: HadamardResponse, candidates: NDArray[np.int64]) -> HadamardCandidates:
@@ -50,9 +51,6 @@ class HadamardCandidates(HadamardResponse):
     @property
     def knows_covariance(self) -> bool:
         return False
-
-    def select(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return counts  # only the chosen values were counted
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """How many reports agree with each value, then how many disagree."""
