@@ -73,7 +73,7 @@ def of_reports(collection: Any, batches: list[sv.Reports]) -> Vector:
 
 def of_aggregate(collection: Any, aggregate: sv.Aggregate) -> Vector:
     """Counts of one collection."""
-    route = aggregate.route
+    route, chosen = aggregate.route, aggregate.candidates
     return {
         "kind": "aggregate",
         **about(collection),
@@ -81,6 +81,7 @@ def of_aggregate(collection: Any, aggregate: sv.Aggregate) -> Vector:
         "people": aggregate.people,
         "reports": aggregate.reports,
         "route": None if route is None else route.as_dict(),
+        **({} if chosen is None else {"candidates": chosen.tolist()}),
         "tables": {name: plain(table) for name, table in aggregate.tables.items()},
         "bytes": aggregate.to_bytes().hex(),
     }

@@ -181,22 +181,54 @@ class Collection(ABC):
     def draw(self, answers: Any, source: Source) -> Columns:
         """The columns of everyone's reports: the part of randomising that differs by collection."""
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: reports in, counts out."""
+    def aggregate(self, reports: Reports, *, values: Any = None) -> Aggregate:
+        """The collector's side: reports in, counts out.
+
+        Parameters
+        ----------
+        reports : Reports
+            Made by this collection.
+        values : array-like, optional
+            Count these values of the domain only, in this order: for domains that are too large to
+            count in full. The estimate is then one of these values.
+        """
+        return self.count_chosen(reports, None if values is None else self.positions(values))
+
+    def count_chosen(self, reports: Reports, chosen: NDArray[np.int64] | None) -> Aggregate:
+        """The same for values by their positions, as `positions` gives them; None for all."""
         self.accept(reports, Reports)
+        counting = self.restricted(chosen)
         work = 0 if kernels.count.replaced() else _STEPS * reports.nbytes
         if work > WORTH_A_THREAD:
             # Every thread has tables of its own: not where these are as large as the reports.
-            tables = self.count(reports[:0])
+            tables = counting.count(reports[:0])
             cells = sum(table.size for table in tables.values() if isinstance(table, np.ndarray))
             work = min(work, len(reports) // max(1, 8 * cells) * WORTH_A_THREAD)
-        parts = over_ranges(lambda part: self._aggregate(reports[part]), len(reports), work=work)
-        return reduce(operator.add, parts)
+        parts = over_ranges(
+            lambda part: counting._aggregate(reports[part]), len(reports), work=work
+        )
+        return replace(reduce(operator.add, parts), candidates=chosen)
 
     def _aggregate(self, reports: Reports) -> Aggregate:
         """The counts of reports that were accepted, in one thread."""
         many = len(reports)
         return Aggregate(self.id, self.digest, self.count(reports), many, many, reports.seeded)
+
+    def positions(self, values: Any) -> NDArray[np.int64]:
+        """Where chosen values stand in the domain; others, and values given twice, are refused."""
+        from ..domain.candidates import candidate_positions
+
+        self.restricted(np.zeros(0, np.int64))  # refuses before the values are looked up
+        return candidate_positions(self.attributes[0], values)
+
+    def restricted(self, candidates: NDArray[np.int64] | None) -> Self:
+        """The same collection, counting and estimating only the values at these positions."""
+        if candidates is not None:
+            raise ParameterError(
+                f"{self.id!r} cannot count some values alone; leave values out, and take what you "
+                "need from the estimate"
+            )
+        return self
 
     @abstractmethod
     def count(self, reports: Reports) -> Mapping[str, Table | NDArray[np.int64]]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .codes import hash_codes, narrow, positions
     from .grid import window_response
     from .hadamard import hadamard_response
+    from .pairs import pair_codes
     from .records import record_bits
     from .subsets import resize_subsets
     from .tables import table_response
@@ -31,6 +32,7 @@ _HOME = {
     "positions": "codes",
     "window_response": "grid",
     "hadamard_response": "hadamard",
+    "pair_codes": "pairs",
     "record_bits": "records",
     "resize_subsets": "subsets",
     "table_response": "tables",
@@ -47,6 +49,7 @@ __all__ = [
     "keystream",
     "lanes",
     "narrow",
+    "pair_codes",
     "place_truth",
     "positions",
     "record_bits",
