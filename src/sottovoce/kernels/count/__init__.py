@@ -37,6 +37,7 @@ __all__ = [
     "stratified",
     "walsh_hadamard",
     "weighted_sum",
+    "wide_hash_support",
 ]
 
 
@@ -50,6 +51,7 @@ COMPILED = MappingProxyType(
         "column_counts": "bits",
         "column_counts_by": "grouped_bits",
         "hash_support": "hashes",
+        "wide_hash_support": "hashes",
         "walsh_hadamard": "transforms",
         "row_sums": "sums",
         "weighted_sum": "sums",
@@ -158,6 +160,18 @@ def hash_support(
 ) -> None:
     """counts[v] += how many i have ((a[i] codes[v] + b[i]) & mask) < width."""
     kernel("hash_support")(a, b, codes, mask, width, counts)
+
+
+def wide_hash_support(
+    a: NDArray[np.uint64],
+    b: NDArray[np.uint64],
+    codes: NDArray[np.uint64],
+    mask: np.uint64,
+    width: np.uint64,
+    counts: Counts,
+) -> None:
+    """The same in 64 bits."""
+    kernel("wide_hash_support")(a, b, codes, mask, width, counts)
 
 
 def walsh_hadamard(table: NDArray[Any]) -> None:

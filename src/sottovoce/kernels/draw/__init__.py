@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .bits import bernoulli, place_truth, settle
     from .categories import below, grr
-    from .codes import hash_codes, narrow, positions
+    from .codes import hash_codes, narrow, positions, wide_hash_codes
     from .grid import window_response
     from .hadamard import hadamard_response
     from .records import record_bits
@@ -31,6 +31,7 @@ _HOME = {
     "resize_subsets": "subsets",
     "table_response": "tables",
     "fill_urns": "urns",
+    "wide_hash_codes": "codes",
 }
 
 __all__ = [
@@ -47,6 +48,7 @@ __all__ = [
     "resize_subsets",
     "settle",
     "table_response",
+    "wide_hash_codes",
     "window_response",
 ]
 
