@@ -330,8 +330,8 @@ class HeavyHitters(Collection):
 
     def tiny(self) -> Self:
         """Texts of at most two symbols, all the same, at two depths."""
-        small = {"alphabet": self.alphabet[0], "other": None, "length": 2, "step": 1}
-        return replace(self, **small, study=None, word_bits=4)
+        first = self.alphabet[0]
+        return replace(self, alphabet=first, other=None, length=2, step=1, study=None, word_bits=4)
 
     def every_report(self, way: Way | None = None) -> Reports:
         """All possible reports, in the order of the channel's columns."""

@@ -153,7 +153,7 @@ class Hashed:
     def _folded(self, columns: Columns) -> NDArray[np.uint64]:
         # h(c) = y exactly when (a c + b − y 2^shift) mod 2^W < 2^shift.
         y = columns["y"].astype(np.uint64) << np.uint64(self._shift)
-        return (columns["b"] - y) & self._mask
+        return np.asarray((columns["b"] - y) & self._mask)
 
     def support(self, columns: Columns, codes: Codes) -> NDArray[np.int64]:
         a, b = np.ascontiguousarray(columns["a"]), self._folded(columns)

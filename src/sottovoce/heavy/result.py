@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from ..errors import EstimateError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import normal_quantile
