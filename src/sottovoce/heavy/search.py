@@ -85,7 +85,7 @@ class TextInterval:
     codes: int | None = None
 
     def __call__(self, confidence: float) -> Interval:
-        from scipy.stats import beta
+        from scipy.special import betaincinv
 
         side, spill = (1 - confidence) / 2, 0.0
         if self.codes is not None:
@@ -93,8 +93,8 @@ class TextInterval:
             spill = self.candidates / (self.codes * side)
         each = side / max(self.candidates, 1)
         c, n = self.counts.astype(float), self.people
-        low = np.where(c > 0, beta.ppf(each, np.maximum(c, 1), n - c + 1), 0.0)
-        high = np.where(c < n, beta.isf(each, c + 1, np.maximum(n - c, 1)), 1.0)
+        low = np.where(c > 0, betaincinv(np.maximum(c, 1), n - c + 1, each), 0.0)
+        high = 1 - np.where(c < n, betaincinv(np.maximum(n - c, 1), c + 1, each), 0.0)
         # Hoeffding's bound holds from one beyond the mean on.
         low = np.minimum(low, np.maximum(c - 1, 0) / max(n, 1))
         high = np.maximum(high, np.minimum(c + 1, n) / max(n, 1))
@@ -180,7 +180,7 @@ class Tree:
         With `people` at each depth, and at most 1/f + 1 prefixes kept before it: as many as can
         have this fraction, and one that nobody holds.
         """
-        from scipy.stats import binom
+        from scipy.special import bdtr
 
         total, supported = 0.0, self.q + (self.p - self.q) * fraction
         for k in range(len(self.lengths)):
@@ -194,22 +194,22 @@ class Tree:
                 least = least_count(people, self.q + (self.p - self.q) * min(spill, 1), side / many)
             else:
                 least = least_count(people, self.q, 1 / many)
-            total += float(binom.cdf(least - 1, people, supported))
+            total += float(bdtr(least - 1, people, supported)) if least else 0.0
         return min(total, 1.0)
 
 
 def least_count(people: int, chance: float, level: float) -> int:
     """The smallest c with P(Binomial(people, chance) ≥ c) ≤ level."""
-    from scipy.stats import binom
+    from scipy.special import bdtrc
 
     if level >= 1:
         return 0
-    c = int(binom.isf(level, people, chance)) + 1 if people else 1
-    while binom.sf(c - 1, people, chance) > level:  # the quantile is rounded far out
-        c += 1
-    while c > 1 and binom.sf(c - 2, people, chance) <= level:
-        c -= 1
-    return c
+    low, high = 0, people + 1  # too small, and large enough
+    while high - low > 1:
+        middle = (low + high) // 2
+        enough = bdtrc(middle - 1, people, chance) <= level
+        low, high = (low, middle) if enough else (middle, high)
+    return high
 
 
 def text_values(interval: TextInterval, n: int) -> tuple[Floats, Floats]:
