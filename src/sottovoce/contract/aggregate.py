@@ -39,6 +39,9 @@ class Aggregate:
     route : Route, optional
         What a protocol did to the counts, and what it promises; None where they are plain counts
         of reports, so that the collection's own guarantee holds.
+    candidates : int64 ndarray, optional
+        Positions in the domain of the values that were counted, in their order; None where all
+        were.
     """
 
     collection: str
@@ -48,10 +51,13 @@ class Aggregate:
     reports: int
     seeded: bool = False
     route: Route | None = None
+    candidates: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         frozen = {name: _frozen(table) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", MappingProxyType(frozen))
+        if self.candidates is not None:
+            object.__setattr__(self, "candidates", _frozen(self.candidates))
         if not 0 <= self.reports <= self.people < MOST_COUNT:
             raise MergeError(
                 f"an aggregate has {self.reports} reports of {self.people} people; there can be at "
@@ -68,6 +74,8 @@ class Aggregate:
             ("tables", ", ".join(self.tables)),
             ("route", "plain counts" if self.route is None else self.route.protocol),
         ]
+        if self.candidates is not None:
+            rows.append(("values counted", f"{self.candidates.size:,} chosen ones"))
         seeded = "Drawn from a seed: there is no privacy." if self.seeded else ""
         return html_table(f"Counts of {self.reports:,} reports", rows, head=False, end=seeded)
 
@@ -94,6 +102,11 @@ class Aggregate:
                 f"{other.collection!r} under {other.digest.hex()[:12]} do not belong together; "
                 "merge only what was collected under one study with one set of parameters"
             )
+        if not _equal_candidates(self.candidates, other.candidates):
+            raise MergeError(
+                "these counts are of different values; count both with the same values in the same "
+                "order"
+            )
         return Aggregate(
             self.collection,
             self.digest,
@@ -102,6 +115,7 @@ class Aggregate:
             self.reports + other.reports,
             self.seeded or other.seeded,
             _merge_routes(self.route, other.route),
+            self.candidates,
         )
 
     def __radd__(self, other: Any) -> Aggregate:
@@ -111,8 +125,10 @@ class Aggregate:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Aggregate):
             return NotImplemented
-        return self._head == other._head and all(
-            _equal(table, other.tables[name]) for name, table in self.tables.items()
+        return (
+            self._head == other._head
+            and _equal_candidates(self.candidates, other.candidates)
+            and all(_equal(table, other.tables[name]) for name, table in self.tables.items())
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -125,14 +141,15 @@ class Aggregate:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only view of the tables cannot be pickled; other processes get plain ones.
-        about = (self.people, self.reports, self.seeded, self.route)
+        about = (self.people, self.reports, self.seeded, self.route, self.candidates)
         return type(self), (self.collection, self.digest, dict(self.tables), *about)
 
     def content(self) -> dict[str, Any]:
         """Plain data, for JSON: dense tables in full, of sparse ones the number of rows."""
         dense = {k: t.tolist() for k, t in self.tables.items() if not isinstance(t, Sparse)}
         rows = {k: len(t.counts) for k, t in self.tables.items() if isinstance(t, Sparse)}
-        return {"tables": dense, **({"different": rows} if rows else {})}
+        chosen = {} if self.candidates is None else {"candidates": self.candidates.tolist()}
+        return {"tables": dense, **({"different": rows} if rows else {}), **chosen}
 
     def to_bytes(self) -> bytes:
         """The stored form; see `sottovoce.contract.codec`."""
@@ -177,6 +194,12 @@ def _merge_routes(mine: Route | None, other: Route | None) -> Route | None:
             "separately and use combine()"
         )
     return mine + other
+
+
+def _equal_candidates(mine: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> bool:
+    if mine is None or other is None:
+        return mine is other
+    return np.array_equal(mine, other)
 
 
 def _equal(mine: Table, other: Table) -> bool:

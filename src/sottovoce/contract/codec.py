@@ -22,13 +22,16 @@ Aggregates (`.sva`)::
     offset  bytes  content
     0       4      "SVAG"
     4       1      version, 1
-    5       1      flags: bit 0 seeded, bit 1 a route follows the id; the others are zero
+    5       1      flags: bit 0 seeded, bit 1 a route follows the id, bit 3 counts of chosen values
+                   only; the others are zero
     6       2      number of tables
     8       8      people asked
     16      8      reports received
     24      32     digest of the study, or of the collection
     56      1      length of the id, then the id, ASCII
                    with bit 1: length of the route (4 bytes), then the route, canonical JSON
+                   with bit 3: how many values were chosen (8 bytes), then the position of each in
+                   the domain (4 bytes each)
                    each table:
                      length of its name (1), dimensions (1; 0 for a sparse table), name, ASCII
                      dense:   each side (8 bytes each), then int64 cells in row-major order
@@ -61,7 +64,7 @@ REPORTS_MAGIC = b"SVRP"
 AGGREGATE_MAGIC = b"SVAG"
 _REPORTS_HEAD = struct.Struct("<4sBBBBQ32s")
 _AGGREGATE_HEAD = struct.Struct("<4sBBHQQ32s")
-_SEEDED, _MORE, _ROUTE = 1, 2, 2
+_SEEDED, _MORE, _ROUTE, _CHOSEN = 1, 2, 2, 8
 _MOST_DIMENSIONS = 4
 _MOST_ROUTE = 1 << 16
 
@@ -166,7 +169,9 @@ def decode_stream(stream: BinaryIO, *, expect: Expected) -> Iterator[Reports]:
 
 def encode_aggregate(aggregate: Aggregate) -> bytes:
     """The stored form."""
+    chosen = aggregate.candidates
     flags = _SEEDED * aggregate.seeded | _ROUTE * (aggregate.route is not None)
+    flags |= _CHOSEN * (chosen is not None)
     name = aggregate.collection.encode("ascii")
     numbers = (len(aggregate.tables), aggregate.people, aggregate.reports)
     parts = [
@@ -177,6 +182,8 @@ def encode_aggregate(aggregate: Aggregate) -> bytes:
     if aggregate.route is not None:
         route = _canonical(aggregate.route)
         parts += [struct.pack("<I", len(route)), route]
+    if chosen is not None:
+        parts += [struct.pack("<Q", chosen.size), chosen.astype("<u4").tobytes()]
     for key, table in aggregate.tables.items():
         label = key.encode("ascii")
         if isinstance(table, Sparse):
@@ -206,7 +213,7 @@ def decode_aggregate(data: Buffer, *, expect: Any) -> Aggregate:
         raise WireError(
             f"this is not an aggregate: it begins with {magic!r}, not {AGGREGATE_MAGIC!r}"
         )
-    if version != VERSION or flags & ~(_SEEDED | _ROUTE):
+    if version != VERSION or flags & ~(_SEEDED | _ROUTE | _CHOSEN):
         raise WireError(
             f"the aggregate has version {version} and flags {flags:#04x}; this release reads "
             f"version {VERSION}"
@@ -216,6 +223,7 @@ def decode_aggregate(data: Buffer, *, expect: Any) -> Aggregate:
     collection = reader.name(reader.take(1, "the length of the id")[0])
     expected = expect.match(collection, digest)
     route = _route(reader) if flags & _ROUTE else None
+    chosen = _chosen(reader) if flags & _CHOSEN else None
     tables: dict[str, Table] = {}
     for _ in range(n_tables):
         label_length, dimensions = struct.unpack("<BB", reader.take(2, "the head of a table"))
@@ -228,9 +236,24 @@ def decode_aggregate(data: Buffer, *, expect: Any) -> Aggregate:
     if reader.left:
         raise WireError(f"{reader.left:,} bytes follow the aggregate; nothing may")
     seeded = bool(flags & _SEEDED)
-    aggregate = Aggregate(collection, digest, tables, people, reports, seeded, route)
+    aggregate = Aggregate(collection, digest, tables, people, reports, seeded, route, chosen)
+    if chosen is not None:
+        _check_restricted(expected, chosen)
     expected.check_aggregate(aggregate)
     return aggregate
+
+
+def _chosen(reader: _Reader) -> NDArray[np.int64]:
+    (many,) = struct.unpack("<Q", reader.take(8, "the number of chosen values"))
+    positions = reader.take(4 * many, f"{many:,} chosen values")
+    return np.frombuffer(positions, "<u4").astype(np.int64)
+
+
+def _check_restricted(expected: Any, chosen: NDArray[np.int64]) -> None:
+    try:
+        expected.restricted(chosen)
+    except ParameterError as error:
+        raise WireError(f"the aggregate has counts of chosen values: {error}") from error
 
 
 def _dense(reader: _Reader, dimensions: int) -> Table:

@@ -176,12 +176,40 @@ class Collection(ABC):
     def draw(self, answers: Any, source: Source) -> Columns:
         """The columns of everyone's reports: the part of randomising that differs by collection."""
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: reports in, counts out."""
+    def aggregate(self, reports: Reports, *, values: Any = None) -> Aggregate:
+        """The collector's side: reports in, counts out.
+
+        Parameters
+        ----------
+        reports : Reports
+            Made by this collection.
+        values : array-like, optional
+            Count these values of the domain only, in this order: for domains that are too large to
+            count in full. The estimate is then one of these values.
+        """
         self.accept(reports, Reports)
-        tables = self.count(reports)
+        chosen = None if values is None else self.positions(values)
+        tables = self.restricted(chosen).count(reports)
         many = len(reports)
-        return Aggregate(self.id, self.digest, tables, many, many, reports.seeded)
+        return Aggregate(
+            self.id, self.digest, tables, many, many, reports.seeded, candidates=chosen
+        )
+
+    def positions(self, values: Any) -> NDArray[np.int64]:
+        """Where chosen values stand in the domain; others, and values given twice, are refused."""
+        from ..domain.candidates import candidate_positions
+
+        self.restricted(np.zeros(0, np.int64))  # refuses before the values are looked up
+        return candidate_positions(self.attributes[0], values)
+
+    def restricted(self, candidates: NDArray[np.int64] | None) -> Self:
+        """The same collection, counting and estimating only the values at these positions."""
+        if candidates is not None:
+            raise ParameterError(
+                f"{self.id!r} cannot count some values alone; leave values out, and take what you "
+                "need from the estimate"
+            )
+        return self
 
     @abstractmethod
     def count(self, reports: Reports) -> Mapping[str, Table | NDArray[np.int64]]:

@@ -93,6 +93,7 @@ def combine(
         name=groups[0].name,
         fractions=groups[0].fractions,
         exclusive=groups[0].exclusive,
+        complete=groups[0].complete,
         guarantee=_together(groups, names),
     )
 

@@ -74,6 +74,9 @@ class Estimate(Summaries):
     exclusive : bool
         Whether everyone has exactly one of the values, so that fractions sum to one; False where
         several could be chosen.
+    complete : bool
+        Whether these are all values that people could answer; False for chosen ones, whose
+        fractions sum to at most one.
     raw : Estimate, optional
         The unbiased estimate behind a biased one, whose errors and intervals are shown.
     assuming : str
@@ -110,6 +113,7 @@ class Estimate(Summaries):
     answer_variance: float | None = None
     population: float | None = None
     exclusive: bool = True
+    complete: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
     _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
     _origins: tuple[Any, ...] = field(default=(), repr=False)
@@ -270,6 +274,8 @@ class Estimate(Summaries):
         Errors and intervals stay those of the unbiased estimate: projecting lowers the error on
         average, but not for every value, and how much is not known from the data. Fractions of
         options, of which people may choose several, are moved to 0 or 1 where they lie outside.
+        Those of chosen values need not sum to one: negative ones are moved to 0, and only where
+        the rest sums to more than one is it projected as above.
         """
         if method not in PROJECTIONS:
             raise ParameterError(
@@ -279,20 +285,13 @@ class Estimate(Summaries):
             raise EstimateError(
                 "this estimate is not a distribution, so it cannot be projected onto one"
             )
-        if not self.exclusive:
-            return replace(
-                self,
-                values=np.clip(self.values, 0.0, 1.0),
-                method=f"{self.method} + clipped",
-                biased=True,
-                raw=self if self.raw is None else self.raw,
-                _covariance=None,
-                _interval=None,
-            )
+        values, name = np.clip(self.values, 0.0, 1.0), "clipped"
+        if self.exclusive and (self.complete or values.sum() > 1):
+            values, name = PROJECTIONS[method](self.values, self.variance), method
         return replace(
             self,
-            values=PROJECTIONS[method](self.values, self.variance),
-            method=f"{self.method} + {method}",
+            values=values,
+            method=f"{self.method} + {name}",
             biased=True,
             raw=self if self.raw is None else self.raw,
             _covariance=None,

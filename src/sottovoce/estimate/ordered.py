@@ -291,6 +291,10 @@ def _covariance(estimate: Estimate) -> Floats:
         )
     if not estimate.exclusive:
         raise EstimateError("people could choose several values, so they have no mean or quantile")
+    if not estimate.complete:
+        raise EstimateError(
+            "only chosen values were counted, so the mean and quantiles of all are not known"
+        )
     if (covariance := estimate.covariance) is None:
         raise EstimateError(
             f"the covariance of the {estimate.method!r} estimate is not known, which a mean or a "

@@ -53,7 +53,10 @@ def true_fractions(estimate: Estimate, truth: ArrayLike | Mapping[Any, float]) -
             )
         truth = [truth[label] for label in labels]
     true = np.asarray(truth, float)
-    whole = abs(true.sum() - 1) < 1e-6 if estimate.exclusive else not (true > 1).any()
+    whole = not (true > 1).any()
+    if estimate.exclusive:
+        above = float(true.sum()) - 1
+        whole = above < 1e-6 and (above > -1e-6 or not estimate.complete)
     if true.shape != (len(labels),) or not whole or (true < 0).any():
         if not estimate.exclusive:
             raise ParameterError(

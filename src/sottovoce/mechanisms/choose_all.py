@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked_epsilon
-from ..contract.collection import Columns
+from ..contract.collection import Collection, Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.columns import Coded
@@ -73,6 +73,7 @@ class ChooseAll(PureMechanism):
     by: str = "oue"
 
     id = "choose-all"
+    restricted = Collection.restricted  # options are few
 
     def __init__(
         self, domain: Domain, *, epsilon: float, by: str = "oue", study: bytes | None = None

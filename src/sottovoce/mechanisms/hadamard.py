@@ -125,10 +125,17 @@ class HadamardResponse(LinearMechanism):
             draws.each(codes.size, np.uint64, step)
         return {"y": out}
 
+    def restricted(self, candidates: NDArray[np.int64] | None) -> HadamardResponse:
+        from .hadamard_candidates import HadamardCandidates
+
+        return self if candidates is None else HadamardCandidates.of(self, candidates)
+
     def tally(self, reports: Reports) -> NDArray[np.int64]:
+        self.refuse_counters(self.cells)
         return kernels.count.histogram(reports.columns["y"], self.cells)
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        self.refuse_counters(groups * self.cells)
         y = reports.columns["y"]
         return kernels.count.histogram_by(group, y, groups, self.cells)
 
@@ -169,20 +176,20 @@ class HadamardResponse(LinearMechanism):
 
     def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
         # A report agrees with a value, disagrees, or lies in another block: steps of one.
-        square = self._square(self._most_in_block(counts, n)[self._block])
+        in_block = counts.reshape(self.blocks, self.block_size).sum(axis=1)
+        square = self._square(self._most_in_block(in_block, n)[self._block])
         return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * float(self._gap)))
 
-    def _most_in_block(self, counts: NDArray[np.int64], n: int) -> Floats:
-        """An upper limit of the fraction of answers in each block, on which the noise depends.
+    def _most_in_block(self, reports: NDArray[np.int64], n: int) -> Floats:
+        """An upper limit of the fraction of answers in a block, on which the noise depends.
 
         Whether a report lies in a block is a count of its own, with probability `own` for answers
         in the block and `other` for the rest.
         """
         if self.blocks == 1:
-            return np.ones(1)
+            return np.ones(reports.size)
         own, other = self._in_block
         gap = own - other
-        reports = counts.reshape(self.blocks, self.block_size).sum(axis=1)
         base, slope = other * (1 - other) / gap**2, (1 - own - other) / gap
         limit = ScoreInterval(
             (reports / n - other) / gap, base / n, slope / n, step=0.5 / (n * gap)
@@ -229,11 +236,15 @@ class HadamardResponse(LinearMechanism):
 
     @property
     def _block(self) -> NDArray[np.int64]:
-        return np.arange(self.domain.size) % self.blocks
+        return self._positions % self.blocks
 
     @property
     def _column(self) -> NDArray[np.int64]:
-        return np.arange(self.domain.size) // self.blocks + 1
+        return self._positions // self.blocks + 1
+
+    @property
+    def _positions(self) -> NDArray[np.int64]:
+        return np.arange(self.domain.size) if self.candidates is None else self.candidates
 
     def _of_values(self, table: NDArray[Any]) -> NDArray[Any]:
         """table[block, column] of every value, without an index: values run through the blocks."""
@@ -250,8 +261,9 @@ class HadamardResponse(LinearMechanism):
     def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         block, r = np.divmod(reports.columns["y"].astype(np.int64), self.block_size)
         inside = [
-            (block == self._block[code]) & (np.bitwise_count(r & self._column[code]) % 2 == 0)
-            for code in self.domain.encode([x, y])
+            (block == code % self.blocks)
+            & (np.bitwise_count(r & (code // self.blocks + 1)) % 2 == 0)
+            for code in self.domain.encode([x, y]).tolist()
         ]
         return np.stack(inside, axis=1)
 

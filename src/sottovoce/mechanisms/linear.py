@@ -23,6 +23,7 @@ from ..estimate.likelihood import Fit
 from .mechanism import Counted, Mechanism
 
 MOST_OUTPUTS = 4096
+MOST_COUNTERS = 1 << 27  # a gigabyte of them
 TINY = 4
 
 
@@ -47,31 +48,49 @@ class LinearMechanism(Mechanism):
     @property
     @abstractmethod
     def cells(self) -> int:
-        """How many counts an aggregate holds."""
+        """How many counts an aggregate of all values holds."""
+
+    @property
+    def counters(self) -> int:
+        """How many counts an aggregate holds: of all values, or of the chosen ones."""
+        return self.cells if self.candidates is None else self.candidates.size
 
     @abstractmethod
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """The counts of some reports."""
 
+    def select(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Of what `tally` counted, the counts of the chosen values."""
+        return counts if self.candidates is None else counts[..., self.candidates]
+
+    def refuse_counters(self, counters: int) -> None:
+        """Refuse to count more values or outputs than fit in memory."""
+        if counters > MOST_COUNTERS:
+            raise ParameterError(
+                f"{self.id!r} over {self.domain.size:,} values would need {counters:,} counters; "
+                f"at most {MOST_COUNTERS:,} are kept. Count chosen values only, with values= "
+                "(--candidates), by 'olh' or 'hadamard'"
+            )
+
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         """The counts of the reports of each group, one row per group."""
-        counts = np.zeros((groups, self.cells), np.int64)
+        counts = np.zeros((groups, self.counters), np.int64)
         for k, part in split_reports(reports, group, groups):
             counts[k] = self.tally(part)
         return counts
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
-        return {self.table: self.tally(reports)}
+        return {self.table: self.select(self.tally(reports))}
 
     def count_by(self, reports: Reports, group: NDArray[Any], groups: int) -> Counted:
         if groups == 1:
-            return np.array([len(reports)]), {self.table: self.tally(reports)[None]}
+            return np.array([len(reports)]), {self.table: self.select(self.tally(reports))[None]}
         counts = self.tally_by(reports, group, groups)
         single = self.marks_per_report == 1  # then counts of values are counts of reports
         people = (
             kernels.count.row_sums(counts) if single else kernels.count.histogram(group, groups)
         )
-        return people, {self.table: counts}
+        return people, {self.table: self.select(counts)}
 
     @abstractmethod
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
@@ -102,18 +121,37 @@ class LinearMechanism(Mechanism):
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact covariance matrix of the estimated values when the data are fixed."""
 
+    def spread(self, values: Floats, counts: NDArray[np.int64], n: int) -> Floats:
+        """Estimated variance of each value."""
+        return self.variance(values, n)
+
+    def of_aggregate(self, aggregate: Aggregate) -> Self:
+        """The same mechanism for the values that were counted, which must be of its domain."""
+        chosen = aggregate.candidates
+        if chosen is None:
+            return self
+        if aggregate.route is not None:
+            raise WireError("counts of chosen values cannot come from a protocol")
+        inside = chosen.size and chosen.min() >= 0 and chosen.max() < self.domain.size
+        if not inside or np.unique(chosen).size < chosen.size:
+            raise WireError("the chosen values are none, or outside the domain, or one is twice")
+        return self.restricted(chosen)
+
     def check_aggregate(self, aggregate: Aggregate) -> None:
+        self.of_aggregate(aggregate)._check_counts(aggregate)
+
+    def _check_counts(self, aggregate: Aggregate) -> None:
         counts, n, route = aggregate.tables.get(self.table), aggregate.reports, aggregate.route
         if set(aggregate.tables) != {self.table} or not isinstance(counts, np.ndarray):
             raise WireError(f"tables {sorted(aggregate.tables)}; {self.id!r} has {self.table!r}")
-        if counts.shape != (self.cells,):
-            raise WireError(f"counts of shape {counts.shape}; {self.cells} are expected")
+        if counts.shape != (self.counters,):
+            raise WireError(f"counts of shape {counts.shape}; {self.counters} are expected")
         if n != aggregate.people:
             raise WireError(f"{n} reports of {aggregate.people} people, but everyone reports")
         least, most = int(counts.min()), int(counts.max())
         if not (least >= 0 and most <= n if route is None else route.allows(least, most, n)):
             raise WireError(f"a count lies outside what {n} reports allow")
-        marks = self.marks_per_report
+        marks = None if self.candidates is not None else self.marks_per_report
         if route is None and marks is not None and exact_sum(counts) != marks * n:
             raise WireError(f"the counts sum to {exact_sum(counts)}; {n} reports give {marks} each")
 
@@ -121,21 +159,29 @@ class LinearMechanism(Mechanism):
         """The analyst's side: fractions with their error."""
         self.accept(aggregate, Aggregate)
         name = self.chosen_method(method)
+        if aggregate.candidates is not None and self.candidates is None:
+            return self.of_aggregate(aggregate).estimate(aggregate, method=name)
         n, counts = aggregate.reports, aggregate.dense(self.table)
         if n == 0:
             raise EstimateError("there are no reports, so there is nothing to estimate")
+        if self.candidates is not None and name != "unbiased":
+            raise EstimateError(
+                f"{name!r} estimates the whole distribution, and only {counts.size:,} chosen "
+                "values were counted; use 'unbiased', or count all values"
+            )
         if aggregate.route is not None:
             return self._estimate_routed(aggregate, aggregate.route, name)
         values = self.debias(counts, n)
         raw = Estimate(
             values=values,
-            spread=self.variance(values, n),
+            spread=self.spread(values, counts, n),
             n=n,
-            labels=self.domain.labels,
+            labels=self.labels,
             name=self.domain.name,
             guarantee=self.guarantee_behind(aggregate),
             exclusive=self.domain.exclusive,
-            _covariance=partial(self.covariance, values, n),
+            complete=self.candidates is None,
+            _covariance=partial(self.covariance, values, n) if self.knows_covariance else None,
             _interval=self.score_interval(values, counts, n),
         )
         warn_if_useless(raw, 1.0)

@@ -13,7 +13,7 @@ import json
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,22 @@ class Mechanism(Collection):
         """Refuse parameters that do not go together; subclasses add to it."""
         check_study(self.study)
 
+    #: Positions of the values that are counted and estimated; None for all. Set by `restricted`.
+    candidates: ClassVar[NDArray[np.int64] | None] = None
+
     # --- what it is -----------------------------------------------------------------------------
+
+    @property
+    def labels(self) -> Sequence[Label]:
+        """The values that are counted and estimated, in order."""
+        if self.candidates is None:
+            return self.domain.labels
+        return tuple(self.domain.decode(self.candidates))
+
+    @property
+    def knows_covariance(self) -> bool:
+        """Whether covariances of the values follow from their counts."""
+        return True
 
     @property
     def name(self) -> str:
@@ -226,4 +241,4 @@ class Mechanism(Collection):
     # --- shared ---------------------------------------------------------------------------------
 
     def bind(self, study: bytes) -> Self:
-        return replace(self, study=study)
+        return replace(self, study=study).restricted(self.candidates)

@@ -9,9 +9,22 @@ Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
 
 The c_v are public codes: distinct integers below 2^(W−ℓ), in an order that the digest fixes.
 Then two values collide with probability exactly 1/g for every pair, so that means and variances
-are exact. For ε in .25 to 4 a power of two costs at most 7.2 % of variance against the
-g = round(e^ε) + 1 of the literature, at ε = .55. W is 32 on the wire; `tiny()` has W = 4, where the
-whole law can be written down.
+are exact.
+
+Above 2^24 values the codes are not stored: a code is a pair of halves (c₁, c₂) of W/2 bits each,
+computed by a public bijection that the digest fixes (`kernels.draw.pair_codes`), and
+
+            h(v) = ((a₁ c₁ + a₂ c₂ + b) mod 2^W) >> (W − ℓ),   a₁, a₂ and b uniform, ℓ ≤ W/2
+
+For two values let 2^t be the largest power of two that divides both differences of their halves,
+so t < W/2 ≤ W − ℓ. Then a₁ δ₁ + a₂ δ₂ is uniform over the multiples of 2^t, and with b uniform
+the values collide with probability exactly 1/g again: Σ_{|k| < M} (1 − |k|/M) = M for
+M = 2^(W−ℓ−t) of the 2^(W−t) multiples (Dietzfelbinger 1996 has one multiplier; this is its vector
+form, with 32-bit words for 2^31 values).
+
+For ε in .25 to 4 a power of two costs at most 7.2 % of variance against the
+g = round(e^ε) + 1 of the literature, at ε = .55. W is 32 on the wire; `tiny()` has W = 4, or 3
+with pairs, where the whole law can be written down.
 
 Wang, Blocki, Li, Jha 2017, section 4.4.
 """
@@ -19,8 +32,10 @@ Wang, Blocki, Li, Jha 2017, section 4.4.
 from __future__ import annotations
 
 import hashlib
+import itertools
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
@@ -52,8 +67,8 @@ _MOST_CODES = 1 << 24  # values; the table of their codes is drawn before the fi
 class OLH(PureMechanism):
     """Send a random hash function and the randomised hash of the answer.
 
-    About 9 bytes per report whatever the number of values, with the error of OUE; decoding takes
-    n times d steps.
+    9 bytes per report (13 above 2^24 values; more buckets than 256 take another) with the error of
+    OUE; decoding takes n times d steps, or n times as many as the values chosen.
 
     Parameters
     ----------
@@ -63,6 +78,8 @@ class OLH(PureMechanism):
         Privacy parameter.
     word_bits : int
         W above; 32 on the wire, smaller only in `tiny()`.
+    parts : int, optional
+        How many parts a code has: 1 for up to 2^24 values, 2 for more; given only in `tiny()`.
 
     Examples
     --------
@@ -72,6 +89,7 @@ class OLH(PureMechanism):
     """
 
     word_bits: int = 32
+    parts: int = field(default=1, repr=False)
 
     def __init__(
         self,
@@ -80,25 +98,32 @@ class OLH(PureMechanism):
         epsilon: float,
         study: bytes | None = None,
         word_bits: int = 32,
+        parts: int | None = None,
     ) -> None:
+        values = Domain.of(domain)
         if (
             isinstance(word_bits, bool)
             or not isinstance(word_bits, int)
             or not 2 <= word_bits <= 32
         ):
             raise ParameterError(f"word_bits is {word_bits!r}; allowed are 2 to 32")
+        usual = _usual_parts(values)
+        if parts not in (None, 1, 2) or isinstance(parts, bool):
+            raise ParameterError(f"parts is {parts!r}; a code has 1 or 2")
         object.__setattr__(self, "word_bits", word_bits)
-        super().__init__(domain, epsilon=epsilon, study=study)
+        object.__setattr__(self, "parts", usual if parts is None else parts)
+        super().__init__(values, epsilon=epsilon, study=study)
 
     @property
     def parameters(self) -> dict[str, Any]:
         short = {} if self.word_bits == 32 else {"word_bits": self.word_bits}
-        return {**super().parameters, **short}
+        pairs = {} if self.parts == _usual_parts(self.domain) else {"parts": self.parts}
+        return {**super().parameters, **short, **pairs}
 
     @property
     def bucket_bits(self) -> int:
         """ℓ: the power of two with the lowest total variance for which the codes fit."""
-        return _bucket_bits(self.epsilon, self.domain.size, self.word_bits)
+        return _bucket_bits(self.epsilon, self.domain.size, self.word_bits, self.parts)
 
     @property
     def buckets(self) -> int:
@@ -128,25 +153,45 @@ class OLH(PureMechanism):
     @property
     def layout(self) -> tuple[Column, ...]:
         return (
-            Column("a", "<u4"),
+            *(Column(name, "<u4") for name in self._multipliers),
             Column("b", "<u4"),
             Column("y", code_dtype(self.buckets).str),
         )
 
     @property
+    def _multipliers(self) -> tuple[str, ...]:
+        return ("a",) if self.parts == 1 else ("a1", "a2")
+
+    @property
     def codes(self) -> NDArray[np.uint32]:
-        """The public code of every value."""
+        """The public code of every value, where codes have one part."""
         return _codes(self.digest, self.domain.size, self.word_bits - self.bucket_bits)
+
+    def codes_of(self, positions: NDArray[Any]) -> NDArray[np.uint32]:
+        """The public codes of the values at these positions, one row for each part."""
+        if self.parts == 1:
+            return np.asarray(self.codes[positions][None])
+        halves = np.empty((2, positions.size), np.uint32)
+        kernels.draw.pair_codes(positions, _pair_keys(self.digest), self.word_bits // 2, halves)
+        return halves
+
+    def _hash(self, columns: Columns, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        """The bucket of one code under every report's hash."""
+        sums = columns["b"].astype(np.uint32)
+        for name, code in zip(self._multipliers, codes, strict=True):
+            sums += columns[name] * code
+        return np.asarray((sums & self._mask) >> np.uint32(self.word_bits - self.bucket_bits))
 
     @property
     def _mask(self) -> np.uint32:
         return np.uint32((1 << self.word_bits) - 1)
 
     def check(self, columns: Columns) -> None:
-        a, b, y = columns["a"], columns["b"], columns["y"]
+        y, hashes = columns["y"], [columns[name] for name in (*self._multipliers, "b")]
         if y.size == 0:
             return
-        if (a & 1 == 0).any() or a.max() > self._mask or b.max() > self._mask:
+        even = self.parts == 1 and (columns["a"] & 1 == 0).any()
+        if even or any(numbers.max() > self._mask for numbers in hashes):
             raise WireError(f"a hash has an even a, or one beyond {self.word_bits} bits")
         if int(y.max()) >= self.buckets:
             raise WireError(f"a report names bucket {int(y.max())}; there are {self.buckets}")
@@ -154,85 +199,94 @@ class OLH(PureMechanism):
     def draw(self, answers: Any, source: Source) -> Columns:
         """Draw a hash, hash the answer, randomise the bucket."""
         n, blocks = self.domain.blocks(answers)
-        a, b = np.empty(n, np.uint32), np.empty(n, np.uint32)
-        y = np.empty(n, code_dtype(self.buckets))
-        public = self.codes
+        a = {name: np.empty(n, np.uint32) for name in self._multipliers}
+        b, y = np.empty(n, np.uint32), np.empty(n, code_dtype(self.buckets))
+        last = self._multipliers[-1]
         shift = np.uint32(self.word_bits - self.bucket_bits)
         keep = keep_probability(self.epsilon, self.buckets)
         draws = source.draws()
         for where, codes in blocks:
-            draws.fill(a[where])
-            draws.fill(b[where])
-            a[where] = (a[where] | np.uint32(1)) & self._mask
-            b[where] &= self._mask
+            for column in (*a.values(), b):
+                draws.fill(column[where])
+                column[where] &= self._mask
+            public, summed = self.codes_of(codes), b[where]
+            if self.parts == 1:
+                a[last][where] |= np.uint32(1)
+            else:
+                summed = summed + a["a1"][where] * public[0]
             hashed = np.empty_like(y[where])
-            kernels.draw.hash_codes(a[where], b[where], public[codes], self._mask, shift, hashed)
+            kernels.draw.hash_codes(a[last][where], summed, public[-1], self._mask, shift, hashed)
             draw_grr(draws, hashed, self.buckets, keep, y[where])
-        return {"a": a, "b": b, "y": y}
+        return {**a, "b": b, "y": y}
+
+    def tally(self, reports: Reports) -> NDArray[np.int64]:
+        self.refuse_counters(self.counters)
+        return self.support(reports)
+
+    def select(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return counts  # only the chosen values were counted
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
         self.check(reports.columns)
-        a, b, y = (reports.columns[name] for name in ("a", "b", "y"))
+        b, y = reports.columns["b"], reports.columns["y"]
         shift = self.word_bits - self.bucket_bits
         # Fold y into b: h(v) = y exactly when (a c_v + b - y 2^shift) mod 2^W < 2^shift.
         folded = (b - (y.astype(np.uint32) << np.uint32(shift))) & self._mask
-        a = np.ascontiguousarray(a)
-        codes = self.codes
-        counts = np.zeros(codes.size, np.int64)
+        chosen = np.arange(self.domain.size) if self.candidates is None else self.candidates
+        counts = np.zeros(chosen.size, np.int64)
+        codes, width = self.codes_of(chosen), np.uint32(1 << shift)
+        kernel, name = kernels.count.hash_support, "hash_support"
+        if self.parts == 1:
+            a, codes = np.ascontiguousarray(reports.columns["a"]), codes[0]
+        else:
+            a = np.stack([reports.columns[part] for part in self._multipliers])
+            kernel, name = kernels.count.hash_support_pairs, "hash_support_pairs"
 
         def some(part: slice) -> None:
-            width = np.uint32(1 << shift)
-            kernels.count.hash_support(a, folded, codes[part], self._mask, width, counts[part])
+            kernel(a, folded, codes[..., part], self._mask, width, counts[part])
 
-        whole = kernels.count.replaced("hash_support")
-        over_ranges(some, codes.size, work=0 if whole else a.size * codes.size)
+        whole = kernels.count.replaced(name)
+        over_ranges(some, counts.size, work=0 if whole else b.size * counts.size)
         return counts
 
     def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
-        a, b = reports.columns["a"], reports.columns["b"]
-        shift = np.uint32(self.word_bits - self.bucket_bits)
-        hashed = [
-            ((a * self.codes[code] + b) & self._mask) >> shift == reports.columns["y"]
-            for code in self.domain.encode([x, y])
-        ]
+        pair = self.codes_of(self.domain.encode([x, y]))
+        hashed = [self._hash(reports.columns, code) == reports.columns["y"] for code in pair.T]
         return np.stack(hashed, axis=1)
 
     def decode_steps(self, n: int) -> float:
         return n * self.domain.size + self.domain.size
 
     def tiny(self) -> Self:
-        return replace(self, domain=Domain(min(self.domain.size, TINY)), word_bits=4)
-
-    def _every_hash(self) -> list[tuple[int, int, int]]:
-        size = 1 << self.word_bits
-        self.refuse_large(size // 2 * size * self.buckets)
-        return [
-            (a, b, y) for a in range(1, size, 2) for b in range(size) for y in range(self.buckets)
-        ]
+        domain = Domain(min(self.domain.size, TINY))
+        word_bits = 4 if self.parts == 1 else 3
+        return replace(self, domain=domain, word_bits=word_bits, parts=self.parts)
 
     def every_report(self, way: Way | None = None) -> Reports:
-        a, b, y = np.array(self._every_hash(), np.uint32).T
-        columns = {"a": a.copy(), "b": b.copy(), "y": y.astype(code_dtype(self.buckets))}
-        return Reports(self.id, self.digest, columns)
+        size = 1 << self.word_bits
+        multipliers = range(1, size, 2) if self.parts == 1 else range(size)
+        numbers = [*[multipliers] * self.parts, range(size), range(self.buckets)]
+        self.refuse_large(math.prod(map(len, numbers)))
+        columns = np.array(list(itertools.product(*numbers))).T
+        named = zip(self.layout, columns, strict=True)
+        return Reports(self.id, self.digest, {c.name: x.astype(c.dtype) for c, x in named})
 
     def channel(self, way: Way | None = None) -> Channel:
-        outputs = self._every_hash()
-        codes = self.codes.tolist()
-        shift, mask = self.word_bits - self.bucket_bits, (1 << self.word_bits) - 1
-        hashes = Fraction(1, (mask + 1) // 2 * (mask + 1))
-        other = (1 - self.p) / (self.buckets - 1)
+        columns = self.every_report().columns
+        hashes = Fraction(self.buckets, len(columns["y"]))
+        inside, outside = hashes * self.p, hashes * (1 - self.p) / (self.buckets - 1)
+        codes = self.codes_of(np.arange(self.domain.size))
         rows = tuple(
-            tuple(
-                hashes * (self.p if ((a * code + b) & mask) >> shift == y else other)
-                for a, b, y in outputs
-            )
-            for code in codes
+            tuple(inside if hit else outside for hit in self._hash(columns, code) == columns["y"])
+            for code in codes.T
         )
-        return Channel(self.domain.labels, [f"a={a} b={b} y={y}" for a, b, y in outputs], rows)
+        reports = zip(*(column.tolist() for column in columns.values()), strict=True)
+        names = [" ".join(map("{}={}".format, columns, report)) for report in reports]
+        return Channel(self.domain.labels, names, rows)
 
 
 @lru_cache(maxsize=256)
-def _bucket_bits(epsilon: float, size: int, word_bits: int) -> int:
+def _bucket_bits(epsilon: float, size: int, word_bits: int, parts: int) -> int:
     def total(bits: int) -> Fraction:
         p, q = keep_probability(epsilon, 1 << bits).fraction, Fraction(1, 1 << bits)
         if p <= q:
@@ -240,15 +294,30 @@ def _bucket_bits(epsilon: float, size: int, word_bits: int) -> int:
         return size * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)
 
     best = min(range(1, min(word_bits, _MOST_BUCKET_BITS + 1)), key=total)
-    while best > 1 and size > 1 << (word_bits - best):
-        best -= 1
-    most = min(1 << (word_bits - 1), _MOST_CODES)
-    if size > min(1 << (word_bits - best), most):
+    if parts == 2:
+        best, most = min(best, word_bits - word_bits // 2), 1 << word_bits // 2 * 2
+        fits = size <= most
+    else:
+        while best > 1 and size > 1 << (word_bits - best):
+            best -= 1
+        most = min(1 << (word_bits - 1), _MOST_CODES)
+        fits = size <= min(1 << (word_bits - best), most)
+    if not fits:
         raise ParameterError(
-            f"{size:,} values do not fit the hash; OLH takes at most {most:,}; use 'hadamard' or "
-            "'grr'"
+            f"{size:,} values do not fit the hash; with words of {word_bits} bits and {parts} "
+            f"part(s) OLH takes at most {most:,}"
         )
     return best
+
+
+def _usual_parts(domain: Domain) -> int:
+    return 1 if domain.size <= _MOST_CODES else 2
+
+
+def _pair_keys(digest: bytes) -> NDArray[np.uint32]:
+    """The four keys of the bijection."""
+    key = hashlib.sha256(b"sottovoce olh pairs v1\n" + digest).digest()[:16]
+    return np.frombuffer(key, "<u4").astype(np.uint32)
 
 
 @lru_cache(maxsize=8)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -72,11 +73,19 @@ class PureMechanism(LinearMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return fit_support(counts.astype(float), n, float(self.p), float(self.q))
 
+    def restricted(self, candidates: NDArray[np.int64] | None) -> Self:
+        if candidates is None:
+            return self
+        view = copy.copy(self)
+        object.__setattr__(view, "candidates", candidates)
+        return view
+
     @property
     def cells(self) -> int:
         return self.domain.size
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
+        self.refuse_counters(self.domain.size)
         return self.support(reports)
 
     @cached_property

@@ -69,9 +69,10 @@ def estimate(
             groups,
             method=weighting,
             covariance=partial(_sample_covariance, samples),
-            labels=table.domain.labels,
+            labels=table.labels,
             name=table.domain.name,
             fractions=True,
+            complete=table.candidates is None,
             guarantee=guarantee,
         )
     warn_if_useless(whole, span_of(table))

@@ -210,12 +210,22 @@ class Participation(Mechanism):
 
     # --- the collector's side -------------------------------------------------------------------
 
-    def aggregate(self, reports: Reports) -> Aggregate:
+    def aggregate(self, reports: Reports, *, values: Any = None) -> Aggregate:
         """The collector's side: counts for each way, and how many were asked and reported."""
-        self.accept(reports, Reports)
-        tables = count_reports(self, reports)
-        people, sent = (int(tables[name].sum()) for name in ("asked", "reported"))
-        return Aggregate(self.id, self.digest, tables, people, sent, reports.seeded)
+        counted = super().aggregate(reports, values=values)
+        people, sent = (int(counted.dense(name).sum()) for name in ("asked", "reported"))
+        return replace(counted, people=people, reports=sent)
+
+    def restricted(self, candidates: NDArray[np.int64] | None) -> Self:
+        if candidates is None:
+            return self
+        levels = [
+            replace(level, mechanism=level.mechanism.restricted(candidates))
+            for level in self.levels
+        ]
+        view = self._rebuilt(levels, self.study)
+        object.__setattr__(view, "candidates", candidates)
+        return view
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
         return count_reports(self, reports)
@@ -224,7 +234,7 @@ class Participation(Mechanism):
         check_reports(self, columns)
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
-        check_counts(self, aggregate)
+        check_counts(self.restricted(aggregate.candidates), aggregate)
 
     def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return count_people(self, reports)
@@ -257,7 +267,8 @@ class Participation(Mechanism):
             if name.startswith(f"{k}/")
         }
         n = int(aggregate.dense("reported")[ways].sum())
-        return Aggregate(mechanism.id, mechanism.digest, tables, n, n, aggregate.seeded)
+        about = (aggregate.seeded, None, aggregate.candidates)
+        return Aggregate(mechanism.id, mechanism.digest, tables, n, n, *about)
 
     def place(self, ways: Sequence[int]) -> tuple[int, NDArray[np.intp]]:
         """Where ways of one level stand: the number of their tables, and rows of these."""
@@ -289,11 +300,13 @@ class Participation(Mechanism):
             The estimator over the rates of each level, where `method` is a weighting.
         """
         self.accept(aggregate, Aggregate)
-        return self._of_kind(estimating.estimate(self, aggregate, method, within))
+        view = self.restricted(aggregate.candidates)
+        return self._of_kind(estimating.estimate(view, aggregate, method, within))
 
     def estimates(self, aggregate: Aggregate) -> dict[str, Estimate]:
         self.accept(aggregate, Aggregate)
-        parts = estimating.level_estimates(self, aggregate, None)
+        view = self.restricted(aggregate.candidates)
+        parts = estimating.level_estimates(view, aggregate, None)
         return {name: self._of_kind(part) for name, part in parts.items()}
 
     def _of_kind(self, estimate: Estimate) -> Estimate:

@@ -35,17 +35,23 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
         "inverse": seen_inverse(reported),
     }
     if isinstance(mechanism, LinearMechanism):
-        answers = _means(mechanism, sample.tables[mechanism.table], reported)
-        noise = _noise(mechanism, answers)
+        counts = sample.tables[mechanism.table]
+        answers = _means(mechanism, counts, reported)
+        noise = (
+            _noise(mechanism, answers)
+            if mechanism.knows_covariance
+            else _noise_of_counts(mechanism, answers.table, counts, reported)
+        )
         strata = Strata(answers=answers, second=answers, noise=noise, **common)
-        nothing = np.zeros(mechanism.domain.size)
+        nothing = np.zeros(len(mechanism.labels))
         template = Estimate(
             values=nothing,
             spread=nothing,  # only its labels, name and kind are used
             n=int(reported.sum()),
-            labels=mechanism.domain.labels,
+            labels=mechanism.labels,
             name=mechanism.domain.name,
             guarantee=sample.guarantee,
+            complete=mechanism.candidates is None,
         )
         return strata, template
     with parts_may_be_useless():
@@ -92,6 +98,20 @@ def _noise(mechanism: LinearMechanism, answers: Means) -> Noise:
     return AnyNoise(each, partial(_matrix, mechanism, means))
 
 
+def _noise_of_counts(
+    mechanism: LinearMechanism,
+    means: Floats,
+    counts: NDArray[np.int64],
+    reported: NDArray[np.int64],
+) -> Noise:
+    """Where only variances are known, and these from the counts themselves."""
+    each = np.zeros_like(means)
+    for h in range(reported.size):
+        n = max(int(reported[h]), 1)
+        each[h] = n * mechanism.spread(means[h], counts[h], n)
+    return AnyNoise(each, partial(_diagonal, each))
+
+
 def _matrix(mechanism: LinearMechanism, means: Floats, h: int) -> Floats:
     return mechanism.covariance(means[h], 1)
 
@@ -102,7 +122,7 @@ def _means(
     """Each stratum's unbiased estimate, zeros where nobody reported."""
     if isinstance(mechanism, PureMechanism):
         return CountedMeans(mechanism, counts, reported)
-    means = np.zeros((reported.size, mechanism.domain.size))
+    means = np.zeros((reported.size, len(mechanism.labels)))
     for h in np.flatnonzero(reported).tolist():
         means[h] = mechanism.debias(counts[h], int(reported[h]))
     return KnownMeans(means)

@@ -116,7 +116,8 @@ class Sample:
         """The mechanism's own unbiased estimate from the reports at one rate."""
         n = int(self.reported[h])
         tables = {name: table[h] for name, table in self.tables.items()}
-        part = Aggregate(self.mechanism.id, self.mechanism.digest, tables, n, n, self.seeded)
+        about = (self.seeded, None, self.mechanism.candidates)
+        part = Aggregate(self.mechanism.id, self.mechanism.digest, tables, n, n, *about)
         return self.mechanism.estimate(part, method="unbiased")
 
     def estimate(self, method: str) -> Estimate:
@@ -133,6 +134,7 @@ class Sample:
             "name": template.name,
             "fractions": template.fractions,
             "exclusive": self.mechanism.domain.exclusive,
+            "complete": template.complete,
             "guarantee": self.guarantee,
         }
         estimate = self._estimate(method, strata, about)
@@ -146,8 +148,9 @@ class Sample:
         low = lowest(self.mechanism.domain, strata.fractions)
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
+            known = self.mechanism.knows_covariance
             return _by_rate(
-                strata.only(reporting), reported[reporting], low, method, self.pure, about
+                strata.only(reporting), reported[reporting], low, method, self.pure, known, about
             )
         if method in ("horvitz-thompson", "biswas-c-hat"):
             seen = strata.seen(reported, size=strata.n).only(reporting)
@@ -167,7 +170,9 @@ class Sample:
             biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
             assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
             answer_variance=_answer_variance(strata.only(reporting)),
-            _covariance=partial(covariance, seen, method, self.pure),
+            _covariance=partial(covariance, seen, method, self.pure)
+            if self.mechanism.knows_covariance
+            else None,
             _interval=self._interval(values, seen, method),
             **about,
         )
@@ -241,6 +246,7 @@ def _by_rate(
     low: float,
     method: str,
     pure: PureMechanism | None,
+    known: bool,
     about: Mapping[str, Any],
 ) -> Estimate:
     """Each rate on its own, then combined."""
@@ -255,7 +261,7 @@ def _by_rate(
     estimate = combine_groups(
         groups,
         method=method if reported.size > 1 else "post-stratified",
-        covariance=partial(_weighted_covariance, strata),
+        covariance=partial(_weighted_covariance, strata) if known else None,
         **about,
     )
     return estimate if estimate.method == method else replace(estimate, method=method)

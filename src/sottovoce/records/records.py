@@ -306,9 +306,9 @@ class Records(Collection):
     def draw(self, answers: Any, source: Source) -> Columns:
         return draw_records(self, answers, source, "equal", None, 0, None)
 
-    def aggregate(self, reports: Reports) -> Aggregate:
+    def aggregate(self, reports: Reports, *, values: Any = None) -> Aggregate:
         """The collector's side: how often each report was sent, and how many people sent one."""
-        counted = super().aggregate(reports)
+        counted = super().aggregate(reports, values=values)
         return replace(counted, reports=int(self.headcount(reports)[1].sum()))
 
     def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -31,13 +31,14 @@ __all__ = [
     "expected_cells",
     "expected_weights",
     "hash_support",
+    "hash_support_pairs",
     "histogram",
     "histogram_by",
+    "odd_parities",
     "row_sums",
     "stratified",
     "walsh_hadamard",
     "weighted_sum",
-    "wide_hash_support",
 ]
 
 
@@ -51,8 +52,9 @@ COMPILED = MappingProxyType(
         "column_counts": "bits",
         "column_counts_by": "grouped_bits",
         "hash_support": "hashes",
-        "wide_hash_support": "hashes",
+        "hash_support_pairs": "hash_pairs",
         "walsh_hadamard": "transforms",
+        "odd_parities": "parities",
         "row_sums": "sums",
         "weighted_sum": "sums",
         "stratified": "sums",
@@ -162,21 +164,26 @@ def hash_support(
     kernel("hash_support")(a, b, codes, mask, width, counts)
 
 
-def wide_hash_support(
-    a: NDArray[np.uint64],
-    b: NDArray[np.uint64],
-    codes: NDArray[np.uint64],
-    mask: np.uint64,
-    width: np.uint64,
+def hash_support_pairs(
+    a: NDArray[np.uint32],
+    b: NDArray[np.uint32],
+    codes: NDArray[np.uint32],
+    mask: np.uint32,
+    width: np.uint32,
     counts: Counts,
 ) -> None:
-    """The same in 64 bits."""
-    kernel("wide_hash_support")(a, b, codes, mask, width, counts)
+    """The same with codes of two halves: a[0, i] codes[0, v] + a[1, i] codes[1, v] + b[i]."""
+    kernel("hash_support_pairs")(a, b, codes, mask, width, counts)
 
 
 def walsh_hadamard(table: NDArray[Any]) -> None:
     """Transform every row of a table in place; the row length is a power of two."""
     kernel("walsh_hadamard")(table)
+
+
+def odd_parities(reports: NDArray[np.uint32], columns: NDArray[np.uint32], counts: Counts) -> None:
+    """counts[v] += how many i have an odd number of bits in reports[i] & columns[v]."""
+    kernel("odd_parities")(reports, columns, counts)
 
 
 def row_sums(counts: Counts) -> Counts:

@@ -1,8 +1,7 @@
 """Which values reports support under multiply-shift hashing.
 
-h(c) = ((a c + b) mod 2^W) >> (W - bits), computed in 32-bit arithmetic, for codes beyond that in
-64-bit arithmetic. Numba widens integers; the casts keep them at 32 bits, which doubles the lanes
-of a vector.
+h(c) = ((a c + b) mod 2^W) >> (W - bits), computed in 32-bit arithmetic. Numba widens integers;
+the casts keep them at 32 bits, which doubles the lanes of a vector.
 """
 
 from __future__ import annotations
@@ -53,31 +52,3 @@ def hash_support(a, b, codes, mask, width, counts):
                 value = u32(u32(u32(x[i] * codes[v]) + y[i]) & mask)
                 total = u32(total + (one if value < width else zero))
             counts[v] += total
-
-
-@compiled
-def wide_hash_support(a, b, codes, mask, width, counts):
-    """The same with words of 64 bits, for codes that do not fit 32."""
-    wide_vectors()
-    one, zero = np.uint64(1), np.uint64(0)
-    fours = codes.size // 4 * 4
-    for start in range(0, a.size, _BLOCK):
-        x = a[start : min(start + _BLOCK, a.size)]
-        y = b[start : min(start + _BLOCK, a.size)]
-        for v in range(0, fours, 4):
-            c0, c1, c2, c3 = codes[v], codes[v + 1], codes[v + 2], codes[v + 3]
-            n0, n1, n2, n3 = zero, zero, zero, zero
-            for i in range(x.size):
-                n0 += one if (x[i] * c0 + y[i]) & mask < width else zero
-                n1 += one if (x[i] * c1 + y[i]) & mask < width else zero
-                n2 += one if (x[i] * c2 + y[i]) & mask < width else zero
-                n3 += one if (x[i] * c3 + y[i]) & mask < width else zero
-            counts[v] += np.int64(n0)
-            counts[v + 1] += np.int64(n1)
-            counts[v + 2] += np.int64(n2)
-            counts[v + 3] += np.int64(n3)
-        for v in range(fours, codes.size):
-            total = zero
-            for i in range(x.size):
-                total += one if (x[i] * codes[v] + y[i]) & mask < width else zero
-            counts[v] += np.int64(total)

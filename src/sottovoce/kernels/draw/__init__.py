@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .bits import bernoulli, place_truth, settle
     from .categories import below, grr
-    from .codes import hash_codes, narrow, positions, wide_hash_codes
+    from .codes import hash_codes, narrow, positions
     from .grid import window_response
     from .hadamard import hadamard_response
+    from .pairs import pair_codes
     from .records import record_bits
     from .subsets import resize_subsets
     from .tables import table_response
@@ -27,11 +28,11 @@ _HOME = {
     "positions": "codes",
     "window_response": "grid",
     "hadamard_response": "hadamard",
+    "pair_codes": "pairs",
     "record_bits": "records",
     "resize_subsets": "subsets",
     "table_response": "tables",
     "fill_urns": "urns",
-    "wide_hash_codes": "codes",
 }
 
 __all__ = [
@@ -42,13 +43,13 @@ __all__ = [
     "hadamard_response",
     "hash_codes",
     "narrow",
+    "pair_codes",
     "place_truth",
     "positions",
     "record_bits",
     "resize_subsets",
     "settle",
     "table_response",
-    "wide_hash_codes",
     "window_response",
 ]
 

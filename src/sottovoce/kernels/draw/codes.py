@@ -61,10 +61,3 @@ def hash_codes(a, b, codes, mask, shift, out):
     u32 = np.uint32
     for i in range(out.size):
         out[i] = u32(u32(u32(u32(a[i] * codes[i]) + b[i]) & mask) >> shift)
-
-
-@compiled
-def wide_hash_codes(a, b, codes, mask, shift, out):
-    """The same in 64 bits."""
-    for i in range(out.size):
-        out[i] = ((a[i] * codes[i] + b[i]) & mask) >> shift

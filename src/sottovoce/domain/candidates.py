@@ -1,0 +1,80 @@
+"""Values of a domain chosen to be counted: where they stand in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from .columns import first_few
+from .labels import NO_ANSWER
+from .values import Domain
+
+
+def candidate_positions(domain: Domain, values: Any) -> NDArray[np.int64]:
+    """Positions of chosen values, in their order; the domain itself is never listed.
+
+    Parameters
+    ----------
+    domain : Domain
+        What people may answer.
+    values : array-like
+        Some of its values, each once; of bins their labels.
+    """
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
+        raise ParameterError(f"values is {values!r:.80}; give a list of values of the domain")
+    if not (isinstance(values, np.ndarray) and values.dtype.kind in "iu"):
+        values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        if all(type(v) is int and abs(v) < 1 << 63 for v in values):
+            values = np.array(values, np.int64)
+    if len(values) == 0:
+        raise ParameterError("values is empty; give at least one value of the domain")
+    if isinstance(values, np.ndarray) and isinstance(domain.values, range):
+        outside = np.flatnonzero((values < 0) | (values >= len(domain.values)))
+        unknown = values[outside].tolist()
+        positions = values.astype(np.int64)
+    else:
+        places = _Places(domain)
+        plain = values.tolist() if isinstance(values, np.ndarray) else values
+        unknown = [v for v in plain if places.of(v) < 0]
+        positions = np.array([places.of(v) for v in plain], np.int64)
+    if unknown:
+        raise ParameterError(
+            f"chosen values that are not in the domain: {first_few(unknown)}; it has the "
+            f"{domain.size:,} values {first_few(domain.values)}"
+        )
+    _, first, many = np.unique(positions, return_index=True, return_counts=True)
+    if (many > 1).any():
+        twice = domain.decode(positions[first[many > 1][:8]])
+        raise ParameterError(f"chosen values must differ; given more than once: {first_few(twice)}")
+    return positions
+
+
+def values_in_text(domain: Domain, texts: Iterable[str]) -> list[Any]:
+    """The values of a domain that are written as these texts; a text that is none stays text."""
+    if isinstance(domain.values, range):
+        return [int(t) if len(t) < 20 and t.isdecimal() and str(int(t)) == t else t for t in texts]
+    by_text = {str(value): value for value in domain.values}
+    return [by_text.get(text, text) for text in texts]
+
+
+class _Places:
+    """Where a value stands; -1 for what is none."""
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        plain = isinstance(domain.values, range)
+        self._places = {} if plain else {value: k for k, value in enumerate(domain.values)}
+
+    def of(self, value: Any) -> int:
+        domain = self._domain
+        if domain.missing == "value" and value == NO_ANSWER:
+            return domain.size - 1
+        if isinstance(value, bool) or not isinstance(value, (str, int)):
+            return -1
+        if isinstance(domain.values, range):
+            return value if isinstance(value, int) and value in domain.values else -1
+        return self._places.get(value, -1)

@@ -1,0 +1,59 @@
+"""Parities of many reports against many columns of a Hadamard matrix, 64 reports at a time.
+
+The bits of 64 reports are turned into one word for each bit position; the parities of all 64
+against a column are the exclusive or of the words of the column's bits.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..compiling import compiled
+from ..vectors import wide_vectors
+
+_WORDS = 64  # words of each bit position in a block: 4,096 reports, 16 KiB for 32 positions
+_BITS = 32
+
+
+@compiled
+def _turn(reports, planes):
+    """planes[k, w], bit i = bit k of reports[64 w + i]; zero beyond the last report."""
+    for w in range(_WORDS):
+        first = 64 * w
+        many = min(64, reports.size - first)
+        for k in range(_BITS):
+            planes[k, w] = np.uint64(0)
+        for i in range(many):
+            report, place = np.uint64(reports[first + i]), np.uint64(i)
+            for k in range(_BITS):
+                planes[k, w] |= ((report >> np.uint64(k)) & np.uint64(1)) << place
+
+
+@compiled(inline="always")
+def _ones(x):
+    """How many bits of a word are set."""
+    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@compiled
+def odd_parities(reports, columns, counts):
+    """counts[v] += how many i have an odd number of bits in reports[i] & columns[v]."""
+    wide_vectors()
+    planes = np.empty((_BITS, _WORDS), np.uint64)
+    odd = np.empty(_WORDS, np.uint64)
+    for start in range(0, reports.size, 64 * _WORDS):
+        _turn(reports[start : start + 64 * _WORDS], planes)
+        for v in range(columns.size):
+            column = np.uint64(columns[v])
+            odd[:] = np.uint64(0)
+            for k in range(_BITS):
+                if (column >> np.uint64(k)) & np.uint64(1):
+                    for w in range(_WORDS):
+                        odd[w] ^= planes[k, w]
+            total = np.uint64(0)
+            for w in range(_WORDS):
+                total += _ones(odd[w])
+            counts[v] += np.int64(total)
