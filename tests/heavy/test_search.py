@@ -55,7 +55,7 @@ def test_codes_are_distinct_where_there_are_enough_and_hashed_evenly_where_not()
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 20.0])
 def test_a_code_that_nobody_holds_is_supported_with_probability_q_exactly(epsilon: float) -> None:
-    oracle = Hashed(epsilon, 4)
+    oracle = Hashed(epsilon, 3)
     reports = oracle.every_report()
     for truth, other in product(range(oracle.most_codes), repeat=2):
         law = oracle.law(truth)

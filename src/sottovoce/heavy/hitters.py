@@ -76,7 +76,7 @@ class HeavyHitters(Collection):
     study : bytes, optional
         Digest of the study that the reports belong to.
     word_bits : int
-        Of the hashes; 64 on the wire, smaller only in `tiny()`.
+        Of the hashes; 32 on the wire, smaller only in `tiny()`.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class HeavyHitters(Collection):
     mechanism: str = "olh"
     name: str = "text"
     study: bytes | None = field(default=None, repr=False)
-    word_bits: int = field(default=64, repr=False)
+    word_bits: int = field(default=32, repr=False)
 
     id = "heavy-hitters"
 
@@ -114,14 +114,14 @@ class HeavyHitters(Collection):
         mechanism: str = "olh",
         name: str = "text",
         study: bytes | None = None,
-        word_bits: int = 64,
+        word_bits: int = 32,
     ) -> None:
         text = Text(name, alphabet, length, longer=longer, other=other)
         check_study(study)
         if step is None:
             step = default_step(text.base)
-        if word_bits not in (4, 64):
-            raise ParameterError(f"word_bits is {word_bits!r}; allowed are 64, and 4 in tiny()")
+        if word_bits not in (3, 32):
+            raise ParameterError(f"word_bits is {word_bits!r}; allowed are 32, and 3 in tiny()")
         values = {
             "alphabet": text.alphabet,
             "length": text.length,
@@ -186,7 +186,7 @@ class HeavyHitters(Collection):
 
     def canonical(self) -> dict[str, Any]:
         about = {"mechanism": self.mechanism, "epsilon": self.epsilon, "step": self.step}
-        short = {} if self.word_bits == 64 else {"word_bits": self.word_bits}
+        short = {} if self.word_bits == 32 else {"word_bits": self.word_bits}
         return {"collection": self.id, "text": self.text.canonical(), **about, **short}
 
     def bind(self, study: bytes) -> Self:
@@ -224,7 +224,7 @@ class HeavyHitters(Collection):
         self.oracle.check(columns)
 
     def count(self, reports: Reports) -> dict[str, Sparse]:
-        """How often each report was sent: 26 bytes for each person."""
+        """How often each report was sent: 22 bytes for each person."""
         self.check(reports.columns)
         return {PATTERNS: Sparse.of(rows_of(self.layout, reports.columns))}
 
@@ -277,7 +277,7 @@ class HeavyHitters(Collection):
             name=self.name,
             method="prefix tree",
             biased=True,
-            exclusive=False,
+            complete=False,
             assuming=DEPTHS_DRAWN,
             guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
             _interval=found.interval,
@@ -331,7 +331,7 @@ class HeavyHitters(Collection):
     def tiny(self) -> Self:
         """Texts of at most two symbols, all the same, at two depths."""
         first = self.alphabet[0]
-        return replace(self, alphabet=first, other=None, length=2, step=1, study=None, word_bits=4)
+        return replace(self, alphabet=first, other=None, length=2, step=1, study=None, word_bits=3)
 
     def every_report(self, way: Way | None = None) -> Reports:
         """All possible reports, in the order of the channel's columns."""
@@ -343,7 +343,7 @@ class HeavyHitters(Collection):
 
     def channel(self, way: Way | None = None) -> Channel:
         """The exact law of every text, where it is small enough to write down."""
-        if self.text.base**self.length > 16 or (self.mechanism == "olh" and self.word_bits > 4):
+        if self.text.base**self.length > 16 or (self.mechanism == "olh" and self.word_bits > 3):
             raise ParameterError("the channel is too large to write down; use .tiny().channel()")
         rows = grow(np.zeros((1, 0), np.uint8), self.length, len(self.alphabet))
         exact = []

@@ -1,11 +1,12 @@
 """How a prefix is reported: mechanisms that count any candidates of a huge domain.
 
-Hashed      h(c) = ((a c + b) mod 2^W) >> (W − ℓ), a odd and b uniform per report, g = 2^ℓ;
-            y = h(c) with probability p = e^ε / (e^ε + g − 1), else another bucket; q = 1/g
+Hashed      h(c) = ((a₁ c₁ + a₂ c₂ + b) mod 2^W) >> (W − ℓ), a₁, a₂ and b uniform per report,
+            g = 2^ℓ; y = h(c) with probability p = e^ε / (e^ε + g − 1), else another bucket;
+            q = 1/g. A code has two halves of W − ℓ bits each
 Listed      any pure mechanism over all codes, where there are few enough to count every one
 
-Hashed is optimised local hashing (Wang, Blocki, Li, Jha 2017, section 4.4) with words of 64 bits:
-codes below 2^(W−ℓ) collide with probability exactly 1/g, so that a candidate which nobody holds is
+Hashed is optimised local hashing as in `mechanisms.olh`, for more codes than a domain has values.
+Two different codes collide with probability exactly 1/g, so that a candidate which nobody holds is
 supported by each report with probability exactly q, and by n reports Binomial(n, q) times.
 """
 
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -34,8 +36,9 @@ from ..randomness import Probability, Source
 
 Codes = NDArray[np.uint64]
 
-_MOST_BUCKET_BITS = 16
-_MOST_LISTED = 1 << 20
+_WORDS = ("a1", "a2", "b")
+_MOST_BUCKET_BITS = 10  # then codes have 44 bits or more
+_MOST_LISTED = 1 << 24
 _BLOCK = 1 << 16
 
 
@@ -79,10 +82,10 @@ class Oracle(Protocol):
 
 @dataclass(frozen=True)
 class Hashed:
-    """Local hashing of codes below 2^(W−ℓ)."""
+    """Local hashing of codes below 2^(2 (W−ℓ))."""
 
     epsilon: float
-    word_bits: int = 64
+    word_bits: int = 32
 
     @cached_property
     def bucket_bits(self) -> int:
@@ -109,81 +112,84 @@ class Hashed:
 
     @property
     def most_codes(self) -> int:
-        return 1 << self._shift
+        return 1 << 2 * self._half
 
     @property
     def layout(self) -> tuple[Column, ...]:
-        bucket = code_dtype(self.buckets).str
-        return (Column("a", "<u8"), Column("b", "<u8"), Column("y", bucket))
+        words = (Column(name, "<u4") for name in _WORDS)
+        return (*words, Column("y", code_dtype(self.buckets).str))
 
     @property
-    def _shift(self) -> int:
+    def _half(self) -> int:
         return self.word_bits - self.bucket_bits
 
     @property
-    def _mask(self) -> np.uint64:
-        return np.uint64((1 << self.word_bits) - 1)
+    def _mask(self) -> np.uint32:
+        return np.uint32((1 << self.word_bits) - 1)
+
+    def _halves(self, codes: Codes) -> NDArray[np.uint32]:
+        low = np.uint64((1 << self._half) - 1)
+        return np.stack([codes >> np.uint64(self._half), codes & low]).astype(np.uint32)
 
     def draw(self, codes: Codes, source: Source) -> Columns:
         n = codes.size
-        a, b = np.empty(n, np.uint64), np.empty(n, np.uint64)
+        columns = {name: np.empty(n, np.uint32) for name in _WORDS}
         y = np.empty(n, code_dtype(self.buckets))
-        draws = source.draws()
+        shift, draws = np.uint32(self._half), source.draws()
         for start in range(0, n, _BLOCK):
             part = slice(start, min(start + _BLOCK, n))
-            draws.fill(a[part])
-            draws.fill(b[part])
-            a[part] = (a[part] | np.uint64(1)) & self._mask
-            b[part] &= self._mask
+            for column in columns.values():
+                draws.fill(column[part])
+                column[part] &= self._mask
+            a1, a2, b = (column[part] for column in columns.values())
+            first, second = self._halves(codes[part])
             hashed = np.empty_like(y[part])
-            shift = np.uint64(self._shift)
-            kernels.draw.wide_hash_codes(a[part], b[part], codes[part], self._mask, shift, hashed)
+            kernels.draw.hash_codes(a2, b + a1 * first, second, self._mask, shift, hashed)
             draw_grr(draws, hashed, self.buckets, self.keep, y[part])
-        return {"a": a, "b": b, "y": y}
+        return {**columns, "y": y}
 
     def check(self, columns: Columns) -> None:
-        a, b, y = columns["a"], columns["b"], columns["y"]
+        y = columns["y"]
         if y.size == 0:
             return
-        if (a & np.uint64(1) == 0).any() or a.max() > self._mask or b.max() > self._mask:
-            raise WireError(f"a hash has an even a, or one beyond {self.word_bits} bits")
+        if any(columns[name].max() > self._mask for name in _WORDS):
+            raise WireError(f"a hash has numbers beyond {self.word_bits} bits")
         if int(y.max()) >= self.buckets:
             raise WireError(f"a report names bucket {int(y.max())}; there are {self.buckets}")
 
-    def _folded(self, columns: Columns) -> NDArray[np.uint64]:
-        # h(c) = y exactly when (a c + b − y 2^shift) mod 2^W < 2^shift.
-        y = columns["y"].astype(np.uint64) << np.uint64(self._shift)
+    def _folded(self, columns: Columns) -> NDArray[np.uint32]:
+        # h(c) = y exactly when (a₁ c₁ + a₂ c₂ + b − y 2^shift) mod 2^W < 2^shift.
+        y = columns["y"].astype(np.uint32) << np.uint32(self._half)
         return np.asarray((columns["b"] - y) & self._mask)
 
     def support(self, columns: Columns, codes: Codes) -> NDArray[np.int64]:
-        a, b = np.ascontiguousarray(columns["a"]), self._folded(columns)
-        counts = np.zeros(codes.size, np.int64)
-        width = np.uint64(self.most_codes)
+        a, b = np.stack([columns["a1"], columns["a2"]]), self._folded(columns)
+        counts, halves = np.zeros(codes.size, np.int64), self._halves(codes)
+        width, kernel = np.uint32(1 << self._half), kernels.count.hash_support_pairs
 
         def some(part: slice) -> None:
-            kernels.count.wide_hash_support(a, b, codes[part], self._mask, width, counts[part])
+            kernel(a, b, halves[:, part], self._mask, width, counts[part])
 
-        whole = kernels.count.replaced("wide_hash_support")
-        over_ranges(some, codes.size, work=0 if whole else a.size * codes.size)
+        whole = kernels.count.replaced("hash_support_pairs")
+        over_ranges(some, codes.size, work=0 if whole else b.size * codes.size)
         return counts
 
     def outcomes(self, columns: Columns, x: int, y: int) -> NDArray[Any]:
         return np.stack([self._supports(columns, code) for code in (x, y)], axis=1)
 
     def _supports(self, columns: Columns, code: int) -> NDArray[np.bool_]:
-        hashed = (columns["a"] * np.uint64(code) + self._folded(columns)) & self._mask
-        return np.asarray(hashed < np.uint64(self.most_codes))
+        (first,), (second,) = self._halves(np.array([code], np.uint64))
+        sums = columns["a1"] * first + columns["a2"] * second + self._folded(columns)
+        return np.asarray(sums & self._mask < np.uint32(1 << self._half))
 
     def every_report(self) -> Mapping[str, NDArray[Any]]:
-        size = 1 << self.word_bits
-        a, b, y = np.meshgrid(
-            np.arange(1, size, 2), np.arange(size), np.arange(self.buckets), indexing="ij"
-        )
-        words = {"a": a.ravel().astype(np.uint64), "b": b.ravel().astype(np.uint64)}
-        return {**words, "y": y.ravel().astype(code_dtype(self.buckets))}
+        words, buckets = range(1 << self.word_bits), range(self.buckets)
+        table = np.array(list(product(words, words, words, buckets))).T
+        named = zip(self.layout, table, strict=True)
+        return {column.name: numbers.astype(column.dtype) for column, numbers in named}
 
     def law(self, code: int) -> list[Fraction]:
-        hashes = Fraction(2, 1 << (2 * self.word_bits))
+        hashes = Fraction(1, 1 << (3 * self.word_bits))
         other = (1 - self.p) / (self.buckets - 1)
         held = self._supports(self.every_report(), code)
         return [hashes * (self.p if true else other) for true in held.tolist()]
@@ -218,7 +224,8 @@ class Listed:
         self.mechanism.check(columns)
 
     def support(self, columns: Columns, codes: Codes) -> NDArray[np.int64]:
-        return self.mechanism.support(self._reports(columns))[codes]
+        some = self.mechanism.restricted(codes.astype(np.int64))
+        return np.asarray(some.count(self._reports(columns))[some.table])
 
     def outcomes(self, columns: Columns, x: int, y: int) -> NDArray[Any]:
         return self.mechanism.outcomes(self._reports(columns), x, y)
@@ -258,4 +265,4 @@ def _bucket_bits(epsilon: float, word_bits: int) -> int:
         p, q = keep_probability(epsilon, 1 << bits).fraction, Fraction(1, 1 << bits)
         return q * (1 - q) / (p - q) ** 2 if p > q else Fraction(1 << 200)
 
-    return min(range(1, min(_MOST_BUCKET_BITS, word_bits // 2) + 1), key=noise)
+    return min(range(1, min(_MOST_BUCKET_BITS, word_bits - 1) + 1), key=noise)
