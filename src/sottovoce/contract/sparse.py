@@ -80,7 +80,10 @@ def count_rows(
     if len(rows) == 0:
         return rows, np.zeros(0, np.int64)
     words = as_words(rows)
-    order = np.lexsort(words.T[::-1]) if words.shape[1] > 1 else np.argsort(words[:, 0])
+    order = np.argsort(words[:, 0])
+    leading = words[order, 0]
+    if words.shape[1] > 1 and (leading[1:] == leading[:-1]).any():  # several times slower
+        order = np.lexsort(words.T[::-1])
     words = words[order]
     first = np.ones(len(rows), bool)
     first[1:] = (words[1:] != words[:-1]).any(axis=1)
