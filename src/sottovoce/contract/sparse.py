@@ -80,7 +80,7 @@ def count_rows(
     if len(rows) == 0:
         return rows, np.zeros(0, np.int64)
     words = as_words(rows)
-    order = np.argsort(words[:, 0])
+    order = np.argsort(words[:, 0], kind="stable")  # merges two sorted tables in linear time
     leading = words[order, 0]
     if words.shape[1] > 1 and (leading[1:] == leading[:-1]).any():  # several times slower
         order = np.lexsort(words.T[::-1])

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..checks import checked_count
 from ..errors import AnswerError, ParameterError
-from .columns import as_column, first_few, is_missing
-from .values import Attribute, Codes, code_dtype
+from .columns import Coded, Rows, as_column, first_few, is_missing
+from .values import Attribute, Codes, Label, code_dtype
 
 Longer: TypeAlias = Literal["refuse", "cut"]
 Symbols: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -86,21 +86,37 @@ class Text(Attribute):
         """How many symbols there are, the end of a text included."""
         return len(self.alphabet) + 1
 
+    def has(self, label: Label) -> bool:
+        """Whether this is a possible answer."""
+        try:
+            return len(self.symbols([label])) == 1
+        except AnswerError:
+            return False
+
     def encode(self, answers: Any) -> Codes:
         """Texts have no list of values; see `symbols`."""
         raise AnswerError(f"{self.name!r} is a text, whose values are not listed")
 
     def symbols(self, answers: Any) -> Symbols:
         """One row of symbols per person. The one place where answers are checked."""
-        column = as_column(answers).plain()
-        if column.dtype.kind != "U":
-            self._refuse_others(column)
-        rows = np.empty((column.size, self.length), code_dtype(self.base))
-        for start in range(0, column.size, _BLOCK):
-            rows[start : start + _BLOCK] = self._coded(column[start : start + _BLOCK], start)
+        rows: Symbols = self.coded(answers).codes
         return rows
 
-    def _coded(self, texts: NDArray[Any], start: int) -> Symbols:
+    def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
+        """The same, for callers that pass answers on, or know their rows in a whole table."""
+        if isinstance(answers, Coded):
+            return answers
+        column = as_column(answers).plain()
+        places = range(column.size) if rows is None else rows
+        if column.dtype.kind != "U":
+            self._refuse_others(column, places)
+        symbols = np.empty((column.size, self.length), code_dtype(self.base))
+        for start in range(0, column.size, _BLOCK):
+            part = slice(start, start + _BLOCK)
+            symbols[part] = self._block(column[part], places[part])
+        return Coded(symbols)
+
+    def _block(self, texts: NDArray[Any], places: Rows) -> Symbols:
         # One character more than allowed is kept, to know that there are more, unless they are cut.
         known = self.length + (self.longer == "refuse")
         wide = texts.astype(f"U{known}").astype(f"U{self.length + 1}")
@@ -119,7 +135,7 @@ class Text(Attribute):
         for reason, which in wrong.items():
             if which.any():
                 first = int(which.argmax())
-                raise AnswerError(f"the answer {texts[first]!r:.80} (row {start + first}) {reason}")
+                raise AnswerError(f"the answer {texts[first]!r:.80} (row {places[first]}) {reason}")
         return rows
 
     def decode_symbols(self, rows: Symbols) -> list[str]:
@@ -138,10 +154,10 @@ class Text(Attribute):
             "other": self.other,
         }
 
-    def _refuse_others(self, column: NDArray[Any]) -> None:
+    def _refuse_others(self, column: NDArray[Any], places: Rows) -> None:
         if set(map(type, column.tolist())) <= {str}:
             return
-        for row, answer in enumerate(column.tolist()):
+        for row, answer in zip(places, column.tolist(), strict=True):
             if is_missing(answer):
                 raise AnswerError(
                     f"the answer at row {row} is missing, and dropping people by their answer "

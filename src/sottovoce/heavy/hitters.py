@@ -33,7 +33,7 @@ from ..contract.sparse import Sparse, columns_of, rows_of
 from ..contract.way import Way
 from ..domain.text import Longer, Symbols, Text
 from ..domain.values import Domain
-from ..errors import EstimateError, ParameterError, StudyError, WireError
+from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.intervals import normal_quantile
 from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import SEEDED, TOO_SMALL
@@ -45,6 +45,7 @@ from .result import DEPTHS_DRAWN, FrequentTexts
 from .search import Tree, text_values
 
 PATTERNS = "patterns"
+METHOD = "prefix tree"
 
 
 @dataclass(frozen=True, init=False)
@@ -142,7 +143,7 @@ class HeavyHitters(Collection):
     # --- what it is -----------------------------------------------------------------------------
 
     @cached_property
-    def text(self) -> Text:
+    def domain(self) -> Text:
         """What may be answered."""
         return Text(self.name, self.alphabet, self.length, longer=self.longer, other=self.other)
 
@@ -154,13 +155,13 @@ class HeavyHitters(Collection):
     @cached_property
     def oracle(self) -> Oracle:
         """The mechanism that reports a prefix."""
-        size = self.text.base**self.length
+        size = self.domain.base**self.length
         return oracle_of(self.mechanism, size, self.epsilon, self.word_bits)
 
     @cached_property
     def tree(self) -> Tree:
         """The codes of prefixes, and the rules by which the tree is descended."""
-        oracle, base = self.oracle, self.text.base
+        oracle, base = self.oracle, self.domain.base
         numberings = tuple(
             Numbering(base, length, oracle.most_codes, self.digest) for length in self.lengths
         )
@@ -169,7 +170,7 @@ class HeavyHitters(Collection):
 
     @property
     def attributes(self) -> tuple[Domain, ...]:
-        return (self.text,)
+        return (self.domain,)
 
     @property
     def words(self) -> str:
@@ -179,15 +180,12 @@ class HeavyHitters(Collection):
         )
 
     def entries(self) -> dict[str, Any]:
-        raise StudyError(
-            "frequent texts are not among the questions that a study file can have; use "
-            "HeavyHitters in Python"
-        )
+        return {"mechanism": self.mechanism, "epsilon": self.epsilon, "step": self.step}
 
     def canonical(self) -> dict[str, Any]:
         about = {"mechanism": self.mechanism, "epsilon": self.epsilon, "step": self.step}
         short = {} if self.word_bits == 32 else {"word_bits": self.word_bits}
-        return {"collection": self.id, "text": self.text.canonical(), **about, **short}
+        return {"collection": self.id, "text": self.domain.canonical(), **about, **short}
 
     def bind(self, study: bytes) -> Self:
         return replace(self, study=study)
@@ -204,7 +202,7 @@ class HeavyHitters(Collection):
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """Draw a depth for everyone, and report the prefix of that depth."""
-        rows = self.text.symbols(answers)
+        rows = self.domain.coded(answers).codes
         depth = source.below(len(self.lengths), len(rows)).astype(np.uint8)
         return {"depth": depth, **self.oracle.draw(self._codes(rows, depth), source)}
 
@@ -273,9 +271,9 @@ class HeavyHitters(Collection):
             values=values,
             spread=variance,
             n=aggregate.reports,
-            labels=tuple(self.text.decode_symbols(found.rows)),
+            labels=tuple(self.domain.decode_symbols(found.rows)),
             name=self.name,
-            method="prefix tree",
+            method=METHOD,
             biased=True,
             complete=False,
             assuming=DEPTHS_DRAWN,
@@ -288,11 +286,13 @@ class HeavyHitters(Collection):
     def marginal(
         self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None
     ) -> FrequentTexts:
-        if any(name != self.name for name in attributes) or method not in (None, "prefix tree"):
+        if any(name != self.name for name in attributes):
             raise ParameterError(
-                f"{list(attributes)} by {method!r}: the only attribute is {self.name!r}, and the "
-                "only method 'prefix tree'"
+                f"{list(attributes)} is not an attribute of the question {self.name!r}; leave it "
+                "out"
             )
+        if method not in (None, METHOD):
+            raise ParameterError(f"{self.id!r} has no method {method!r}; it has {METHOD!r}")
         return self.estimate(aggregate)
 
     def threshold(self, n: int, *, confidence: float = 0.95, miss: float = 0.05) -> float:
@@ -317,7 +317,7 @@ class HeavyHitters(Collection):
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
         depth = reports.columns["depth"]
         result: NDArray[Any] | None = None
-        pair = self.text.symbols([x, y])
+        pair = self.domain.symbols([x, y])
         for k, (length, codes) in enumerate(zip(self.lengths, self.tree.numberings, strict=True)):
             a, b = codes.codes(pair[:, :length]).tolist()
             here = self.oracle.outcomes(reports.columns, a, b).reshape(len(reports), -1)
@@ -343,7 +343,7 @@ class HeavyHitters(Collection):
 
     def channel(self, way: Way | None = None) -> Channel:
         """The exact law of every text, where it is small enough to write down."""
-        if self.text.base**self.length > 16 or (self.mechanism == "olh" and self.word_bits > 3):
+        if self.domain.base**self.length > 16 or (self.mechanism == "olh" and self.word_bits > 3):
             raise ParameterError("the channel is too large to write down; use .tiny().channel()")
         rows = grow(np.zeros((1, 0), np.uint8), self.length, len(self.alphabet))
         exact = []
@@ -354,4 +354,4 @@ class HeavyHitters(Collection):
                 law += [cell / len(self.lengths) for cell in one]
             exact.append(tuple(law))
         outputs = [f"{k}" for k in range(len(exact[0]))]
-        return Channel(self.text.decode_symbols(rows), outputs, tuple(exact))
+        return Channel(self.domain.decode_symbols(rows), outputs, tuple(exact))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ..errors import EstimateError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import normal_quantile
 from ..estimate.simultaneous import Simultaneous
 from .search import Depth
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 DEPTHS_DRAWN = "every device drew its depth at random, whatever the text"
 
@@ -43,6 +47,12 @@ class FrequentTexts(Estimate):
         """Every interval has this confidence for all candidates of the last depth together."""
         normal_quantile(confidence)  # refuses an invalid one
         return Simultaneous(confidence, "Bonferroni over every text examined")
+
+    def plot(self, ax: Axes | None = None, **options: Any) -> Axes:
+        """Bars with intervals; refused where no text was frequent enough to be listed."""
+        if not self.labels:
+            raise EstimateError("no text was frequent enough to be listed, so there is no picture")
+        return super().plot(ax, **options)
 
     def for_population(self, size: int | None = None) -> Estimate:
         """Refused: the intervals hold for a population, too, and need no change."""
