@@ -57,7 +57,7 @@ def test_from_answers_to_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SOTTOVOCE_RECEIPTS", str(tmp_path / "receipts"))
     STUDY.save("s.toml")
-    words = ["tea"] * 300 + ["a very long word"] * 200 + ['""'] * 100
+    words = ["tea"] * 6000 + ["a very long word"] * 4000 + ['""'] * 2000
     Path("a.csv").write_text("word\n" + "\n".join(words) + "\n")
     assert "text of up to 8 symbols" in run("study", "show", "s.toml", "--people", "12000")
     run("randomise", "a.csv", "--study", "s.toml", "--out", "r.parquet")
