@@ -22,6 +22,7 @@ def bad(of: Of, raw: Raw, made: Mapping[str, Vector]) -> Iterator[tuple[str, Vec
     yield from bad_heads(of, raw)
     yield from bad_tables(of, raw)
     yield from bad_routes(of, raw)
+    yield from bad_candidates(of, raw)
     for name, (data, error, says) in bad_sparse(raw("aggregate_records")).items():
         yield f"aggregate_records_{name}", of("aggregate_records", data, error, says)
     for name, (good_one, tables, people, says) in bad_wrapped_counts().items():
@@ -91,6 +92,31 @@ def bad_tables(of: Of, raw: Raw) -> Iterator[tuple[str, Vector]]:
     yield "aggregate_above_people", of_counts(changed(counts, cells, above), "outside")
     yield "aggregate_truncated", of_counts(counts[:-1], "too early")
     yield "aggregate_trailing", of_counts(counts + b"\0", "follow")
+
+
+def bad_candidates(of: Of, raw: Raw) -> Iterator[tuple[str, Vector]]:
+    """Chosen values that are none, outside the domain or twice, and counts that differ."""
+    name = "aggregate_olh_candidates"
+    data = raw(name)
+    start = HEAD + 1 + len("olh")  # how many, then 4 bytes each
+    rest = data[start + 8 + 3 * 4 :]
+    for what, positions in (("twice", (5, 0, 5)), ("outside", (1 << 31, 0, 1)), ("none", ())):
+        numbers = struct.pack(f"<Q{len(positions)}I", len(positions), *positions)
+        wrong = of(name, data[:start] + numbers + rest, "WireError", "the chosen values are none")
+        yield f"{name}_{what}", wrong
+    huge = changed(data, start, struct.pack("<Q", 1 << 60))
+    yield f"{name}_huge", of(name, huge, "WireError", "too early")
+    all_of_them = changed(data, 5, b"\0")[:start] + rest
+    yield f"{name}_without", of(name, all_of_them, "WireError", "2147483648 are expected")
+    other = "aggregate_hadamard_candidates"
+    uneven = raw(other)[:-8] + struct.pack("<q", 9)
+    yield f"{other}_above", of(other, uneven, "WireError", "outside what 3 reports allow")
+    uneven = raw(other)[:-8] + struct.pack("<q", struct.unpack("<q", raw(other)[-8:])[0] ^ 1)
+    yield f"{other}_uneven", of(other, uneven, "WireError", "reports in it")
+    numbers = changed(raw("aggregate_lip"), 5, b"\x08")
+    start = HEAD + 1 + len("lip")
+    forged = numbers[:start] + struct.pack("<QI", 1, 0) + numbers[start:]
+    yield "aggregate_lip_candidates", of("aggregate_lip", forged, "WireError", "cannot count some")
 
 
 def bad_routes(of: Of, raw: Raw) -> Iterator[tuple[str, Vector]]:

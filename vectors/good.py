@@ -24,6 +24,7 @@ from .describe import (
     RATES,
     SAMPLED,
     STUDY,
+    TEXTS,
     Vector,
     of_aggregate,
     of_reports,
@@ -58,8 +59,22 @@ def good() -> Iterator[tuple[str, Vector]]:
     olh = sv.OLH(1000, epsilon=1.0)
     hashes = {"a": [1, 4294967295, 2863311531], "b": [0, 4294967295, 305419896], "y": [0, 3, 1]}
     yield "olh", of_reports(olh, [reports_of(olh, **hashes)])
+    billions = sv.OLH(1 << 31, epsilon=1.0)
+    pairs = {"a1": [0, 4294967295], "a2": [7, 305419896], "b": [1, 2863311531], "y": [0, 3]}
+    paired = reports_of(billions, **pairs)
+    yield "olh_pairs", of_reports(billions, [paired])
+    chosen = [2147483647, 0, 65_536]
+    yield (
+        "aggregate_olh_candidates",
+        of_aggregate(billions, billions.aggregate(paired, values=chosen)),
+    )
     hadamard = sv.HadamardResponse(1000, epsilon=1.0)
-    yield "hadamard", of_reports(hadamard, [reports_of(hadamard, y=[0, 1023, 512])])
+    outputs = reports_of(hadamard, y=[0, 1023, 512])
+    yield "hadamard", of_reports(hadamard, [outputs])
+    yield (
+        "aggregate_hadamard_candidates",
+        of_aggregate(hadamard, hadamard.aggregate(outputs, values=[999, 3])),
+    )
 
     lip = sv.LIP(COMMUTE, prior=[0.5, 0.2, 0.25, 0.05], epsilon=1.0)
     told = reports_of(lip, value=[0, 3, 2, 1, 1])
@@ -97,6 +112,11 @@ def good() -> Iterator[tuple[str, Vector]]:
         yield f"aggregate_{name}", of_aggregate(mechanism, mechanism.aggregate(reports))
     nobody = HIDDEN.aggregate(reports_of(HIDDEN, **NOBODY))
     yield "aggregate_records_nobody", of_aggregate(HIDDEN, nobody)
+
+    words = {"depth": [0, 2, 2], "a1": [0, 4294967295, 7], "a2": [1, 2, 3], "b": [9, 8, 7]}
+    texts = reports_of(TEXTS, **words, y=[0, 7, 3])
+    yield "texts", of_reports(TEXTS, [texts])
+    yield "aggregate_texts", of_aggregate(TEXTS, TEXTS.aggregate(texts))
 
     for name, route, cells in routed():
         by_protocol = sv.Aggregate(grr.id, grr.digest, {"support": cells}, 100, 100, route=route)

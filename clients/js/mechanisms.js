@@ -124,31 +124,61 @@ function choose(source, size, many) {
 const olh = {
   read(about, size, { digest }) {
     const word = whole(about.word_bits, 2, 32, "word_bits");
-    const bucket = whole(about.bucket_bits, 1, word - 1, "bucket_bits");
-    if (size > 2 ** (word - bucket)) throw new ContractError(`${size} values do not fit the hash`);
-    return { size, word, bucket, keep: threshold(about.keep, "keep"), digest, codes: null };
+    const parts = whole(about.parts ?? 1, 1, 2, "parts");
+    const half = word >> 1;
+    const bucket = whole(about.bucket_bits, 1, parts > 1 ? word - half : word - 1, "bucket_bits");
+    if (size > 2 ** (parts > 1 ? 2 * half : word - bucket))
+      throw new ContractError(`${size} values do not fit the hash`);
+    const keep = threshold(about.keep, "keep");
+    return { size, word, bucket, parts, half, keep, digest, codes: null };
   },
   draw(m, code, source) {
-    const a = 2 * source.below(2 ** (m.word - 1)) + 1;
-    const b = source.below(2 ** m.word);
-    return { a, b, y: respond(source, bucketOf(m, a, b, code), 2 ** m.bucket, m.keep) };
+    const hash =
+      m.parts > 1
+        ? { a1: source.below(2 ** m.word), a2: source.below(2 ** m.word) }
+        : { a: 2 * source.below(2 ** (m.word - 1)) + 1 };
+    hash.b = source.below(2 ** m.word);
+    return { ...hash, y: respond(source, bucketOf(m, hash, code), 2 ** m.bucket, m.keep) };
   },
   ratio: (m) => spread(m.keep, 1, 2 ** m.bucket - 1),
-  fits: (m, { a, b, y }, code) => bucketOf(m, a, b, code) === y,
+  fits: (m, { y, ...hash }, code) => bucketOf(m, hash, code) === y,
   fit: (m) => [part(m.keep), new Rational(1n, 1n << big(m.bucket))],
 };
 
-/** h(v) = ((a c_v + b) mod 2^W) >> (W - l). */
-function bucketOf(m, a, b, code) {
-  m.codes ??= hashCodes(m.digest, m.size, m.word - m.bucket);
-  const sum = (Math.imul(a, m.codes[code]) + b) >>> 0;
+/** h(v) = ((a c_v + b) mod 2^W) >> (W - l), or with codes of two halves (a1 c1 + a2 c2 + b). */
+function bucketOf(m, { a, a1, a2, b }, code) {
+  let sum = b;
+  if (m.parts > 1) {
+    const [high, low] = pairCode(m, code);
+    sum = (sum + Math.imul(a1, high) + Math.imul(a2, low)) >>> 0;
+  } else {
+    m.codes ??= hashCodes(m.digest, m.size, m.word - m.bucket);
+    sum = (Math.imul(a, m.codes[code]) + sum) >>> 0;
+  }
   return ((sum << (32 - m.word)) >>> 0) >>> (32 - m.bucket);
+}
+
+/** The two halves of a value's public code: a Feistel network keyed by the digest. */
+function pairCode(m, code) {
+  m.keys ??= new DataView(keyOf("sottovoce olh pairs v1\n", m.digest).buffer);
+  const mask = 2 ** m.half - 1;
+  let [high, low] = [code >>> m.half, code & mask];
+  for (let round = 0; round < 16; round += 4) {
+    let x = (low + m.keys.getUint32(round, true)) | 0;
+    x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+    x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+    [high, low] = [low, high ^ ((x ^ (x >>> 16)) & mask)];
+  }
+  return [high, low];
+}
+
+function keyOf(label, digest) {
+  return sha256(Uint8Array.of(...new TextEncoder().encode(label), ...fromHex(digest))).slice(0, 16);
 }
 
 /** Public codes of the values: the first distinct integers of a keystream keyed by the digest. */
 function hashCodes(digest, size, bits) {
-  const label = new TextEncoder().encode("sottovoce olh codes v1\n");
-  const key = sha256(Uint8Array.of(...label, ...fromHex(digest))).slice(0, 16);
+  const key = keyOf("sottovoce olh codes v1\n", digest);
   const codes = new Set();
   for (const block of keystream(key)) {
     const view = new DataView(block.buffer);

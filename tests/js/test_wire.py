@@ -16,11 +16,13 @@ from tests.vectors.read import collection, data, some
 
 from .node import ask, of, run
 
-#: One envelope, without a seed: what a participant sends.
+#: One envelope, without a seed: what a participant's page sends, which knows no texts.
 PLAIN = {
     name: vector
     for name, vector in some("good_", "hand_", kind="reports").items()
-    if not vector["seeded"] and len(vector["envelopes"]) == 1
+    if not vector["seeded"]
+    and len(vector["envelopes"]) == 1
+    and vector["collection"] != "heavy-hitters"
 }
 COMMUTE = Attribute("commute", ["car", "bike", "train", "foot"])
 TOOLS = sv.Options("tools", ["R", "Python", "SAS"], most=2, missing="public")
@@ -169,3 +171,15 @@ def test_a_study_with_one_question_needs_no_lengths() -> None:
     study = Study("One", (sv.OUE(COMMUTE, epsilon=1.0),))
     body = bytes.fromhex(ask("study", contract=describe(study), answers={"commute": ["foot", {}]}))
     assert len(Reports.from_bytes(body[16:], expect=study)) == 1
+
+
+@pytest.mark.parametrize("kind", [sv.OLH, sv.HadamardResponse], ids=lambda kind: kind.id)
+def test_the_client_reports_on_two_billion_values(kind) -> None:
+    # At epsilon = 20 a report supports the answer but for one in thousands, and another value
+    # with probability 2^-16 (olh) or hardly ever (another block).
+    m, answers = kind(1 << 31, epsilon=20.0), [0, 65_537, (1 << 31) - 2]
+    sampled = ask("sample", **of(m), choice={"level": None, "rate": None}, answers=answers, n=200)
+    for k, envelope in enumerate(sampled):
+        reports = Reports.from_bytes(base64.b64decode(envelope), expect=m)
+        values = m.estimate(m.aggregate(reports, values=answers)).values
+        assert np.abs(values - np.eye(3)[k]).max() < 0.05

@@ -101,11 +101,14 @@ LIPS = (
     *(LIP(**known, epsilon=e) for known in VARIANTS for e in (0.1, 1.0, 4.0)),
 )
 
+#: Codes of two halves, as above 2^24 values.
+PAIRED = tuple(OLH(17, epsilon=e, parts=2) for e in (0.1, 4.0))
+
 ENTRIES = [
     Entry(GRR, lambda m: kept(m.p, m.domain.size - 1)),
     Entry(HadamardResponse, lambda m: kept(m.inside.fraction, 2 * m.blocks - 1)),
     Entry(LIP, mixed, most_values=1 << 14, more=LIPS),
-    Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False, most_values=1 << 24),
+    Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False, more=PAIRED),
     Entry(OUE, lambda m: bits(m.p, m.q), most_values=1 << 24),
     Entry(
         SubsetSelection,
@@ -129,6 +132,7 @@ def name(mechanism: Mechanism) -> str:
     domain = mechanism.domain
     about = domain.labels[0] if isinstance(domain, Range) else domain.size
     variant = getattr(mechanism, "variant", "optimal").removeprefix("optimal")
+    variant += "pairs" * (getattr(mechanism, "parts", 1) > 1)
     return f"{mechanism.id}-{about}-{mechanism.epsilon:g}" + f"-{variant}" * bool(variant)
 
 

@@ -25,9 +25,11 @@ CASES: list[Mechanism] = [
     SubsetSelection(1000, epsilon=2.0),
     OLH(1000, epsilon=1.0),
     OLH(100_000, epsilon=3.0),
+    OLH(1 << 31, epsilon=3.0),
     HadamardResponse(37, epsilon=5.0),
     HadamardResponse(1000, epsilon=1.0),
     HadamardResponse(70_000, epsilon=3.0),
+    HadamardResponse(1 << 31, epsilon=3.0),
 ]
 mechanisms = pytest.mark.parametrize(
     "mechanism", CASES, ids=[f"{m.id}-{m.domain.size}" for m in CASES]
@@ -44,6 +46,11 @@ def says(mechanism: Mechanism, reports: Reports, values: np.ndarray) -> np.ndarr
     if "bits" in columns:
         rows = np.arange(values.size)
         return columns["bits"][rows, values // 8] >> (values % 8) & 1
+    if isinstance(mechanism, OLH) and mechanism.parts == 2:
+        high, low = mechanism.codes_of(values).astype(np.int64)
+        # Products of 32 and 16 bits, whose sum stays below 2^63.
+        hashed = (columns["a1"] * high + columns["a2"] * low + columns["b"]) % (1 << 32)
+        return (hashed >> (32 - mechanism.bucket_bits) == columns["y"]).astype(np.int64)
     if isinstance(mechanism, OLH):
         codes = mechanism.codes.astype(np.int64)[values]
         hashed = (columns["a"] * codes + columns["b"]) % (1 << 32)
@@ -67,7 +74,9 @@ def laws(mechanism: Mechanism) -> tuple[list[float], list[float], list[float]]:
 
 
 def people(mechanism: Mechanism) -> np.ndarray:
-    return np.arange(N, dtype=np.int64) * 7919 % mechanism.domain.size
+    # At most 100,003 different answers, spread over a very large domain.
+    some = np.arange(N, dtype=np.int64) * 7919 % min(mechanism.domain.size, 100_003)
+    return some * 21_473 % mechanism.domain.size if mechanism.domain.size > 100_003 else some
 
 
 def p_value(mechanism: Mechanism, answers: np.ndarray, reports: Reports) -> float:

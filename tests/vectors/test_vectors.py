@@ -40,7 +40,7 @@ def test_making_them_again_changes_nothing() -> None:
 def test_every_collection_has_a_vector() -> None:
     from sottovoce.mechanisms import REGISTRY
 
-    every = {*REGISTRY, "participation", "pmoue"}
+    every = {*REGISTRY, "participation", "pmoue", "heavy-hitters"}
     for start in ("good", "seeded"):
         assert {v["collection"] for v in read.some(start, kind="reports").values()} == every
 
@@ -73,6 +73,8 @@ def test_aggregates_are_read_and_written(vector: dict[str, Any]) -> None:
     assert (aggregate.people, aggregate.reports) == (vector["people"], vector["reports"])
     assert aggregate.seeded == vector["seeded"]
     assert {name: plain(table) for name, table in aggregate.tables.items()} == vector["tables"]
+    chosen = aggregate.candidates
+    assert (None if chosen is None else chosen.tolist()) == vector.get("candidates")
     route = aggregate.route
     assert (None if route is None else route.as_dict()) == vector["route"]
     assert aggregate.to_bytes() == read.data(vector)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,7 @@ from .support.options import (
     COUNTS,
     PATH,
     allow_equal_option,
+    candidates_option,
     check_output,
     digest_words,
     force_option,
@@ -51,6 +52,7 @@ _MOST_LEVELS = 12
     show_default=True,
     help="What counts: the cores, a GPU, or a GPU if there is one and it is worth it.",
 )
+@candidates_option
 @allow_equal_option
 @force_option
 @json_option
@@ -60,6 +62,7 @@ def aggregate(
     question: str | None,
     out: Path,
     engine: str,
+    candidates: Path | None,
     allow_equal: bool,
     force: bool,
     as_json: bool,
@@ -67,7 +70,8 @@ def aggregate(
     """Count reports, and merge counts of many places.
 
     REPORTS are files of reports (.svr, .parquet) and of counts (.sva) in any order and number, of
-    one question or of records. Counts are integers, so the order never matters.
+    one question or of records. Counts are integers, so the order never matters. Where there are
+    too many possible values to count them all, --candidates says which to count.
 
     \b
     Example:
@@ -80,9 +84,16 @@ def aggregate(
 
     study = Study.load(study_path)
     collection = study.collection(question)
-    check_output(out, study_path, *reports, force=force, ends=COUNTS)
+    inputs = reports if candidates is None else (*reports, candidates)
+    check_output(out, study_path, *inputs, force=force, ends=COUNTS)
     with _counting(engine):
-        counts = count_files(reports, collection, allow_equal=allow_equal, progress=progress)
+        counts = count_files(
+            reports,
+            collection,
+            allow_equal=allow_equal,
+            progress=progress,
+            candidates=candidates,
+        )
     counts.save(out, replace=force)
     if as_json:
         print_json(
@@ -97,6 +108,7 @@ def aggregate(
                 "people": counts.people,
                 "reports": counts.reports,
                 **counts.content(),
+                **_chosen(collection, counts),
                 "out": str(out),
             }
         )
@@ -107,6 +119,7 @@ def aggregate(
         ("question", f"{collection.name}: {collection.words}"),
         ("digest", digest_words(study, collection)),
         ("files", f"{len(reports):,}"),
+        *_values(collection, counts),
         *_people(collection, counts),
     ]
     show_table(screen, facts(rows))
@@ -120,6 +133,20 @@ def _counting(engine: str) -> AbstractContextManager[object]:
     from ..scale import counting
 
     return counting(engine)
+
+
+def _chosen(collection: Collection, counts: Aggregate) -> dict[str, Any]:
+    """The values that were counted, where not all were."""
+    if counts.candidates is None:
+        return {}
+    return {"candidates": collection.attributes[0].decode(counts.candidates)}
+
+
+def _values(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:
+    if counts.candidates is None:
+        return []
+    size = collection.attributes[0].size
+    return [("values", f"{counts.candidates.size:,} chosen of {size:,}")]
 
 
 def _people(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from .support.estimates import estimate_json, show_estimate, show_levels, show_t
 from .support.options import (
     PATH,
     allow_equal_option,
+    candidates_option,
     confidence_option,
     force_option,
     guarantee_option,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
 @summary_options
 @plot_option
 @csv_option
+@candidates_option
 @allow_equal_option
 @guarantee_option
 @force_option
@@ -95,6 +97,7 @@ def estimate(
     sort: bool,
     picture: Path | None,
     csv_path: Path | None,
+    candidates: Path | None,
     allow_equal: bool,
     full: bool,
     force: bool,
@@ -131,7 +134,9 @@ def estimate(
     check_picture(picture, study_path, *files, force=force)
     check_csv(csv_path, study_path, *files, force=force)
     _check(collection, names, levels=levels, rate=rate)
-    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
+    counts = count_files(
+        files, collection, allow_equal=allow_equal, progress=progress, candidates=candidates
+    )
     with noted() as warned:
         summaries = Summaries(**options)
         result: Estimate = summaries.estimate(collection, counts, names, method)

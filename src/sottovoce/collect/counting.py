@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..errors import MergeError, WireError
-from ..files import opened
+from ..errors import MergeError, ParameterError, WireError
+from ..files import opened, read_file
 from .progress import Done, Progress, silent
 from .recognise import not_reports, recognise
 
@@ -53,8 +53,13 @@ def count_files(
     *,
     allow_equal: bool,
     progress: Progress = silent,
+    candidates: Path | None = None,
 ) -> Aggregate:
-    """The total of all files; a file given twice, or as reports and as counts, is refused."""
+    """The total of all files; a file given twice, or as reports and as counts, is refused.
+
+    With a file of candidates, only the values in it are counted, and stored counts must be of them.
+    """
+    chosen = None if candidates is None else read_candidates(candidates, collection)
     _refuse_twice(paths)
     total: Aggregate | None = None
     prints: list[_Print] = []
@@ -66,9 +71,9 @@ def count_files(
                 raise WireError(not_reports(path, what))
             counts = what == "counts"
             own, content = (
-                _load_counts(path, collection)
+                _load_counts(path, collection, chosen)
                 if counts
-                else _count_reports(path, collection, partial(_progress, done, before))
+                else _count_reports(path, collection, chosen, partial(_progress, done, before))
             )
             before += _size(path)
             done(before)
@@ -86,7 +91,33 @@ def _progress(done: Done, before: int, read: int) -> None:
     done(before + read)
 
 
-def _load_counts(path: Path, collection: Collection) -> tuple[Aggregate, bytes]:
+def read_candidates(path: Path, collection: Collection) -> list[Any]:
+    """The values in a file, one on each line, checked against what may be answered."""
+    from ..domain.candidates import values_in_text
+
+    try:
+        lines = read_file(path).decode("utf-8-sig").removesuffix("\n").split("\n")
+    except UnicodeDecodeError as error:
+        raise ParameterError(
+            f"{str(path)!r} is not text in UTF-8, one value on each line"
+        ) from error
+    lines = [line.removesuffix("\r") for line in lines]
+    blank = [k for k, line in enumerate(lines, 1) if not line.strip()]
+    if blank:
+        raise ParameterError(
+            f"line {blank[0]} of {str(path)!r} is blank; give one value on each line"
+        )
+    try:
+        values = values_in_text(collection.attributes[0], lines)
+        collection.positions(values)
+    except ParameterError as error:
+        raise ParameterError(f"{str(path)!r}: {error}") from error
+    return values
+
+
+def _load_counts(
+    path: Path, collection: Collection, chosen: list[Any] | None
+) -> tuple[Aggregate, bytes]:
     """Counts that were stored, and a digest of them."""
     from ..contract.aggregate import Aggregate
     from ..randomness import refuse_seeded
@@ -94,10 +125,21 @@ def _load_counts(path: Path, collection: Collection) -> tuple[Aggregate, bytes]:
     counts = Aggregate.load(path, expect=collection)
     if counts.seeded:
         refuse_seeded("these are")
+    if chosen is not None and (
+        counts.candidates is None
+        or counts.candidates.tolist() != collection.positions(chosen).tolist()
+    ):
+        what = "all values" if counts.candidates is None else "other values or in another order"
+        raise MergeError(
+            f"{str(path)!r} holds counts of {what}; the candidates apply to reports only, so count "
+            "these again"
+        )
     return counts, hashlib.sha256(counts.to_bytes()).digest()
 
 
-def _count_reports(path: Path, collection: Collection, done: Done) -> tuple[Aggregate, bytes]:
+def _count_reports(
+    path: Path, collection: Collection, chosen: list[Any] | None, done: Done
+) -> tuple[Aggregate, bytes]:
     """The counts of a file's reports, and a digest of them."""
     from ..contract.reports import read_batches
 
@@ -108,7 +150,7 @@ def _count_reports(path: Path, collection: Collection, done: Done) -> tuple[Aggr
     for batch in read_batches(path, expect=collection):
         for name, column in batch.columns.items():
             columns[name].update(column.tobytes())
-        part = collection.aggregate(batch)
+        part = collection.aggregate(batch, values=chosen)
         total = part if total is None else total + part
         read += batch.nbytes
         done(read)

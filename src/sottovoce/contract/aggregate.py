@@ -148,8 +148,7 @@ class Aggregate:
         """Plain data, for JSON: dense tables in full, of sparse ones the number of rows."""
         dense = {k: t.tolist() for k, t in self.tables.items() if not isinstance(t, Sparse)}
         rows = {k: len(t.counts) for k, t in self.tables.items() if isinstance(t, Sparse)}
-        chosen = {} if self.candidates is None else {"candidates": self.candidates.tolist()}
-        return {"tables": dense, **({"different": rows} if rows else {}), **chosen}
+        return {"tables": dense, **({"different": rows} if rows else {})}
 
     def to_bytes(self) -> bytes:
         """The stored form; see `sottovoce.contract.codec`."""

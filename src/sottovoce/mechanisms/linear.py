@@ -69,7 +69,7 @@ class LinearMechanism(Mechanism):
             raise ParameterError(
                 f"{self.id!r} over {self.domain.size:,} values would need {counters:,} counters; "
                 f"at most {MOST_COUNTERS:,} are kept. Count chosen values only, with values= "
-                "(--candidates), by 'olh' or 'hadamard'"
+                "(--candidates), which 'olh' and 'hadamard' can do without counters for all"
             )
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
@@ -166,7 +166,7 @@ class LinearMechanism(Mechanism):
             raise EstimateError("there are no reports, so there is nothing to estimate")
         if self.candidates is not None and name != "unbiased":
             raise EstimateError(
-                f"{name!r} estimates the whole distribution, and only {counts.size:,} chosen "
+                f"{name!r} estimates the whole distribution, and only {len(self.labels):,} chosen "
                 "values were counted; use 'unbiased', or count all values"
             )
         if aggregate.route is not None:

@@ -40,7 +40,7 @@ class BitVectorMechanism(PureMechanism):
         if self.domain.size > _MOST_BITS:
             raise ParameterError(
                 f"a report would have one bit for each of {self.domain.size:,} values; {self.id} "
-                f"takes at most {_MOST_BITS:,}; use 'hadamard' or 'grr'"
+                f"takes at most {_MOST_BITS:,}; use 'olh', 'hadamard' or 'grr'"
             )
 
     @property

@@ -26,7 +26,7 @@ MOST_CHOICES = 1024  # of a study's grid: aggregates stay small tables of counts
 _LEAST = 1e-9
 _SURE = 60.0  # nats: rates that follow the answers by chance once in 1e26 collections
 _PIECES = 16
-_MOST_CODES = 1 << 31  # of values; sets of options are larger numbers
+_MOST_CODES = 1 << 22  # 32 MiB; above, memory goes by the people
 
 
 def checked_rates(grid: Any, epsilon: float) -> tuple[float, ...]:

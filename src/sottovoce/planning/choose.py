@@ -135,11 +135,16 @@ def choose(
     if isinstance(people, bool) or not isinstance(people, int) or people < 1:
         raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
     values = Domain.of(domain)
-    candidates = [
-        _candidate(kind(values, epsilon=epsilon), people)
-        for kind in compared_kinds()
-        if issubclass(kind, LinearMechanism)
-    ]
+    candidates, refusals = [], []
+    for kind in compared_kinds():
+        if not issubclass(kind, LinearMechanism):
+            continue
+        try:
+            candidates.append(_candidate(kind(values, epsilon=epsilon), people))
+        except ParameterError as refusal:  # too many values for reports with a bit for each
+            refusals.append(refusal)
+    if not candidates:
+        raise refusals[0]
     enough = _CLOSE * min(candidate.std_error for candidate in candidates)
 
     def rank(c: Candidate) -> tuple[float, ...]:

@@ -109,6 +109,7 @@ def _olh(mechanism: OLH) -> dict[str, Any]:
     return {
         "word_bits": mechanism.word_bits,
         "bucket_bits": mechanism.bucket_bits,
+        **({"parts": mechanism.parts} if mechanism.parts > 1 else {}),
         "keep": _drawn(keep_probability(mechanism.epsilon, mechanism.buckets)),
     }
 

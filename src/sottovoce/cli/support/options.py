@@ -103,6 +103,16 @@ def allow_equal_option(command: F) -> F:
     )(command)
 
 
+def candidates_option(command: F) -> F:
+    """--candidates FILE."""
+    return click.option(
+        "--candidates",
+        type=PATH,
+        metavar="FILE",
+        help="Count only the values in FILE, one on each line: for very many possible values.",
+    )(command)
+
+
 def digest_words(study: Study, collection: Collection) -> str:
     """The beginnings of the two digests that reports depend on, as in every command."""
     return f"study {study.digest.hex()[:12]}…, {collection.section} {collection.digest.hex()[:12]}…"

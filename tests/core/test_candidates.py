@@ -1,0 +1,325 @@
+"""Counts and estimates of chosen values only, over domains up to 2^31."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import OLH, Aggregate, Attribute, HadamardResponse, kernels, testing
+from sottovoce.errors import EstimateError, MergeError, ParameterError, WireError
+from sottovoce.mechanisms.linear import LinearMechanism
+
+MOST = 1 << 31
+SMALL: list[LinearMechanism] = [
+    sv.GRR(17, epsilon=1.0),
+    sv.OUE(17, epsilon=1.0),
+    sv.SubsetSelection(17, epsilon=1.0),
+    OLH(300, epsilon=2.0),
+    OLH(300, epsilon=2.0, parts=2),
+    HadamardResponse(300, epsilon=0.5),
+    HadamardResponse(300, epsilon=4.0),
+]
+small = pytest.mark.parametrize("m", SMALL, ids=lambda m: f"{m.id}-{m.epsilon:g}")
+
+
+def some(m: LinearMechanism, n: int = 5000) -> sv.Reports:
+    return m.randomise(np.arange(n) ** 2 % m.domain.size)
+
+
+def chosen(m: LinearMechanism) -> list[int]:
+    return [m.domain.size - 1, 3, 0, 11]
+
+
+# --- the same numbers as from all counts ------------------------------------------------------
+
+
+@small
+def test_chosen_values_have_the_estimates_that_all_counts_give(m: LinearMechanism) -> None:
+    reports, places = some(m), chosen(m)
+    whole, part = m.estimate(m.aggregate(reports)), m.estimate(m.aggregate(reports, values=places))
+    assert list(part.labels) == places
+    assert not part.complete
+    assert np.array_equal(part.values, whole.values[places])
+    for mine, theirs in zip(part.interval(), whole.interval(), strict=True):
+        assert np.array_equal(mine, theirs[places])
+    if isinstance(m, HadamardResponse):
+        # The block's fraction comes from its reports rather than from the values' estimates.
+        assert np.allclose(part.variance, whole.variance[places], rtol=0.5)
+        assert part.covariance is None
+        assert part.simultaneous().method == "Bonferroni"
+    else:
+        assert np.array_equal(part.variance, whole.variance[places])
+        assert np.allclose(part.covariance, whole.covariance[np.ix_(places, places)])
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_the_exact_law_of_hadamard_response_restricted(epsilon: float) -> None:
+    m = HadamardResponse(6, epsilon=epsilon)
+    places = np.array([5, 0, 3])
+    view, reports = m.restricted(places), m.every_report()
+    scores = np.stack([view.debias(view.tally(reports[k : k + 1]), 1) for k in range(len(reports))])
+    gap = float(m._gap)
+    for x, row in enumerate(m.channel().exact):
+        p = np.array([float(part) for part in row])
+        truth = (places == x).astype(float)
+        assert np.allclose(p @ scores, truth, atol=1e-12)
+        in_block = np.array(
+            [p[reports.columns["y"] // m.block_size == v % m.blocks].sum() for v in places]
+        )
+        exact = p @ scores**2 - truth
+        assert np.allclose(exact, in_block / gap**2 - truth, atol=1e-9)
+        # What is estimated has that as its value where the counts are the expected ones.
+        n = 10**9
+        agree = np.rint(n * (in_block + truth * gap) / 2).astype(np.int64)
+        odd = np.rint(n * (in_block - truth * gap) / 2).astype(np.int64)
+        spread = view.spread(truth, np.concatenate([agree, odd]), n)
+        assert np.allclose(n * spread, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("word", [3, 4])
+def test_any_two_codes_of_halves_collide_with_probability_one_in_g(word: int) -> None:
+    size, half = 1 << word, word // 2
+    every = np.arange(size)
+    a1, a2, b = (x.reshape(-1) for x in np.meshgrid(every, every, every))
+    codes = [(x >> half, x & ((1 << half) - 1)) for x in range(1 << 2 * half)]
+    for bits in range(1, word - half + 1):
+        hashed = [((a1 * c + a2 * d + b) % size) >> (word - bits) for c, d in codes]
+        for first, second in combinations(hashed, 2):
+            assert Fraction(int((first == second).sum()), a1.size) == Fraction(1, 1 << bits)
+
+
+def test_codes_of_halves_are_a_bijection_that_the_digest_fixes() -> None:
+    keys = np.array([1, 2, 3, 4], np.uint32)
+    codes = np.empty((2, 1 << 16), np.uint32)
+    kernels.draw.pair_codes(np.arange(1 << 16), keys, 8, codes)
+    assert codes.max() < 1 << 8
+    assert np.unique(codes[0] << 8 | codes[1]).size == 1 << 16
+    m = OLH(MOST, epsilon=1.0, study=bytes(32))
+    # Pinned: reports on devices and in files depend on them.
+    pinned = m.codes_of(np.array([0, 1, MOST - 1])).T.tolist()
+    assert pinned == PINNED
+    other = replace(m, study=bytes(31) + b"\1").codes_of(np.array([0, 1, MOST - 1]))
+    assert other.T.tolist() != pinned
+
+
+PINNED = [[23163, 56581], [34293, 53492], [49157, 27251]]
+
+
+# --- merging and files --------------------------------------------------------------------------
+
+
+@small
+def test_parts_merge_to_the_whole_and_survive_their_stored_form(m: LinearMechanism) -> None:
+    reports, places = some(m), chosen(m)
+    whole = m.aggregate(reports, values=places)
+    parts = [m.aggregate(reports[k::3], values=places) for k in range(3)]
+    assert sum(parts) == whole
+    assert Aggregate.from_bytes(whole.to_bytes(), expect=m) == whole
+    assert whole != m.aggregate(reports, values=places[::-1])
+    for other in (m.aggregate(reports), m.aggregate(reports, values=places[::-1])):
+        with pytest.raises(MergeError, match="different values"):
+            whole + other
+
+
+@pytest.mark.parametrize("m", [OLH(MOST, epsilon=1.0), HadamardResponse(MOST, epsilon=4.0)])
+def test_bytes_that_no_reports_can_have_given_are_refused(m: LinearMechanism) -> None:
+    blocks = getattr(m, "blocks", 1)
+    good = m.aggregate(m.randomise([7] * 50), values=[7, 7 + blocks, 9])
+    data = good.to_bytes()
+    for bad in [*(data[:k] for k in range(len(data))), data + b"\0"]:
+        with pytest.raises(WireError):
+            Aggregate.from_bytes(bad, expect=m)
+    table = next(iter(good.tables))
+    counts = good.dense(table).copy()
+    many, short = counts.copy(), counts[:-1]
+    many[0] = 51
+    bad_tables = [short, many, -1 - counts]
+    if blocks > 1:  # values 7 and 7 + blocks have the same block, hence as many reports in it
+        uneven = counts.copy()
+        uneven[0] += 1
+        bad_tables.append(uneven)
+    for wrong in bad_tables:
+        with pytest.raises(WireError):
+            Aggregate.from_bytes(replace(good, tables={table: wrong}).to_bytes(), expect=m)
+    for places in ([7, 7, 9], [7, 8, MOST], []):
+        wrong_places = replace(good, candidates=np.array(places, np.int64))
+        with pytest.raises(WireError):
+            Aggregate.from_bytes(wrong_places.to_bytes(), expect=m)
+
+
+@pytest.mark.parametrize(
+    ("collection", "answers"),
+    [
+        (sv.Duchi((0, 1), epsilon=1.0), [0.5]),
+        (sv.LIP(prior=[0.5, 0.5], epsilon=1.0), [0]),
+        (sv.ChooseAll(sv.Options("o", ["a", "b"], most=1), epsilon=1.0), [["a"]]),
+        (sv.Records([Attribute("a", 2)], epsilon_average=1.0), {"a": [0]}),
+        (sv.Levels({"a": sv.Duchi((0, 1), epsilon=1.0)}), [0.5]),
+    ],
+    ids=lambda item: getattr(item, "id", None),
+)
+def test_what_has_no_counts_of_values_is_refused(collection, answers) -> None:
+    reports = collection.randomise(answers)
+    with pytest.raises(ParameterError, match="cannot count some values alone"):
+        collection.aggregate(reports, values=["a"])
+    forged = replace(collection.aggregate(reports), candidates=np.array([0]))
+    with pytest.raises(WireError, match="chosen values"):
+        Aggregate.from_bytes(forged.to_bytes(), expect=collection)
+
+
+# --- what may be chosen -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ([5], "not in the domain: 5; it has the 5 values 0, 1"),
+        ([0, "1"], "not in the domain: '1'"),
+        ([True], "not in the domain: True"),
+        ([-1, 2**64], "not in the domain: -1, 18446744073709551616"),
+        (np.array([2**63], np.uint64), "not in the domain: 9223372036854775808"),
+        ([1, 2, 1], "more than once: 1"),
+        ([], "is empty"),
+        ("123", "give a list"),
+        (3, "give a list"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_chosen(values, says: str) -> None:
+    m = sv.GRR(5, epsilon=1.0)
+    with pytest.raises(ParameterError, match=says):
+        m.aggregate(m.randomise([0, 1]), values=values)
+
+
+def test_values_are_chosen_by_what_people_answer() -> None:
+    texts = sv.OUE(Attribute("q", ["a", "b", "c"], missing="value"), epsilon=1.0)
+    part = texts.estimate(
+        texts.aggregate(texts.randomise(["a", None] * 500), values=["no answer", "b"])
+    )
+    assert part.labels == ("no answer", "b")
+    worded = sv.GRR(sv.Domain([1, 2, 9], wording=["car", "bike", "foot"]), epsilon=1.0)
+    part = worded.estimate(worded.aggregate(worded.randomise([1, 9] * 500), values=[9, 1]))
+    assert part.labels == ("foot", "car")
+    bins = sv.GRR(Attribute.bins("age", [0, 18, 65, 120]), epsilon=1.0)
+    part = bins.estimate(bins.aggregate(bins.randomise([20, 70] * 500), values=["[65, 120]"]))
+    assert part.labels == ("[65, 120]",)
+
+
+# --- what needs all values ----------------------------------------------------------------------
+
+
+def test_what_needs_all_values_is_refused() -> None:
+    m = OLH(MOST, epsilon=1.0)
+    reports = m.randomise([1, 2, 3] * 500)
+    with pytest.raises(
+        ParameterError, match=r"2,147,483,648 counters; .* values= \(--candidates\)"
+    ):
+        m.aggregate(reports)
+    h = HadamardResponse(MOST, epsilon=1.0)
+    outputs = h.randomise([1])
+    with pytest.raises(ParameterError, match="4,294,967,296 counters"):
+        h.aggregate(outputs)
+    counts = m.aggregate(reports, values=[1, 2])
+    with pytest.raises(EstimateError, match="only 2 chosen values were counted"):
+        m.estimate(counts, method="mle")
+    for summary in ("mean", "median"):
+        with pytest.raises(EstimateError, match="only chosen values were counted"):
+            getattr(m.estimate(counts), summary)()
+    with pytest.raises(EstimateError, match="depends on how many other answers"):
+        HadamardResponse(300, epsilon=4.0).restricted(np.array([1, 2])).variance([0.5, 0.5], 10)
+
+
+def test_projected_fractions_of_chosen_values_need_not_sum_to_one() -> None:
+    m = sv.GRR(4, epsilon=1.0)
+    estimate = m.estimate(m.aggregate(m.randomise([0, 1] * 50), values=[0, 1, 2]))
+    few = replace(estimate, values=np.array([0.3, -0.1, 0.2])).project()
+    assert few.values.tolist() == [0.3, 0.0, 0.2]
+    many = replace(estimate, values=np.array([0.9, -0.1, 0.3])).project()
+    assert np.allclose(many.values, [0.8, 0.0, 0.2])
+    assert few.biased
+    assert few.raw is not None
+    assert estimate.error([0.3, 0.2, 0.1]).tv >= 0
+    with pytest.raises(ParameterError, match="sum to"):
+        estimate.error([0.7, 0.2, 0.2])
+
+
+# --- levels and rates ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [sv.GRR, OLH, HadamardResponse])
+def test_levels_and_rates_count_chosen_values_too(kind) -> None:
+    menu = sv.Levels.of(kind, 12, {"a": 1.0, "b": 3.0})
+    for m in (menu, sv.Sampled(kind(12, epsilon=2.0), rate=[0.3, 0.9]), sv.Sampled(menu, rate=0.5)):
+        n = np.arange(6000)
+        choices = {"level": np.where(n % 3, "a", "b")} if m.level_names else {}
+        if len(m.rates) > 1:
+            choices["rate"] = np.where(n % 5, 0.3, 0.9)
+        reports = m.randomise(n % 12, **choices)
+        counts = m.aggregate(reports, values=[7, 2, 5])
+        assert Aggregate.from_bytes(counts.to_bytes(), expect=m) == counts
+        # Estimates of levels are otherwise shrunk by how alike they are in all counted values.
+        for method in ["post-stratified", *["horvitz-thompson"] * (not m.level_names)]:
+            whole = m.estimate(m.aggregate(reports), method=method)
+            part = m.estimate(counts, method=method)
+            assert part.labels == (7, 2, 5)
+            assert not part.complete
+            assert np.allclose(part.values, whole.values[[7, 2, 5]])
+            assert np.allclose(part.variance, whole.variance[[7, 2, 5]], rtol=0.5)
+        assert m.estimate(counts).labels == (7, 2, 5)
+        assert all(each.labels == (7, 2, 5) for each in m.estimates(counts).values())
+
+
+# --- over 2^31 values ---------------------------------------------------------------------------
+
+N = 100_000
+HEAVY = {123_456_789: 0.3, MOST - 1: 0.15, 0: 0.01}
+RARE = (np.arange(1, 300) * 7_158_278).tolist()  # nobody's answers
+
+
+def largest_deviation(m: LinearMechanism, counted_as: LinearMechanism) -> float:
+    """The largest |z| of 302 chosen values, of which three have answers."""
+    answers = np.arange(N, dtype=np.int64) * 21_469 + 500_007
+    start = 0
+    for value, fraction in HEAVY.items():
+        answers[start : start + round(fraction * N)] = value
+        start += round(fraction * N)
+    with testing.seeded(20) as source:
+        reports = m.randomise(answers, source=source)
+        own = sv.Reports(reports.collection, counted_as.digest, reports.columns, True)
+        estimate = counted_as.estimate(counted_as.aggregate(own, values=[*HEAVY, *RARE]))
+    truth = np.array([*HEAVY.values(), *[0.0] * len(RARE)])
+    assert not np.isin(answers, RARE).any()
+    return float(np.abs((estimate.values - truth) / estimate.std_error).max())
+
+
+@pytest.mark.parametrize("kind", [OLH, HadamardResponse], ids=lambda kind: kind.id)
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+def test_chosen_values_out_of_two_billion(kind, epsilon: float) -> None:
+    # P(|z| > 6.8) = 1e-11 for each of 302 values; seeded, so it never fails by chance.
+    m = kind(MOST, epsilon=epsilon)
+    assert largest_deviation(m, m) < 6.8
+
+
+def test_codes_of_another_digest_are_noticed() -> None:
+    m = OLH(MOST, epsilon=4.0)
+    assert largest_deviation(m, m.bind(bytes(32))) > 20
+
+
+@pytest.mark.parametrize("kind", [OLH, HadamardResponse], ids=lambda kind: kind.id)
+def test_memory_goes_by_the_people_and_not_by_the_domain(kind) -> None:
+    m = kind(MOST, epsilon=2.0)
+    m.estimate(m.aggregate(m.randomise([1, 2] * 500), values=[1]))  # compiles
+    answers = np.arange(20_000) * 100_000
+    tracemalloc.start()
+    reports = m.randomise(answers)
+    m.outcomes(reports, 1, 2)
+    m.estimate(m.aggregate(reports, values=np.arange(100)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 << 20
