@@ -175,6 +175,27 @@ def test_forged_reports_and_counts_are_refused() -> None:
         )
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda hh: sv.OLH(hh.domain, epsilon=1.0),
+        lambda hh: sv.Records([hh.domain, sv.Attribute("sport", 2)], epsilon_average=1.0),
+        lambda hh: sv.choose(hh.domain, epsilon=1.0, n=100),
+    ],
+)
+def test_other_collections_refuse_texts(use) -> None:
+    with pytest.raises(ParameterError, match="HeavyHitters finds the frequent ones"):
+        use(sv.HeavyHitters("ab", 2, 1.0))
+
+
+def test_wrappers_refuse_it() -> None:
+    hh = sv.HeavyHitters("ab", 2, 1.0)
+    with pytest.raises(ParameterError, match="is not a mechanism"):
+        sv.Sampled(hh, rate=0.5)
+    with pytest.raises(ParameterError, match="give a mechanism"):
+        sv.Levels({"strong": hh})
+
+
 def test_parameters_decide_the_digest() -> None:
     first = sv.HeavyHitters("abc", 4, 1.0)
     others = [

@@ -58,6 +58,8 @@ class Text(Attribute):
     longer: Longer
     other: str | None
 
+    listed = False
+
     def __init__(
         self,
         name: str,

@@ -9,10 +9,13 @@ Listed    at the last depth, a text whose interval lies above 0. All M intervals
           the stated confidence 1 − α, so that a text which nobody holds is listed with
           probability at most α/2 for the whole list
 Interval  of Clopper and Pearson 1934 for the supported fraction π = q + (p − q) f at 1 − α/M,
-          solved for f. For fixed people, of whom those at the last depth are a random sample, a
-          count is a sum of independent Bernoulli variables (Vatutin, Mikhailov 1982), whose tails
-          the binomial of the same mean bounds beyond one from its mean (Hoeffding 1956); for
-          people drawn from a population it is the binomial itself
+          solved for f. For people drawn from a population a count is binomial, and depths are
+          independent. For fixed people, of whom those at the last depth are a random sample, it
+          is a sum of independent Bernoulli variables (Vatutin, Mikhailov 1982), whose tails the
+          binomial of the same mean bounds beyond one from its mean (Hoeffding 1956). Whoever
+          reports at one depth is then absent from the others, which affects the intervals of
+          texts that some people hold, though less than what the binomial allows for too much; it
+          does not affect texts that nobody holds
 Hashed    where prefixes share R codes, others' texts may be added to one: on average 1/R of them,
           so that for all M candidates this is at most s = M / (R α/4) with probability 1 − α/4;
           s is subtracted from lower ends, made at α/4

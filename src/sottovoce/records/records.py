@@ -131,6 +131,7 @@ class Records(Collection):
         for one, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, one.name, value)
         for attribute in attributes:
+            attribute.refuse_unlisted()
             if isinstance(attribute, Range):
                 raise ParameterError(
                     f"{attribute.name!r} is a number between bounds; give it public bins: "
