@@ -32,6 +32,8 @@ HABITS = [COMMUTE, sv.Attribute.bins("age", [0, 30, 60, 99]), sv.Attribute("spor
 HIDDEN = sv.Records(HABITS, epsilon_average=2.0)
 PUBLIC = sv.Records(HABITS, epsilon_average=2.0, public=True)
 
+TEXTS = sv.HeavyHitters("aäb", 12, 2.0, other="?", name="word")
+
 NUMBERS = sv.Study("Numbers", (sv.Hybrid(sv.Range("income", -1e3, 1e5), epsilon=1.0),))
 
 
@@ -41,6 +43,14 @@ def about(collection: Any) -> Vector:
         "study": None if collection.study is None else collection.study.hex(),
         "digest": collection.digest.hex(),
     }
+    if isinstance(collection, sv.HeavyHitters):
+        names = ("epsilon", "mechanism", "step")
+        return {
+            "collection": collection.id,
+            "domain": collection.domain.canonical(),
+            "parameters": {name: getattr(collection, name) for name in names},
+            **common,
+        }
     if isinstance(collection, sv.Records):
         names = ("epsilon_average", "public", "floor")
         return {

@@ -24,6 +24,7 @@ from .describe import (
     RATES,
     SAMPLED,
     STUDY,
+    TEXTS,
     Vector,
     of_aggregate,
     of_reports,
@@ -111,6 +112,11 @@ def good() -> Iterator[tuple[str, Vector]]:
         yield f"aggregate_{name}", of_aggregate(mechanism, mechanism.aggregate(reports))
     nobody = HIDDEN.aggregate(reports_of(HIDDEN, **NOBODY))
     yield "aggregate_records_nobody", of_aggregate(HIDDEN, nobody)
+
+    words = {"depth": [0, 2, 2], "a1": [0, 4294967295, 7], "a2": [1, 2, 3], "b": [9, 8, 7]}
+    texts = reports_of(TEXTS, **words, y=[0, 7, 3])
+    yield "texts", of_reports(TEXTS, [texts])
+    yield "aggregate_texts", of_aggregate(TEXTS, TEXTS.aggregate(texts))
 
     for name, route, cells in routed():
         by_protocol = sv.Aggregate(grr.id, grr.digest, {"support": cells}, 100, 100, route=route)

@@ -21,6 +21,8 @@ def seeded() -> Iterator[tuple[str, Vector]]:
     for kind in (sv.Duchi, sv.Piecewise, sv.Hybrid):
         mechanism = kind((0, 10), epsilon=1.0)
         yield mechanism.id, drawn(mechanism, [0, 1.5, 2.25, 3, 4, 5, 6, 7, 8, 9, 9.999, 10])
+    texts = sv.HeavyHitters("ab", 40, 1.0)  # whose longest prefixes are hashed
+    yield "texts", drawn(texts, ["", "a", "ab", "ba" * 20] * 3)
     answers = [COMMUTE.values[k % 4] for k in range(12)]
     levels, rates = ["strong", "weak", "weak"] * 4, [0.5, 0.25, 0.5, 0.5] * 3
     yield "levels", drawn(MENU, answers, level=levels)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .estimate.combine import combine
     from .estimate.estimate import Estimate
     from .estimate.population import stratified
+    from .heavy import HeavyHitters
     from .mechanisms import (
         GRR,
         LIP,
@@ -61,6 +62,7 @@ _HOME = {
     "GRR": "mechanisms",
     "Guarantee": "promise",
     "HadamardResponse": "mechanisms",
+    "HeavyHitters": "heavy",
     "Hybrid": "mechanisms",
     "LIP": "mechanisms",
     "Levels": "participation",
@@ -102,6 +104,7 @@ __all__ = [
     "Estimate",
     "Guarantee",
     "HadamardResponse",
+    "HeavyHitters",
     "Hybrid",
     "Levels",
     "Mechanism",

@@ -16,6 +16,7 @@ from sottovoce import (
     OUE,
     SUE,
     HadamardResponse,
+    HeavyHitters,
     Mechanism,
     Range,
     Records,
@@ -142,6 +143,8 @@ def example(kind: type[Mechanism], epsilon: float = 1.0, size: int = 4) -> Mecha
 
 def answers(collection: Collection, n: int) -> Any:
     """n answers that go through all values, or from one bound to the other."""
+    if isinstance(collection, HeavyHitters):
+        return [collection.alphabet[0] * (k % (collection.length + 1)) for k in range(n)]
     if isinstance(collection, Records):
         return {a.name: [a.values[k % a.size] for k in range(n)] for a in collection.schema}
     if isinstance(collection.domain, Range):

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce import Mechanism, Range, Reports
+from sottovoce import HeavyHitters, Mechanism, Range, Reports
 from sottovoce.contract.way import Way
 from sottovoce.mechanisms.pure import PureMechanism
 
@@ -64,7 +64,7 @@ def anything(collection: Any, way: Way) -> bool:
 
 
 def has_a_channel(collection: Any, way: Way) -> bool:
-    return isinstance(collection, Mechanism)
+    return isinstance(collection, Mechanism | HeavyHitters)
 
 
 def says_something(collection: Any, way: Way) -> bool:
@@ -78,11 +78,17 @@ def has_support(collection: Any, way: Way) -> bool:
 
 
 def unbiased(collection: Any, way: Way) -> bool:
-    return says_something(collection, way) and not always_biased(collection, way)
+    estimates_fractions = isinstance(collection, Mechanism)
+    return (
+        estimates_fractions
+        and says_something(collection, way)
+        and not always_biased(collection, way)
+    )
 
 
 def always_biased(collection: Any, way: Way) -> bool:
-    return has_a_channel(collection, way) and all(m.biased for m in collection.methods.values())
+    kinds = collection.methods.values() if isinstance(collection, Mechanism) else ()
+    return bool(kinds) and all(method.biased for method in kinds)
 
 
 def unbiased_fractions(collection: Any, way: Way) -> bool:

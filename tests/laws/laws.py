@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from sottovoce import Aggregate, Promise, Reports
+from sottovoce import Aggregate, HeavyHitters, Promise, Reports
 from sottovoce.contract.codec import encode_reports
 from sottovoce.contract.sparse import Sparse
 from sottovoce.contract.way import Way
@@ -39,7 +39,9 @@ from .law import (
 def rows_sum_to_one(collection: Any, way: Way) -> None:
     channel = collection.channel(way)
     require(len(channel.exact) == len(channel.inputs), "a row for every answer")
-    if not numeric(collection):
+    if isinstance(collection, HeavyHitters):
+        require(list(channel.inputs) == answers(collection, 3), "rows are the texts")
+    elif not numeric(collection):
         require(list(channel.inputs) == list(collection.domain.labels), "rows are the values")
     for row in channel.exact:
         require(len(row) == len(channel.outputs), "a cell for every report")

@@ -1,4 +1,4 @@
-"""What the laws are tested on: every registered kind, wrappers of it, and records."""
+"""What the laws are tested on: every registered kind, wrappers of it, records and texts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sottovoce import (
     OUE,
     Attribute,
     Duchi,
+    HeavyHitters,
     Levels,
     Mechanism,
     Piecewise,
@@ -20,7 +21,7 @@ from sottovoce import (
 from sottovoce.contract.way import Way
 from sottovoce.mechanisms import REGISTRY
 
-from .entries import CATEGORICAL, NUMERIC, TINY, name
+from .entries import CATEGORICAL, EPSILONS, NUMERIC, TINY, name
 
 
 class Subject(NamedTuple):
@@ -80,7 +81,13 @@ RECORDS = [
     Records(QUESTIONS, levels={"strong": 0.5, "weak": 2.0}, rate=0.5),
     Records(QUESTIONS, levels={"strong": 0.5, "weak": 2.0}, public=True),
 ]
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+TEXTS = [
+    *(HeavyHitters(LETTERS, 12, epsilon) for epsilon in EPSILONS),
+    *(HeavyHitters("ab", 3, 1.0, mechanism=by) for by in ("grr", "oue", "sue", "subset")),
+]
 MECHANISM_SUBJECTS = [subject for mechanism in TINY for subject in every_way(mechanism)]
 WRAPPER_SUBJECTS = [subject for wrapper in wrappers() for subject in every_way(wrapper)]
 RECORD_SUBJECTS = [subject for records in RECORDS for subject in every_way(records)]
-SUBJECTS = [*MECHANISM_SUBJECTS, *WRAPPER_SUBJECTS, *RECORD_SUBJECTS]
+TEXT_SUBJECTS = [subject for texts in TEXTS for subject in every_way(texts.tiny())]
+SUBJECTS = [*MECHANISM_SUBJECTS, *WRAPPER_SUBJECTS, *RECORD_SUBJECTS, *TEXT_SUBJECTS]

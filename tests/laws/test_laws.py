@@ -14,7 +14,7 @@ from sottovoce.mechanisms import REGISTRY, by_id
 from . import estimates, laws  # noqa: F401, they enter the laws
 from .entries import CATEGORICAL, ENTRIES, MECHANISMS, NUMERIC, example, name
 from .law import LAWS, Law
-from .subjects import RECORDS, SUBJECTS, WRAPPER_SUBJECTS, Subject
+from .subjects import RECORDS, SUBJECTS, TEXTS, WRAPPER_SUBJECTS, Subject
 
 BAD_EPSILONS = [
     0,
@@ -124,6 +124,7 @@ def test_tiny_is_the_same_mechanism_in_small(mechanism: Mechanism) -> None:
 COLLECTIONS = [
     *(pytest.param(mechanism, id=name(mechanism)) for mechanism in MECHANISMS),
     *(pytest.param(records, id=f"records-{records.words}") for records in RECORDS),
+    *(pytest.param(texts, id=f"{texts.mechanism}-{texts.words}") for texts in TEXTS),
 ]
 
 

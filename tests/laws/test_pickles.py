@@ -12,7 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sottovoce import GRR, Attribute, Estimate, Guarantee, Levels, Promise, Records, Sampled, Study
+from sottovoce import (
+    GRR,
+    Attribute,
+    Estimate,
+    Guarantee,
+    HeavyHitters,
+    Levels,
+    Promise,
+    Records,
+    Sampled,
+    Study,
+)
 from sottovoce.contract.route import AddedNoise, Route
 from sottovoce.mechanisms import REGISTRY
 from sottovoce.promise import LDP
@@ -69,6 +80,10 @@ def public_results() -> dict[str, Any]:
         results |= {at: records, f"{at}/counts": aggregate}
         results |= {f"{at}/guarantee": records.guarantee}
         results |= {f"{at}/marginal": records.marginal(aggregate, ["age"])}
+    texts = HeavyHitters("ab", 2, 4.0)
+    aggregate = texts.aggregate(texts.randomise(answers(texts, N)))
+    results |= {"texts": texts, "texts/counts": aggregate}
+    results |= {"texts/estimate": texts.estimate(aggregate)}
     study = Study("Commuting", (GRR(Attribute("commute", ["car", "bike"]), epsilon=1.0),))
     results |= {"study": study, "study/guarantee": study.guarantee}
     return results

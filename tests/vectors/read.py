@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from sottovoce import Aggregate, Attribute, Domain, Range, Records, Reports, Study
+from sottovoce import Aggregate, Attribute, Domain, HeavyHitters, Range, Records, Reports, Study
 from sottovoce.contract.collection import Collection
 from sottovoce.mechanisms import by_id
 from sottovoce.participation import Participation
@@ -57,6 +57,8 @@ def _collection(vector: dict[str, Any]) -> Collection:
     if vector["collection"] == "pmoue":
         schema = [domain(about) for about in vector["domain"]]
         made = Records(schema, **vector["parameters"], study=study or None)
+    elif vector["collection"] == "heavy-hitters":
+        made = HeavyHitters(**vector["domain"], **vector["parameters"], study=study or None)
     elif vector["collection"] == "participation":
         levels = [
             described(level, domain(vector["domain"])) for level in vector["parameters"]["levels"]

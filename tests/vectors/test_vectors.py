@@ -40,7 +40,7 @@ def test_making_them_again_changes_nothing() -> None:
 def test_every_collection_has_a_vector() -> None:
     from sottovoce.mechanisms import REGISTRY
 
-    every = {*REGISTRY, "participation", "pmoue"}
+    every = {*REGISTRY, "participation", "pmoue", "heavy-hitters"}
     for start in ("good", "seeded"):
         assert {v["collection"] for v in read.some(start, kind="reports").values()} == every
 

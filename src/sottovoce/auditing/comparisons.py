@@ -21,6 +21,7 @@ from ..contract.reports import Reports
 from ..contract.way import Way
 from ..domain.ranges import Range
 from ..domain.schema import Schema
+from ..domain.text import Text
 from ..domain.values import Domain
 from ..errors import ParameterError
 from ..promise import LIP, Guarantee, Promise, Protected
@@ -215,6 +216,8 @@ def _values(domain: Domain) -> list[Any]:
     """The bounds of a number and its middle, or up to four values."""
     if isinstance(domain, Range):
         return [domain.low, (domain.low + domain.high) / 2, domain.high]
+    if isinstance(domain, Text):
+        return ["", *(symbol * domain.length for symbol in domain.alphabet[:2])]
     if domain.edges is not None:
         return [edge for edge in domain.edges if math.isfinite(edge)][:_MOST_INPUTS]
     size = len(domain.values)

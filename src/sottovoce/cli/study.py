@@ -271,6 +271,8 @@ def _show(screen: Console, study: Study, people: int | None, *, full: bool) -> N
 
 
 def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
+    from ..domain.text import Text
+
     rows = [(collection.section, collection.name)]
     for domain in collection.attributes:
         shown = [str(label) for label in domain.labels[:_MOST_SHOWN]]
@@ -282,11 +284,9 @@ def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
         more = domain.size - _MOST_SHOWN
         if collection.section == "records":
             rows.append(("attribute", domain.name))
+        many = "" if isinstance(domain, Text) else f"{domain.size:,}: "
         rows += [
-            (
-                "values",
-                f"{domain.size:,}: {values}" + (f", … and {more:,} more" if more > 0 else ""),
-            ),
+            ("values", many + values + (f", … and {more:,} more" if more > 0 else "")),
             ("missing", domain.missing),
         ]
     rows += [("mechanism", collection.words), *_choices(collection)]
@@ -317,8 +317,14 @@ def _choices(collection: Collection) -> list[tuple[str, str]]:
 
 
 def _error(collection: Collection, people: int) -> str:
+    from ..heavy import HeavyHitters
     from ..planning.predict import predicted_error
 
+    if isinstance(collection, HeavyHitters):
+        least = collection.threshold(people)
+        if least > 1:
+            return f"too large for {people:,} people to find any text"
+        return f"texts of {percent(least, 2)} or more are found with a probability of 95 %"
     error = predicted_error(collection, people)
     if error is None and collection.allocations:
         return "depends on how people divide epsilon: see sottovoce plan --attributes"

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..domain.options import Options
+from ..domain.text import Text
 from ..errors import AnswerError
 from .columns import Columns, Wanted
 from .kinds import Kind, shown
@@ -37,7 +38,7 @@ class Answers:
             rows = range(first + 1, first + 1 + len(chunk))
             return self.domain.coded(chunk, rows=rows)
         except AnswerError as error:
-            if isinstance(self.domain, Options):
+            if isinstance(self.domain, Options | Text):
                 raise AnswerError(f"{str(self.path)!r}, {self.column!r}: {error}") from error
             raise self._refusal(chunk, first) or error from error
 

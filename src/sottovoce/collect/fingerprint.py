@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from ..domain.columns import as_column
 from ..domain.options import Options
+from ..domain.text import Text
 
 if TYPE_CHECKING:
     from ..domain.values import Domain
@@ -107,23 +108,24 @@ class Fingerprint:
         cells = as_column(column)
         if domain.edges is not None and len(domain.edges) == 2:  # a range
             return _number_tags(cells.numbers())
+        values: Sequence[Any] = cells.distinct() if isinstance(domain, Text) else domain.values
         if domain.edges is not None:
             codes = domain.bin_codes(cells.numbers())
         else:
-            codes, _ = cells.positions(domain.values)
-        if isinstance(domain.values, range):
+            codes, _ = cells.positions(values)
+        if isinstance(values, range):
             return (codes + 2).astype(np.uint64)
         where: NDArray[Any]
-        if len(domain.values) <= _MOST_TABLE:
-            used, where = np.arange(-2, len(domain.values)), codes + 2
+        if len(values) <= _MOST_TABLE:
+            used, where = np.arange(-2, len(values)), codes + 2
         else:
             used, where = np.unique(codes, return_inverse=True)
-        return np.array([self._tag(domain, code) for code in used.tolist()], np.uint64)[where]
+        return np.array([self._tag(values, code) for code in used.tolist()], np.uint64)[where]
 
-    def _tag(self, domain: Domain, code: int) -> int:
+    def _tag(self, values: Sequence[Any], code: int) -> int:
         if code < 0:
             return _MISSING if code == -1 else _UNKNOWN
-        value = repr(domain.values[code]).encode()
+        value = repr(values[code]).encode()
         digest = hashlib.blake2b(value, key=self.key, digest_size=8).digest()
         return int.from_bytes(digest, "little")
 

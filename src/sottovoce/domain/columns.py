@@ -76,6 +76,10 @@ class Column(ABC):
     def distinct(self) -> list[Any]:
         """The distinct answers, without missing ones."""
 
+    @abstractmethod
+    def plain(self) -> NDArray[Any]:
+        """The answers as they are: text as an array of objects or of text."""
+
 
 def as_column(answers: Any) -> Column:
     """Wrap whatever holds the answers."""
@@ -197,6 +201,9 @@ class _NumpyColumn(Column):
     def distinct(self) -> list[Any]:
         return list(dict.fromkeys(v for v in self._array.tolist() if not is_missing(v)))
 
+    def plain(self) -> NDArray[Any]:
+        return self._array
+
 
 class _ArrowColumn(Column):
     def __init__(self, chunked: Any) -> None:
@@ -215,7 +222,7 @@ class _ArrowColumn(Column):
         # Whole numbers with gaps would become floats, which cannot represent large ones exactly.
         gaps = pa.types.is_integer(kind) and self._chunked.null_count > 0
         if not (pa.types.is_dictionary(kind) or _is_text(kind) or gaps):
-            return _NumpyColumn(self._plain()).positions(values)
+            return _NumpyColumn(self.plain()).positions(values)
         parts: list[NDArray[np.int64]] = []
         unknown: dict[str, Any] = {}
         for chunk in self._dictionary_codes().chunks:
@@ -232,7 +239,7 @@ class _ArrowColumn(Column):
         return self._chunked[row].as_py()
 
     def numbers(self) -> NDArray[np.float64]:
-        return _as_numbers(self._plain())
+        return _as_numbers(self.plain())
 
     def distinct(self) -> list[Any]:
         return [v for v in self._chunked.unique().to_pylist() if not is_missing(v)]
@@ -246,8 +253,13 @@ class _ArrowColumn(Column):
             else self._chunked.dictionary_encode()
         )
 
-    def _plain(self) -> NDArray[Any]:
-        array: NDArray[Any] = self._chunked.to_numpy()
+    def plain(self) -> NDArray[Any]:
+        import pyarrow as pa
+
+        kind, column = self._chunked.type, self._chunked
+        if pa.types.is_dictionary(kind):
+            column = column.cast(kind.value_type)
+        array: NDArray[Any] = column.to_numpy()
         return array
 
 

@@ -64,6 +64,7 @@ class Domain:
 
     name = ""  # an Attribute has one
     exclusive = True  # an answer is one of the values; Options are sets of them
+    listed = True  # the values are declared; those of a Text are not
 
     def __init__(
         self,
@@ -105,6 +106,8 @@ class Domain:
                 f"{values.name!r} allows several options, which this would read as one value; "
                 "ChooseAll is for them"
             )
+        if isinstance(values, Domain):
+            values.refuse_unlisted()
         return values if isinstance(values, Domain) else cls(values)
 
     @classmethod
@@ -211,6 +214,14 @@ class Domain:
         """Values at the given positions."""
         labels = self.labels
         return [labels[int(code)] for code in codes]
+
+    def refuse_unlisted(self) -> None:
+        """Raise where the possible answers are not declared."""
+        if not self.listed:
+            raise ParameterError(
+                f"{self.name!r} is a text whose possible values are not listed; HeavyHitters finds "
+                "the frequent ones"
+            )
 
     def canonical(self) -> dict[str, Any]:
         """What goes into a digest: plain data, the same for equal domains."""

@@ -84,7 +84,7 @@ def to_text(estimate: Estimate) -> str:
     low, high = columns["low"], columns["high"]
     shown = min(estimate.values.size, 20)
     labels = [printable(label) for label in estimate.labels[:shown]]
-    width = max(5, *map(len, labels))
+    width = max(map(len, ["value", *labels]))
     tested = columns.get("p_value")
     lines = [_title(estimate)]
     what = "difference" if estimate.unit == "points" else "estimate"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,27 +24,6 @@ def layout(sizes: NDArray[np.int64], public: bool, levels: int = 1) -> tuple[Col
     sent = Column("reported", "u1", width=-(-many // 8))
     steps = (Column("steps", "<u2", width=many),) * public
     return (*level, sent, *steps, Column("bits", "u1", width=int(-(-sizes.sum() // 8))))
-
-
-def rows_of(columns: Sequence[Column], content: Mapping[str, NDArray[Any]]) -> NDArray[np.uint8]:
-    """Reports as rows of bytes."""
-    parts = [
-        np.ascontiguousarray(content[c.name]).view(np.uint8).reshape(-1, c.nbytes) for c in columns
-    ]
-    return np.concatenate(parts, axis=1)
-
-
-def columns_of(columns: Sequence[Column], rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
-    """The columns of reports packed as rows of bytes."""
-    if rows.shape[1] != sum(column.nbytes for column in columns):
-        raise WireError(f"reports of {rows.shape[1]} bytes do not belong to this schema")
-    unpacked: dict[str, NDArray[Any]] = {}
-    start = 0
-    for column in columns:
-        part = np.ascontiguousarray(rows[:, start : start + column.nbytes])
-        unpacked[column.name] = part.view(column.dtype).reshape(column.shape(len(rows)))
-        start += column.nbytes
-    return unpacked
 
 
 def check(

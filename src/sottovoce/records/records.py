@@ -27,7 +27,7 @@ from ..contract.aggregate import Aggregate
 from ..contract.collection import Collection, Columns, check_study
 from ..contract.design import Design
 from ..contract.reports import Column, Reports
-from ..contract.sparse import Sparse
+from ..contract.sparse import Sparse, columns_of, rows_of
 from ..contract.way import Way
 from ..domain.ranges import Range
 from ..domain.schema import Schema
@@ -131,6 +131,7 @@ class Records(Collection):
         for one, value in zip(fields(self), values, strict=True):
             object.__setattr__(self, one.name, value)
         for attribute in attributes:
+            attribute.refuse_unlisted()
             if isinstance(attribute, Range):
                 raise ParameterError(
                     f"{attribute.name!r} is a number between bounds; give it public bins: "
@@ -320,7 +321,7 @@ class Records(Collection):
 
     def count(self, reports: Reports) -> dict[str, Sparse]:
         """How often each report was sent."""
-        return {PATTERNS: Sparse.of(wire.rows_of(self.layout, reports.columns))}
+        return {PATTERNS: Sparse.of(rows_of(self.layout, reports.columns))}
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
         table = aggregate.tables.get(PATTERNS)
@@ -350,7 +351,7 @@ class Records(Collection):
 
     def columns_of(self, rows: NDArray[np.uint8]) -> dict[str, NDArray[Any]]:
         """The columns of packed reports."""
-        return wire.columns_of(self.layout, rows)
+        return columns_of(self.layout, rows)
 
     def marginal(
         self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None

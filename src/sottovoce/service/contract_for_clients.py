@@ -29,6 +29,7 @@ from typing import Any
 
 from ..contract.collection import Collection, canonical_text
 from ..contract.way import Way
+from ..errors import StudyError
 from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.grr import GRR, keep_probability
 from ..mechanisms.hadamard import HadamardResponse
@@ -98,7 +99,10 @@ def _mechanism(mechanism: Collection) -> dict[str, Any]:
     for kind, numbers in _NUMBERS.items():
         if isinstance(mechanism, kind):
             return {"id": mechanism.id, **numbers(mechanism)}
-    raise TypeError(f"a client cannot draw reports of {mechanism.id!r} yet; describe it here")
+    raise StudyError(
+        f"a participant's page cannot draw reports of {mechanism.id!r}; leave the question out of "
+        "a study that is served, and collect its answers with `sottovoce randomise`"
+    )
 
 
 def _olh(mechanism: OLH) -> dict[str, Any]:

@@ -8,11 +8,13 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from ..contract.collection import Collection
 from ..domain.options import Options
 from ..domain.ranges import Range
 from ..domain.values import Attribute
 from ..errors import ParameterError, SottovoceError, StudyError
 from ..files import read_file
+from ..heavy import HeavyHitters
 from ..mechanisms import REGISTRY, by_id
 from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.mechanism import Mechanism
@@ -21,12 +23,13 @@ from ..participation import Levels, Sampled
 
 _MOST_BYTES = 1 << 26
 _MANY_DOTS = re.compile(r"(?:\.[^.,=\n]{0,200}){65}")  # Python reads long keys in quadratic time
-_ANSWERS = ("values", "edges", "range")
+_ANSWERS = ("values", "edges", "range", "alphabet")
 _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
 _EXTRAS = {name for extras in _KNOWN.values() for name in extras}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
-_KEYS = {"name", *_ANSWERS, "labels", "clip", "most", "missing", "levels", *_OWN}
+_TEXT = {"alphabet", "length", "longer", "other", "step"}
+_KEYS = {"name", *_ANSWERS, *_TEXT, "labels", "clip", "most", "missing", "levels", *_OWN}
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -90,8 +93,8 @@ def _numbers(edges: Any) -> bool:
     return isinstance(edges, list) and all(type(edge) in (int, float) for edge in edges)
 
 
-def read_question(number: int, about: Any) -> Mechanism:
-    """The mechanism of a [[question]] table."""
+def read_question(number: int, about: Any) -> Collection:
+    """The mechanism of a [[question]] table, or the search for frequent texts."""
     where = f"question {number}"
     if not isinstance(about, Mapping):
         raise StudyError(f"{where} is {about!r}; it must be a [[question]] table")
@@ -102,6 +105,9 @@ def read_question(number: int, about: Any) -> Mechanism:
     if "clip" in about and "range" not in about:
         raise StudyError(f"{where} has clip, which goes with range; leave it out")
     try:
+        if "alphabet" in about:
+            return _read_text(about, where)
+        refuse_unknown(about, _KEYS - _TEXT, f"{where} without an alphabet")
         attribute = read_attribute(about)
         if "levels" not in about:
             return _sample(_plain(attribute, about, where), about, where)
@@ -116,6 +122,13 @@ def read_question(number: int, about: Any) -> Mechanism:
         raise StudyError(f"{where}: {error}") from error
 
 
+def _read_text(about: Mapping[str, Any], where: str) -> HeavyHitters:
+    refuse_unknown(about, {"name", "mechanism", "epsilon", *_TEXT}, f"{where}, with an alphabet,")
+    if "length" not in about:
+        raise StudyError(f"{where} lacks length, the most symbols of a text")
+    return HeavyHitters(**about)
+
+
 def _refuse_gaps(about: Mapping[str, Any], where: str) -> None:
     needed = ["name", "mechanism"]
     levels = about.get("levels")
@@ -123,7 +136,7 @@ def _refuse_gaps(about: Mapping[str, Any], where: str) -> None:
         needed.remove("mechanism")
     absent = [key for key in needed if key not in about]
     for keys, words in (
-        (_ANSWERS, "values (or edges, or range)"),
+        (_ANSWERS, "values (or edges, range or alphabet)"),
         (_STRENGTH, "epsilon (or levels)"),
     ):
         present = [key for key in keys if key in about]

@@ -10,6 +10,7 @@ from typing import Any
 from ..contract.collection import Collection
 from ..domain.options import Options
 from ..domain.ranges import Range
+from ..domain.text import Text
 from ..domain.values import Domain
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -31,6 +32,9 @@ def _lines(entries: Mapping[str, Any]) -> str:
 
 def _answers(domain: Domain) -> dict[str, Any]:
     about: dict[str, Any] = {"name": domain.name}
+    if isinstance(domain, Text):
+        about |= {"alphabet": domain.alphabet, "length": domain.length, "longer": domain.longer}
+        return about if domain.other is None else {**about, "other": domain.other}
     if isinstance(domain, Range):
         about |= {"range": [domain.low, domain.high], "clip": domain.clip}
     elif domain.edges is not None:

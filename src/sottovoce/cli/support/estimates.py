@@ -73,6 +73,9 @@ def show_estimate(
     broken into lines.
     """
     rows = estimate.rows(confidence, simultaneous=simultaneous)
+    if not rows:
+        out.print("No text is frequent enough to be listed; more people would show rarer ones.")
+        return
     order = list(range(len(rows)))
     if sort or len(rows) > MOST_ROWS:
         order.sort(key=lambda k: -abs(rows[k]["estimate"]))
@@ -86,7 +89,14 @@ def show_estimate(
     show_table(out, wide.table(out, room), keep=True)
     if len(rows) > MOST_ROWS:
         out.print(f"\nThe {MOST_ROWS} largest of {len(rows):,} values; --csv and --json have all.")
-    if simultaneous:
+    false = getattr(estimate, "false_positive_rate", None)
+    if false is not None:
+        out.print(
+            "\nThe intervals hold for all texts at once. The list has a text that nobody holds "
+            f"with a probability of at most {percent(false, 1)}.",
+            style="dim",
+        )
+    elif simultaneous:
         method = estimate.simultaneous(confidence).method
         out.print(f"\nThe intervals hold for all values at once ({method}).", style="dim")
 
