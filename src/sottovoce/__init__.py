@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         HadamardResponse,
         Hybrid,
         Piecewise,
+        ProjectiveGeometryResponse,
         SubsetSelection,
     )
     from .mechanisms.channel import Channel
@@ -69,6 +70,7 @@ _HOME = {
     "OUE": "mechanisms",
     "Options": "domain.options",
     "Piecewise": "mechanisms",
+    "ProjectiveGeometryResponse": "mechanisms",
     "Promise": "promise",
     "Range": "domain.ranges",
     "Records": "records",
@@ -107,6 +109,7 @@ __all__ = [
     "Mechanism",
     "Options",
     "Piecewise",
+    "ProjectiveGeometryResponse",
     "Promise",
     "Range",
     "Records",

@@ -33,6 +33,7 @@ __all__ = [
     "hash_support",
     "histogram",
     "histogram_by",
+    "projective_sums",
     "row_sums",
     "stratified",
     "walsh_hadamard",
@@ -51,6 +52,7 @@ COMPILED = MappingProxyType(
         "column_counts_by": "grouped_bits",
         "hash_support": "hashes",
         "walsh_hadamard": "transforms",
+        "projective_sums": "projective",
         "row_sums": "sums",
         "weighted_sum": "sums",
         "stratified": "sums",
@@ -163,6 +165,13 @@ def hash_support(
 def walsh_hadamard(table: NDArray[Any]) -> None:
     """Transform every row of a table in place; the row length is a power of two."""
     kernel("walsh_hadamard")(table)
+
+
+def projective_sums(counts: NDArray[Any], order: int, dimension: int, size: int) -> NDArray[Any]:
+    """For each of the first `size` values, the sum of the counts of the outputs orthogonal to it."""
+    sums = np.zeros(size, counts.dtype)
+    kernel("projective_sums")(counts, order, dimension, sums)
+    return sums
 
 
 def row_sums(counts: Counts) -> Counts:

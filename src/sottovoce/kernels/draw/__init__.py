@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .codes import hash_codes, narrow, positions
     from .grid import window_response
     from .hadamard import hadamard_response
+    from .projective import projective_response
     from .records import record_bits
     from .subsets import resize_subsets
     from .tables import table_response
@@ -27,6 +28,7 @@ _HOME = {
     "positions": "codes",
     "window_response": "grid",
     "hadamard_response": "hadamard",
+    "projective_response": "projective",
     "record_bits": "records",
     "resize_subsets": "subsets",
     "table_response": "tables",
@@ -43,6 +45,7 @@ __all__ = [
     "narrow",
     "place_truth",
     "positions",
+    "projective_response",
     "record_bits",
     "resize_subsets",
     "settle",
