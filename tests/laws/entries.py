@@ -17,6 +17,7 @@ from sottovoce import (
     SUE,
     HadamardResponse,
     Mechanism,
+    ProjectiveGeometryResponse,
     Range,
     Records,
     SubsetSelection,
@@ -106,6 +107,11 @@ ENTRIES = [
     Entry(LIP, mixed, most_values=1 << 14, more=LIPS),
     Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False, most_values=1 << 24),
     Entry(OUE, lambda m: bits(m.p, m.q), most_values=1 << 24),
+    Entry(
+        ProjectiveGeometryResponse,
+        lambda m: kept(m.p, m.cells - m.set_size, m.set_size),
+        most_values=(1 << 26) - 1,
+    ),
     Entry(
         SubsetSelection,
         lambda m: kept(m.p, m.domain.size - m.omega, m.omega),

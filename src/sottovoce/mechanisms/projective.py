@@ -327,7 +327,10 @@ def _inside(epsilon: float, order: int, dimension: int) -> Probability:
 @lru_cache(maxsize=256)
 def _geometry(epsilon: float, size: int) -> tuple[int, int]:
     """(w, t) with the lowest total variance, and of those with the fewest outputs."""
-    power, less = exp(epsilon), exp(epsilon) - 1
+    power = exp(epsilon)
+    less = power - 1
+    if less == 0:
+        raise ParameterError(TOO_SMALL.format(epsilon=epsilon))
 
     def total(pair: tuple[int, int]) -> tuple[Fraction, int]:
         cells, s, common = (points(pair[0], pair[1] - k) for k in range(3))
