@@ -272,8 +272,8 @@ const dot = (u, v) => u.reduce((sum, x, k) => sum + x * v[k], 0);
 /** The coordinates of a value; the last that is not 0 is 1. */
 function valueVector({ order, dimension }, code) {
   const vector = Array(dimension).fill(0);
-  let [last, rest] = [dimension - 1, code];
-  while (rest >= order ** last) rest -= order ** last--;
+  let [last, rest] = [0, code];
+  while (rest >= order ** last) rest -= order ** last++;
   vector[last] = 1;
   for (let k = last - 1; k >= 0; k--) {
     vector[k] = rest % order;

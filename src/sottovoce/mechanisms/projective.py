@@ -25,25 +25,27 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
+from ..checks import checked_epsilon
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
-from ..domain.values import Label, code_dtype
+from ..domain.values import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
 from ..randomness import Probability, Source, exp
 from .channel import Channel
-from .linear import LinearMechanism
+from .linear import TINY, LinearMechanism
 from .mechanism import TOO_SMALL, Method
 from .registry import register
 
@@ -51,6 +53,7 @@ _MOST_OUTPUTS = 1 << 26  # an aggregate has a count for each: 512 MiB
 
 
 @register("projective")
+@dataclass(frozen=True, init=False)
 class ProjectiveGeometryResponse(LinearMechanism):
     """Report a point of a projective space, likelier one on the answer's hyperplane.
 
@@ -63,6 +66,8 @@ class ProjectiveGeometryResponse(LinearMechanism):
         The public values.
     epsilon : float
         Privacy parameter.
+    order : int, optional
+        w, a prime; the one with the lowest total variance where it is not given.
 
     Examples
     --------
@@ -71,20 +76,36 @@ class ProjectiveGeometryResponse(LinearMechanism):
     (3, 7, 1093)
     """
 
+    order: int
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label],
+        *,
+        epsilon: float,
+        study: bytes | None = None,
+        order: int | None = None,
+    ) -> None:
+        values, epsilon = Domain.of(domain), checked_epsilon(epsilon)
+        best = _best_order(epsilon, max(values.size, 2))
+        object.__setattr__(self, "order", best if order is None else order)
+        super().__init__(values, epsilon=epsilon, study=study)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        best = _best_order(self.epsilon, self.domain.size)
+        return {**super().parameters, **({} if self.order == best else {"order": self.order})}
+
     def validate(self) -> None:
         super().validate()
+        _check_order(self.order, self.domain.size)
         if self._gap <= 0:
             raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
     @property
-    def order(self) -> int:
-        """w, the prime."""
-        return _geometry(self.epsilon, self.domain.size)[0]
-
-    @property
     def dimension(self) -> int:
-        """t, how many coordinates a point has."""
-        return _geometry(self.epsilon, self.domain.size)[1]
+        """t, how many coordinates a point has: the fewest with a point for every value."""
+        return _dimension(self.order, self.domain.size)
 
     @property
     def cells(self) -> int:
@@ -259,6 +280,10 @@ class ProjectiveGeometryResponse(LinearMechanism):
     def marks_per_report(self) -> int:
         return 1
 
+    def tiny(self) -> Self:
+        # With an order for three coordinates where it can be: two would be GRR.
+        return replace(self, domain=Domain(min(self.domain.size, TINY)), order=2)
+
     def every_report(self, way: Way | None = None) -> Reports:
         self.refuse_large(self.cells)
         outputs = np.arange(self.cells, dtype=code_dtype(self.cells))
@@ -290,15 +315,14 @@ def value_vectors(codes: NDArray[Any], order: int, dimension: int) -> NDArray[np
     """The coordinates of values, one row each; the last that is not 0 is 1."""
     code = codes.astype(np.int64)
     vectors = np.zeros((code.size, dimension), np.int64)
-    start = 0
-    for last in range(dimension - 1, -1, -1):
+    for last in range(dimension):
+        start = points(order, last)
         rows = (code >= start) & (code < start + order**last)
         vectors[rows, last] = 1
         digits = code[rows] - start
         for k in range(last - 1, -1, -1):
             vectors[rows, k] = digits % order
             digits //= order
-        start += order**last
     return vectors
 
 
@@ -324,21 +348,42 @@ def _inside(epsilon: float, order: int, dimension: int) -> Probability:
     return Probability.at_most(power / (power + points(order, dimension) - s))
 
 
+def _dimension(order: int, size: int) -> int:
+    dimension = 2
+    while points(order, dimension) < size:
+        dimension += 1
+    return dimension
+
+
+def _check_order(order: int, size: int) -> None:
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise ParameterError(f"order is {order!r}; it must be a whole number, a prime")
+    if not 2 <= order < _MOST_OUTPUTS or _first_prime(range(order, order + 1)) is None:
+        raise ParameterError(f"order is {order}; it must be a prime below {_MOST_OUTPUTS:,}")
+    cells = points(order, _dimension(order, size))
+    if cells > _MOST_OUTPUTS:
+        raise ParameterError(
+            f"order is {order}: {size:,} values then need {cells:,} outputs, and at most "
+            f"{_MOST_OUTPUTS:,} are counted; choose another prime or leave it out"
+        )
+
+
 @lru_cache(maxsize=256)
-def _geometry(epsilon: float, size: int) -> tuple[int, int]:
-    """(w, t) with the lowest total variance, and of those with the fewest outputs."""
+def _best_order(epsilon: float, size: int) -> int:
+    """The prime with the lowest total variance, and of those the one with the fewest outputs."""
     power = exp(epsilon)
     less = power - 1
     if less == 0:
         raise ParameterError(TOO_SMALL.format(epsilon=epsilon))
 
-    def total(pair: tuple[int, int]) -> tuple[Fraction, int]:
-        cells, s, common = (points(pair[0], pair[1] - k) for k in range(3))
+    def total(order: int) -> tuple[Fraction, int]:
+        dimension = _dimension(order, size)
+        cells, s, common = (points(order, dimension - k) for k in range(3))
         b = 1 / (s * power + cells - s)
         p, q, gap = s * power * b, (common * less + s) * b, (s - common) * less * b
         return size * q * (1 - q) / gap**2 + (1 - p - q) / gap, cells
 
-    choices = set(_choices(1 + math.floor(power), size))
+    choices = set(_orders(1 + math.floor(power), size))
     if not choices:
         raise ParameterError(
             f"{size:,} values need more than {_MOST_OUTPUTS:,} outputs, a count for each of which "
@@ -347,23 +392,23 @@ def _geometry(epsilon: float, size: int) -> tuple[int, int]:
     return min(choices, key=total)
 
 
-def _choices(target: int, size: int) -> Iterator[tuple[int, int]]:
+def _orders(target: int, size: int) -> Iterator[int]:
     """For every t the smallest prime with enough points, and the primes next to the target.
 
     The variance of a value falls with w up to about e^ε + 1 and rises from there.
     """
+    primes = range(2, _MOST_OUTPUTS)
     for dimension in range(2, _MOST_OUTPUTS.bit_length()):
-        candidates = range(2, _MOST_OUTPUTS)
         many = partial(points, dimension=dimension)
-        least = 2 + bisect_left(candidates, size, key=many)
-        most = 1 + bisect_right(candidates, _MOST_OUTPUTS, key=many)
+        least = 2 + bisect_left(primes, size, key=many)
+        most = 1 + bisect_right(primes, _MOST_OUTPUTS, key=many)
         middle = min(max(target, least), most)
         upward = (_first_prime(range(start, most + 1)) for start in (least, middle))
-        for order in (*upward, _first_prime(range(middle, least - 1, -1))):
-            if order is not None:
-                yield order, dimension
+        downward = _first_prime(range(middle, least - 1, -1))
+        yield from (order for order in (*upward, downward) if order is not None)
 
 
+@lru_cache(maxsize=4096)
 def _first_prime(numbers: range) -> int | None:
     primes = (n for n in numbers if all(n % k for k in range(2, math.isqrt(n) + 1)))
     return next(primes, None)

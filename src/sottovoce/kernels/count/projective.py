@@ -22,40 +22,37 @@ def projective_sums(counts, order, dimension, sums):
     spare = np.empty_like(counts)
     line = np.empty_like(counts)
     after = counts[0] - counts[0]  # outputs that begin after the value's last nonzero coordinate
-    size, filled = counts.size, 0
-    for length in range(dimension, 0, -1):  # of the value up to its last nonzero coordinate, a 1
-        beginnings = (size - 1) // order
+    for length in range(dimension, 0, -1):  # of the value up to that coordinate, a 1
         values = 1
+        start = 0  # where values of that length start, and how many outputs are one shorter
         for _ in range(length - 1):
+            start += values
             values *= order
-        support = np.empty(values, counts.dtype)
-        support[0] = after
-        for y in range(beginnings):
-            for z in range(order):
-                table[y * order + z] = outputs[y * order + 1 + (order - z) % order]
-        width = 1
-        rows = beginnings
-        while rows > 0:
-            # The output that begins here: its 1 needs z to be the coordinate itself.
-            for k in range(order - 1, -1, -1):
-                for i in range(width):
-                    support[k * width + i] = support[i] + table[k * width + i]
-            rows = (rows - 1) // order
-            _settle(table, order, width, rows, line, spare)
-            table, spare = spare, table
-            width *= order
-        many = min(values, sums.size - filled)
-        sums[filled : filled + many] = support[:many]
-        filled += many
-        if filled == sums.size:
-            return
+        if start < sums.size:
+            support = np.empty(values, counts.dtype)
+            support[0] = after
+            for y in range(start):
+                for z in range(order):
+                    table[y * order + z] = outputs[y * order + 1 + (order - z) % order]
+            width = 1
+            rows = start
+            while rows > 0:
+                # The output that begins here: its 1 needs z to be the coordinate itself.
+                for k in range(order - 1, -1, -1):
+                    for i in range(width):
+                        support[k * width + i] = support[i] + table[k * width + i]
+                rows = (rows - 1) // order
+                _settle(table, order, width, rows, line, spare)
+                table, spare = spare, table
+                width *= order
+            stop = min(start + values, sums.size)
+            sums[start:stop] = support[: stop - start]
         after += outputs[0]
-        for y in range(beginnings):
+        for y in range(start):
             total = outputs[y * order + 1]
             for z in range(1, order):
                 total += outputs[y * order + 1 + z]
             outputs[y] = total
-        size = beginnings
 
 
 @compiled

@@ -1,12 +1,12 @@
 """Projective geometry response: draw a report.
 
 Vectors of length t over the integers modulo a prime q. A value is a vector whose last nonzero
-coordinate is 1; one whose last n coordinates are 0 has its other t - n - 1 coordinates as the
-digits of a number, and all those with n = 0 come first, then n = 1 and so on. An output is a vector
-whose first nonzero coordinate is 1, numbered like the nodes of a heap: output y followed by the
+coordinate is 1, numbered by what stands before it: first those of one coordinate, then those of two
+and so on, each time with the coordinates as the digits of a number. An output is a vector whose
+first nonzero coordinate is 1, numbered like the nodes of a heap: output y followed by the
 coordinate u is output q y + 1 + u, and 0 is a single 1. The set of a value is every output that is
-orthogonal to it. Since coordinate m = t - n of a value is 1, the others of a report can be chosen
-freely and coordinate m solves the equation, so that no vector ever has to be scaled.
+orthogonal to it. Since the last nonzero coordinate of a value is 1, the others of a report can be
+chosen freely and that one solves the equation, so that no vector ever has to be scaled.
 """
 
 from __future__ import annotations
@@ -32,68 +32,65 @@ def _inverse(divisor):
 
 
 @compiled
-def _solve(inside, place, codes, order, dimension, powers, offsets, out):
+def _tables(order, dimension):
+    """Rows for k = 0..t: q^k, (q^k - 1) / (q - 1), and how to divide by q^k."""
+    tables = np.zeros((4, dimension + 1), np.int64)
+    tables[0, 0] = 1
+    for k in range(dimension):
+        tables[0, k + 1] = tables[0, k] * order
+        tables[1, k + 1] = tables[1, k] * order + 1
+    for k in range(dimension):
+        tables[2, k], tables[3, k] = _inverse(tables[0, k])
+    return tables
+
+
+@compiled
+def _solve(inside, place, codes, order, tables, scratch, zeros, out):
     """The reports of some lanes: `inside` is -1 or 0, `place` which of the outputs there.
 
-    Coordinates before m are the digits of `prefix`, those after m are `rest`; one pass for each
-    coordinate, without branches, over all lanes.
+    A value ends in `zeros` zeros. Coordinates of the report before its last 1 are the digits of
+    `prefix`, those after it are `rest`. One pass for each coordinate, without branches, over all
+    lanes.
     """
     n = out.size
-    value = np.empty(n, np.int64)
-    power = np.empty(n, np.int64)
-    offset = np.empty(n, np.int64)
-    turn = np.empty(n, np.int64)
-    shift = np.empty(n, np.int64)
+    powers, offsets, turns, shifts = tables[0], tables[1], tables[2], tables[3]
+    value, prefix, rest = scratch[0], scratch[1], scratch[2]
+    missed, number, dot = scratch[3], scratch[4], scratch[5]
+    length = powers.size - 2  # coordinates of a report besides the one that solves the equation
+    least = np.int64(codes[0])
     for i in range(n):
-        value[i] = codes[i]
-        power[i] = 1
-        offset[i] = 0
-        turn[i] = np.int64(1) << _BITS
-        shift[i] = _BITS
-    largest = np.int64(0)
-    for i in range(n):
-        largest = max(largest, value[i])
-    start = powers[dimension - 1]
-    for zeros in range(1, dimension):  # which values end in that many zeros
-        if largest < start:
+        value[i] = np.int64(codes[i])
+        least = min(least, value[i])
+        dot[i] = 0
+    for k in range(length, 0, -1):
+        if least >= offsets[k]:
             break
-        size, low = powers[zeros], offsets[zeros]
-        multiplier, bits = _inverse(size)
-        before = powers[dimension - zeros]
         for i in range(n):
-            such = (start - 1 - np.int64(codes[i])) >> 63
-            value[i] -= before & such
-            power[i] ^= (power[i] ^ size) & such
-            offset[i] ^= (offset[i] ^ low) & such
-            turn[i] ^= (turn[i] ^ multiplier) & such
-            shift[i] ^= (shift[i] ^ bits) & such
-        start += powers[dimension - 1 - zeros]
-    prefix = np.empty(n, np.int64)
-    rest = np.empty(n, np.int64)
-    total = np.empty(n, np.int64)
+            dot[i] -= (value[i] - offsets[k]) >> 63
+    for i in range(n):
+        zeros[i] = np.uint64(dot[i])
+        dot[i] = 0
     multiplier, bits = _inverse(order - 1)
     for i in range(n):
-        # Outside the set: q^n outputs begin at coordinate m, the others miss the equation by 1 to
-        # q - 1. Inside: outputs below the offset begin after m, and are orthogonal anyway.
-        above = place[i] - power[i]
+        power, offset = powers[zeros[i]], offsets[zeros[i]]
+        value[i] -= offsets[np.uint64(length) - zeros[i]]
+        # Outside the set: q^zeros outputs begin at the last 1, the others miss the equation by 1 to
+        # q - 1. Inside: outputs below the offset begin after it, and are orthogonal anyway.
+        above = place[i] - power
         pick = ((above & ~(above >> 63)) * multiplier) >> bits
-        missed = 1 + above - pick * (order - 1)
-        total[i] = missed & ~inside[i]
-        pick ^= (pick ^ (place[i] - offset[i])) & inside[i]
+        missed[i] = (1 + above - pick * (order - 1)) & ~inside[i]
+        pick ^= (pick ^ (place[i] - offset)) & inside[i]
         pick &= ~(pick >> 63)
-        prefix[i] = (pick * turn[i]) >> shift[i]
-        rest[i] = pick - prefix[i] * power[i]
-    number = np.empty(n, np.int64)
-    for i in range(n):
+        prefix[i] = (pick * turns[zeros[i]]) >> shifts[zeros[i]]
+        rest[i] = pick - prefix[i] * power
         number[i] = prefix[i] + 1
-    for depth in range(1, dimension - 1):  # a leading 1 and then the digits
+    for depth in range(1, length):  # a leading 1 and then the digits
         more = powers[depth] - offsets[depth] - powers[depth - 1] + offsets[depth - 1]
-        least = offsets[depth] - 1
+        last = offsets[depth] - 1
         for i in range(n):
-            number[i] += more & ((least - prefix[i]) >> 63)
-    dot = np.zeros(n, np.int64)
+            number[i] += more & ((last - prefix[i]) >> 63)
     multiplier, bits = _inverse(order)
-    for _ in range(dimension - 1):
+    for _ in range(length):
         for i in range(n):
             quotient = ((number[i] & 0xFFFFFFFF) * multiplier) >> bits
             other = ((value[i] & 0xFFFFFFFF) * multiplier) >> bits
@@ -101,12 +98,12 @@ def _solve(inside, place, codes, order, dimension, powers, offsets, out):
             number[i] = quotient
             value[i] = other
     for i in range(n):
-        residue = dot[i] - ((dot[i] * multiplier) >> bits) * order
-        solved = total[i] - residue
+        power, offset = powers[zeros[i]], offsets[zeros[i]]
+        solved = missed[i] - dot[i] + ((dot[i] * multiplier) >> bits) * order
         solved += order & (solved >> 63)
-        report = (order * prefix[i] + 1 + solved) * power[i] + offset[i] + rest[i]
-        early = (place[i] - (offset[i] & inside[i]) - (power[i] & ~inside[i])) >> 63
-        simple = place[i] + (offset[i] & ~inside[i])
+        report = (order * prefix[i] + 1 + solved) * power + offset + rest[i]
+        early = (place[i] - (offset & inside[i]) - (power & ~inside[i])) >> 63
+        simple = place[i] + (offset & ~inside[i])
         out[i] = report ^ ((report ^ simple) & early)
 
 
@@ -118,17 +115,15 @@ def projective_response(words, codes, order, dimension, upper, lower, out, extra
     lane whose coin tied draws both places, so that how many words it uses does not depend on the
     coin: it starts again when they run out.
     """
-    powers = np.ones(dimension + 1, np.int64)
-    offsets = np.zeros(dimension + 1, np.int64)
-    for k in range(dimension):
-        powers[k + 1] = powers[k] * order
-        offsets[k + 1] = offsets[k] * order + 1
-    many_inside, many_outside = offsets[dimension - 1], powers[dimension - 1]
+    tables = _tables(order, dimension)
+    many_outside, many_inside = tables[0, dimension - 1], tables[1, dimension - 1]
     limit_inside = np.int64(2**32) % many_inside
     limit_outside = np.int64(2**32) % many_outside
     top = np.int64(upper >> _HALF)
     inside = np.empty(_BLOCK, np.int64)
     place = np.empty(_BLOCK, np.int64)
+    scratch = np.empty((6, _BLOCK), np.int64)
+    zeros = np.empty(_BLOCK, np.uint64)
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
         redo = np.int64(0)
@@ -151,11 +146,9 @@ def projective_response(words, codes, order, dimension, upper, lower, out, extra
                 if not done:
                     stop, enough = i, False
                     break
-        size = stop - start
-        _solve(
-            inside[:size], place[:size], codes[start:stop], order, dimension, powers, offsets,
-            out[start:stop],
-        )  # fmt: skip
+        if stop > start:
+            some = codes[start:stop]
+            _solve(inside, place, some, order, tables, scratch, zeros, out[start:stop])
         if not enough:
             return stop, used
     return out.size, used
