@@ -216,17 +216,17 @@ function parity(x) {
 
 const projective = {
   read(about, size) {
-    const order = whole(about.order, 2, 2 ** 26, "order");
+    const prime = whole(about.prime, 2, 2 ** 26, "prime");
     const dimension = whole(about.dimension, 2, 26, "dimension");
-    const outputs = points(order, dimension);
+    const outputs = points(prime, dimension);
     if (outputs < size || outputs > 2 ** 26) {
       throw new ContractError(`${size} values do not fit ${outputs} points, or these are too many`);
     }
-    if (!isPrime(order)) throw new ContractError(`order is ${order}; it must be a prime`);
-    return { size, order, dimension, inside: threshold(about.inside, "inside") };
+    if (!isPrime(prime)) throw new ContractError(`${prime} is not a prime`);
+    return { size, prime, dimension, inside: threshold(about.inside, "inside") };
   },
   draw(m, code, source) {
-    const { order: w, dimension: t } = m;
+    const { prime: w, dimension: t } = m;
     const value = valueVector(m, code);
     const at = value.findLastIndex((x) => x > 0); // this coordinate solves the equation
     const inside = source.bernoulli(m.inside);
@@ -242,12 +242,12 @@ const projective = {
     const solved = (missed + w - sum) % w;
     return { y: (w * prefix + 1 + solved) * power + tail + (pick % power) };
   },
-  ratio: (m) => spread(m.inside, points(m.order, m.dimension - 1), m.order ** (m.dimension - 1)),
+  ratio: (m) => spread(m.inside, points(m.prime, m.dimension - 1), m.prime ** (m.dimension - 1)),
   fits: (m, { y }, code) =>
-    dot(outputVector(m, y, m.dimension), valueVector(m, code)) % m.order === 0,
+    dot(outputVector(m, y, m.dimension), valueVector(m, code)) % m.prime === 0,
   fit(m) {
-    const [s, common] = [1, 2].map((less) => big(points(m.order, m.dimension - less)));
-    const outside = big(m.order ** (m.dimension - 1));
+    const [s, common] = [1, 2].map((less) => big(points(m.prime, m.dimension - less)));
+    const outside = big(m.prime ** (m.dimension - 1));
     const other = new Rational(m.inside * common, WHOLE * s).plus(
       new Rational((WHOLE - m.inside) * (s - common), WHOLE * outside),
     );
@@ -255,10 +255,10 @@ const projective = {
   },
 };
 
-/** How many vectors of that many integers modulo `order` there are, up to a factor. */
-function points(order, dimension) {
+/** How many vectors of that many integers modulo `prime` there are, up to a factor. */
+function points(prime, dimension) {
   let many = 0;
-  for (let k = 0; k < dimension; k++) many = many * order + 1;
+  for (let k = 0; k < dimension; k++) many = many * prime + 1;
   return many;
 }
 
@@ -270,25 +270,25 @@ function isPrime(number) {
 const dot = (u, v) => u.reduce((sum, x, k) => sum + x * v[k], 0);
 
 /** The coordinates of a value; the last that is not 0 is 1. */
-function valueVector({ order, dimension }, code) {
+function valueVector({ prime, dimension }, code) {
   const vector = Array(dimension).fill(0);
   let [last, rest] = [0, code];
-  while (rest >= order ** last) rest -= order ** last++;
+  while (rest >= prime ** last) rest -= prime ** last++;
   vector[last] = 1;
   for (let k = last - 1; k >= 0; k--) {
-    vector[k] = rest % order;
-    rest = Math.floor(rest / order);
+    vector[k] = rest % prime;
+    rest = Math.floor(rest / prime);
   }
   return vector;
 }
 
 /** The coordinates of an output of this length; the first that is not 0 is 1. */
-function outputVector({ order }, output, length) {
+function outputVector({ prime }, output, length) {
   const vector = Array(length).fill(0);
   let [node, k] = [output, length - 1];
   for (; node > 0; k--) {
-    vector[k] = (node - 1) % order;
-    node = Math.floor((node - 1) / order);
+    vector[k] = (node - 1) % prime;
+    node = Math.floor((node - 1) / prime);
   }
   vector[k] = 1;
   return vector;

@@ -23,19 +23,16 @@ other values are supported together depends on whether the truth lies on their l
 
 from __future__ import annotations
 
-import math
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..checks import checked_epsilon
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
@@ -47,9 +44,16 @@ from ..randomness import Probability, Source, exp
 from .channel import Channel
 from .linear import TINY, LinearMechanism
 from .mechanism import TOO_SMALL, Method
+from .projective_space import (
+    best_order,
+    check_order,
+    least_dimension,
+    mirror,
+    output_vectors,
+    points,
+    value_vectors,
+)
 from .registry import register
-
-_MOST_OUTPUTS = 1 << 26  # an aggregate has a count for each: 512 MiB
 
 
 @register("projective")
@@ -72,11 +76,11 @@ class ProjectiveGeometryResponse(LinearMechanism):
     Examples
     --------
     >>> m = ProjectiveGeometryResponse(1000, epsilon=1.0)
-    >>> m.order, m.dimension, m.cells
+    >>> m.prime, m.dimension, m.cells
     (3, 7, 1093)
     """
 
-    order: int
+    order: int | None = None
 
     def __init__(
         self,
@@ -86,40 +90,44 @@ class ProjectiveGeometryResponse(LinearMechanism):
         study: bytes | None = None,
         order: int | None = None,
     ) -> None:
-        values, epsilon = Domain.of(domain), checked_epsilon(epsilon)
-        best = _best_order(epsilon, max(values.size, 2))
-        object.__setattr__(self, "order", best if order is None else order)
-        super().__init__(values, epsilon=epsilon, study=study)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        best = _best_order(self.epsilon, self.domain.size)
-        return {**super().parameters, **({} if self.order == best else {"order": self.order})}
+        object.__setattr__(self, "order", order)
+        super().__init__(domain, epsilon=epsilon, study=study)
 
     def validate(self) -> None:
         super().validate()
-        _check_order(self.order, self.domain.size)
+        if self.order is not None:
+            check_order(self.order, self.domain.size)
         if self._gap <= 0:
             raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        own = {} if self.order is None else {"order": self.order}
+        return {**super().parameters, **own}
+
+    @property
+    def prime(self) -> int:
+        """w, the order of the field."""
+        return best_order(self.epsilon, self.domain.size) if self.order is None else self.order
+
+    @property
     def dimension(self) -> int:
         """t, how many coordinates a point has: the fewest with a point for every value."""
-        return _dimension(self.order, self.domain.size)
+        return least_dimension(self.prime, self.domain.size)
 
     @property
     def cells(self) -> int:
-        return points(self.order, self.dimension)
+        return points(self.prime, self.dimension)
 
     @property
     def set_size(self) -> int:
         """s, how many outputs are in the set of a value."""
-        return points(self.order, self.dimension - 1)
+        return points(self.prime, self.dimension - 1)
 
     @property
     def inside(self) -> Probability:
         """Probability that the report lies in the answer's set, as drawn."""
-        return _inside(self.epsilon, self.order, self.dimension)
+        return _inside(self.epsilon, self.prime, self.dimension)
 
     @property
     def _outputs(self) -> tuple[Fraction, Fraction]:
@@ -135,7 +143,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
     @property
     def q(self) -> Fraction:
         """Probability that a given other value is supported, exactly."""
-        common = points(self.order, self.dimension - 2)
+        common = points(self.prime, self.dimension - 2)
         a, b = self._outputs
         return common * a + (self.set_size - common) * b
 
@@ -170,7 +178,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
         n, blocks = self.domain.blocks(answers)
         out = np.empty(n, code_dtype(self.cells))
         upper, lower = self.inside.words
-        order, dimension = self.order, self.dimension
+        prime, dimension = self.prime, self.dimension
         draws = source.draws()
         for where, codes in blocks:
             target = out[where]
@@ -178,7 +186,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
             def step(words: Any, part: slice, extra: Any, used: int) -> Any:
                 inputs, outputs = codes[part], target[part]  # noqa: B023, called before the next
                 return kernels.draw.projective_response(
-                    words, inputs, order, dimension, upper, lower, outputs, extra, used
+                    words, inputs, prime, dimension, upper, lower, outputs, extra, used
                 )
 
             draws.each(codes.size, np.uint64, step)
@@ -193,7 +201,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
     def support(self, counts: NDArray[Any]) -> NDArray[Any]:
         """Σ of the counts of the outputs in the set of each value: exact for integers."""
         return kernels.count.projective_sums(
-            np.ascontiguousarray(counts), self.order, self.dimension, self.domain.size
+            np.ascontiguousarray(counts), self.prime, self.dimension, self.domain.size
         )
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
@@ -205,11 +213,11 @@ class ProjectiveGeometryResponse(LinearMechanism):
         """Probability of every output: Σ_x f_x P(y|x), by one transform."""
         a, b = self._outputs
         mirrored = np.zeros(self.cells)
-        mirror = _mirror(self.order, self.dimension)
-        mirrored[mirror[: self.domain.size]] = frequencies
-        sums = kernels.count.projective_sums(mirrored, self.order, self.dimension, self.cells)
+        places = mirror(self.prime, self.dimension)
+        mirrored[places[: self.domain.size]] = frequencies
+        sums = kernels.count.projective_sums(mirrored, self.prime, self.dimension, self.cells)
         law: Floats = np.empty(self.cells)
-        law[mirror] = float(b) * frequencies.sum() + float(a - b) * sums
+        law[places] = float(b) * frequencies.sum() + float(a - b) * sums
         return law
 
     def _back(self, weights: Floats) -> Floats:
@@ -234,7 +242,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
         """Exact covariance matrix; it takes d² K steps."""
         f = np.asarray(frequencies, float)
         (a, b), q, gap = self._outputs, self.q, self._gap
-        common, three = (points(self.order, self.dimension - k) for k in (2, 3))
+        common, three = (points(self.prime, self.dimension - k) for k in (2, 3))
         base = float((b * common + (a - b) * three - q * q) / gap**2)
         either = f[:, None] + f[None, :]
         matrix: Floats = base - float(q / gap) * either
@@ -249,9 +257,10 @@ class ProjectiveGeometryResponse(LinearMechanism):
         return matrix
 
     def propagate(self, variances: Floats, n: int, *, full: bool) -> Floats:
-        moved = np.broadcast_to(np.asarray(variances, float), (self.cells,)) / (
-            n * self._rounded[1]
-        ) ** 2
+        moved = (
+            np.broadcast_to(np.asarray(variances, float), (self.cells,))
+            / (n * self._rounded[1]) ** 2
+        )
         if not full:
             return self.support(moved)
         sets = self._incidence()
@@ -264,17 +273,17 @@ class ProjectiveGeometryResponse(LinearMechanism):
 
     def _incidence(self) -> Floats:
         """1 where an output is in the set of a value, else 0: one row per value."""
-        values = value_vectors(np.arange(self.domain.size), self.order, self.dimension)
-        outputs = output_vectors(np.arange(self.cells), self.order, self.dimension)
-        return ((values @ outputs.T) % self.order == 0).astype(float)
+        values = value_vectors(np.arange(self.domain.size), self.prime, self.dimension)
+        outputs = output_vectors(np.arange(self.cells), self.prime, self.dimension)
+        return np.asarray((values @ outputs.T) % self.prime == 0, float)
 
     def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
-        values = value_vectors(self.domain.encode([x, y]), self.order, self.dimension)
-        outputs = output_vectors(reports.columns["y"], self.order, self.dimension)
-        return np.asarray((outputs @ values.T) % self.order == 0)
+        values = value_vectors(self.domain.encode([x, y]), self.prime, self.dimension)
+        outputs = output_vectors(reports.columns["y"], self.prime, self.dimension)
+        return np.asarray((outputs @ values.T) % self.prime == 0)
 
     def decode_steps(self, n: int) -> float:
-        return n + self.cells * self.order * (self.dimension - 1)
+        return n + self.cells * self.prime * (self.dimension - 1)
 
     @property
     def marks_per_report(self) -> int:
@@ -296,119 +305,8 @@ class ProjectiveGeometryResponse(LinearMechanism):
         return Channel(self.domain.labels, [str(y) for y in range(self.cells)], rows)
 
 
-def points(order: int, dimension: int) -> int:
-    """How many points have that many coordinates."""
-    return (order**dimension - 1) // (order - 1) if dimension > 0 else 0
-
-
-def output_vectors(outputs: NDArray[Any], order: int, dimension: int) -> NDArray[np.int64]:
-    """The coordinates of outputs, one row each; the first that is not 0 is 1."""
-    node = outputs.astype(np.int64)
-    vectors = np.zeros((node.size, dimension), np.int64)
-    for k in range(dimension - 1, -1, -1):
-        vectors[:, k] = np.where(node > 0, (node - 1) % order, node == 0)
-        node = np.where(node > 0, (node - 1) // order, -1)
-    return vectors
-
-
-def value_vectors(codes: NDArray[Any], order: int, dimension: int) -> NDArray[np.int64]:
-    """The coordinates of values, one row each; the last that is not 0 is 1."""
-    code = codes.astype(np.int64)
-    vectors = np.zeros((code.size, dimension), np.int64)
-    for last in range(dimension):
-        start = points(order, last)
-        rows = (code >= start) & (code < start + order**last)
-        vectors[rows, last] = 1
-        digits = code[rows] - start
-        for k in range(last - 1, -1, -1):
-            vectors[rows, k] = digits % order
-            digits //= order
-    return vectors
-
-
-@lru_cache(maxsize=4)
-def _mirror(order: int, dimension: int) -> NDArray[np.int64]:
-    """For every value, the output whose coordinates are those of the value in reverse.
-
-    Since ⟨u, v⟩ does not change when both are reversed, it turns sums over the outputs of each
-    value into sums over the values of each output.
-    """
-    vectors = value_vectors(np.arange(points(order, dimension)), order, dimension)
-    node = np.full(len(vectors), -1, np.int64)
-    for k in range(dimension - 1, -1, -1):
-        digit = vectors[:, k]
-        node = np.where(node >= 0, node * order + 1 + digit, digit - 1)
-    return node
-
-
 @lru_cache(maxsize=256)
 def _inside(epsilon: float, order: int, dimension: int) -> Probability:
     s = points(order, dimension - 1)
     power = s * exp(epsilon)
     return Probability.at_most(power / (power + points(order, dimension) - s))
-
-
-def _dimension(order: int, size: int) -> int:
-    dimension = 2
-    while points(order, dimension) < size:
-        dimension += 1
-    return dimension
-
-
-def _check_order(order: int, size: int) -> None:
-    if isinstance(order, bool) or not isinstance(order, int):
-        raise ParameterError(f"order is {order!r}; it must be a whole number, a prime")
-    if not 2 <= order < _MOST_OUTPUTS or _first_prime(range(order, order + 1)) is None:
-        raise ParameterError(f"order is {order}; it must be a prime below {_MOST_OUTPUTS:,}")
-    cells = points(order, _dimension(order, size))
-    if cells > _MOST_OUTPUTS:
-        raise ParameterError(
-            f"order is {order}: {size:,} values then need {cells:,} outputs, and at most "
-            f"{_MOST_OUTPUTS:,} are counted; choose another prime or leave it out"
-        )
-
-
-@lru_cache(maxsize=256)
-def _best_order(epsilon: float, size: int) -> int:
-    """The prime with the lowest total variance, and of those the one with the fewest outputs."""
-    power = exp(epsilon)
-    less = power - 1
-    if less == 0:
-        raise ParameterError(TOO_SMALL.format(epsilon=epsilon))
-
-    def total(order: int) -> tuple[Fraction, int]:
-        dimension = _dimension(order, size)
-        cells, s, common = (points(order, dimension - k) for k in range(3))
-        b = 1 / (s * power + cells - s)
-        p, q, gap = s * power * b, (common * less + s) * b, (s - common) * less * b
-        return size * q * (1 - q) / gap**2 + (1 - p - q) / gap, cells
-
-    choices = set(_orders(1 + math.floor(power), size))
-    if not choices:
-        raise ParameterError(
-            f"{size:,} values need more than {_MOST_OUTPUTS:,} outputs, a count for each of which "
-            "would have to be kept; use 'hadamard' or 'grr'"
-        )
-    return min(choices, key=total)
-
-
-def _orders(target: int, size: int) -> Iterator[int]:
-    """For every t the smallest prime with enough points, and the primes next to the target.
-
-    The variance of a value falls with w up to about e^ε + 1 and rises from there.
-    """
-    primes = range(2, _MOST_OUTPUTS)
-    for dimension in range(2, _MOST_OUTPUTS.bit_length()):
-        many = partial(points, dimension=dimension)
-        least = 2 + bisect_left(primes, size, key=many)
-        most = 1 + bisect_right(primes, _MOST_OUTPUTS, key=many)
-        middle = min(max(target, least), most)
-        upward = (_first_prime(range(start, most + 1)) for start in (least, middle))
-        downward = _first_prime(range(middle, least - 1, -1))
-        yield from (order for order in (*upward, downward) if order is not None)
-
-
-@lru_cache(maxsize=4096)
-def _first_prime(numbers: range) -> int | None:
-    primes = (n for n in numbers if all(n % k for k in range(2, math.isqrt(n) + 1)))
-    return next(primes, None)

@@ -145,7 +145,7 @@ _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
         "inside": _drawn(m.inside),
     },
     ProjectiveGeometryResponse: lambda m: {
-        "order": m.order,
+        "prime": m.prime,
         "dimension": m.dimension,
         "inside": _drawn(m.inside),
     },

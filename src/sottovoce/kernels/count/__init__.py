@@ -168,7 +168,7 @@ def walsh_hadamard(table: NDArray[Any]) -> None:
 
 
 def projective_sums(counts: NDArray[Any], order: int, dimension: int, size: int) -> NDArray[Any]:
-    """For each of the first `size` values, the sum of the counts of the outputs orthogonal to it."""
+    """For each of the first `size` values, the sum over the outputs orthogonal to it."""
     sums = np.zeros(size, counts.dtype)
     kernel("projective_sums")(counts, order, dimension, sums)
     return sums

@@ -167,9 +167,7 @@ def _redo(
         if used + 2 > extra.size:
             return False, used
         rest = (upper << _HALF) | (lower >> _HALF)
-        less = extra[used] < rest or (
-            extra[used] == rest and extra[used + 1] < (lower << _HALF)
-        )
+        less = extra[used] < rest or (extra[used] == rest and extra[used + 1] < (lower << _HALF))
         first, after = _below(in_set, limit_in, extra, used + 2)
         second, after = _below(beside, limit_out, extra, after)
         if after > extra.size:
