@@ -288,7 +288,7 @@ def test_too_many_values_are_refused_with_what_to_use():
     with pytest.raises(ParameterError, match="'hadamard'"):
         PGR(1 << 26, epsilon=1.0)
     with pytest.raises(ParameterError, match="choose another prime"):
-        PGR(10_000, epsilon=1.0, order=1009)
+        PGR(2_000_000, epsilon=1.0, order=1009)
 
 
 def test_an_output_beyond_the_points_is_refused():
