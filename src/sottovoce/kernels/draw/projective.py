@@ -21,6 +21,13 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _BITS = 29  # numbers that are divided by multiplication are below 2^29
 
+# Where the rows of a block's table begin. One array at constant distances, and not one for each
+# row, lets the compiler use full vectors: it then knows that the rows do not overlap.
+_INSIDE, _PLACE, _VALUE, _POWER, _OFFSET, _PICK, _PREFIX, _MISSED, _NUMBER = (
+    _BLOCK * row for row in range(9)
+)
+_ROWS = 9 * _BLOCK
+
 
 @compiled
 def _inverse(divisor):
@@ -32,79 +39,74 @@ def _inverse(divisor):
 
 
 @compiled
-def _tables(order, dimension):
-    """Rows for k = 0..t: q^k, (q^k - 1) / (q - 1), and how to divide by q^k."""
-    tables = np.zeros((4, dimension + 1), np.int64)
-    tables[0, 0] = 1
-    for k in range(dimension):
-        tables[0, k + 1] = tables[0, k] * order
-        tables[1, k + 1] = tables[1, k] * order + 1
-    for k in range(dimension):
-        tables[2, k], tables[3, k] = _inverse(tables[0, k])
-    return tables
+def _solve(s, codes, order, powers, offsets, out):
+    """The reports of a block's lanes: `inside` is -1 or 0, `place` which of the outputs there.
 
-
-@compiled
-def _solve(inside, place, codes, order, tables, scratch, zeros, out):
-    """The reports of some lanes: `inside` is -1 or 0, `place` which of the outputs there.
-
-    A value ends in `zeros` zeros. Coordinates of the report before its last 1 are the digits of
-    `prefix`, those after it are `rest`. One pass for each coordinate, without branches, over all
-    lanes.
+    A value ends in some zeros, of which `power` is q^zeros and `offset` (q^zeros - 1) / (q - 1).
+    Coordinates of the report before the value's last 1 are the digits of `prefix`. One pass for
+    each coordinate, without branches, over all lanes.
     """
     n = out.size
-    powers, offsets, turns, shifts = tables[0], tables[1], tables[2], tables[3]
-    value, prefix, rest = scratch[0], scratch[1], scratch[2]
-    missed, number, dot = scratch[3], scratch[4], scratch[5]
     length = powers.size - 2  # coordinates of a report besides the one that solves the equation
     least = np.int64(codes[0])
     for i in range(n):
-        value[i] = np.int64(codes[i])
-        least = min(least, value[i])
-        dot[i] = 0
-    for k in range(length, 0, -1):
-        if least >= offsets[k]:
+        code = np.int64(codes[i])
+        least = min(least, code)
+        s[_NUMBER + i] = code
+        s[_VALUE + i] = code - offsets[length]
+        s[_POWER + i] = 1
+        s[_OFFSET + i] = 0
+    for zeros in range(1, length + 1):
+        edge = offsets[length + 1 - zeros]  # values below it end in at least that many zeros
+        if least >= edge:
             break
+        before = edge - offsets[length - zeros]
+        factor, more = powers[zeros] - powers[zeros - 1], powers[zeros - 1]
         for i in range(n):
-            dot[i] -= (value[i] - offsets[k]) >> 63
-    for i in range(n):
-        zeros[i] = np.uint64(dot[i])
-        dot[i] = 0
+            such = (s[_NUMBER + i] - edge) >> 63
+            s[_VALUE + i] += before & such
+            s[_POWER + i] += factor & such
+            s[_OFFSET + i] += more & such
     multiplier, bits = _inverse(order - 1)
     for i in range(n):
-        power, offset = powers[zeros[i]], offsets[zeros[i]]
-        value[i] -= offsets[np.uint64(length) - zeros[i]]
         # Outside the set: q^zeros outputs begin at the last 1, the others miss the equation by 1 to
         # q - 1. Inside: outputs below the offset begin after it, and are orthogonal anyway.
-        above = place[i] - power
+        inside = s[_INSIDE + i]
+        above = s[_PLACE + i] - s[_POWER + i]
         pick = ((above & ~(above >> 63)) * multiplier) >> bits
-        missed[i] = (1 + above - pick * (order - 1)) & ~inside[i]
-        pick ^= (pick ^ (place[i] - offset)) & inside[i]
-        pick &= ~(pick >> 63)
-        prefix[i] = (pick * turns[zeros[i]]) >> shifts[zeros[i]]
-        rest[i] = pick - prefix[i] * power
-        number[i] = prefix[i] + 1
+        s[_MISSED + i] = (1 + above - pick * (order - 1)) & ~inside
+        pick ^= (pick ^ (s[_PLACE + i] - s[_OFFSET + i])) & inside
+        s[_PICK + i] = pick & ~(pick >> 63)
+    for i in range(n):
+        # Exact: the quotient is at least 2^-28 away from the next integer, and below 2^27.
+        s[_PREFIX + i] = np.int64((s[_PICK + i] + 0.5) / s[_POWER + i])
+        s[_NUMBER + i] = s[_PREFIX + i] + 1
     for depth in range(1, length):  # a leading 1 and then the digits
         more = powers[depth] - offsets[depth] - powers[depth - 1] + offsets[depth - 1]
         last = offsets[depth] - 1
         for i in range(n):
-            number[i] += more & ((last - prefix[i]) >> 63)
+            s[_NUMBER + i] += more & ((last - s[_PREFIX + i]) >> 63)
     multiplier, bits = _inverse(order)
     for _ in range(length):
         for i in range(n):
-            quotient = ((number[i] & 0xFFFFFFFF) * multiplier) >> bits
-            other = ((value[i] & 0xFFFFFFFF) * multiplier) >> bits
-            dot[i] += (number[i] - quotient * order) * (value[i] - other * order)
-            number[i] = quotient
-            value[i] = other
+            number, value = s[_NUMBER + i], s[_VALUE + i]
+            quotient = ((number & 0xFFFFFFFF) * multiplier) >> bits
+            other = ((value & 0xFFFFFFFF) * multiplier) >> bits
+            s[_MISSED + i] -= (number - quotient * order) * (value - other * order)
+            s[_NUMBER + i] = quotient
+            s[_VALUE + i] = other
     for i in range(n):
-        power, offset = powers[zeros[i]], offsets[zeros[i]]
-        solved = missed[i] - dot[i] + ((dot[i] * multiplier) >> bits) * order
-        solved += order & (solved >> 63)
-        report = (order * prefix[i] + 1 + solved) * power + offset + rest[i]
-        early = (place[i] - (offset & inside[i]) - (power & ~inside[i])) >> 63
-        simple = place[i] + (offset & ~inside[i])
-        out[i] = report ^ ((report ^ simple) & early)
+        missed, prefix = s[_MISSED + i], s[_PREFIX + i]
+        power, offset = s[_POWER + i], s[_OFFSET + i]
+        # What is missed less the products, modulo q; it lies between -2^28 and q - 1.
+        solved = missed + (((order - 1 - missed) * multiplier) >> bits) * order
+        rest = s[_PICK + i] - prefix * power
+        s[_NUMBER + i] = (order * prefix + 1 + solved) * power + offset + rest
+    for i in range(n):
+        inside, place, offset = s[_INSIDE + i], s[_PLACE + i], s[_OFFSET + i]
+        early = (place - (offset & inside) - (s[_POWER + i] & ~inside)) >> 63
+        simple = place + (offset & ~inside)
+        out[i] = s[_NUMBER + i] ^ ((s[_NUMBER + i] ^ simple) & early)
 
 
 @compiled
@@ -115,40 +117,41 @@ def projective_response(words, codes, order, dimension, upper, lower, out, extra
     lane whose coin tied draws both places, so that how many words it uses does not depend on the
     coin: it starts again when they run out.
     """
-    tables = _tables(order, dimension)
-    many_outside, many_inside = tables[0, dimension - 1], tables[1, dimension - 1]
+    powers = np.ones(dimension + 1, np.int64)
+    offsets = np.zeros(dimension + 1, np.int64)
+    for k in range(dimension):
+        powers[k + 1] = powers[k] * order
+        offsets[k + 1] = offsets[k] * order + 1
+    many_outside, many_inside = powers[dimension - 1], offsets[dimension - 1]
     limit_inside = np.int64(2**32) % many_inside
     limit_outside = np.int64(2**32) % many_outside
     top = np.int64(upper >> _HALF)
-    inside = np.empty(_BLOCK, np.int64)
-    place = np.empty(_BLOCK, np.int64)
-    scratch = np.empty((6, _BLOCK), np.int64)
-    zeros = np.empty(_BLOCK, np.uint64)
+    s = np.empty(_ROWS, np.int64)
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
         redo = np.int64(0)
         for i in range(start, stop):
             coin = np.int64(words[i] >> _HALF)
-            inside[i - start] = (coin - top) >> 63
-            many = many_outside ^ ((many_outside ^ many_inside) & inside[i - start])
-            limit = limit_outside ^ ((limit_outside ^ limit_inside) & inside[i - start])
+            inside = (coin - top) >> 63
+            many = many_outside ^ ((many_outside ^ many_inside) & inside)
+            limit = limit_outside ^ ((limit_outside ^ limit_inside) & inside)
             product = words[i] & _LOW
             product = product * np.uint64(many)
-            place[i - start] = np.int64(product >> _HALF)
+            s[_INSIDE + i - start] = inside
+            s[_PLACE + i - start] = np.int64(product >> _HALF)
             redo |= ((coin ^ top) - 1) | (np.int64(product & _LOW) - limit)
         enough = True
         if redo < 0:
             for i in range(start, stop):
                 done, used = _redo(
                     words[i], i - start, top, upper, lower, many_inside, many_outside,
-                    limit_inside, limit_outside, inside, place, extra, used,
+                    limit_inside, limit_outside, s, extra, used,
                 )  # fmt: skip
                 if not done:
                     stop, enough = i, False
                     break
         if stop > start:
-            some = codes[start:stop]
-            _solve(inside, place, some, order, tables, scratch, zeros, out[start:stop])
+            _solve(s, codes[start:stop], order, powers, offsets, out[start:stop])
         if not enough:
             return stop, used
     return out.size, used
@@ -156,8 +159,8 @@ def projective_response(words, codes, order, dimension, upper, lower, out, extra
 
 @compiled
 def _redo(
-    word, k, top, upper, lower, many_inside, many_outside, limit_inside, limit_outside, inside,
-    place, extra, used,
+    word, k, top, upper, lower, many_inside, many_outside, limit_inside, limit_outside, s,
+    extra, used,
 ):  # fmt: skip
     """Draw lane k again exactly where its coin tied or its place was rejected; (done, used)."""
     coin = np.int64(word >> _HALF)
@@ -172,8 +175,8 @@ def _redo(
         second, after = _below(beside, limit_out, extra, after)
         if after > extra.size:
             return False, used
-        inside[k] = -1 if less else 0
-        place[k] = np.int64(first) if less else np.int64(second)
+        s[_INSIDE + k] = -1 if less else 0
+        s[_PLACE + k] = np.int64(first) if less else np.int64(second)
         return True, after
     many, limit = (in_set, limit_in) if coin < top else (beside, limit_out)
     product = (word & _LOW) * many
@@ -182,5 +185,5 @@ def _redo(
     again, after = _below(many, limit, extra, used)
     if after > extra.size:
         return False, used
-    place[k] = np.int64(again)
+    s[_PLACE + k] = np.int64(again)
     return True, after
