@@ -16,9 +16,9 @@ Covariance  variances as for every mechanism that supports the truth with probab
             line through u and v
 Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
 
-Feldman, Nelson, Nguyen, Talwar 2022 (arXiv:2203.00194), sections 3 and 4, for prime w. For d = K it
-is subset selection with fewer sets, and t = 2 is GRR over K values. Linear, not pure: how often two
-other values are supported together depends on whether the truth lies on their line.
+Feldman, Nelson, Nguyen, Talwar 2022 (arXiv:2203.00194), here for prime w; the covariance is ours. For
+d = K it is subset selection with fewer sets, and t = 2 is GRR over K values. Linear, not pure: how
+often two other values are supported together depends on whether the truth lies on their line.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ from .registry import register
 class ProjectiveGeometryResponse(LinearMechanism):
     """Report a point of a projective space, likelier one on the answer's hyperplane.
 
-    The error of subset selection for many values, with a few bytes per report; decoding takes about
-    n + w t d steps.
+    The error of subset selection for many values, with a few bytes per report; decoding takes
+    about n + w t K steps.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
     @property
     def methods(self) -> Mapping[str, Method]:
         return {
-            "unbiased": Method("Feldman, Nelson, Nguyen, Talwar 2022, section 3", biased=False),
+            "unbiased": Method("Feldman, Nelson, Nguyen, Talwar 2022", biased=False),
             "mle": Method("maximum likelihood by EM, each step two transforms", biased=True),
         }
 

@@ -4,7 +4,8 @@ Numbers of values and outputs: `kernels.draw.projective`. Coordinates of the val
 after the other, from the last to the first. After some of them, the table has for every choice of
 those, every beginning of an output and every z the sum over the outputs that begin like that and
 need z from the coordinates to come; one more coordinate costs q additions per entry, so that all
-sums take about q t K of them instead of K^2 / q (Feldman, Nelson, Nguyen, Talwar 2022, section 4).
+sums take about q t K of them instead of K^2 / q: the dynamic programme of Feldman, Nelson, Nguyen,
+Talwar 2022.
 """
 
 from __future__ import annotations

@@ -78,7 +78,8 @@ def _solve(s, codes, order, powers, offsets, out):
         pick ^= (pick ^ (s[_PLACE + i] - s[_OFFSET + i])) & inside
         s[_PICK + i] = pick & ~(pick >> 63)
     for i in range(n):
-        # Exact: the quotient is at least 2^-28 away from the next integer, and below 2^27.
+        # Exact: the quotient is at least 1 / (2 power) away from an integer, and since pick < 2^26
+        # it is rounded by at most 2^-27 / power.
         s[_PREFIX + i] = np.int64((s[_PICK + i] + 0.5) / s[_POWER + i])
         s[_NUMBER + i] = s[_PREFIX + i] + 1
     for depth in range(1, length):  # a leading 1 and then the digits
