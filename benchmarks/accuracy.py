@@ -147,8 +147,8 @@ The maximum's error against norm-sub's, different by more than 1 % and three sta
 
 {verdict(likely)}
 
-Mechanisms for many values, d = 1,024 and Zipf {POWER}: mean squared error of the unbiased estimate as
-measured and by the exact formula, bytes of a report, and steps to decode all reports.
+Mechanisms for many values, d = 1,024 and Zipf {POWER}: mean squared error of the unbiased estimate
+as measured and by the exact formula, bytes of a report, and steps to decode all reports.
 
 {table(["mechanism", "MSE, measured", "MSE, exact", "bytes", "decode steps"], many)}
 """

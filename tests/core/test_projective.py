@@ -111,7 +111,7 @@ def test_three_sets_have_more_in_common_on_a_line(order, dimension):
     ("order", "dimension", "less"),
     [(2, 3, 0), (2, 4, 2), (3, 3, 0), (3, 3, 4), (2, 4, 0), (7, 2, 1)],
 )
-@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 5.0])
+@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 5.0])
 def test_covariances_are_those_of_the_channel(order, dimension, less, epsilon):
     # Among all points many triples lie on a line, which four values of `tiny` hardly do.
     m = mechanism(order, dimension, epsilon, less)

@@ -16,9 +16,9 @@ Covariance  variances as for every mechanism that supports the truth with probab
             line through u and v
 Guarantee   ε-LDP, tight; p is rounded down to a multiple of 2^-128
 
-Feldman, Nelson, Nguyen, Talwar 2022 (arXiv:2203.00194), here for prime w; the covariance is ours. For
-d = K it is subset selection with fewer sets, and t = 2 is GRR over K values. Linear, not pure: how
-often two other values are supported together depends on whether the truth lies on their line.
+Feldman, Nelson, Nguyen, Talwar 2022 (arXiv:2203.00194), here for prime w; the covariance is ours.
+For d = K it is subset selection with fewer sets, and t = 2 is GRR over K values. Linear, not pure:
+how often two other values are supported together depends on whether the truth lies on their line.
 """
 
 from __future__ import annotations
@@ -209,16 +209,21 @@ class ProjectiveGeometryResponse(LinearMechanism):
         values: Floats = (self.support(counts) / n - q) / gap
         return values
 
+    def _supported(self, frequencies: Floats) -> Floats:
+        """For every output, the fraction of answers in whose set it is: Σ f_x over these x."""
+        mirrored, sums = np.zeros(self.cells), np.empty(self.cells)
+        places = mirror(self.prime, self.dimension)
+        mirrored[places[: self.domain.size]] = frequencies
+        sums[places] = kernels.count.projective_sums(
+            mirrored, self.prime, self.dimension, self.cells
+        )
+        return sums
+
     def _law(self, frequencies: Floats) -> Floats:
         """Probability of every output: Σ_x f_x P(y|x), by one transform."""
         a, b = self._outputs
-        mirrored = np.zeros(self.cells)
-        places = mirror(self.prime, self.dimension)
-        mirrored[places[: self.domain.size]] = frequencies
-        sums = kernels.count.projective_sums(mirrored, self.prime, self.dimension, self.cells)
-        law: Floats = np.empty(self.cells)
-        law[places] = float(b) * frequencies.sum() + float(a - b) * sums
-        return law
+        extra: Floats = float(a - b) * self._supported(frequencies)
+        return float(b) * frequencies.sum() + extra
 
     def _back(self, weights: Floats) -> Floats:
         """Σ_y w_y P(y|x) for every value, by one transform."""
@@ -249,8 +254,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
         if common > three:
             sets = self._incidence()
             # Σ_x f_x |three sets in common| = r₃ Σ f + (r − r₃) L, summed over outputs first.
-            unit = (self._law(f) - float(b) * f.sum()) / float(a - b)
-            line = (sets * unit) @ sets.T - three * f.sum()
+            line = (sets * self._supported(f)) @ sets.T - three * f.sum()
             matrix += float((a - b) / gap**2) * line
         matrix /= n
         np.fill_diagonal(matrix, self.variance(f, n))
