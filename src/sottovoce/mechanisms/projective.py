@@ -222,8 +222,8 @@ class ProjectiveGeometryResponse(LinearMechanism):
     def _law(self, frequencies: Floats) -> Floats:
         """Probability of every output: Σ_x f_x P(y|x), by one transform."""
         a, b = self._outputs
-        extra: Floats = float(a - b) * self._supported(frequencies)
-        return float(b) * frequencies.sum() + extra
+        law: Floats = float(b) * frequencies.sum() + float(a - b) * self._supported(frequencies)
+        return law
 
     def _back(self, weights: Floats) -> Floats:
         """Σ_y w_y P(y|x) for every value, by one transform."""
