@@ -30,6 +30,7 @@ def page(effort: Effort, picture: Path) -> str:
         known = any(peer.name == "multi-freq-ldpy" for peer in rivals)
         clipping = accuracy.against_clipping(effort) if known else None
         likely = accuracy.likelihood(effort)
+        many = accuracy.many_values(effort)
     heavy = ours.decode(effort)
     with cores(1):
         guesses = peers.guesses(rivals, heavy.n, effort)
@@ -42,7 +43,7 @@ def page(effort: Effort, picture: Path) -> str:
         ours.section(figures, beside, heavy, personal.slow(differing)),
         personal.section(differing),
         peers.section(rivals, results, heavy, guesses),
-        accuracy.section(clipping, likely),
+        accuracy.section(clipping, likely, many),
         scaling.section(lines, f"{picture.parent.name}/{picture.name}"),
         memory.section(files),
         audits.section(examined),

@@ -110,7 +110,8 @@ def _finding(subject: Any, **options: Any) -> Finding:
 
 
 def _subjects() -> list[tuple[str, str, Any]]:
-    kinds = (sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse)
+    short = (sv.OLH, sv.HadamardResponse, sv.ProjectiveGeometryResponse)
+    kinds = (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, *short)
     subjects: list[tuple[str, str, Any]] = [
         ("sottovoce", kind.__name__, kind(D, epsilon=EPSILON)) for kind in kinds
     ]

@@ -125,6 +125,8 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
     both(sv.SUE(1024, epsilon=EPSILON), 1_000_000)
     both(sv.SubsetSelection(1024, epsilon=EPSILON), 1_000_000, 2e6)
     both(sv.HadamardResponse(1 << 17, epsilon=EPSILON), 20_000_000, 150e6, 300e6, decode=True)
+    projective = sv.ProjectiveGeometryResponse(1 << 17, epsilon=EPSILON)
+    both(projective, 20_000_000, decode=True)
     both(sv.OLH(1024, epsilon=EPSILON), 2_000_000)
     for kind in (sv.Duchi, sv.Piecewise, sv.Hybrid):
         both(kind((0, 1), epsilon=EPSILON), 20_000_000)

@@ -27,6 +27,7 @@ LOOKS = dict(
             "SubsetSelection",
             "OLH",
             "HadamardResponse",
+            "ProjectiveGeometryResponse",
             "Duchi",
             "Piecewise",
             "Hybrid",
@@ -39,11 +40,12 @@ LOOKS = dict(
                 "#009E73",
                 "#D55E00",
                 "#0072B2",
+                "#A6761D",
                 "#CC79A7",
                 "#8C6D00",
                 "#777777",
             ),
-            "os^DvP<>X",
+            "os^DvPp<>X",
             strict=True,
         ),
         strict=True,
@@ -69,7 +71,10 @@ class Line:
 
 def mechanisms() -> list[Any]:
     """Everything there is, over the same number of values."""
-    kinds = (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH, sv.HadamardResponse)
+    kinds = (
+        *(sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH),
+        *(sv.HadamardResponse, sv.ProjectiveGeometryResponse),
+    )
     numeric = (sv.Duchi, sv.Piecewise, sv.Hybrid)
     return [kind(D, epsilon=EPSILON) for kind in kinds] + [
         kind((0, 1), epsilon=EPSILON) for kind in numeric

@@ -76,6 +76,9 @@ def good() -> Iterator[tuple[str, Vector]]:
         of_aggregate(hadamard, hadamard.aggregate(outputs, values=[999, 3])),
     )
 
+    projective = sv.ProjectiveGeometryResponse(1000, epsilon=1.0)
+    yield "projective", of_reports(projective, [reports_of(projective, y=[0, 1092, 364])])
+
     lip = sv.LIP(COMMUTE, prior=[0.5, 0.2, 0.25, 0.05], epsilon=1.0)
     told = reports_of(lip, value=[0, 3, 2, 1, 1])
     yield "lip", of_reports(lip, [told])

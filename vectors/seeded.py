@@ -10,10 +10,20 @@ from sottovoce import testing
 
 from .describe import COMMUTE, HIDDEN, MENU, PUBLIC, Vector, of_reports
 
+CATEGORICAL = (
+    sv.GRR,
+    sv.OUE,
+    sv.SUE,
+    sv.SubsetSelection,
+    sv.OLH,
+    sv.HadamardResponse,
+    sv.ProjectiveGeometryResponse,
+)
+
 
 def seeded() -> Iterator[tuple[str, Vector]]:
     """What seed 2026 draws for each collection: the same on every machine."""
-    for kind in (sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH, sv.HadamardResponse):
+    for kind in CATEGORICAL:
         mechanism = kind(10, epsilon=1.0)
         yield mechanism.id, drawn(mechanism, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9])
     known = sv.LIP(prior=[0.25, 0.75, 0.0], epsilon=1.0)

@@ -244,6 +244,86 @@ function parity(x) {
   return folded & 1;
 }
 
+const projective = {
+  read(about, size) {
+    const prime = whole(about.prime, 2, 2 ** 26, "prime");
+    const dimension = whole(about.dimension, 2, 26, "dimension");
+    const outputs = points(prime, dimension);
+    if (outputs < size || outputs > 2 ** 26) {
+      throw new ContractError(`${size} values do not fit ${outputs} points, or these are too many`);
+    }
+    if (!isPrime(prime)) throw new ContractError(`${prime} is not a prime`);
+    return { size, prime, dimension, inside: threshold(about.inside, "inside") };
+  },
+  draw(m, code, source) {
+    const { prime: w, dimension: t } = m;
+    const value = valueVector(m, code);
+    const at = value.findLastIndex((x) => x > 0); // this coordinate solves the equation
+    const inside = source.bernoulli(m.inside);
+    const place = source.below(inside ? points(w, t - 1) : w ** (t - 1));
+    const tail = points(w, t - 1 - at); // outputs that begin after it
+    const power = w ** (t - 1 - at);
+    if (inside && place < tail) return { y: place };
+    if (!inside && place < power) return { y: tail + place }; // they begin there
+    const pick = inside ? place - tail : Math.floor((place - power) / (w - 1));
+    const prefix = Math.floor(pick / power);
+    const missed = inside ? 0 : 1 + ((place - power) % (w - 1));
+    const sum = dot(outputVector(m, prefix, at), value) % w;
+    const solved = (missed + w - sum) % w;
+    return { y: (w * prefix + 1 + solved) * power + tail + (pick % power) };
+  },
+  ratio: (m) => spread(m.inside, points(m.prime, m.dimension - 1), m.prime ** (m.dimension - 1)),
+  fits: (m, { y }, code) =>
+    dot(outputVector(m, y, m.dimension), valueVector(m, code)) % m.prime === 0,
+  fit(m) {
+    const [s, common] = [1, 2].map((less) => big(points(m.prime, m.dimension - less)));
+    const outside = big(m.prime ** (m.dimension - 1));
+    const other = new Rational(m.inside * common, WHOLE * s).plus(
+      new Rational((WHOLE - m.inside) * (s - common), WHOLE * outside),
+    );
+    return [part(m.inside), other];
+  },
+};
+
+/** How many vectors of that many integers modulo `prime` there are, up to a factor. */
+function points(prime, dimension) {
+  let many = 0;
+  for (let k = 0; k < dimension; k++) many = many * prime + 1;
+  return many;
+}
+
+function isPrime(number) {
+  for (let k = 2; k * k <= number; k++) if (number % k === 0) return false;
+  return true;
+}
+
+const dot = (u, v) => u.reduce((sum, x, k) => sum + x * v[k], 0);
+
+/** The coordinates of a value; the last that is not 0 is 1. */
+function valueVector({ prime, dimension }, code) {
+  const vector = Array(dimension).fill(0);
+  let [last, rest] = [0, code];
+  while (rest >= prime ** last) rest -= prime ** last++;
+  vector[last] = 1;
+  for (let k = last - 1; k >= 0; k--) {
+    vector[k] = rest % prime;
+    rest = Math.floor(rest / prime);
+  }
+  return vector;
+}
+
+/** The coordinates of an output of this length; the first that is not 0 is 1. */
+function outputVector({ prime }, output, length) {
+  const vector = Array(length).fill(0);
+  let [node, k] = [output, length - 1];
+  for (; node > 0; k--) {
+    vector[k] = (node - 1) % prime;
+    node = Math.floor((node - 1) / prime);
+  }
+  vector[k] = 1;
+  return vector;
+}
+
 const lip = {
   read(about, size) {
     if (about.rows) {
@@ -359,6 +439,7 @@ const chooseAll = {
 export const MECHANISMS = {
   ...PURE,
   hadamard,
+  projective,
   lip,
   duchi: numbers,
   piecewise: numbers,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         HadamardResponse,
         Hybrid,
         Piecewise,
+        ProjectiveGeometryResponse,
         SubsetSelection,
     )
     from .mechanisms.channel import Channel
@@ -71,6 +72,7 @@ _HOME = {
     "OUE": "mechanisms",
     "Options": "domain.options",
     "Piecewise": "mechanisms",
+    "ProjectiveGeometryResponse": "mechanisms",
     "Promise": "promise",
     "Range": "domain.ranges",
     "Records": "records",
@@ -110,6 +112,7 @@ __all__ = [
     "Mechanism",
     "Options",
     "Piecewise",
+    "ProjectiveGeometryResponse",
     "Promise",
     "Range",
     "Records",

@@ -10,7 +10,8 @@ from sottovoce import kernels
 from sottovoce.errors import WireError
 from sottovoce.participation.rows import pick_rows, speaking_rows
 
-KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse]
+SHORT = [sv.OLH, sv.HadamardResponse, sv.ProjectiveGeometryResponse]
+KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, *SHORT]
 
 
 @pytest.mark.parametrize("width", [1, 2, 7, 8, 9, 16, 24, 129])

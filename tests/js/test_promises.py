@@ -28,6 +28,7 @@ MORE = {
     "subset": (("holds",), 1),
     "olh": (("keep",), 1),
     "hadamard": (("inside",), 1),
+    "projective": (("inside",), 1),
     "duchi": (("grids", 0, "inside"), 1),
     "piecewise": (("grids", 0, "inside"), 1),
     "hybrid": (("grids", 1, "inside"), 1),

@@ -18,6 +18,7 @@ from sottovoce import (
     HadamardResponse,
     HeavyHitters,
     Mechanism,
+    ProjectiveGeometryResponse,
     Range,
     Records,
     SubsetSelection,
@@ -110,6 +111,11 @@ ENTRIES = [
     Entry(LIP, mixed, most_values=1 << 14, more=LIPS),
     Entry(OLH, lambda m: kept(m.p, m.buckets - 1), exact_pairs=False, more=PAIRED),
     Entry(OUE, lambda m: bits(m.p, m.q), most_values=1 << 24),
+    Entry(
+        ProjectiveGeometryResponse,
+        lambda m: kept(m.p, m.cells - m.set_size, m.set_size),
+        most_values=(1 << 26) - 1,
+    ),
     Entry(
         SubsetSelection,
         lambda m: kept(m.p, m.domain.size - m.omega, m.omega),

@@ -200,7 +200,7 @@ def test_enough_traffic_lets_everyone_report():
 
 def test_short_reports_win_where_bytes_are_few():
     assert sv.plan(d=1_000, n=100_000, epsilon=2.0).best.name == "subset"
-    assert sv.plan(d=1_000, n=100_000, epsilon=2.0, traffic=100_000).best.name == "hadamard"
+    assert sv.plan(d=1_000, n=100_000, epsilon=2.0, traffic=100_000).best.name == "projective"
 
 
 # --- what is shown -------------------------------------------------------------------------------

@@ -119,7 +119,7 @@ def test_choose_ranks_by_what_is_preferred():
     by_error = sv.choose(1000, 1.0)
     assert by_error.mechanism.id == "subset"
     assert [c.std_error for c in by_error] == sorted(c.std_error for c in by_error)
-    assert sv.choose(1000, 1.0, prefer="size").mechanism.id == "hadamard"
+    assert sv.choose(1000, 1.0, prefer="size").mechanism.id == "projective"
     assert sv.choose(100_000, 1.0, prefer="decode").mechanism.id == "hadamard"
     assert sv.choose(3, 3.0).mechanism.id == "grr"
 

@@ -9,7 +9,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sottovoce import OLH, SUE, HadamardResponse, Mechanism, Reports, SubsetSelection
+from sottovoce import (
+    OLH,
+    SUE,
+    HadamardResponse,
+    Mechanism,
+    ProjectiveGeometryResponse,
+    Reports,
+    SubsetSelection,
+)
 from sottovoce.mechanisms.pure import PureMechanism
 
 from .budget import RejectedError, joined, judge, spend
@@ -30,6 +38,9 @@ CASES: list[Mechanism] = [
     HadamardResponse(1000, epsilon=1.0),
     HadamardResponse(70_000, epsilon=3.0),
     HadamardResponse(1 << 31, epsilon=3.0),
+    ProjectiveGeometryResponse(37, epsilon=2.0),
+    ProjectiveGeometryResponse(1000, epsilon=0.3),
+    ProjectiveGeometryResponse(70_000, epsilon=3.0),
 ]
 mechanisms = pytest.mark.parametrize(
     "mechanism", CASES, ids=[f"{m.id}-{m.domain.size}" for m in CASES]
@@ -55,15 +66,31 @@ def says(mechanism: Mechanism, reports: Reports, values: np.ndarray) -> np.ndarr
         codes = mechanism.codes.astype(np.int64)[values]
         hashed = (columns["a"] * codes + columns["b"]) % (1 << 32)
         return (hashed >> (32 - mechanism.bucket_bits) == columns["y"]).astype(np.int64)
+    if isinstance(mechanism, ProjectiveGeometryResponse):
+        return orthogonal(columns["y"], values, mechanism.prime, mechanism.dimension)
     assert isinstance(mechanism, HadamardResponse)
     block, r = np.divmod(columns["y"], mechanism.block_size)
     even = np.bitwise_count(r & (values // mechanism.blocks + 1)) % 2 == 0
     return np.where(block == values % mechanism.blocks, even, -1)
 
 
+def orthogonal(y: np.ndarray, values: np.ndarray, w: int, t: int) -> np.ndarray:
+    """Σ of the products of the coordinates is 0 modulo w: a value ends in 1 and zeros."""
+    sizes = np.cumsum([w**k for k in range(t)])
+    last = np.searchsorted(sizes, values, side="right")  # where the value has its last 1
+    code = values - np.append(0, sizes)[last]
+    total, node = np.zeros(y.size, np.int64), y.copy()
+    for k in range(t - 1, -1, -1):
+        coordinate = np.where(node > 0, (node - 1) % w, node == 0)
+        node = np.where(node > 0, (node - 1) // w, -1)
+        total += coordinate * np.where(k < last, code % w, k == last)
+        code = np.where(k < last, code // w, code)
+    return (total % w == 0).astype(np.int64)
+
+
 def laws(mechanism: Mechanism) -> tuple[list[float], list[float], list[float]]:
     """Chances of (another block, no, yes) for the truth, its own block, and another block."""
-    if isinstance(mechanism, PureMechanism):
+    if isinstance(mechanism, PureMechanism | ProjectiveGeometryResponse):
         p, q = float(mechanism.p), float(mechanism.q)
         return [0, 1 - p, p], [0, 1 - q, q], [0, 1 - q, q]
     assert isinstance(mechanism, HadamardResponse)

@@ -10,6 +10,7 @@ from .lip import LIP
 from .olh import OLH
 from .oue import OUE
 from .piecewise import Piecewise
+from .projective import ProjectiveGeometryResponse
 from .registry import REGISTRY, by_id, register
 from .subset import SubsetSelection
 from .sue import SUE
@@ -25,6 +26,7 @@ __all__ = [
     "HadamardResponse",
     "Hybrid",
     "Piecewise",
+    "ProjectiveGeometryResponse",
     "SubsetSelection",
     "by_id",
     "register",

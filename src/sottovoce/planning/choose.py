@@ -86,7 +86,7 @@ class Choice:
     def __str__(self) -> str:
         lines = [self.title]
         lines += [
-            f"{name:<9} {error:>10} {size:>7} {steps:>13}"
+            f"{name:<10} {error:>9} {size:>7} {steps:>13}"
             for name, error, size, steps in self.table()
         ]
         return "\n".join(lines)

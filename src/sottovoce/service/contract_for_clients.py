@@ -36,6 +36,7 @@ from ..mechanisms.hadamard import HadamardResponse
 from ..mechanisms.lip import LIP
 from ..mechanisms.numeric import NumericMechanism
 from ..mechanisms.olh import OLH
+from ..mechanisms.projective import ProjectiveGeometryResponse
 from ..mechanisms.subset import SubsetSelection
 from ..mechanisms.unary import UnaryMechanism
 from ..participation.rates import coin
@@ -146,6 +147,11 @@ _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     HadamardResponse: lambda m: {
         "blocks": m.blocks,
         "block_size": m.block_size,
+        "inside": _drawn(m.inside),
+    },
+    ProjectiveGeometryResponse: lambda m: {
+        "prime": m.prime,
+        "dimension": m.dimension,
         "inside": _drawn(m.inside),
     },
     LIP: _lip,

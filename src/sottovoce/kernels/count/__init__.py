@@ -35,6 +35,7 @@ __all__ = [
     "histogram",
     "histogram_by",
     "odd_parities",
+    "projective_sums",
     "row_sums",
     "stratified",
     "walsh_hadamard",
@@ -55,6 +56,7 @@ COMPILED = MappingProxyType(
         "hash_support_pairs": "hash_pairs",
         "walsh_hadamard": "transforms",
         "odd_parities": "parities",
+        "projective_sums": "projective",
         "row_sums": "sums",
         "weighted_sum": "sums",
         "stratified": "sums",
@@ -190,6 +192,13 @@ def walsh_hadamard(table: NDArray[Any]) -> None:
 def odd_parities(reports: NDArray[np.uint32], columns: NDArray[np.uint32], counts: Counts) -> None:
     """counts[v] += how many i have an odd number of bits in reports[i] & columns[v]."""
     kernel("odd_parities")(reports, columns, counts)
+
+
+def projective_sums(counts: NDArray[Any], order: int, dimension: int, size: int) -> NDArray[Any]:
+    """For each of the first `size` values, the sum over the outputs orthogonal to it."""
+    sums = np.zeros(size, counts.dtype)
+    kernel("projective_sums")(counts, order, dimension, sums)
+    return sums
 
 
 def row_sums(counts: Counts) -> Counts:

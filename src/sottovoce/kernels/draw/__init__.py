@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .grid import window_response
     from .hadamard import hadamard_response
     from .pairs import pair_codes
+    from .projective import projective_response
     from .records import record_bits
     from .subsets import resize_subsets
     from .tables import table_response
@@ -33,6 +34,7 @@ _HOME = {
     "window_response": "grid",
     "hadamard_response": "hadamard",
     "pair_codes": "pairs",
+    "projective_response": "projective",
     "record_bits": "records",
     "resize_subsets": "subsets",
     "table_response": "tables",
@@ -52,6 +54,7 @@ __all__ = [
     "pair_codes",
     "place_truth",
     "positions",
+    "projective_response",
     "record_bits",
     "resize_subsets",
     "round_keys",

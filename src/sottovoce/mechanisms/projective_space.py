@@ -1,0 +1,137 @@
+"""The points of a projective space over the integers modulo a prime w, and how many there are.
+
+How values and outputs are numbered: `kernels.draw.projective`.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import ParameterError
+from ..randomness import exp
+from .mechanism import TOO_SMALL
+
+MOST_OUTPUTS = 1 << 26  # an aggregate has a count for each: 512 MiB
+
+
+def points(order: int, dimension: int) -> int:
+    """How many points have that many coordinates."""
+    return (order**dimension - 1) // (order - 1) if dimension > 0 else 0
+
+
+def output_vectors(outputs: NDArray[Any], order: int, dimension: int) -> NDArray[np.int64]:
+    """The coordinates of outputs, one row each; the first that is not 0 is 1."""
+    node = outputs.astype(np.int64)
+    vectors = np.zeros((node.size, dimension), np.int64)
+    for k in range(dimension - 1, -1, -1):
+        vectors[:, k] = np.where(node > 0, (node - 1) % order, node == 0)
+        node = np.where(node > 0, (node - 1) // order, -1)
+    return vectors
+
+
+def value_vectors(codes: NDArray[Any], order: int, dimension: int) -> NDArray[np.int64]:
+    """The coordinates of values, one row each; the last that is not 0 is 1."""
+    code = codes.astype(np.int64)
+    vectors = np.zeros((code.size, dimension), np.int64)
+    for last in range(dimension):
+        start = points(order, last)
+        rows = (code >= start) & (code < start + order**last)
+        vectors[rows, last] = 1
+        digits = code[rows] - start
+        for k in range(last - 1, -1, -1):
+            vectors[rows, k] = digits % order
+            digits //= order
+    return vectors
+
+
+@lru_cache(maxsize=4)
+def mirror(order: int, dimension: int) -> NDArray[np.int64]:
+    """For every value, the output whose coordinates are those of the value in reverse.
+
+    Since ⟨u, v⟩ does not change when both are reversed, it turns sums over the outputs of each
+    value into sums over the values of each output.
+    """
+    vectors = value_vectors(np.arange(points(order, dimension)), order, dimension)
+    node = np.full(len(vectors), -1, np.int64)
+    for k in range(dimension - 1, -1, -1):
+        digit = vectors[:, k]
+        node = np.where(node >= 0, node * order + 1 + digit, digit - 1)
+    return node
+
+
+def least_dimension(order: int, size: int) -> int:
+    """The fewest coordinates with a point for each of `size` values, at least two."""
+    dimension = 2
+    while points(order, dimension) < size:
+        dimension += 1
+    return dimension
+
+
+def check_order(order: int, size: int) -> None:
+    """Refuse an order that is no prime, or that needs too many outputs."""
+    if isinstance(order, bool) or not isinstance(order, int):
+        raise ParameterError(f"order is {order!r}; it must be a whole number, a prime")
+    if not 2 <= order < MOST_OUTPUTS or _first_prime(range(order, order + 1)) is None:
+        raise ParameterError(f"order is {order}; it must be a prime below {MOST_OUTPUTS:,}")
+    cells = points(order, least_dimension(order, size))
+    if cells > MOST_OUTPUTS:
+        raise ParameterError(
+            f"order is {order}: {size:,} values then need {cells:,} outputs, and at most "
+            f"{MOST_OUTPUTS:,} are counted; choose another prime or leave it out"
+        )
+
+
+@lru_cache(maxsize=256)
+def best_order(epsilon: float, size: int) -> int:
+    """The prime with the lowest total variance, and of those the one with the fewest outputs."""
+    power = exp(epsilon)
+    less = power - 1
+    if less == 0:
+        raise ParameterError(TOO_SMALL.format(epsilon=epsilon))
+
+    def total(order: int) -> tuple[Fraction, int]:
+        dimension = least_dimension(order, size)
+        cells, s, common = (points(order, dimension - k) for k in range(3))
+        b = 1 / (s * power + cells - s)
+        p, q, gap = s * power * b, (common * less + s) * b, (s - common) * less * b
+        return size * q * (1 - q) / gap**2 + (1 - p - q) / gap, cells
+
+    choices = set(_orders(1 + math.floor(power), size))
+    if not choices:
+        raise ParameterError(
+            f"{size:,} values need more than {MOST_OUTPUTS:,} outputs, a count for each of which "
+            "would have to be kept; use 'hadamard' or 'grr'"
+        )
+    return min(choices, key=total)
+
+
+def _orders(target: int, size: int) -> Iterator[int]:
+    """For every t the smallest prime with enough points, and the primes next to the target.
+
+    The variance of a value falls with w up to about e^ε + 1 and rises from there.
+    """
+    primes = range(2, MOST_OUTPUTS)
+    for dimension in range(2, MOST_OUTPUTS.bit_length()):
+        many = partial(points, dimension=dimension)
+        least = 2 + bisect_left(primes, size, key=many)
+        most = 1 + bisect_right(primes, MOST_OUTPUTS, key=many)
+        if least > most:
+            continue
+        middle = min(max(target, least), most)
+        upward = (_first_prime(range(start, most + 1)) for start in (least, middle))
+        downward = _first_prime(range(middle, least - 1, -1))
+        yield from (order for order in (*upward, downward) if order is not None)
+
+
+@lru_cache(maxsize=4096)
+def _first_prime(numbers: range) -> int | None:
+    primes = (n for n in numbers if all(n % k for k in range(2, math.isqrt(n) + 1)))
+    return next(primes, None)
