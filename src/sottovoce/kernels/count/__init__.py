@@ -61,7 +61,7 @@ COMPILED = MappingProxyType(
         "weighted_sum": "sums",
         "stratified": "sums",
         "expected_weights": "mixtures",
-        "expected_cells": "mixtures",
+        "expected_cells": "cells",
     }
 )
 
@@ -231,9 +231,9 @@ def expected_weights(law: Floats, weights: Floats, counts: NDArray[Any], back: F
     kernel("expected_weights")(law, weights, counts, back)
 
 
-def expected_cells(*arrays: NDArray[Any]) -> None:
-    """One expectation step over the cells of a table: `mixtures.expected_cells`."""
-    kernel("expected_cells")(*arrays)
+def expected_cells(*arguments: Any) -> None:
+    """One expectation step over the cells of a table: `cells.expected_cells`."""
+    kernel("expected_cells")(*arguments)
 
 
 def _outside(subject: str, value: Any, size: int) -> WireError:

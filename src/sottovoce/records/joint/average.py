@@ -63,6 +63,8 @@ class Stops:
         records. The last entry is for all records.
     edges : list of list of pairs
         For each fold, and then for all records, those of the forest.
+    tables : mapping from pairs to ndarray
+        For each fold, the pair table that is fitted to the other records and stopped there.
 
     What is decided for a fold is decided by the others of its deal: edges that were chosen by the
     records they are judged by would always look good.
@@ -71,6 +73,7 @@ class Stops:
     single: list[int | None]
     pairs: Mapping[Pair, list[int]]
     edges: list[list[Pair]]
+    tables: Mapping[Pair, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +195,7 @@ def stops_of(
     # The judges of each fold are the others of its deal; of all records, every fold.
     judges = np.concatenate([(deal[:, None] == deal) & ~np.eye(folds, dtype=bool), [deal >= 0]])
     pairs: dict[Pair, list[int]] = {}
+    tables: dict[Pair, Floats] = {}
     gains: list[dict[Pair, float]] = [{} for _ in judges]
     for pair, both in likelihood.pairs.items():
         fold, left = both.counts(held), both.counts(rest)
@@ -199,17 +203,19 @@ def stops_of(
         if not np.all(n > 0):
             continue  # too few report both to hold any out
         start = product_of([own[a] for a in pair])
-        nats = np.array(
-            [
-                np.asarray(expectation(both.blocks, tables, left, fold)[2]) * n
-                for tables in path(both.blocks, start, full_step, PAIR_MARKS, counts=left)
-            ]
-        )
-        judged = nats @ judges.T
+        way = list(path(both.blocks, start, full_step, PAIR_MARKS, counts=left))
+        nats: list[Floats] = []
+        for k, on_way in enumerate(way):
+            if k and on_way is way[k - 1]:  # the likelihood had stopped rising
+                nats.append(nats[-1])
+            else:
+                nats.append(np.asarray(expectation(both.blocks, on_way, left, fold)[2]) * n)
+        judged = np.array(nats) @ judges.T
         pairs[pair] = [int(k) for k in judged.argmax(axis=0)]
+        tables[pair] = _at_stops(way, pairs[pair][:folds])
         for k, gain in enumerate(judged.max(axis=0) - judged[0]):
             gains[k][pair] = float(gain)
-    return Stops(single, pairs, [forest(own_gains, len(single)) for own_gains in gains])
+    return Stops(single, pairs, [forest(own_gains, len(single)) for own_gains in gains], tables)
 
 
 def models(
@@ -245,13 +251,15 @@ def models(
                 progress(k, len(marks))
     if wanted is not None and not {"forest", "pairwise"} & set(wanted):
         return
-    stopped: dict[tuple[int, ...], Floats] = {}
-    for pair in stops.pairs:
-        both = likelihood.pairs[pair]
-        begin = product_of([own[a] for a in pair])
-        way = list(path(both.blocks, begin, full_step, PAIR_MARKS, counts=both.counts(whole)))
-        marked = stops.pairs[pair] if len(start) > 1 else stops.pairs[pair][-1:]
-        stopped[pair] = np.array([way[k][fold] for fold, k in enumerate(marked[: len(start)])])
+    if len(start) > 1:
+        stopped: dict[tuple[int, ...], Floats] = dict(stops.tables)
+    else:
+        stopped = {}
+        for pair in stops.pairs:
+            both = likelihood.pairs[pair]
+            begin = product_of([own[a] for a in pair])
+            way = list(path(both.blocks, begin, full_step, PAIR_MARKS, counts=both.counts(whole)))
+            stopped[pair] = _at_stops(way, stops.pairs[pair][-1:])
     edges = stops.edges if len(start) > 1 else stops.edges[-1:]
     if wanted is None or "pairwise" in wanted:
         yield "pairwise", fitted_to(fitted_to(start, stopped), distributions_of(start), BALANCE)
@@ -264,6 +272,11 @@ def models(
             }
             trees.append(fitted_to(start[[fold]], targets))
         yield "forest", fitted_to(np.concatenate(trees), distributions_of(start), BALANCE)
+
+
+def _at_stops(way: Sequence[Floats], stops: Sequence[int]) -> Floats:
+    """The table of each fit where its way stops."""
+    return np.array([way[k][fit] for fit, k in enumerate(stops)])
 
 
 def _name(steps: int) -> str:

@@ -1,7 +1,8 @@
 """How likely every pattern is, and the expectation step over them.
 
 A cell's likelihood depends only on which of its bits a pattern has set, so that of a pattern of k
-attributes is 2^k numbers whatever the size of the table.
+attributes is 2^k numbers whatever the size of the table. With hidden budgets they depend only on
+how many bits are set, so that many patterns have the same.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from .groups import Group
 from .hidden import GRID, GRID_ROUNDS, ROUNDS, atoms, mixing_weights, phi_of
 
 Floats = NDArray[np.float64]
+_TOGETHER = 8  # numbers that the compiled step reads at once
+_OPERATIONS = 32  # for each bit, roughly: a millisecond is worth a second thread
 
 
 @dataclass(eq=False)
@@ -32,9 +35,12 @@ class Block:
     axes, sizes : tuple of int
         Which axes of the table, and how many values they have.
     bits : ndarray of uint8, patterns × bits of all axes
-    values : ndarray, patterns × 2^axes
-        The likelihood where the bits of the candidate values are (y_1, y_2, …), as a binary number;
-        the largest of a row is 1.
+    law : ndarray of int32
+        Which of `laws` each pattern has.
+    laws : ndarray, different × 2 × …
+        The likelihood where the candidate's bits are y, divided by the largest: by the bit of the
+        first axis, and then by those of the others, the last axis the highest; these repeated
+        until they are at least eight, as the compiled step takes them.
     counts : ndarray
         How often each pattern came.
     """
@@ -42,7 +48,8 @@ class Block:
     axes: tuple[int, ...]
     sizes: tuple[int, ...]
     bits: NDArray[np.uint8]
-    values: Floats
+    law: NDArray[np.int32]
+    laws: Floats
     counts: Floats
 
     @property
@@ -57,24 +64,37 @@ class Block:
 
     @cached_property
     def change(self) -> NDArray[np.int64]:
-        """The last axis on which each pattern differs from the one before it; −1 for none."""
-        found = np.full(len(self.bits), -1, np.int64)
+        """The axis up to which each pattern differs from the one before, the last being 0."""
+        change = np.full(len(self.bits), len(self.sizes), np.int64)
         for a, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
             own = self.bits[:, start : start + size]
-            found[1:][(own[1:] != own[:-1]).any(axis=1)] = a
-        return found
+            change[1:][(own[1:] != own[:-1]).any(axis=1)] = len(self.sizes) - 1 - a
+        return change
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint8]:
+        """Each four bits of an axis as one number, the first bit the lowest; the last axis first."""
+        codes = []
+        for start, size in zip(self.starts[::-1], self.sizes[::-1], strict=True):
+            own = np.zeros((len(self.bits), -(-size // 4) * 4), np.uint8)
+            own[:, :size] = self.bits[:, start : start + size]
+            codes.append(own[:, ::4] | own[:, 1::4] << 1 | own[:, 2::4] << 2 | own[:, 3::4] << 3)
+        return np.ascontiguousarray(np.concatenate(codes, axis=1))
 
     def only(self, which: NDArray[np.intp], counts: Floats) -> Block:
         """Some of the patterns, with other counts for all of them given."""
-        return replace(self, bits=self.bits[which], values=self.values[which], counts=counts[which])
+        return replace(self, bits=self.bits[which], law=self.law[which], counts=counts[which])
 
     def rows(self) -> Floats:
         """The likelihood of every pattern under every cell, each row divided by its maximum."""
         code = np.zeros((len(self.bits), 1), np.int64)
-        for start, size in zip(self.starts, self.sizes, strict=True):
-            own = self.bits[:, start : start + size]
-            code = (code[:, :, None] * 2 + own[:, None, :]).reshape(len(own), -1)
-        rows = np.take_along_axis(self.values, code, axis=1)
+        for a, (start, size) in enumerate(zip(self.starts, self.sizes, strict=True)):
+            own = self.bits[:, start : start + size].astype(np.int64)
+            # The first axis chooses the half; of the others the second is the lowest bit.
+            own = own * self.laws.shape[2] if a == 0 else own << (a - 1)
+            code = (code[:, :, None] + own[:, None, :]).reshape(len(own), -1)
+        laws = self.laws.reshape(len(self.laws), -1)
+        rows = np.take_along_axis(laws[self.law], code, axis=1)
         return np.asarray(rows / rows.max(axis=1, keepdims=True))
 
 
@@ -87,37 +107,53 @@ def block_of(group: Group, *, grid: bool = False) -> Block:
         Whether the law of one attribute's q is sought on a grid rather than among divisions of
         the total, as for the start of an iteration.
     """
-    if group.flips is not None:
-        values = np.ones((len(group.counts), 1))
-        for q, bits in zip(group.flips.T, group.bits, strict=True):
-            # With the candidate's bit unset the pattern is q / (1 − q) times as likely.
-            own = np.stack([q * ~bits.all(axis=1), (1 - q) * bits.any(axis=1)], axis=1)
-            values = (values[:, :, None] * own[:, None, :]).reshape(len(values), -1)
-    else:
-        values = _hidden(group, grid)
-    values /= values.max(axis=1, keepdims=True)
+    laws, law = _public(group) if group.flips is not None else _hidden(group, grid)
+    laws = laws.reshape(len(laws), 2, -1)
+    laws /= laws.max(axis=(1, 2), keepdims=True)
+    laws = np.tile(laws, max(1, _TOGETHER // laws.shape[2]))
     every = np.concatenate(group.bits, axis=1).astype(np.uint8)
-    return Block(group.axes, group.sizes, every, values, group.counts.astype(float))
+    return Block(group.axes, group.sizes, every, law, laws, group.counts.astype(float))
 
 
-def _hidden(group: Group, grid: bool) -> Floats:
+def _public(group: Group) -> tuple[Floats, NDArray[np.int32]]:
+    """Every pattern has the law of its own budgets."""
+    laws = np.ones((len(group.counts), 1))
+    axes = list(zip(np.asarray(group.flips).T, group.bits, strict=True))
+    for q, bits in [axes[0], *axes[:0:-1]]:
+        # With the candidate's bit unset the pattern is q / (1 − q) times as likely.
+        own = np.stack([q * ~bits.all(axis=1), (1 - q) * bits.any(axis=1)], axis=1)
+        laws = (laws[:, :, None] * own[:, None, :]).reshape(len(laws), -1)
+    return laws, np.arange(len(laws), dtype=np.int32)
+
+
+def _hidden(group: Group, grid: bool) -> tuple[Floats, NDArray[np.int32]]:
     """φ(n − y) for every combination y of the candidate's bits; 0 where none can be."""
     if grid and group.reported > 1:
         q = GRID[:, None]
     else:
         q = atoms(group.reported, len(group.axes), group.reported * group.average)
-    ones = group.ones
-    different, where = np.unique(ones, axis=0, return_inverse=True)
-    many = np.bincount(where.ravel(), weights=group.counts).astype(float)
+    sizes = np.array(group.sizes)
+    # One number for the numbers of ones on all axes: sorting these is quick.
+    places, where = np.unique(_ones_code(group), return_inverse=True)
+    different = np.stack(np.unravel_index(places, sizes + 1), axis=1)
+    many = np.bincount(where, weights=group.counts).astype(float)
     rounds = GRID_ROUNDS if grid else ROUNDS
     weights = mixing_weights(q, group.sizes, different, many, rounds)
     phi = phi_of(q, weights, group.sizes)
-    found = np.zeros((len(different), 1 << len(group.axes)))
+    laws = np.zeros((len(different), 1 << len(group.axes)))
     for code, y in enumerate(product((0, 1), repeat=len(group.axes))):
-        left = different - np.array(y)
-        can = ((left >= 0) & (left < np.array(group.sizes))).all(axis=1)
-        found[can, code] = phi[tuple(left[can].T)]
-    return np.asarray(found[where.ravel()])
+        left = different - np.array([y[0], *y[:0:-1]])
+        can = ((left >= 0) & (left < sizes)).all(axis=1)
+        laws[can, code] = phi[tuple(left[can].T)]
+    return laws, where.astype(np.int32)
+
+
+def _ones_code(group: Group) -> NDArray[np.int64]:
+    """How many bits are set on each axis, as one number that sorts like them."""
+    code = np.zeros(len(group.counts), np.int64)
+    for bits in group.bits:
+        code = code * (bits.shape[1] + 1) + np.count_nonzero(bits, axis=1)
+    return code
 
 
 def expectation(
@@ -142,38 +178,38 @@ def expectation(
     n, n_held = np.zeros(many), np.zeros(many)
     for k, block in enumerate(blocks):
         outside = tuple(a + 1 for a in range(dims) if a not in block.axes)
-        flat = p.sum(axis=outside).reshape(many, -1)
         shape = [p.shape[a + 1] if a in block.axes else 1 for a in range(dims)]
-        back, d = _back(block, flat, counts[k])
+        own = np.ascontiguousarray(counts[k].T)
+        back, logs = _back(block, p.sum(axis=outside), own)
         r += back.reshape(many, *shape)
-        logs = np.log(d)
-        ll += np.einsum("pf,pf->f", counts[k], logs)
-        n += counts[k].sum(axis=0)
+        ll += np.einsum("fp,fp->f", own, logs)
+        n += own.sum(axis=1)
         if held is not None:
-            judged += np.einsum("pf,pf->f", held[k], logs)
+            judged += np.einsum("pf,fp->f", held[k], logs)
             n_held += held[k].sum(axis=0)
     r /= n.reshape(-1, *([1] * dims))
     return r, ll / n, (judged / n_held if held is not None else None)
 
 
-def _back(block: Block, flat: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Lᵀ(c / Lp) and Lp."""
-    p = np.ascontiguousarray(flat.T)
-    d = np.empty(counts.shape)
-    total = np.zeros(p.shape)
-    sizes, change, lock = np.array(block.sizes), block.change, Lock()
-    if kernels.count.replaced("expected_cells"):
-        # Whole, so that another engine can keep its copy of the patterns.
-        whole = (block.bits, change, block.values, sizes, block.starts)
-        kernels.count.expected_cells(*whole, p, counts, total, d)
-        return total.T, d
+def _back(block: Block, p: Floats, counts: Floats) -> tuple[Floats, Floats]:
+    """Lᵀ(c / Lp) and log Lp, fits × cells and fits × patterns."""
+    many, order = len(p), (0, *range(len(block.sizes), 0, -1))
+    cells = np.ascontiguousarray(p.transpose(order)).reshape(many, -1)
+    total, logs = np.zeros(cells.shape), np.empty(counts.shape)
+    patterns = block.codes, block.change, block.law
+    sizes, lock = np.array(block.sizes[::-1]), Lock()
 
     def action(part: slice) -> None:
-        back = np.zeros(p.shape)
-        some = (block.bits[part], change[part], block.values[part], sizes, block.starts)
-        kernels.count.expected_cells(*some, p, counts[part], back, d[part])
+        back = np.zeros(cells.shape)
+        kernels.count.expected_cells(
+            *patterns, block.laws, sizes, cells, counts, back, logs, part.start, part.stop
+        )
+        np.log(logs[:, part], out=logs[:, part])
         with lock:
             np.add(total, back, out=total)
 
-    over_ranges(action, len(counts), work=8 * block.values.size * p.shape[1])
-    return total.T, d
+    whole = kernels.count.replaced("expected_cells")  # another engine divides its work itself
+    work = 0 if whole else _OPERATIONS * block.bits.size * many
+    over_ranges(action, counts.shape[1], work=work)
+    back = total.reshape(many, *block.sizes[::-1]).transpose(order)
+    return np.ascontiguousarray(back), logs

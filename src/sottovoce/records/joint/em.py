@@ -100,7 +100,7 @@ def run(
     counts, held : sequences of ndarray of shape (patterns, fits)
         With several columns, as many fits are made at once.
     """
-    weights = [block.counts[:, None] for block in blocks] if counts is None else list(counts)
+    weights = _weights(blocks, counts)
     many = weights[0].shape[1]
     p = np.repeat(start, many, axis=0) if len(start) == 1 else start
     pairs = pairs_of(blocks, p.ndim - 1)
@@ -143,7 +143,7 @@ def climb(
 
     Plain steps hardly leave the start where budgets are small. Parameters as in `run`.
     """
-    weights = [block.counts[:, None] for block in blocks] if counts is None else list(counts)
+    weights = _weights(blocks, counts)
     n = np.sum([w.sum(axis=0) for w in weights], axis=0)
     p = np.repeat(start, len(n), axis=0) if len(start) == 1 else start
     pairs = pairs_of(blocks, p.ndim - 1)
@@ -177,14 +177,15 @@ def path(
     As `climb`, but every place on the way is an answer; the last one is used for all marks after
     the likelihood has stopped rising.
     """
-    n = np.sum([c.sum(axis=0) for c in counts], axis=0)
+    weights = _weights(blocks, counts)
+    n = np.sum([w.sum(axis=0) for w in weights], axis=0)
     p = np.repeat(start, len(n), axis=0) if len(start) == 1 else start
     best, good, power = p, np.full(len(n), -np.inf), np.ones(len(n))
     left = sum(t > 0 for t in marks)
     if left < len(marks):
         yield p
     for t in range(max(marks)):
-        r, ll, _ = expectation(blocks, p, counts, None)
+        r, ll, _ = expectation(blocks, p, weights, None)
         worse = ll < good
         still = ~worse & (n * (ll - good) < _GAIN_ON_PATH * power)
         best = np.where(_spread(worse, p), best, p)
@@ -244,6 +245,13 @@ def dealt(counts: Sequence[Floats], rng: np.random.Generator) -> list[NDArray[np
     table = np.bincount(owner * FOLDS + fold, minlength=every.size * FOLDS).reshape(-1, FOLDS)
     edges = np.cumsum([0, *sizes])
     return [table[a:b] for a, b in pairwise(edges)]
+
+
+def _weights(blocks: Sequence[Block], counts: Sequence[Floats] | None) -> list[Floats]:
+    """Patterns × fits; each fit's numbers one after the other, as the compiled step reads them."""
+    if counts is None:
+        return [block.counts[:, None] for block in blocks]
+    return [np.asfortranarray(c) for c in counts]
 
 
 def _spread(power: NDArray[Any], p: Floats) -> NDArray[Any]:
