@@ -131,25 +131,25 @@ def projective_response(words, codes, order, dimension, upper, lower, out, extra
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
         redo = np.int64(0)
-        for i in range(start, stop):
-            coin = np.int64(words[i] >> _HALF)
+        some = words[start:stop]
+        for k in range(some.size):
+            coin = np.int64(some[k] >> _HALF)
             inside = (coin - top) >> 63
             many = many_outside ^ ((many_outside ^ many_inside) & inside)
             limit = limit_outside ^ ((limit_outside ^ limit_inside) & inside)
-            product = words[i] & _LOW
-            product = product * np.uint64(many)
-            s[_INSIDE + i - start] = inside
-            s[_PLACE + i - start] = np.int64(product >> _HALF)
+            product = (some[k] & _LOW) * np.uint64(many)
+            s[_INSIDE + k] = inside
+            s[_PLACE + k] = np.int64(product >> _HALF)
             redo |= ((coin ^ top) - 1) | (np.int64(product & _LOW) - limit)
         enough = True
         if redo < 0:
-            for i in range(start, stop):
+            for k in range(some.size):
                 done, used = _redo(
-                    words[i], i - start, top, upper, lower, many_inside, many_outside,
+                    some[k], k, top, upper, lower, many_inside, many_outside,
                     limit_inside, limit_outside, s, extra, used,
                 )  # fmt: skip
                 if not done:
-                    stop, enough = i, False
+                    stop, enough = start + k, False
                     break
         if stop > start:
             _solve(s, codes[start:stop], order, powers, offsets, out[start:stop])
