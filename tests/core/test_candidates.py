@@ -82,6 +82,17 @@ def test_the_exact_law_of_hadamard_response_restricted(epsilon: float) -> None:
         assert np.allclose(n * spread, exact, atol=1e-6)
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_transform_of_all_outputs_gives_the_same_counts(epsilon: float, monkeypatch) -> None:
+    m = HadamardResponse(300, epsilon=epsilon)
+    reports = some(m)
+    counted = []
+    for many in (0, 1 << 26):
+        monkeypatch.setattr("sottovoce.mechanisms.hadamard_candidates._MOST_OUTPUTS", many)
+        counted.append(m.aggregate(reports, values=np.arange(299, 0, -1)))
+    assert counted[0] == counted[1]
+
+
 @pytest.mark.parametrize("word", [3, 4])
 def test_any_two_codes_of_halves_collide_with_probability_one_in_g(word: int) -> None:
     size, half = 1 << word, word // 2
