@@ -28,6 +28,7 @@ DECLARED = {
     "records": 2,
     "noise": 12,
     "javascript": 13,
+    "texts": 2,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())
