@@ -82,6 +82,17 @@ def test_the_exact_law_of_hadamard_response_restricted(epsilon: float) -> None:
         assert np.allclose(n * spread, exact, atol=1e-6)
 
 
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_the_transform_of_all_outputs_gives_the_same_counts(epsilon: float, monkeypatch) -> None:
+    m = HadamardResponse(300, epsilon=epsilon)
+    reports = some(m)
+    counted = []
+    for many in (0, 1 << 26):
+        monkeypatch.setattr("sottovoce.mechanisms.hadamard_candidates._MOST_OUTPUTS", many)
+        counted.append(m.aggregate(reports, values=np.arange(299, 0, -1)))
+    assert counted[0] == counted[1]
+
+
 @pytest.mark.parametrize("word", [3, 4])
 def test_any_two_codes_of_halves_collide_with_probability_one_in_g(word: int) -> None:
     size, half = 1 << word, word // 2
@@ -109,6 +120,35 @@ def test_codes_of_halves_are_a_bijection_that_the_digest_fixes() -> None:
 
 
 PINNED = [[23163, 56581], [34293, 53492], [49157, 27251]]
+
+
+@pytest.mark.parametrize("n", [0, 1, 63, 65, 4097, 9000])
+@pytest.mark.parametrize("many", [1, 4, 7])
+def test_the_kernels_count_what_their_formulas_say(n: int, many: int) -> None:
+    rng = np.random.default_rng(n)
+    reports, columns = (rng.integers(0, 1 << 32, size, np.uint32) for size in (n, many))
+    counts = np.full(many, 5)
+    kernels.count.odd_parities(reports, columns, counts)
+    odd = np.bitwise_count(reports[:, None] & columns) % 2
+    assert (counts - 5).tolist() == odd.sum(axis=0).tolist()
+    a, b = rng.integers(0, 1 << 32, (2, n), np.uint32), reports
+    codes = rng.integers(0, 1 << 16, (2, many), np.uint32)
+    for mask in (2**32 - 1, 2**20 - 1):
+        counts[:] = 5
+        kernels.count.hash_support_pairs(
+            a, b, codes, np.uint32(mask), np.uint32(mask // 8 + 1), counts
+        )
+        sums = (a[0][:, None] * codes[0] + a[1][:, None] * codes[1] + b[:, None]) & np.uint32(mask)
+        assert (counts - 5).tolist() == (sums <= mask // 8).sum(axis=0).tolist()
+
+
+@pytest.mark.parametrize("m", [OLH(MOST, epsilon=1.0), HadamardResponse(MOST, epsilon=4.0)])
+def test_several_cores_count_the_same(m: LinearMechanism, monkeypatch) -> None:
+    reports, values = m.randomise(np.arange(3000) % 5), np.arange(37)
+    alone = m.aggregate(reports, values=values)
+    monkeypatch.setenv("SOTTOVOCE_THREADS", "3")
+    monkeypatch.setattr("sottovoce.parallel._WORTH_A_THREAD", 1)
+    assert m.aggregate(reports, values=values) == alone
 
 
 # --- merging and files --------------------------------------------------------------------------
@@ -188,6 +228,8 @@ def test_what_has_no_counts_of_values_is_refused(collection, answers) -> None:
         ([], "is empty"),
         ("123", "give a list"),
         (3, "give a list"),
+        (np.array([[1, 2]]), "2 dimensions"),
+        (range(3, 7), "not in the domain: 5, 6"),
     ],
     ids=str,
 )
@@ -221,6 +263,11 @@ def test_what_needs_all_values_is_refused() -> None:
         ParameterError, match=r"2,147,483,648 counters; .* values= \(--candidates\)"
     ):
         m.aggregate(reports)
+    grr = sv.GRR(MOST, epsilon=1.0)
+    for counted in (grr, sv.Sampled(grr, rate=[0.5, 1.0])):
+        few = counted.randomise([1, 2], rate=[0.5, 1.0] if counted.sampled else None)
+        with pytest.raises(ParameterError, match="which 'olh' and 'hadamard' can do without"):
+            counted.aggregate(few, values=[1])
     h = HadamardResponse(MOST, epsilon=1.0)
     outputs = h.randomise([1])
     with pytest.raises(ParameterError, match="4,294,967,296 counters"):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..errors import MergeError, ParameterError, WireError
 from ..files import opened, read_file
@@ -15,6 +15,9 @@ from .progress import Done, Progress, silent
 from .recognise import not_reports, recognise
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..contract.aggregate import Aggregate
     from ..contract.collection import Collection
 
@@ -91,8 +94,8 @@ def _progress(done: Done, before: int, read: int) -> None:
     done(before + read)
 
 
-def read_candidates(path: Path, collection: Collection) -> list[Any]:
-    """The values in a file, one on each line, checked against what may be answered."""
+def read_candidates(path: Path, collection: Collection) -> NDArray[np.int64]:
+    """Positions of the values in a file, one on each line."""
     from ..domain.candidates import values_in_text
 
     try:
@@ -108,27 +111,22 @@ def read_candidates(path: Path, collection: Collection) -> list[Any]:
             f"line {blank[0]} of {str(path)!r} is blank; give one value on each line"
         )
     try:
-        values = values_in_text(collection.attributes[0], lines)
-        collection.positions(values)
+        return collection.positions(values_in_text(collection.attributes[0], lines))
     except ParameterError as error:
         raise ParameterError(f"{str(path)!r}: {error}") from error
-    return values
 
 
 def _load_counts(
-    path: Path, collection: Collection, chosen: list[Any] | None
+    path: Path, collection: Collection, chosen: NDArray[np.int64] | None
 ) -> tuple[Aggregate, bytes]:
     """Counts that were stored, and a digest of them."""
-    from ..contract.aggregate import Aggregate
+    from ..contract.aggregate import Aggregate, equal_candidates
     from ..randomness import refuse_seeded
 
     counts = Aggregate.load(path, expect=collection)
     if counts.seeded:
         refuse_seeded("these are")
-    if chosen is not None and (
-        counts.candidates is None
-        or counts.candidates.tolist() != collection.positions(chosen).tolist()
-    ):
+    if chosen is not None and not equal_candidates(chosen, counts.candidates):
         what = "all values" if counts.candidates is None else "other values or in another order"
         raise MergeError(
             f"{str(path)!r} holds counts of {what}; the candidates apply to reports only, so count "
@@ -138,7 +136,7 @@ def _load_counts(
 
 
 def _count_reports(
-    path: Path, collection: Collection, chosen: list[Any] | None, done: Done
+    path: Path, collection: Collection, chosen: NDArray[np.int64] | None, done: Done
 ) -> tuple[Aggregate, bytes]:
     """The counts of a file's reports, and a digest of them."""
     from ..contract.reports import read_batches
@@ -150,7 +148,7 @@ def _count_reports(
     for batch in read_batches(path, expect=collection):
         for name, column in batch.columns.items():
             columns[name].update(column.tobytes())
-        part = collection.aggregate(batch, values=chosen)
+        part = collection.count_chosen(batch, chosen)
         total = part if total is None else total + part
         read += batch.nbytes
         done(read)

@@ -102,7 +102,7 @@ class Aggregate:
                 f"{other.collection!r} under {other.digest.hex()[:12]} do not belong together; "
                 "merge only what was collected under one study with one set of parameters"
             )
-        if not _equal_candidates(self.candidates, other.candidates):
+        if not equal_candidates(self.candidates, other.candidates):
             raise MergeError(
                 "these counts are of different values; count both with the same values in the same "
                 "order"
@@ -127,7 +127,7 @@ class Aggregate:
             return NotImplemented
         return (
             self._head == other._head
-            and _equal_candidates(self.candidates, other.candidates)
+            and equal_candidates(self.candidates, other.candidates)
             and all(_equal(table, other.tables[name]) for name, table in self.tables.items())
         )
 
@@ -195,7 +195,8 @@ def _merge_routes(mine: Route | None, other: Route | None) -> Route | None:
     return mine + other
 
 
-def _equal_candidates(mine: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> bool:
+def equal_candidates(mine: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> bool:
+    """Whether two aggregates count the same values in the same order."""
     if mine is None or other is None:
         return mine is other
     return np.array_equal(mine, other)

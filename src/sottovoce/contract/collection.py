@@ -187,8 +187,11 @@ class Collection(ABC):
             Count these values of the domain only, in this order: for domains that are too large to
             count in full. The estimate is then one of these values.
         """
+        return self.count_chosen(reports, None if values is None else self.positions(values))
+
+    def count_chosen(self, reports: Reports, chosen: NDArray[np.int64] | None) -> Aggregate:
+        """The same for values by their positions, as `positions` gives them; None for all."""
         self.accept(reports, Reports)
-        chosen = None if values is None else self.positions(values)
         tables = self.restricted(chosen).count(reports)
         many = len(reports)
         return Aggregate(

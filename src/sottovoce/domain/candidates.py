@@ -26,10 +26,14 @@ def candidate_positions(domain: Domain, values: Any) -> NDArray[np.int64]:
     """
     if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise ParameterError(f"values is {values!r:.80}; give a list of values of the domain")
+    if isinstance(values, range):
+        values = np.arange(values.start, values.stop, values.step)
     if not (isinstance(values, np.ndarray) and values.dtype.kind in "iu"):
         values = [v.item() if isinstance(v, np.generic) else v for v in values]
         if all(type(v) is int and abs(v) < 1 << 63 for v in values):
             values = np.array(values, np.int64)
+    if isinstance(values, np.ndarray) and values.ndim != 1:
+        raise ParameterError(f"values has {values.ndim} dimensions; give a list of values")
     if len(values) == 0:
         raise ParameterError("values is empty; give at least one value of the domain")
     if isinstance(values, np.ndarray) and isinstance(domain.values, range):

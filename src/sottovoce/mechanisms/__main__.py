@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .hadamard import HadamardResponse
 from .mechanism import Mechanism
 from .numeric import NumericMechanism
+from .olh import OLH
 from .prior import MOST_VALUES
 from .registry import REGISTRY, needs_prior
 
@@ -24,6 +26,9 @@ def warm() -> None:
             mechanisms = [kind(d, epsilon=1.0) for d in sizes if d <= most]
         for mechanism in mechanisms:
             mechanism.aggregate(mechanism.randomise(np.zeros(16, np.int64)))
+    for kind in (OLH, HadamardResponse):
+        large = kind(1 << 31, epsilon=1.0)
+        large.aggregate(large.randomise(np.zeros(16, np.int64)), values=[0])
 
 
 if __name__ == "__main__":

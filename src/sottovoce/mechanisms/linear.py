@@ -42,6 +42,9 @@ class LinearMechanism(Mechanism):
                 "numbers use Duchi, Piecewise or Hybrid, or public bins (Attribute.bins)"
             )
 
+    #: Whether `tally` counts the chosen values alone; otherwise all, from which they are selected.
+    counts_chosen: ClassVar[bool] = False
+
     #: What the aggregate's table of counts is called; stored, so it never changes.
     table: ClassVar[str] = "outputs"
 
@@ -59,12 +62,14 @@ class LinearMechanism(Mechanism):
     def tally(self, reports: Reports) -> NDArray[np.int64]:
         """The counts of some reports."""
 
-    def select(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _select(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Of what `tally` counted, the counts of the chosen values."""
-        return counts if self.candidates is None else counts[..., self.candidates]
+        every = self.candidates is None or self.counts_chosen
+        return counts if every else counts[..., self.candidates]
 
-    def refuse_counters(self, counters: int) -> None:
+    def _refuse_counters(self) -> None:
         """Refuse to count more values or outputs than fit in memory."""
+        counters = self.counters if self.counts_chosen else self.cells
         if counters > MOST_COUNTERS:
             raise ParameterError(
                 f"{self.id!r} over {self.domain.size:,} values would need {counters:,} counters; "
@@ -80,17 +85,19 @@ class LinearMechanism(Mechanism):
         return counts
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
-        return {self.table: self.select(self.tally(reports))}
+        self._refuse_counters()
+        return {self.table: self._select(self.tally(reports))}
 
     def count_by(self, reports: Reports, group: NDArray[Any], groups: int) -> Counted:
+        self._refuse_counters()
         if groups == 1:
-            return np.array([len(reports)]), {self.table: self.select(self.tally(reports))[None]}
+            return np.array([len(reports)]), {self.table: self._select(self.tally(reports))[None]}
         counts = self.tally_by(reports, group, groups)
         single = self.marks_per_report == 1  # then counts of values are counts of reports
         people = (
             kernels.count.row_sums(counts) if single else kernels.count.histogram(group, groups)
         )
-        return people, {self.table: self.select(counts)}
+        return people, {self.table: self._select(counts)}
 
     @abstractmethod
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:

@@ -38,7 +38,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,6 +87,8 @@ class OLH(PureMechanism):
     >>> m.buckets, float(m.q)
     (4, 0.25)
     """
+
+    counts_chosen: ClassVar[bool] = True
 
     word_bits: int = 32
     parts: int = field(default=1, repr=False)
@@ -219,27 +221,21 @@ class OLH(PureMechanism):
             draw_grr(draws, hashed, self.buckets, keep, y[where])
         return {**a, "b": b, "y": y}
 
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        self.refuse_counters(self.counters)
-        return self.support(reports)
-
-    def select(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return counts  # only the chosen values were counted
-
     def support(self, reports: Reports) -> NDArray[np.int64]:
         self.check(reports.columns)
         b, y = reports.columns["b"], reports.columns["y"]
         shift = self.word_bits - self.bucket_bits
         # Fold y into b: h(v) = y exactly when (a c_v + b - y 2^shift) mod 2^W < 2^shift.
         folded = (b - (y.astype(np.uint32) << np.uint32(shift))) & self._mask
-        chosen = np.arange(self.domain.size) if self.candidates is None else self.candidates
-        counts = np.zeros(chosen.size, np.int64)
-        codes, width = self.codes_of(chosen), np.uint32(1 << shift)
+        counts, width = np.zeros(self.counters, np.int64), np.uint32(1 << shift)
         kernel, name = kernels.count.hash_support, "hash_support"
         if self.parts == 1:
-            a, codes = np.ascontiguousarray(reports.columns["a"]), codes[0]
+            a = np.ascontiguousarray(reports.columns["a"])
+            codes = self.codes if self.candidates is None else self.codes[self.candidates]
         else:
             a = np.stack([reports.columns[part] for part in self._multipliers])
+            chosen = np.arange(self.counters) if self.candidates is None else self.candidates
+            codes = self.codes_of(chosen)
             kernel, name = kernels.count.hash_support_pairs, "hash_support_pairs"
 
         def some(part: slice) -> None:

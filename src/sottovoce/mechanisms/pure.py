@@ -85,7 +85,6 @@ class PureMechanism(LinearMechanism):
         return self.domain.size
 
     def tally(self, reports: Reports) -> NDArray[np.int64]:
-        self.refuse_counters(self.domain.size)
         return self.support(reports)
 
     @cached_property

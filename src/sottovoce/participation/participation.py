@@ -210,9 +210,9 @@ class Participation(Mechanism):
 
     # --- the collector's side -------------------------------------------------------------------
 
-    def aggregate(self, reports: Reports, *, values: Any = None) -> Aggregate:
-        """The collector's side: counts for each way, and how many were asked and reported."""
-        counted = super().aggregate(reports, values=values)
+    def count_chosen(self, reports: Reports, chosen: NDArray[np.int64] | None) -> Aggregate:
+        """Counts for each way, and how many were asked and reported."""
+        counted = super().count_chosen(reports, chosen)
         people, sent = (int(counted.dense(name).sum()) for name in ("asked", "reported"))
         return replace(counted, people=people, reports=sent)
 

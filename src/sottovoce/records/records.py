@@ -307,9 +307,9 @@ class Records(Collection):
     def draw(self, answers: Any, source: Source) -> Columns:
         return draw_records(self, answers, source, "equal", None, 0, None)
 
-    def aggregate(self, reports: Reports, *, values: Any = None) -> Aggregate:
-        """The collector's side: how often each report was sent, and how many people sent one."""
-        counted = super().aggregate(reports, values=values)
+    def count_chosen(self, reports: Reports, chosen: NDArray[np.int64] | None) -> Aggregate:
+        """How often each report was sent, and how many people sent one."""
+        counted = super().count_chosen(reports, chosen)
         return replace(counted, reports=int(self.headcount(reports)[1].sum()))
 
     def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
