@@ -28,7 +28,7 @@ DECLARED = {
     "records": 2,
     "noise": 12,
     "javascript": 13,
-    "texts": 2,
+    "texts": 1,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())
