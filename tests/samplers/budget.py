@@ -29,6 +29,7 @@ DECLARED = {
     "noise": 12,
     "javascript": 14,
     "threads": 3,
+    "texts": 1,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())

@@ -19,6 +19,7 @@ from . import (
     test_numbers,
     test_oue,
     test_records,
+    test_texts,
     test_threads,
     test_tiny,
     test_wrappers,
@@ -40,6 +41,7 @@ MODULES = {
     "records": test_records,
     "noise": test_noise,
     "javascript": test_javascript,
+    "texts": test_texts,
 }
 
 
