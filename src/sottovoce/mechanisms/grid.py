@@ -149,6 +149,7 @@ class Grid:
 def draw_cells(
     draws: Draws,
     grids: Sequence[Grid],
+    second: Probability | None,
     numbers: Floats,
     bounds: tuple[float, float],
     which: NDArray[np.uint8] | None,
@@ -156,10 +157,11 @@ def draw_cells(
 ) -> bool:
     """Cells for numbers, into `out`; False where one is out of bounds.
 
-    `which` is everyone's grid where there are two.
+    Of two grids the second is taken with probability `second`, and `which` says so.
     """
+    coins = [grid.inside for grid in grids] + ([] if second is None else [second])
     shapes = np.array([(grid.steps, grid.window) for grid in grids])
-    thresholds = np.array([grid.inside.words for grid in grids])
+    thresholds = np.array([coin.words for coin in coins])
     inside = True
 
     def step(
@@ -168,12 +170,12 @@ def draw_cells(
         nonlocal inside
         own = None if which is None else which[part]
         done, used = kernels.draw.window_response(
-            words, numbers[part], *bounds, own, shapes, thresholds, out[part], extra, used
+            words, numbers[part], *bounds, shapes, thresholds, own, out[part], extra, used
         )
         inside = inside and done >= 0
         return (done if inside else part.stop - part.start), used
 
-    bits = all(grid.cells == 2 for grid in grids)  # which need no pick, and so half a word
+    bits = which is None and grids[0].cells == 2  # which needs no pick, and so half a word
     draws.each(numbers.size, np.uint32 if bits else np.uint64, step)
     return inside
 

@@ -106,19 +106,16 @@ class NumericMechanism(Mechanism):
     def draw(self, answers: Any, source: Source) -> Columns:
         """Round to the grid, then answer from the window or outside it."""
         numbers, bounds = self.domain.plain_numbers(answers)
-        grids, fraction = list(self.grids.values()), self.finest_fraction
+        grids, second = list(self.grids.values()), self.finest_fraction
         cell = np.empty(numbers.size, self.layout[-1].dtype)
-        which = None if fraction is None else np.empty(numbers.size, np.uint8)
+        which = None if second is None else np.empty(numbers.size, np.uint8)
 
         def some(draws: Draws, people: slice) -> None:
             for where in parts_of(people, _BLOCK):
-                own = None
-                if fraction is not None and which is not None:
-                    own, many = which[where], where.stop - where.start
-                    coins = draws.coins(fraction, many)
-                    own[:] = np.unpackbits(coins, count=many, bitorder="little")
-                if not draw_cells(draws, grids, numbers[where], bounds, own, cell[where]):
-                    self.domain.coded(answers)  # raises, and says which
+                own = None if which is None else which[where]
+                done = draw_cells(draws, grids, second, numbers[where], bounds, own, cell[where])
+                if not done:
+                    self.domain.coded(answers)  # raises, and says which is out of bounds
                     return
 
         source.over_ranges(some, numbers.size, work=60 * numbers.size)

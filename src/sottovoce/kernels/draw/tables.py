@@ -9,7 +9,7 @@ from ..vectors import wide_vectors
 
 KEEP = 1 << 15
 _KEEP = np.uint64(KEEP)
-_BLOCK = 1024
+_BLOCK = 512
 _ONE = np.uint64(1)
 _FOUR = np.uint64(4)
 _FLAG = np.uint64(15)
