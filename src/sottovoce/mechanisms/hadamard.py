@@ -136,10 +136,15 @@ class HadamardResponse(LinearMechanism):
         return kernels.count.histogram_by(group, y, groups, self.cells)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
-        table = counts.reshape(self.blocks, self.block_size).copy()
+        return self.debias_rows(counts[None], np.array([n]))[0]
+
+    def debias_rows(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
+        table = counts.reshape(len(counts) * self.blocks, self.block_size).copy()
         kernels.count.walsh_hadamard(table)
-        values: Floats = self._of_values(table) / (n * float(self._gap))
-        return values
+        columns = -(-self.domain.size // self.blocks)
+        table = table.reshape(len(counts), self.blocks, self.block_size)[:, :, 1 : columns + 1]
+        values = np.multiply(table.swapaxes(1, 2), (1 / (n * float(self._gap)))[:, None, None])
+        return np.asarray(values.reshape(len(counts), -1)[:, : self.domain.size])
 
     def _law(self, frequencies: Floats) -> Floats:
         """Probability of every output: Σ_x f_x P(y|x), by one transform."""
@@ -200,18 +205,24 @@ class HadamardResponse(LinearMechanism):
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
-        block = self._block_fractions(f)
-        result: Floats = (self._square(block) - np.clip(f, 0, block)) / n
-        return result
+        return self.variance_rows(f[None])[0] / n
 
-    def _block_fractions(self, values: Floats) -> Floats:
-        """The fraction of answers in each value's block.
+    def variance_rows(self, frequencies: Floats) -> Floats:
+        """Noise of a value is κ² P(block of v) − f_v for each report.
 
-        A noisy estimate need not be a distribution; it is corrected to one, so that
+        A noisy estimate need not be a distribution; it is corrected to one in each block, so that
         the plug-in variance is that of some distribution and never negative.
         """
-        sums = np.clip(np.bincount(self._block, values, minlength=self.blocks), 0, None)
-        return np.asarray((sums / max(sums.sum(), np.finfo(float).tiny))[self._block])
+        many, size = frequencies.shape
+        columns = -(-size // self.blocks)
+        noise = np.zeros((many, columns, self.blocks))
+        each = noise.reshape(many, -1)[:, :size]
+        each[:] = frequencies
+        sums = np.maximum(noise.sum(axis=1), 0)
+        sums /= np.maximum(sums.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+        np.clip(noise, 0, sums[:, None], out=noise)
+        np.subtract(self._square(sums)[:, None], noise, out=noise)
+        return np.asarray(each)
 
     def _square(self, block: Floats) -> Floats:
         """Mean square of a report's score for a value, by its block's fraction of the answers."""

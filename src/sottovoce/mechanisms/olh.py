@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..contract.collection import Columns
-from ..contract.reports import Column, Reports
+from ..contract.reports import Column, Reports, sort_reports
 from ..contract.way import Way
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
@@ -43,6 +43,7 @@ from .mechanism import Method
 from .pure import PureMechanism
 from .registry import register
 
+_BLOCK = 1 << 14  # reports drawn together, so that they are still in the cache for the hash
 _MOST_BUCKET_BITS = 24
 _MOST_CODES = 1 << 24  # values; the table of their codes is drawn before the first report
 
@@ -153,10 +154,10 @@ class OLH(PureMechanism):
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """Draw a hash, hash the answer, randomise the bucket."""
-        n, blocks = self.domain.blocks(answers)
+        n, blocks = self.domain.blocks(answers, most=_BLOCK)
         a, b = np.empty(n, np.uint32), np.empty(n, np.uint32)
         y = np.empty(n, code_dtype(self.buckets))
-        public = self.codes
+        public, mask, buckets = self.codes, self._mask, self.buckets
         shift = np.uint32(self.word_bits - self.bucket_bits)
         keep = keep_probability(self.epsilon, self.buckets)
 
@@ -164,30 +165,37 @@ class OLH(PureMechanism):
             for where, codes in blocks(people):
                 draws.fill(a[where])
                 draws.fill(b[where])
-                a[where] = (a[where] | np.uint32(1)) & self._mask
-                b[where] &= self._mask
                 hashed = np.empty_like(y[where])
-                kernels.draw.hash_codes(
-                    a[where], b[where], public[codes], self._mask, shift, hashed
-                )
-                draw_grr(draws, hashed, self.buckets, keep, y[where])
+                kernels.draw.hash_codes(a[where], b[where], codes, public, mask, shift, hashed)
+                draw_grr(draws, hashed, buckets, keep, y[where])
 
         source.over_ranges(some, n, work=100 * n)
         return {"a": a, "b": b, "y": y}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
+        return self._support(reports, [len(reports)])[0]
+
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        sorted_reports, ends = sort_reports(reports, group, groups)
+        return self._support(sorted_reports, ends)
+
+    def _support(self, reports: Reports, ends: Sequence[int]) -> NDArray[np.int64]:
+        """Support counts of consecutive groups of reports, one row per group."""
         self.check(reports.columns)
         a, b, y = (reports.columns[name] for name in ("a", "b", "y"))
         shift = self.word_bits - self.bucket_bits
         # Fold y into b: h(v) = y exactly when (a c_v + b - y 2^shift) mod 2^W < 2^shift.
         folded = (b - (y.astype(np.uint32) << np.uint32(shift))) & self._mask
-        a = np.ascontiguousarray(a)
-        codes = self.codes
-        counts = np.zeros(codes.size, np.int64)
+        a, codes, mask, width = np.ascontiguousarray(a), self.codes, self._mask, 1 << shift
+        counts = np.zeros((len(ends), codes.size), np.int64)
 
         def some(part: slice) -> None:
-            width = np.uint32(1 << shift)
-            kernels.count.hash_support(a, folded, codes[part], self._mask, width, counts[part])
+            start = 0
+            for row, end in zip(counts, ends, strict=True):
+                own = a[start:end], folded[start:end]
+                if end > start:
+                    kernels.count.hash_support(*own, codes[part], mask, np.uint32(width), row[part])
+                start = end
 
         whole = kernels.count.replaced("hash_support")
         over_ranges(some, codes.size, work=0 if whole else a.size * codes.size)
