@@ -136,15 +136,14 @@ class HadamardResponse(LinearMechanism):
         return kernels.count.histogram_by(group, y, groups, self.cells)
 
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
-        return self.debias_rows(counts[None], np.array([n]))[0]
+        table = counts.reshape(self.blocks, self.block_size).copy()
+        kernels.count.walsh_hadamard(table)
+        values: Floats = self._of_values(table) / (n * float(self._gap))
+        return values
 
     def debias_rows(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
-        table = counts.reshape(len(counts) * self.blocks, self.block_size).copy()
-        kernels.count.walsh_hadamard(table)
-        columns = -(-self.domain.size // self.blocks)
-        table = table.reshape(len(counts), self.blocks, self.block_size)[:, :, 1 : columns + 1]
-        values = np.multiply(table.swapaxes(1, 2), (1 / (n * float(self._gap)))[:, None, None])
-        return np.asarray(values.reshape(len(counts), -1)[:, : self.domain.size])
+        gaps = np.asarray(n * float(self._gap), float)
+        return kernels.count.hadamard_values(counts, self.blocks, gaps, self.domain.size)
 
     def _law(self, frequencies: Floats) -> Floats:
         """Probability of every output: Σ_x f_x P(y|x), by one transform."""
@@ -205,7 +204,8 @@ class HadamardResponse(LinearMechanism):
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
-        return self.variance_rows(f[None])[0] / n
+        result: Floats = self.variance_rows(f[None])[0] / n
+        return result
 
     def variance_rows(self, frequencies: Floats) -> Floats:
         """Noise of a value is κ² P(block of v) − f_v for each report.
@@ -213,16 +213,8 @@ class HadamardResponse(LinearMechanism):
         A noisy estimate need not be a distribution; it is corrected to one in each block, so that
         the plug-in variance is that of some distribution and never negative.
         """
-        many, size = frequencies.shape
-        columns = -(-size // self.blocks)
-        noise = np.zeros((many, columns, self.blocks))
-        each = noise.reshape(many, -1)[:, :size]
-        each[:] = frequencies
-        sums = np.maximum(noise.sum(axis=1), 0)
-        sums /= np.maximum(sums.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        np.clip(noise, 0, sums[:, None], out=noise)
-        np.subtract(self._square(sums)[:, None], noise, out=noise)
-        return np.asarray(each)
+        own, other = self._in_block
+        return kernels.count.block_noise(frequencies, self.blocks, own, other, float(self._gap))
 
     def _square(self, block: Floats) -> Floats:
         """Mean square of a report's score for a value, by its block's fraction of the answers."""

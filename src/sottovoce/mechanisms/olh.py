@@ -173,7 +173,8 @@ class OLH(PureMechanism):
         return {"a": a, "b": b, "y": y}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
-        return self._support(reports, [len(reports)])[0]
+        (counts,) = self._support(reports, [len(reports)])
+        return np.asarray(counts)
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         sorted_reports, ends = sort_reports(reports, group, groups)

@@ -26,14 +26,17 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 __all__ = [
+    "block_noise",
     "column_counts",
     "column_counts_by",
     "expected_cells",
     "expected_weights",
+    "hadamard_values",
     "hash_support",
     "histogram",
     "histogram_by",
     "row_sums",
+    "strata_variance",
     "stratified",
     "walsh_hadamard",
     "weighted_sum",
@@ -51,9 +54,12 @@ COMPILED = MappingProxyType(
         "column_counts_by": "grouped_bits",
         "hash_support": "hashes",
         "walsh_hadamard": "transforms",
+        "hadamard_values": "transforms",
+        "block_noise": "transforms",
         "row_sums": "sums",
         "weighted_sum": "sums",
         "stratified": "sums",
+        "strata_variance": "sums",
         "expected_weights": "mixtures",
         "expected_cells": "mixtures",
     }
@@ -166,6 +172,20 @@ def walsh_hadamard(table: NDArray[Any]) -> None:
     kernel("walsh_hadamard")(table)
 
 
+def hadamard_values(counts: Counts, blocks: int, gaps: Floats, size: int) -> Floats:
+    """Fractions of `size` values from each row of counts: `transforms.hadamard_values`."""
+    values = np.empty((len(counts), size))
+    kernel("hadamard_values")(counts, blocks, gaps, values)
+    return values
+
+
+def block_noise(fractions: Floats, blocks: int, own: float, other: float, gap: float) -> Floats:
+    """Noise of each value by its block: `transforms.block_noise`."""
+    noise = np.empty_like(fractions)
+    kernel("block_noise")(fractions, blocks, own, other, gap, noise)
+    return noise
+
+
 def row_sums(counts: Counts) -> Counts:
     """The sum of each row."""
     sums: Counts = kernel("row_sums")(counts)
@@ -189,6 +209,14 @@ def stratified(
     """Weighted means over the strata of each group and their variances: `sums.stratified`."""
     mean, variance = kernel("stratified")(counts, laws, reports, weights, noise, drawn)
     return mean, variance
+
+
+def strata_variance(
+    noise: Floats, second: Floats, means: Floats, noisy: Floats, drawn: Floats
+) -> Floats:
+    """Variance of each stratum's own estimate, a row per stratum: `sums.strata_variance`."""
+    variance: Floats = kernel("strata_variance")(noise, second, means, noisy, drawn)
+    return variance
 
 
 def expected_weights(law: Floats, weights: Floats, counts: NDArray[Any], back: Floats) -> None:

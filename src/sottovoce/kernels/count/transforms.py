@@ -1,6 +1,11 @@
-"""The fast Walsh-Hadamard transform."""
+"""The fast Walsh-Hadamard transform, and what Hadamard response makes of it.
+
+Value v of Hadamard response has block v mod B and column v div B + 1.
+"""
 
 from __future__ import annotations
+
+import numpy as np
 
 from ..compiling import compiled
 from ..vectors import wide_vectors
@@ -63,3 +68,49 @@ def _between(cells, half, size):
             for k in range(half):
                 a, b = p[k], q[k]
                 p[k], q[k] = a + b, a - b
+
+
+@compiled
+def hadamard_values(counts, blocks, gaps, values):
+    """values[g, v]: the transform of row g of the counts at block and column of v, over gaps[g].
+
+    One block after the other in a small table of its own, for many rows that are short.
+    """
+    block_size = counts.shape[1] // blocks
+    table = np.empty((1, block_size), np.int64)
+    cells = table[0]
+    for g in range(counts.shape[0]):
+        for block in range(blocks):
+            cells[:] = counts[g, block * block_size : (block + 1) * block_size]
+            walsh_hadamard(table)
+            column, scale = 1, 1 / gaps[g]
+            for v in range(block, values.shape[1], blocks):
+                values[g, v] = cells[column] * scale
+                column += 1
+
+
+@compiled
+def block_noise(fractions, blocks, own, other, gap, noise):
+    """(own b + other (1 − b)) / gap² − f, b being the fraction of v's block, f of v within 0..b.
+
+    A row of fractions need not be a distribution; its blocks are made one.
+    """
+    wide_vectors()
+    sums = np.empty(blocks)
+    for g in range(fractions.shape[0]):
+        row, out = fractions[g], noise[g]
+        sums[:] = 0.0
+        for start in range(0, row.size, blocks):
+            for block in range(min(blocks, row.size - start)):
+                sums[block] += row[start + block]
+        total = 0.0
+        for block in range(blocks):
+            sums[block] = max(sums[block], 0.0)
+            total += sums[block]
+        for block in range(blocks):
+            sums[block] /= max(total, 2.3e-308)
+        for start in range(0, row.size, blocks):
+            for block in range(min(blocks, row.size - start)):
+                b = sums[block]
+                square = (b * own + (1 - b) * other) / gap**2
+                out[start + block] = square - min(max(row[start + block], 0.0), b)
