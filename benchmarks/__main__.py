@@ -21,8 +21,8 @@ def page(effort: Effort, picture: Path) -> str:
     """Measure, and return the page; the plot goes to `picture`."""
     start = time.perf_counter()
     machine = describe()
+    figures, beside = ours.measure(effort)
     with cores(1):
-        figures, beside = ours.measure(effort)
         differing = personal.measure(effort)
         rivals = peers.installed()
         results = peers.race(rivals, effort)

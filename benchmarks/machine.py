@@ -73,24 +73,52 @@ class Limits:
 
     keystream: float  # bytes of AES-CTR into a buffer that stays in the cache
     read: float  # bytes of a large array summed
+    write: float  # bytes of a large new array filled
+    count: float  # counters raised, in tables that stay in the first-level cache
     multiply: float  # 32-bit products in a small array
 
 
-def limits(effort: Effort) -> Limits:
-    """Measure the limits of one core."""
+def limits(effort: Effort, written: int = 1 << 26) -> Limits:
+    """Measure the limits of one core; `written` is the size of the new array."""
     buffer = np.empty(1 << 18, np.uint8)
     rounds = max(1, int(1_000 * effort.scale))
     array = np.ones(1 << 24 if effort.scale == 1 else 1 << 20, np.int64)
+    draws = SYSTEM.draws()
 
     def draw() -> None:
         for _ in range(rounds):
-            SYSTEM.fill(buffer)
+            draws.fill(buffer)
+
+    def write() -> None:
+        np.empty(written, np.uint8).fill(1)
 
     return Limits(
         keystream=rounds * buffer.size / best(draw, effort.repeat),
         read=array.nbytes / best(array.sum, effort.repeat),
+        write=written / best(write, effort.repeat),
+        count=raised(effort),
         multiply=products(1, effort),
     )
+
+
+def raised(effort: Effort) -> float:
+    """Counters raised per second: a read, a sum and a write each, in an order not known before."""
+    places = SYSTEM.below(1024, 4096).astype(np.uint16)
+    tables = np.zeros((4, 1024), np.uint32)
+    passes = max(1, int(2_000 * effort.scale))
+    return passes * places.size / best(lambda: _raise(places, tables, passes), effort.repeat)
+
+
+@numba.njit(nogil=True)
+def _raise(places, tables, passes):
+    one = np.uint32(1)
+    first, second, third, fourth = tables[0], tables[1], tables[2], tables[3]
+    for _ in range(passes):
+        for k in range(0, places.size, 4):
+            first[places[k]] += one
+            second[places[k + 1]] += one
+            third[places[k + 2]] += one
+            fourth[places[k + 3]] += one
 
 
 def products(threads: int, effort: Effort) -> float:

@@ -14,6 +14,8 @@ from sottovoce.randomness import SYSTEM, Source
 from .machine import EPSILON, Effort, Limits, best, cores, limits, number, products, table
 
 NEAR_HALF = 0.6  # of one core's time, on two
+GAIN = 1.7  # times as fast on two cores
+ONE_COUNTER = ("grr", "lip", "hadamard", "piecewise", "hybrid")  # raised by each report
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,7 @@ class Figure:
     report_bytes: float
     least_seconds: float  # what the machine needs for the part that cannot be avoided
     wanted: float | None  # reports per second
+    on_two: float  # seconds on two cores
 
     @property
     def per_second(self) -> float:
@@ -37,6 +40,11 @@ class Figure:
     def met(self) -> bool:
         """Whether it is as fast as wanted."""
         return self.wanted is None or self.per_second >= self.wanted
+
+    @property
+    def gain(self) -> float:
+        """How many times faster two cores are than one."""
+        return self.seconds / self.on_two
 
 
 class Counted(Source):
@@ -62,8 +70,17 @@ def answers(mechanism: Any, n: int) -> np.ndarray:
     return SYSTEM.below(mechanism.domain.size, n).astype(np.int64)
 
 
+def timed(action: Callable[[], object], repeat: int) -> tuple[float, float]:
+    """Seconds on one core, and on two."""
+    seconds = []
+    for count in (1, 2):
+        with cores(count):
+            seconds.append(best(action, repeat))
+    return seconds[0], seconds[1]
+
+
 def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
-    """Every mechanism's two sides on one core, and the machine's limits before each."""
+    """Every mechanism's two sides on one core and on two, and one core's limits before each."""
     figures: list[Figure] = []
     beside: list[Limits] = []
 
@@ -76,25 +93,28 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
         decode: bool = False,
     ) -> None:
         n = effort.people(n)
-        limit = limits(effort)
-        beside.append(limit)
         values = answers(mechanism, n)
         counted = Counted()
         reports = mechanism.randomise(values, source=counted)
         drawn, size = counted.drawn / n, reports.nbytes / n
-        seconds = best(lambda: mechanism.randomise(values), effort.repeat)
-        least = n * (drawn / limit.keystream + values.itemsize / limit.read)
+        with cores(1):
+            limit = limits(effort, reports.nbytes)
+        beside.append(limit)
+        one, two = timed(lambda: mechanism.randomise(values), effort.repeat)
+        least = n * (drawn / limit.keystream + values.itemsize / limit.read + size / limit.write)
         name = title(mechanism)
-        figures.append(Figure(f"{name} randomise", n, seconds, drawn, size, least, randomise))
+        figures.append(Figure(f"{name} randomise", n, one, drawn, size, least, randomise, two))
         side: Callable[[], object] = lambda: mechanism.aggregate(reports)  # noqa: E731
         if decode:
             side = lambda: mechanism.estimate(mechanism.aggregate(reports))  # noqa: E731
         least = n * size / limit.read
+        if mechanism.id in ONE_COUNTER:
+            least = max(least, n / limit.count)
         if mechanism.id == "olh":
             least = n * mechanism.domain.size / limit.multiply
         step = "aggregate + estimate" if decode else "aggregate"
-        seconds = best(side, effort.repeat)
-        figures.append(Figure(f"{name} {step}", n, seconds, None, size, least, collect))
+        one, two = timed(side, effort.repeat)
+        figures.append(Figure(f"{name} {step}", n, one, None, size, least, collect, two))
 
     both(sv.GRR(1024, epsilon=EPSILON), 20_000_000, 300e6, 1_000e6)
     half = [figure.per_second / 2 for figure in figures]  # of GRR's, measured just before
@@ -107,7 +127,7 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
     both(sv.HadamardResponse(1 << 17, epsilon=EPSILON), 20_000_000, 150e6, 300e6, decode=True)
     both(sv.OLH(1024, epsilon=EPSILON), 2_000_000)
     for kind in (sv.Duchi, sv.Piecewise, sv.Hybrid):
-        both(kind((0, 1), epsilon=EPSILON), 5_000_000)
+        both(kind((0, 1), epsilon=EPSILON), 20_000_000)
     return figures, beside
 
 
@@ -145,6 +165,8 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: 
         for name, key in (
             ("AES keystream, GB/s", "keystream"),
             ("memory read, GB/s", "read"),
+            ("new memory written, GB/s", "write"),
+            ("counters raised, billion/s", "count"),
             ("32-bit products, billion/s", "multiply"),
         )
     ]
@@ -158,6 +180,7 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: 
             number(figure.report_bytes),
             number(figure.n / figure.least_seconds / 1e6),
             f"{figure.least_seconds / figure.seconds:.0%}",
+            f"{figure.gain:.2f}",
         ]
         for figure in figures
     ]
@@ -174,6 +197,7 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: 
         )
     ]
     slow = [figure.operation for figure in figures if not figure.met]
+    slow += [f"{figure.operation} on two cores" for figure in figures if figure.gain < GAIN]
     if heavy.one_core > 1:
         slow.append("OLH decode on one core")
     if heavy.seconds[1] > NEAR_HALF * heavy.one_core:
@@ -186,13 +210,16 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: 
 
 One core, ε = {EPSILON:g}, integer answers in, the best of several runs. Random and report bytes are
 per person. The limit is what the machine cannot avoid, measured again before each mechanism: for
-randomising, drawing the random bytes as AES keystream and reading the answers; for aggregating,
-reading the reports, and for OLH one 32-bit product per report and value. How these speeds varied
-over the run shows how idle the machine was.
+randomising, drawing the random bytes as AES keystream, reading the answers and writing the reports
+into new memory; for aggregating, reading the reports; for a table with one counter per value, also
+one counter to raise for each report (read, add, write in the first-level cache), which takes longer
+than reading it; and for OLH one 32-bit product per report and value. How these speeds varied over
+the run shows how idle the machine was. *Two cores* is how many times faster two cores are than
+one; wanted is {GAIN}.
 
 {table(["limit, one core", "least", "most"], spread)}
 
-{table([*head, "limit, million/s", "fraction of limit"], rows)}
+{table([*head, "limit, million/s", "fraction of limit", "two cores"], rows)}
 
 OLH decode with n = d = {heavy.n:,}, and what as many products take at the same moment:
 

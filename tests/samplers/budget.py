@@ -28,6 +28,7 @@ DECLARED = {
     "records": 2,
     "noise": 12,
     "javascript": 13,
+    "threads": 3,
 }
 
 SHARE = TOTAL / sum(DECLARED.values())

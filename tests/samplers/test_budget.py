@@ -19,6 +19,7 @@ from . import (
     test_numbers,
     test_oue,
     test_records,
+    test_threads,
     test_tiny,
     test_wrappers,
 )
@@ -34,6 +35,7 @@ MODULES = {
     "below": test_below,
     "numbers": test_numbers,
     "coverage": test_coverage,
+    "threads": test_threads,
     "wrappers": test_wrappers,
     "records": test_records,
     "noise": test_noise,

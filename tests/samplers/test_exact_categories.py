@@ -239,29 +239,3 @@ def test_hadamard_uses_as_many_words_whatever_the_coin_says() -> None:
         results[int(out[0])] = used
     assert len(results) == 2
     assert set(results.values()) == {5}  # two for the coin, two rejected halves, one taken
-
-
-@pytest.mark.parametrize("reserve", range(2, 5))
-def test_running_out_of_words_does_not_change_the_odds_of_numbers(reserve: int) -> None:
-    # A lane that ties, with a fair coin from then on, and a low half that a window of 3 rejects
-    # but the 4 cells outside do not. The first reserve may run out; the second does not.
-    top = 0x81234567
-    upper, lower = threshold_words(top << 96 | 1 << 95)
-    given = np.array([top << 32], np.uint64)
-    taken = 0x5555_5556  # a low half that is not rejected
-    inside = total = 0
-    for first in product((taken, ALL - 7), repeat=reserve):
-        for second in product((taken, ALL - 7), repeat=4):
-            total += 1
-            out = np.zeros(1, np.uint8)
-            for extra in (first, second):
-                words_left = np.array(extra, np.uint64)
-                done, _ = kernels.draw.window_response(
-                    given, np.zeros(1, np.uint64), np.zeros(1), 4, 3, upper, lower, out,
-                    words_left, 0,
-                )  # fmt: skip
-                if done:
-                    break
-            assert done == 1
-            inside += int(out[0]) < 3
-    assert inside * 2 == total

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 from ..errors import AnswerError, ParameterError
 from .columns import Coded, Column, Rows, as_column, first_row, shown
 from .encoding import in_parts
-from .values import Attribute, Blocks, Codes, Domain, Label, Missing, parts_of
-
-_BLOCK = 1 << 16
+from .values import Attribute, Codes, Domain, Label, Missing
 
 
 @dataclass(frozen=True, init=False)
@@ -140,12 +138,16 @@ class Range(Attribute):
             numbers = numbers[present]
         return Coded(np.clip((numbers - self.low) / (self.high - self.low), 0.0, 1.0), present)
 
-    def position_blocks(self, answers: Any) -> tuple[int, Blocks]:
-        """The same positions in blocks, as `Domain.blocks` gives codes."""
-        positions = self.positions(answers)
-        return positions.size, lambda people: (
-            (part, positions[part]) for part in parts_of(people, _BLOCK)
-        )
+    def plain_numbers(self, answers: Any) -> tuple[NDArray[np.float64], tuple[float, float]]:
+        """Numbers and the bounds between which they must lie, for readers that check them.
+
+        A column of floats as it is, without a copy, unless some must be clipped or dropped; else
+        checked positions, from 0 to 1.
+        """
+        plain = isinstance(answers, np.ndarray) and answers.dtype == np.float64
+        if plain and answers.ndim == 1 and not self.clip and self.missing == "refuse":
+            return np.ascontiguousarray(answers), (self.low, self.high)
+        return self.positions(answers), (0.0, 1.0)
 
     def canonical(self) -> dict[str, Any]:
         """What goes into a digest."""

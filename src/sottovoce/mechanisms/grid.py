@@ -14,6 +14,7 @@ mechanisms in exact integer form). Everything is an integer, so the law is a fin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -23,7 +24,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..domain.values import code_dtype
 from ..randomness import Draws, Probability, exp
 
 Floats = NDArray[np.float64]
@@ -145,32 +145,39 @@ class Grid:
         merged: NDArray[Any] = np.add.reduceat(per_cell, range(0, self.cells, block), axis=-1)
         return merged
 
-    def draw(self, draws: Draws, positions: Floats) -> NDArray[np.unsignedinteger]:
-        """Cells for positions from 0 to 1."""
-        out = np.empty(positions.size, code_dtype(self.cells))
-        roundings = np.empty(positions.size, np.uint64)
-        draws.fill(roundings)
-        upper, lower = self.inside.words
 
-        def step(
-            words: NDArray[np.uint64], part: slice, extra: NDArray[np.uint64], used: int
-        ) -> tuple[int, int]:
-            done: tuple[int, int] = kernels.draw.window_response(
-                words,
-                roundings[part],
-                positions[part],
-                self.steps,
-                self.window,
-                upper,
-                lower,
-                out[part],
-                extra,
-                used,
-            )
-            return done
+def draw_cells(
+    draws: Draws,
+    grids: Sequence[Grid],
+    second: Probability | None,
+    numbers: Floats,
+    bounds: tuple[float, float],
+    which: NDArray[np.uint8] | None,
+    out: NDArray[np.unsignedinteger],
+) -> bool:
+    """Cells for numbers, into `out`; False where one is out of bounds.
 
-        draws.each(positions.size, np.uint64, step)
-        return out
+    Of two grids the second is taken with probability `second`, and `which` says so.
+    """
+    coins = [grid.inside for grid in grids] + ([] if second is None else [second])
+    shapes = np.array([(grid.steps, grid.window) for grid in grids])
+    thresholds = np.array([coin.words for coin in coins])
+    inside = True
+
+    def step(
+        words: NDArray[Any], part: slice, extra: NDArray[np.uint64], used: int
+    ) -> tuple[int, int]:
+        nonlocal inside
+        own = None if which is None else which[part]
+        done, used = kernels.draw.window_response(
+            words, numbers[part], *bounds, shapes, thresholds, own, out[part], extra, used
+        )
+        inside = inside and done >= 0
+        return (done if inside else part.stop - part.start), used
+
+    bits = which is None and grids[0].cells == 2  # which needs no pick, and so half a word
+    draws.each(numbers.size, np.uint32 if bits else np.uint64, step)
+    return inside
 
 
 @lru_cache(maxsize=256)

@@ -17,17 +17,18 @@ from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.ranges import Range
-from ..domain.values import Domain, Label, code_dtype
+from ..domain.values import Domain, Label, code_dtype, parts_of
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.estimate import Estimate, warn_if_useless
 from ..randomness import Draws, Probability, Source
 from .channel import Channel
-from .grid import Floats, Grid
+from .grid import Floats, Grid, draw_cells
 from .mechanism import TOO_SMALL, Mechanism, Method
 from .numeric_distribution import Bins, estimate_distribution
 from .numeric_estimates import estimate_mean, estimate_variance
 
 _NARROWEST, _WIDEST = 1e-60, 1e60
+_BLOCK = 1 << 16
 
 
 class NumericMechanism(Mechanism):
@@ -104,37 +105,37 @@ class NumericMechanism(Mechanism):
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """Round to the grid, then answer from the window or outside it."""
-        n, blocks = self.domain.position_blocks(answers)
-        grids = list(self.grids.values())
-        cell = np.empty(n, self.layout[-1].dtype)
-        which = np.zeros(n, np.uint8)
+        numbers, bounds = self.domain.plain_numbers(answers)
+        grids, second = list(self.grids.values()), self.finest_fraction
+        cell = np.empty(numbers.size, self.layout[-1].dtype)
+        which = None if second is None else np.empty(numbers.size, np.uint8)
 
         def some(draws: Draws, people: slice) -> None:
-            for where, positions in blocks(people):
-                if self.finest_fraction is not None:
-                    coins = source.bernoulli(self.finest_fraction, positions.size)
-                    bits = np.unpackbits(coins, count=positions.size, bitorder="little")
-                    which[where] = bits
-                if len(grids) == 1:
-                    cell[where] = grids[0].draw(draws, positions)
-                    continue
-                for k, grid in enumerate(grids):
-                    mine = np.flatnonzero(which[where] == k)
-                    cell[where][mine] = grid.draw(draws, positions[mine])
+            for where in parts_of(people, _BLOCK):
+                own = None if which is None else which[where]
+                done = draw_cells(draws, grids, second, numbers[where], bounds, own, cell[where])
+                if not done:
+                    self.domain.coded(answers)  # raises, and says which is out of bounds
+                    return
 
-        source.over_ranges(some, n, work=200 * n)
-        return {"cell": cell} if len(grids) == 1 else {"grid": which, "cell": cell}
+        source.over_ranges(some, numbers.size, work=60 * numbers.size)
+        return {"cell": cell} if which is None else {"grid": which, "cell": cell}
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
         """How often each cell was reported."""
-        cell = np.ascontiguousarray(reports.columns["cell"])
-        tables: dict[str, NDArray[np.int64]] = {}
-        for k, (name, grid) in enumerate(self.grids.items()):
-            mine = cell if len(self.grids) == 1 else cell[reports.columns["grid"] == k]
-            tables[name] = kernels.count.histogram(mine, grid.cells)
-        if sum(int(table.sum()) for table in tables.values()) != len(reports):
-            self.check(reports.columns)  # a report of a grid that does not exist is in no table
-        return tables
+        cell, sizes = reports.columns["cell"], [grid.cells for grid in self.grids.values()]
+        if len(sizes) == 1:
+            counts = kernels.count.histogram(cell, sizes[0])[None]
+        else:
+            which = reports.columns["grid"]
+            counts = kernels.count.histogram_by(which, cell, len(sizes), max(sizes))
+        for row, size in zip(counts, sizes, strict=True):
+            if row[size:].any():
+                self.check(reports.columns)  # raises: a cell that its own grid does not have
+        return {
+            name: row[:size].copy()
+            for name, row, size in zip(self.grids, counts, sizes, strict=True)
+        }
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
         tables = {n: t for n, t in aggregate.tables.items() if isinstance(t, np.ndarray)}

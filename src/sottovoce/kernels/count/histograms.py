@@ -6,6 +6,9 @@ import numpy as np
 
 from ..compiling import compiled
 
+_ROW = 256  # bytes that are added up side by side
+_MOST_ROWS = 255  # of ones, before a byte overflows
+
 
 @compiled
 def first_outside(values, size):
@@ -22,6 +25,34 @@ def first_outside(values, size):
         if values[i] < 0 or np.uint64(values[i]) >= np.uint64(size):
             return i
     return -1
+
+
+@compiled
+def zeros_and_ones(values, counts):
+    """Count zeros and ones in bytes; False, and nothing counted, where there is another value.
+
+    The bytes are added up in bytes, of which a vector has many, before these overflow.
+    """
+    sums = np.zeros(_ROW, np.uint8)
+    ones, every = np.int64(0), np.uint8(0)
+    whole = values.size // _ROW * _ROW
+    for start in range(0, whole, _MOST_ROWS * _ROW):
+        for row in range(start, min(start + _MOST_ROWS * _ROW, whole), _ROW):
+            part = values[row : row + _ROW]
+            for k in range(_ROW):
+                sums[k] += part[k]
+                every |= part[k]
+        for k in range(_ROW):
+            ones += np.int64(sums[k])
+            sums[k] = 0
+    for i in range(whole, values.size):
+        ones += np.int64(values[i])
+        every |= values[i]
+    if every > 1:
+        return False
+    counts[0] += values.size - ones
+    counts[1] += ones
+    return True
 
 
 @compiled

@@ -136,19 +136,10 @@ def _expand(keys):
 
 @compiled
 def _fill(keys, counter, stride, out):
-    """Fill bytes from block `counter` on, `stride` at once; the number of the next unused block."""
-    whole = out.size // stride * stride
-    blocks = np.uint64(stride // _BLOCK)
-    for at in range(0, whole, stride):
+    """Fill bytes, a multiple of `stride`, from block `counter` on."""
+    for at in range(0, out.size, stride):
         _encrypt(keys, counter, out, at)
-        counter += blocks
-    rest = out.size - whole
-    if rest:
-        last = np.empty(stride, np.uint8)
-        _encrypt(keys, counter, last, 0)
-        out[whole:] = last[:rest]
-        counter += np.uint64((rest + _BLOCK - 1) // _BLOCK)
-    return counter
+        counter += np.uint64(stride // _BLOCK)
 
 
 def round_keys(key: bytes) -> Any:
@@ -161,4 +152,11 @@ def round_keys(key: bytes) -> Any:
 
 def keystream(keys: Any, counter: int, out: Any) -> int:
     """Fill bytes with the keystream from block `counter` on; the next unused block."""
-    return int(_fill(keys, np.uint64(counter), _BLOCK * _REGISTERS * lanes(), out))
+    stride = _BLOCK * _REGISTERS * lanes()
+    whole = out.size // stride * stride
+    _fill(keys, np.uint64(counter), stride, out[:whole])
+    if whole < out.size:
+        last = np.empty(stride, np.uint8)
+        _fill(keys, np.uint64(counter + whole // _BLOCK), stride, last)
+        out[whole:] = last[: out.size - whole]
+    return counter - int(-out.size // _BLOCK)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
+from ..vectors import wide_vectors
 
 KEEP = 1 << 15
 _KEEP = np.uint64(KEEP)
-_BLOCK = 1024
+_BLOCK = 512
 _ONE = np.uint64(1)
 _FOUR = np.uint64(4)
 _FLAG = np.uint64(15)
@@ -17,16 +18,24 @@ _SIGN = np.uint64(63)
 
 
 @compiled
-def _block(words, codes, table, shift, stride, out):
-    """All reports by their first word; whether one of them ties and must be done again."""
-    low = (_ONE << shift) - _ONE
+def _look_up(words, codes, table, shift, stride, entries):
+    for i in range(entries.size):
+        entries[i] = table[(np.uint64(words[i]) >> shift) + np.uint64(codes[i]) * stride]
+
+
+@compiled
+def _decide(words, codes, entries, low, out):
+    """All reports by their first word; whether one of them ties and must be done again.
+
+    Apart from the look-ups, so that the compiler makes full vectors of it.
+    """
+    wide_vectors()
     tied = np.uint64(0)
     # No branch on what is drawn: it could not be predicted. A negative gap has its first bit set,
     # which chooses the upper of the two reports; stored is only their last 16 bits or 8.
     for i in range(out.size):
-        word, code = np.uint64(words[i]), np.uint64(codes[i])
-        entry = table[(word >> shift) + code * stride]
-        gap = (word & low) - (entry >> _HALF)
+        code, entry = np.uint64(codes[i]), entries[i]
+        gap = (np.uint64(words[i]) & low) - (entry >> _HALF)
         report = entry >> ((gap >> _SIGN) << _FOUR)
         out[i] = report + ((report >> _FLAG) & _ONE) * (code - _KEEP)
         tied |= (gap - _ONE) & ~gap  # its first bit is set where the gap is zero
@@ -54,9 +63,12 @@ def table_response(words, codes, table, upper, lower, out, extra, used):
         cells >>= 1
         shift -= _ONE
     low = (_ONE << shift) - _ONE
+    room = np.empty(_BLOCK, np.uint64)
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
-        if not _block(words[start:stop], codes[start:stop], flat, shift, stride, out[start:stop]):
+        entries = room[: stop - start]
+        _look_up(words[start:stop], codes[start:stop], flat, shift, stride, entries)
+        if not _decide(words[start:stop], codes[start:stop], entries, low, out[start:stop]):
             continue
         for i in range(start, stop):
             word, code = np.uint64(words[i]), np.uint64(codes[i])

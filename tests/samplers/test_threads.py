@@ -1,0 +1,321 @@
+"""Large inputs are randomised and counted by several threads, with randomness of their own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import sottovoce as sv
+from sottovoce import kernels, parallel, randomness
+from sottovoce.errors import AnswerError
+from sottovoce.mechanisms import REGISTRY
+from sottovoce.randomness import SYSTEM, Draws, Keystream, ProcessorKeystream, SystemSource
+from sottovoce.testing import SeededSource, seeded
+
+from ..laws.entries import answers, example
+from .budget import RejectedError, joined, judge, spend
+from .statistics import fit
+
+THREADS = CASES = (1, 2, 3)
+FIELDS = sv.Schema([sv.Attribute("sex", ["m", "f"]), sv.Attribute("age", 5)])
+
+
+def divide(monkeypatch, threads: int) -> None:
+    monkeypatch.setenv("SOTTOVOCE_THREADS", str(threads))
+    monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1000)
+    monkeypatch.setattr("sottovoce.contract.collection.WORTH_A_THREAD", 1000)
+
+
+def share_a_keystream(monkeypatch) -> None:
+    """The fault: every thread starts the same stream."""
+    monkeypatch.setattr(SystemSource, "draws", lambda self: Draws(SeededSource(1)))
+
+
+@pytest.mark.skipif(not kernels.draw.lanes(), reason="this processor has no AES instructions")
+def test_the_processors_keystream_is_that_of_the_library() -> None:
+    for sizes in ((16,), (48, 512), (5008, 16, 100_000), (31,)):
+        key = os.urandom(16)
+        ours, theirs = ProcessorKeystream(key), Keystream(key)
+        for size in sizes:
+            a, b = np.zeros(size, np.uint8), np.ones(size, np.uint8)
+            ours.fill(a.data)
+            theirs.fill(b.data)
+            assert a.tobytes() == b.tobytes()
+    with_gap = ProcessorKeystream(key)  # a part of a block is left out, and no block comes twice
+    first, second, plain = np.zeros(24, np.uint8), np.zeros(32, np.uint8), np.zeros(64, np.uint8)
+    with_gap.fill(first.data)
+    with_gap.fill(second.data)
+    Keystream(key).fill(plain.data)
+    assert first.tobytes() == plain[:24].tobytes()
+    assert second.tobytes() == plain[32:].tobytes()
+
+
+def test_without_such_instructions_the_library_draws(monkeypatch) -> None:
+    monkeypatch.setattr(kernels.draw, "lanes", lambda: 0)
+    draws = SYSTEM.draws()
+    draws.fill(np.zeros(1000, np.uint64))
+    assert isinstance(draws._source._stream, Keystream)
+
+
+# --- draws in threads -----------------------------------------------------------------------------
+
+
+def halves(n: int = 300_000) -> float:
+    """p-value of reports against their law, and of pairs from different threads' people."""
+    tests = []
+    for mechanism in (sv.GRR(2, epsilon=0.5), sv.Duchi((0, 1), epsilon=0.5)):
+        column = "value" if mechanism.id == "grr" else "cell"
+        bits = mechanism.randomise(np.zeros(n, np.int64)).columns[column].astype(np.int64)
+        low = float(mechanism.channel().exact[0][1])
+        tests.append(fit(np.bincount(bits, minlength=2), [1 - low, low]))
+        for parts in (2, 3):
+            size = n // parts
+            pairs = np.bincount(2 * bits[:size] + bits[size : 2 * size], minlength=4)
+            law = [(1 - low) ** 2, (1 - low) * low, low * (1 - low), low * low]
+            tests.append(fit(pairs, law))
+    return joined(tests)
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_reports_of_different_threads_are_independent(threads: int, monkeypatch) -> None:
+    divide(monkeypatch, threads)
+    spend("threads", str(threads), halves())
+
+
+@pytest.mark.parametrize("threads", [2, 3])
+def test_two_threads_with_one_keystream_are_noticed(threads: int, monkeypatch) -> None:
+    divide(monkeypatch, threads)
+    share_a_keystream(monkeypatch)
+    with pytest.raises(RejectedError):
+        judge(halves())
+
+
+def drawn_blocks(monkeypatch, action) -> tuple[np.ndarray, int]:
+    """All blocks of keystream that an action draws, and how many streams there were."""
+    blocks: list[bytes] = []
+    streams: list[Draws] = []
+    real = Draws.__init__
+
+    def watched(self, source) -> None:
+        streams.append(self)
+
+        class Watched(randomness.Source):
+            def _fill(self, target: memoryview) -> None:
+                source._fill(target)
+                blocks.append(bytes(target)[: len(target) // 16 * 16])
+
+        real(self, Watched())
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Draws, "__init__", watched)
+        action()
+    return np.frombuffer(b"".join(blocks), "V16"), len(streams)
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_no_two_threads_draw_the_same_bytes(name: str, monkeypatch) -> None:
+    divide(monkeypatch, 3)
+    mechanism = example(REGISTRY[name], 1.0, 20)
+    values = answers(mechanism, 30_000)
+    blocks, _ = drawn_blocks(monkeypatch, lambda: mechanism.randomise(values))
+    assert blocks.size > 1000
+    assert np.unique(blocks).size == blocks.size
+
+
+@pytest.mark.parametrize("kind", [sv.GRR, sv.Piecewise, sv.Hybrid])
+def test_the_same_bytes_would_be_noticed(kind, monkeypatch) -> None:
+    divide(monkeypatch, 3)
+    mechanism = example(kind, 1.0, 20)
+    values = answers(mechanism, 30_000)
+    share_a_keystream(monkeypatch)
+    blocks, streams = drawn_blocks(monkeypatch, lambda: mechanism.randomise(values))
+    assert streams >= 3
+    assert np.unique(blocks).size < blocks.size
+
+
+FORK = """
+import hashlib, os
+import numpy as np
+import sottovoce as sv
+from sottovoce import parallel
+parallel.WORTH_A_THREAD = 1000
+mechanism = sv.GRR(50, epsilon=0.1)
+answers = np.zeros(20_000, np.int64)
+def release():
+    reports = mechanism.randomise(answers)
+    mechanism.aggregate(reports)
+    values = reports.columns["value"]
+    return " ".join(hashlib.sha256(part).hexdigest() for part in np.split(values, 2)) + "\\n"
+release()  # whatever a call leaves behind exists before the fork
+read, write = os.pipe()
+for _ in range(3):
+    child = os.fork()
+    if child == 0:
+        os.write(write, release().encode())
+        os._exit(0)
+    os.write(write, release().encode())
+    os.waitpid(child, 0)
+print(os.read(read, 1 << 16).decode())
+"""
+
+
+def test_forked_children_use_threads_of_their_own() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FORK],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+        env={**os.environ, "SOTTOVOCE_THREADS": "2"},
+    )
+    digests = done.stdout.split()
+    assert len(digests) == 12
+    assert len(set(digests)) == 12
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY))
+def test_a_seeded_source_is_read_in_order_by_one_thread(name: str, monkeypatch) -> None:
+    mechanism = example(REGISTRY[name], 1.0, 20)
+    values = answers(mechanism, 3000)
+    reports = []
+    for threads in (1, 3):
+        divide(monkeypatch, threads)
+        with seeded(5) as source:
+            reports.append(mechanism.randomise(values, source=source).to_bytes())
+    assert reports[0] == reports[1]
+
+
+# --- counts in threads ----------------------------------------------------------------------------
+
+
+def collections() -> dict[str, tuple[sv.contract.Collection, dict[str, object]]]:
+    """Every kind of collection, with answers and choices for `randomise`."""
+    n = 3001
+    few, many = sv.GRR(20, epsilon=0.5), sv.GRR(20, epsilon=2.0)
+    codes = {"answers": np.arange(n) % 20}
+    levels = {"level": np.array(["few", "many", "many"])[np.arange(n) % 3]}
+    menu = sv.Levels({"few": few, "many": many})
+    mixed = sv.Levels({"few": few, "many": sv.OUE(20, epsilon=2.0)})
+    cases = {
+        name: (m := example(kind, 1.0, 20), {"answers": answers(m, n)})
+        for name, kind in REGISTRY.items()
+    }
+    frame = {"sex": np.array(["m", "f"])[np.arange(n) % 2], "age": np.arange(n) % 5}
+    return {
+        **cases,
+        "levels": (menu, {**codes, **levels}),
+        "mixed levels": (mixed, {**codes, **levels}),
+        "sampled": (sv.Sampled(few, rate=0.3), codes),
+        "sampled levels": (sv.Sampled(mixed, rate=0.3), {**codes, **levels}),
+        "records": (sv.Records(FIELDS, epsilon_average=1.0), {"answers": frame}),
+        "sampled records": (sv.Records(FIELDS, epsilon_average=1.0, rate=0.5), {"answers": frame}),
+    }
+
+
+@pytest.mark.parametrize("name", list(collections()))
+def test_any_number_of_threads_counts_the_same(name: str, monkeypatch) -> None:
+    collection, given = collections()[name]
+    counts, sizes = [], []
+    for threads in THREADS:
+        divide(monkeypatch, threads)
+        reports = collection.randomise(**given)
+        collection.check(reports.columns)
+        sizes.append(int(collection.headcount(reports)[0].sum()))
+        for count in THREADS:
+            divide(monkeypatch, count)
+            counts.append(collection.aggregate(reports))
+        collection.check_aggregate(counts[-1])
+        assert counts[-3] == counts[-2] == counts[-1]
+    assert sizes == [3001] * 3
+
+
+def test_another_engine_counts_all_reports_at_once(monkeypatch) -> None:
+    divide(monkeypatch, 3)
+    mechanism, sizes = sv.GRR(5, epsilon=1.0), []
+
+    def histogram(values, counts) -> int:
+        sizes.append(values.size)
+        counts += np.bincount(values, minlength=counts.size)
+        return -1
+
+    reports = mechanism.randomise(np.zeros(9000, np.int64))
+    with kernels.use({"histogram": histogram}):
+        counted = mechanism.aggregate(reports)
+    assert sizes == [9000]
+    assert counted == mechanism.aggregate(reports)
+
+
+# --- answers in threads ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [np.array, pd.Series, list])
+@pytest.mark.parametrize("missing", ["refuse", "value", "public"])
+def test_any_number_of_threads_encodes_the_same(form, missing: str, monkeypatch) -> None:
+    words = ["car", "bike", None, "car"] if missing != "refuse" else ["car", "bike"]
+    column = form([words[k * k % len(words)] for k in range(3000)])
+    domain = sv.Domain(["bike", "car"], missing=missing)
+    coded = []
+    for threads in THREADS:
+        divide(monkeypatch, threads)
+        coded.append(domain.coded(column))
+    for one in coded[1:]:
+        assert one.codes.tolist() == coded[0].codes.tolist()
+        assert (one.present is None) == (coded[0].present is None)
+        assert one.present is None or one.present.tolist() == coded[0].present.tolist()
+
+
+@pytest.mark.parametrize(
+    ("question", "column"),
+    [
+        (sv.Domain(5), np.arange(3000) % 6),
+        (sv.Domain(["a", "b"]), pd.Series(["a"] * 2000 + ["c", "d"] * 500)),
+        (sv.Domain(["a", "b"]), pd.Series(["a"] * 2000 + [None] * 1000)),
+        (sv.Range("x", 0, 1), np.linspace(0, 1.5, 3000)),
+        (sv.Range("x", 0, 1), np.where(np.arange(3000) < 2000, 0.5, np.nan)),
+        (sv.Attribute.bins("x", [0, 1, 2]), np.linspace(0, 2.5, 3000)),
+    ],
+)
+def test_a_refusal_speaks_of_the_whole_column(question, column, monkeypatch) -> None:
+    messages = []
+    for threads in THREADS:
+        divide(monkeypatch, threads)
+        with pytest.raises(AnswerError) as refusal:
+            question.coded(column)
+        messages.append(str(refusal.value))
+    assert len(set(messages)) == 1
+
+
+# --- the division itself --------------------------------------------------------------------------
+
+
+def test_parts_cover_everything_once_and_begin_where_they_may(monkeypatch) -> None:
+    divide(monkeypatch, 3)
+    for size in (0, 1, 7, 8, 100, 1001):
+        parts = parallel.over_ranges(lambda part: part, size, work=10**9, multiple=8)
+        assert [k for part in parts for k in range(part.start, part.stop)] == list(range(size))
+        assert all(part.start % 8 == 0 for part in parts)
+
+
+def test_work_in_a_thread_is_not_divided_again(monkeypatch) -> None:
+    divide(monkeypatch, 3)
+    inner = parallel.over_ranges(
+        lambda part: len(parallel.over_ranges(lambda p: p, 1000, work=10**9)), 1000, work=10**9
+    )
+    assert inner == [1, 1, 1]
+    assert len(parallel.over_ranges(lambda p: p, 1000, work=10**9)) == 3
+
+
+def test_the_first_of_several_errors_is_raised(monkeypatch) -> None:
+    divide(monkeypatch, 3)
+
+    def fail(part: slice) -> None:
+        raise ValueError(json.dumps([part.start, part.stop]))
+
+    with pytest.raises(ValueError, match=r"\[0, 30\]"):
+        parallel.over_ranges(fail, 90, work=10**9)
