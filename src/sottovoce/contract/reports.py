@@ -180,19 +180,24 @@ class Reports:
         return cls.concatenate(list(read_batches(path, expect=expect, form="parquet")))
 
 
-def split_reports(
-    reports: Reports, group: NDArray[Any], groups: int
-) -> Iterator[tuple[int, Reports]]:
-    """The reports of each group that has some, in the order of the groups."""
+def sort_reports(reports: Reports, group: NDArray[Any], groups: int) -> tuple[Reports, list[int]]:
+    """The reports in the order of their groups, and where each group ends."""
     # Sorting small integers takes linear time, which is why they are made small.
     order = np.argsort(group.astype(code_dtype(groups), copy=False), kind="stable")
     ends = np.cumsum(np.bincount(group, minlength=groups)).tolist()
     columns = {name: column[order] for name, column in reports.columns.items()}
+    return Reports(reports.collection, reports.digest, columns, reports.seeded), ends
+
+
+def split_reports(
+    reports: Reports, group: NDArray[Any], groups: int
+) -> Iterator[tuple[int, Reports]]:
+    """The reports of each group that has some, in the order of the groups."""
+    in_order, ends = sort_reports(reports, group, groups)
     start = 0
     for k, end in enumerate(ends):
         if end > start:
-            part = {name: column[start:end] for name, column in columns.items()}
-            yield k, Reports(reports.collection, reports.digest, part, reports.seeded)
+            yield k, in_order[start:end]
         start = end
 
 

@@ -26,13 +26,13 @@ from .. import kernels
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..domain.columns import Coded
-from ..domain.values import code_dtype
+from ..domain.values import code_dtype, parts_of
 from ..errors import ParameterError, WireError
 from ..mechanisms.grr import draw_grr, keep_probability
 from ..mechanisms.pure import PureMechanism
 from ..mechanisms.registry import by_id
 from ..parallel import over_ranges
-from ..randomness import Probability, Source
+from ..randomness import Draws, Probability, Source
 
 Codes = NDArray[np.uint64]
 
@@ -135,17 +135,18 @@ class Hashed:
         n = codes.size
         columns = {name: np.empty(n, np.uint32) for name in _WORDS}
         y = np.empty(n, code_dtype(self.buckets))
-        shift, draws = np.uint32(self._half), source.draws()
-        for start in range(0, n, _BLOCK):
-            part = slice(start, min(start + _BLOCK, n))
-            for column in columns.values():
-                draws.fill(column[part])
-                column[part] &= self._mask
-            a1, a2, b = (column[part] for column in columns.values())
-            first, second = self._halves(codes[part])
-            hashed = np.empty_like(y[part])
-            kernels.draw.hash_codes(a2, b + a1 * first, second, self._mask, shift, hashed)
-            draw_grr(draws, hashed, self.buckets, self.keep, y[part])
+        shift = np.uint32(self._half)
+
+        def some(draws: Draws, people: slice) -> None:
+            for part in parts_of(people, _BLOCK):
+                words = [column[part] for column in columns.values()]
+                for column in words:
+                    draws.fill(column)
+                halves, hashed = self._halves(codes[part]), np.empty_like(y[part])
+                kernels.draw.hash_pairs(*words, halves, self._mask, shift, hashed)
+                draw_grr(draws, hashed, self.buckets, self.keep, y[part])
+
+        source.over_ranges(some, n, work=100 * n)
         return {**columns, "y": y}
 
     def check(self, columns: Columns) -> None:

@@ -52,6 +52,16 @@ def add_bits(typing_context, lanes, at, word):
 
 
 @intrinsic
+def count_bits(typing_context, word):
+    """How many bits of an unsigned integer are set."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return word(word), generate
+
+
+@intrinsic
 def compare_planes(typing_context, words, at, stride, planes, threshold, less, equal, to):
     """Compare 2,048 random numbers, spread over bit planes, with the top bits of a threshold.
 

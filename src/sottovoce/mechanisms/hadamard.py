@@ -146,6 +146,10 @@ class HadamardResponse(LinearMechanism):
         values: Floats = self._of_values(table) / (n * float(self._gap))
         return values
 
+    def debias_rows(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
+        gaps = np.asarray(n * float(self._gap), float)
+        return kernels.count.hadamard_values(counts, self.blocks, gaps, self.domain.size)
+
     def _law(self, frequencies: Floats) -> Floats:
         """Probability of every output: Σ_x f_x P(y|x), by one transform."""
         s, outside = self.block_size // 2, self._outside
@@ -205,18 +209,17 @@ class HadamardResponse(LinearMechanism):
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
-        block = self._block_fractions(f)
-        result: Floats = (self._square(block) - np.clip(f, 0, block)) / n
+        result: Floats = self.variance_rows(f[None])[0] / n
         return result
 
-    def _block_fractions(self, values: Floats) -> Floats:
-        """The fraction of answers in each value's block.
+    def variance_rows(self, frequencies: Floats) -> Floats:
+        """Noise of a value is κ² P(block of v) − f_v for each report.
 
-        A noisy estimate need not be a distribution; it is corrected to one, so that
+        A noisy estimate need not be a distribution; it is corrected to one in each block, so that
         the plug-in variance is that of some distribution and never negative.
         """
-        sums = np.clip(np.bincount(self._block, values, minlength=self.blocks), 0, None)
-        return np.asarray((sums / max(sums.sum(), np.finfo(float).tiny))[self._block])
+        own, other = self._in_block
+        return kernels.count.block_noise(frequencies, self.blocks, own, other, float(self._gap))
 
     def _square(self, block: Floats) -> Floats:
         """Mean square of a report's score for a value, by its block's fraction of the answers."""

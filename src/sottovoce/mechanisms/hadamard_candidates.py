@@ -82,6 +82,8 @@ class HadamardCandidates(HadamardResponse):
         return counts.reshape(-1)
 
     tally_by = LinearMechanism.tally_by
+    debias_rows = LinearMechanism.debias_rows
+    variance_rows = LinearMechanism.variance_rows
 
     def _pair(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Row 0 agrees, row 1 disagrees."""

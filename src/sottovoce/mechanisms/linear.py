@@ -103,6 +103,11 @@ class LinearMechanism(Mechanism):
     def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
         """Unbiased fractions from the counts of n reports."""
 
+    def debias_rows(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
+        """The same for many groups: a row of counts and a positive number of reports for each."""
+        rows = zip(counts, n.tolist(), strict=True)
+        return np.stack([self.debias(row, many) for row, many in rows])
+
     @abstractmethod
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         """The distribution under which the counts of n reports are most likely."""
@@ -123,6 +128,10 @@ class LinearMechanism(Mechanism):
     @abstractmethod
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact variance of each estimated value when the data are fixed."""
+
+    def variance_rows(self, frequencies: Floats) -> Floats:
+        """Variances of one report for many groups, a row of fractions for each."""
+        return np.stack([self.variance(row, 1) for row in frequencies])
 
     @abstractmethod
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:

@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..contract.collection import Columns
-from ..contract.reports import Column, Reports
+from ..contract.reports import Column, Reports, sort_reports
 from ..contract.way import Way
 from ..domain.values import Domain, Label, code_dtype
 from ..errors import ParameterError, WireError
@@ -58,6 +58,7 @@ from .mechanism import Method
 from .pure import PureMechanism
 from .registry import register
 
+_BLOCK = 1 << 14  # reports drawn together, so that they are still in the cache for the hash
 _MOST_BUCKET_BITS = 24
 _MOST_CODES = 1 << 24  # values; the table of their codes is drawn before the first report
 
@@ -200,39 +201,44 @@ class OLH(PureMechanism):
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """Draw a hash, hash the answer, randomise the bucket."""
-        n, blocks = self.domain.blocks(answers)
+        n, blocks = self.domain.blocks(answers, most=_BLOCK)
         a = {name: np.empty(n, np.uint32) for name in self._multipliers}
         b, y = np.empty(n, np.uint32), np.empty(n, code_dtype(self.buckets))
-        last = self._multipliers[-1]
+        mask, buckets = self._mask, self.buckets
         shift = np.uint32(self.word_bits - self.bucket_bits)
         keep = keep_probability(self.epsilon, self.buckets)
 
         def some(draws: Draws, people: slice) -> None:
             for where, codes in blocks(people):
-                for column in (*a.values(), b):
-                    draws.fill(column[where])
-                    column[where] &= self._mask
-                public, summed = self.codes_of(codes), b[where]
-                if self.parts == 1:
-                    a[last][where] |= np.uint32(1)
-                else:
-                    summed = summed + a["a1"][where] * public[0]
+                words = [column[where] for column in (*a.values(), b)]
+                for column in words:
+                    draws.fill(column)
                 hashed = np.empty_like(y[where])
-                kernels.draw.hash_codes(
-                    a[last][where], summed, public[-1], self._mask, shift, hashed
-                )
-                draw_grr(draws, hashed, self.buckets, keep, y[where])
+                if self.parts == 1:
+                    kernels.draw.hash_codes(*words, codes, self.codes, mask, shift, hashed)
+                else:
+                    kernels.draw.hash_pairs(*words, self.codes_of(codes), mask, shift, hashed)
+                draw_grr(draws, hashed, buckets, keep, y[where])
 
         source.over_ranges(some, n, work=100 * n)
         return {**a, "b": b, "y": y}
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
+        (counts,) = self._support(reports, [len(reports)])
+        return np.asarray(counts)
+
+    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
+        sorted_reports, ends = sort_reports(reports, group, groups)
+        return self._support(sorted_reports, ends)
+
+    def _support(self, reports: Reports, ends: Sequence[int]) -> NDArray[np.int64]:
+        """Support counts of consecutive groups of reports, one row per group."""
         self.check(reports.columns)
         b, y = reports.columns["b"], reports.columns["y"]
         shift = self.word_bits - self.bucket_bits
         # Fold y into b: h(v) = y exactly when (a c_v + b - y 2^shift) mod 2^W < 2^shift.
         folded = (b - (y.astype(np.uint32) << np.uint32(shift))) & self._mask
-        counts, width = np.zeros(self.counters, np.int64), np.uint32(1 << shift)
+        mask, width = self._mask, np.uint32(1 << shift)
         kernel, name = kernels.count.hash_support, "hash_support"
         if self.parts == 1:
             a = np.ascontiguousarray(reports.columns["a"])
@@ -242,12 +248,18 @@ class OLH(PureMechanism):
             chosen = np.arange(self.counters) if self.candidates is None else self.candidates
             codes = self.codes_of(chosen)
             kernel, name = kernels.count.hash_support_pairs, "hash_support_pairs"
+        counts = np.zeros((len(ends), self.counters), np.int64)
 
         def some(part: slice) -> None:
-            kernel(a, folded, codes[..., part], self._mask, width, counts[part])
+            start = 0
+            for row, end in zip(counts, ends, strict=True):
+                own = a[..., start:end], folded[start:end]
+                if end > start:
+                    kernel(*own, codes[..., part], mask, width, row[part])
+                start = end
 
         whole = kernels.count.replaced(name)
-        over_ranges(some, counts.size, work=0 if whole else b.size * counts.size)
+        over_ranges(some, self.counters, work=0 if whole else b.size * self.counters)
         return counts
 
     def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:

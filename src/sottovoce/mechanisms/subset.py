@@ -95,10 +95,8 @@ class SubsetSelection(BitVectorMechanism):
         def block(draws: Draws, codes: Codes, lanes: Words, rows: Rows) -> None:
             draws.bernoulli(about, lanes)
             rows[:, -1] &= mask
-            wide = rows.view(np.uint64) if rows.shape[1] % 8 == 0 else rows
-            sizes = np.bitwise_count(wide).sum(axis=1, dtype=np.int64)
             truth = draws.coins(holds, codes.size)
-            resize = partial(kernels.draw.resize_subsets, rows, sizes, codes, truth, size, omega)
+            resize = partial(kernels.draw.resize_subsets, rows, codes, truth, size, omega)
             draws.until_done(codes.size, resize)
 
         return {"bits": self.draw_rows(answers, source, block)}

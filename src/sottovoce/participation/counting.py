@@ -30,16 +30,20 @@ def count_reports(table: Participation, reports: Reports) -> dict[str, NDArray[n
     spoken = pick_rows(way, rows)
     reported = np.zeros(many, np.int64)
     tables: dict[str, NDArray[np.int64]] = {}
+    if len(table.classes) > 1:
+        place = np.zeros(many, code_dtype(many))  # of a way within its class
+        kinds = np.zeros(many, code_dtype(len(table.classes)))
+        for k, (_, own) in enumerate(table.classes):
+            place[own], kinds[own] = np.arange(own.size), k
+        kind, spoken = kinds[spoken], place[spoken]
+        every = pick_rows(np.arange(len(reports)), rows)
     for k, (mechanism, own) in enumerate(table.classes):
         if len(table.classes) == 1:
             part, cell = inner_reports(columns, rows, mechanism, reports.seeded), spoken
         else:
-            place = np.full(many, -1)
-            place[own] = np.arange(own.size)
-            mine = np.flatnonzero(place[spoken] >= 0)
-            every = np.arange(len(reports)) if silent is None else np.flatnonzero(silent == 0)
+            mine = np.flatnonzero(kind == k)
             part = inner_reports(columns, every[mine], mechanism, reports.seeded)
-            cell = place[spoken[mine]].astype(code_dtype(own.size))
+            cell = spoken[mine]
         counted, inner = mechanism.count_by(part, cell, own.size)
         reported[own] = counted
         tables |= {f"{k}/{name}": cells for name, cells in inner.items()}

@@ -94,8 +94,7 @@ def _noise(mechanism: LinearMechanism, answers: Means) -> Noise:
     if isinstance(mechanism, PureMechanism):
         return PureNoise(mechanism, answers)
     means = answers.table
-    each = np.stack([mechanism.variance(row, 1) for row in means])
-    return AnyNoise(each, partial(_matrix, mechanism, means))
+    return AnyNoise(mechanism.variance_rows(means), partial(_matrix, mechanism, means))
 
 
 def _noise_of_counts(
@@ -122,9 +121,12 @@ def _means(
     """Each stratum's unbiased estimate, zeros where nobody reported."""
     if isinstance(mechanism, PureMechanism):
         return CountedMeans(mechanism, counts, reported)
+    some = reported > 0
+    if some.all():
+        return KnownMeans(mechanism.debias_rows(counts, reported))
     means = np.zeros((reported.size, len(mechanism.labels)))
-    for h in np.flatnonzero(reported).tolist():
-        means[h] = mechanism.debias(counts[h], int(reported[h]))
+    if some.any():
+        means[some] = mechanism.debias_rows(counts[some], reported[some])
     return KnownMeans(means)
 
 

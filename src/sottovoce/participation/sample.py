@@ -251,7 +251,7 @@ def _by_rate(
 ) -> Estimate:
     """Each rate on its own, then combined."""
     groups = Groups(
-        low + strata.means,
+        low + strata.means if low else strata.means,
         each_variance(strata),
         strata.people,
         reported.astype(float),

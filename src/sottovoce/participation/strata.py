@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import kernels
 from ..estimate.intervals import Floats, ScoreInterval
 from ..mechanisms.pure import PureMechanism
 from .moments import KnownMeans, Means, Noise
@@ -171,7 +172,8 @@ def with_least(noise: Floats, drawn: Floats) -> Floats:
 def each_variance(strata: Strata) -> Floats:
     """Estimated variance of each stratum's own estimate, one row per stratum."""
     noise, drawn = own_terms(strata.people, strata.inverse)
-    return with_least(strata.noise.table() * noise[:, None], strata.own * drawn[:, None])
+    means, second = strata.means, strata.second.table
+    return kernels.count.strata_variance(strata.noise.table(), second, means, noise, drawn)
 
 
 def own_terms(people: NDArray[Any], inverse: Floats) -> tuple[Floats, Floats]:

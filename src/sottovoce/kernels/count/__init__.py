@@ -26,10 +26,12 @@ Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 __all__ = [
+    "block_noise",
     "column_counts",
     "column_counts_by",
     "expected_cells",
     "expected_weights",
+    "hadamard_values",
     "hash_support",
     "hash_support_pairs",
     "histogram",
@@ -37,6 +39,7 @@ __all__ = [
     "odd_parities",
     "projective_sums",
     "row_sums",
+    "strata_variance",
     "stratified",
     "walsh_hadamard",
     "weighted_sum",
@@ -57,9 +60,12 @@ COMPILED = MappingProxyType(
         "walsh_hadamard": "transforms",
         "odd_parities": "parities",
         "projective_sums": "projective",
+        "hadamard_values": "transforms",
+        "block_noise": "transforms",
         "row_sums": "sums",
         "weighted_sum": "sums",
         "stratified": "sums",
+        "strata_variance": "sums",
         "expected_weights": "mixtures",
         "expected_cells": "cells",
     }
@@ -201,6 +207,20 @@ def projective_sums(counts: NDArray[Any], order: int, dimension: int, size: int)
     return sums
 
 
+def hadamard_values(counts: Counts, blocks: int, gaps: Floats, size: int) -> Floats:
+    """Fractions of `size` values from each row of counts: `transforms.hadamard_values`."""
+    values = np.empty((len(counts), size))
+    kernel("hadamard_values")(counts, blocks, gaps, values)
+    return values
+
+
+def block_noise(fractions: Floats, blocks: int, own: float, other: float, gap: float) -> Floats:
+    """Noise of each value by its block: `transforms.block_noise`."""
+    noise = np.empty_like(fractions)
+    kernel("block_noise")(fractions, blocks, own, other, gap, noise)
+    return noise
+
+
 def row_sums(counts: Counts) -> Counts:
     """The sum of each row."""
     sums: Counts = kernel("row_sums")(counts)
@@ -224,6 +244,14 @@ def stratified(
     """Weighted means over the strata of each group and their variances: `sums.stratified`."""
     mean, variance = kernel("stratified")(counts, laws, reports, weights, noise, drawn)
     return mean, variance
+
+
+def strata_variance(
+    noise: Floats, second: Floats, means: Floats, noisy: Floats, drawn: Floats
+) -> Floats:
+    """Variance of each stratum's own estimate, a row per stratum: `sums.strata_variance`."""
+    variance: Floats = kernel("strata_variance")(noise, second, means, noisy, drawn)
+    return variance
 
 
 def expected_weights(law: Floats, weights: Floats, counts: NDArray[Any], back: Floats) -> None:

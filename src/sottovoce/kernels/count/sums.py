@@ -57,3 +57,17 @@ def stratified(counts, laws, reports, weights, noise, drawn):
                 mean[g, k] += weight * f
                 spread[g, k] += square * max(v, c / 2)
     return mean, spread
+
+
+@compiled
+def strata_variance(noise, second, means, noisy, drawn):
+    """max(c + drawn_h (M − f²), c / 2) with c = noisy_h C, a row per stratum, in one pass."""
+    wide_vectors()
+    spread = np.empty(means.shape)
+    for h in range(means.shape[0]):
+        a, b = noisy[h], drawn[h]
+        each, square, mean, out = noise[h], second[h], means[h], spread[h]
+        for k in range(out.size):
+            c = a * each[k]
+            out[k] = max(c + b * (square[k] - mean[k] * mean[k]), c / 2)
+    return spread

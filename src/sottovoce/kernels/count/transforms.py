@@ -1,23 +1,116 @@
-"""The fast Walsh-Hadamard transform."""
+"""The fast Walsh-Hadamard transform, and what Hadamard response makes of it.
+
+Value v of Hadamard response has block v mod B and column v div B + 1.
+"""
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..compiling import compiled
+from ..vectors import wide_vectors
+
+_NEAR = 4096  # cells that stay in the first-level cache
 
 
 @compiled
 def walsh_hadamard(table):
-    """Transform every row of an int64 table in place; the row length is a power of two."""
-    size = table.shape[1]
-    for row in range(table.shape[0]):
+    """Transform every row of a table in place; the row length is a power of two.
+
+    The factors commute. Those between near cells come first, for one stretch of cells after the
+    other while it is in the cache, three of them at once where cells are neighbours; then the
+    others, two at a time.
+    """
+    wide_vectors()
+    cells, size = table.reshape(table.size), table.shape[1]
+    near = min(size, _NEAR)
+    for start in range(0, cells.size, near):
+        stretch = cells[start : start + near]
         half = 1
-        while half < size:
-            for start in range(0, size, 2 * half):
-                low = table[row, start : start + half]
-                high = table[row, start + half : start + 2 * half]
-                for k in range(half):
-                    a = low[k]
-                    b = high[k]
-                    low[k] = a + b
-                    high[k] = a - b
-            half *= 2
+        if near >= 8:
+            for k in range(0, near, 8):
+                a, b, c, d = _four(stretch[k], stretch[k + 1], stretch[k + 2], stretch[k + 3])
+                e, f, g, h = _four(stretch[k + 4], stretch[k + 5], stretch[k + 6], stretch[k + 7])
+                stretch[k], stretch[k + 4] = a + e, a - e
+                stretch[k + 1], stretch[k + 5] = b + f, b - f
+                stretch[k + 2], stretch[k + 6] = c + g, c - g
+                stretch[k + 3], stretch[k + 7] = d + h, d - h
+            half = 8
+        _between(stretch, half, near)
+    if near < size:
+        for start in range(0, cells.size, size):
+            _between(cells[start : start + size], near, size)
+
+
+@compiled(inline="always")
+def _four(a, b, c, d):
+    """The transform of four cells."""
+    a, b, c, d = a + b, a - b, c + d, c - d
+    return a + c, b + d, a - c, b - d
+
+
+@compiled
+def _between(cells, half, size):
+    """The factors from distance `half` on up to below `size`."""
+    wide_vectors()
+    while 4 * half <= size:
+        for start in range(0, cells.size, 4 * half):
+            # Views, which the compiler can check to lie apart; of indices it cannot be sure.
+            p, q = cells[start : start + half], cells[start + half : start + 2 * half]
+            r, s = cells[start + 2 * half : start + 3 * half], cells[start + 3 * half :][:half]
+            for k in range(half):
+                a, b, c, d = _four(p[k], q[k], r[k], s[k])
+                p[k], q[k], r[k], s[k] = a, b, c, d
+        half *= 4
+    if half < size:
+        for start in range(0, cells.size, 2 * half):
+            p, q = cells[start : start + half], cells[start + half : start + 2 * half]
+            for k in range(half):
+                a, b = p[k], q[k]
+                p[k], q[k] = a + b, a - b
+
+
+@compiled
+def hadamard_values(counts, blocks, gaps, values):
+    """values[g, v]: the transform of row g of the counts at block and column of v, over gaps[g].
+
+    One block after the other in a small table of its own, for many rows that are short.
+    """
+    block_size = counts.shape[1] // blocks
+    table = np.empty((1, block_size), np.int64)
+    cells = table[0]
+    for g in range(counts.shape[0]):
+        for block in range(blocks):
+            cells[:] = counts[g, block * block_size : (block + 1) * block_size]
+            walsh_hadamard(table)
+            column, scale = 1, 1 / gaps[g]
+            for v in range(block, values.shape[1], blocks):
+                values[g, v] = cells[column] * scale
+                column += 1
+
+
+@compiled
+def block_noise(fractions, blocks, own, other, gap, noise):
+    """(own b + other (1 − b)) / gap² − f, b being the fraction of v's block, f of v within 0..b.
+
+    A row of fractions need not be a distribution; its blocks are made one.
+    """
+    wide_vectors()
+    sums = np.empty(blocks)
+    for g in range(fractions.shape[0]):
+        row, out = fractions[g], noise[g]
+        sums[:] = 0.0
+        for start in range(0, row.size, blocks):
+            for block in range(min(blocks, row.size - start)):
+                sums[block] += row[start + block]
+        total = 0.0
+        for block in range(blocks):
+            sums[block] = max(sums[block], 0.0)
+            total += sums[block]
+        for block in range(blocks):
+            sums[block] /= max(total, 2.3e-308)
+        for start in range(0, row.size, blocks):
+            for block in range(min(blocks, row.size - start)):
+                b = sums[block]
+                square = (b * own + (1 - b) * other) / gap**2
+                out[start + block] = square - min(max(row[start + block], 0.0), b)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from .codes import hash_codes, narrow, positions
     from .grid import window_response
     from .hadamard import hadamard_response
-    from .pairs import pair_codes
+    from .pairs import hash_pairs, pair_codes
     from .projective import projective_response
     from .records import record_bits
     from .subsets import resize_subsets
@@ -33,6 +33,7 @@ _HOME = {
     "positions": "codes",
     "window_response": "grid",
     "hadamard_response": "hadamard",
+    "hash_pairs": "pairs",
     "pair_codes": "pairs",
     "projective_response": "projective",
     "record_bits": "records",
@@ -48,6 +49,7 @@ __all__ = [
     "grr",
     "hadamard_response",
     "hash_codes",
+    "hash_pairs",
     "keystream",
     "lanes",
     "narrow",

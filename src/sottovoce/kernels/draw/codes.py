@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
+from ..vectors import wide_vectors
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _YES = np.uint64(1)
@@ -56,8 +57,15 @@ def positions(values, keys, out):
 
 
 @compiled
-def hash_codes(a, b, codes, mask, shift, out):
-    """out[i] = ((a[i] codes[i] + b[i]) & mask) >> shift."""
+def hash_codes(a, b, codes, public, mask, shift, out):
+    """out[i] = ((a[i] public[codes[i]] + b[i]) & mask) >> shift.
+
+    a and b come as random words, and are made an odd number and one of so many bits in place.
+    """
+    wide_vectors()
     u32 = np.uint32
     for i in range(out.size):
-        out[i] = u32(u32(u32(u32(a[i] * codes[i]) + b[i]) & mask) >> shift)
+        multiplier, offset = u32(u32(a[i] | u32(1)) & mask), u32(b[i] & mask)
+        a[i], b[i] = multiplier, offset
+        code = public[np.intp(codes[i])]
+        out[i] = u32(u32(u32(u32(multiplier * code) + offset) & mask) >> shift)

@@ -30,3 +30,17 @@ def pair_codes(positions, keys, half, out):
             high, low = low, u32(high ^ u32(x & mask))
         out[0, i] = high
         out[1, i] = low
+
+
+@compiled
+def hash_pairs(a1, a2, b, codes, mask, shift, out):
+    """out[i] = ((a1[i] codes[0, i] + a2[i] codes[1, i] + b[i]) & mask) >> shift.
+
+    a1, a2 and b come as random words, and are cut to so many bits in place.
+    """
+    u32 = np.uint32
+    for i in range(out.size):
+        first, second, offset = u32(a1[i] & mask), u32(a2[i] & mask), u32(b[i] & mask)
+        a1[i], a2[i], b[i] = first, second, offset
+        total = u32(u32(first * codes[0, i]) + u32(second * codes[1, i]))
+        out[i] = u32(u32(u32(total + offset) & mask) >> shift)
