@@ -263,9 +263,7 @@ def _patterns(
 
 
 @compiled
-def expected_cells(
-    codes, change, law, laws, sizes, p, counts, back, densities, begin_at, end_at
-):
+def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, begin_at, end_at):
     """densities = max(L p, 1e-300) and back += Lᵀ(counts / densities), for each of several fits.
 
     Parameters

@@ -251,10 +251,10 @@ def models(
                 progress(k, len(marks))
     if wanted is not None and not {"forest", "pairwise"} & set(wanted):
         return
+    stopped: dict[tuple[int, ...], Floats] = {}
     if len(start) > 1:
-        stopped: dict[tuple[int, ...], Floats] = dict(stops.tables)
+        stopped.update(stops.tables)
     else:
-        stopped = {}
         for pair in stops.pairs:
             both = likelihood.pairs[pair]
             begin = product_of([own[a] for a in pair])
