@@ -18,6 +18,7 @@ from sottovoce.records.joint.evidence import FewTogetherWarning
 from .records_accuracy import RUNS, accuracy
 from .records_choice import choice
 from .records_intervals import intervals
+from .records_joint import joint
 from .records_speed import speed
 
 PAGE = Path(__file__).parents[1] / "docs" / "records-benchmarks.md"
@@ -42,6 +43,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "choice": choice,
     "intervals": intervals,
     "speed": speed,
+    "joint": joint,
 }
 
 

@@ -114,16 +114,17 @@ def test_walsh_hadamard(size) -> None:
 @gpu
 @pytest.mark.parametrize("sizes", [(3,), (2, 4), (8, 8, 8), (5, 3, 2, 4), (70, 2)])
 def test_expected_cells(sizes) -> None:
-    widths = np.array(sizes)
-    starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
     n, many = 700, 3
-    bits = RNG.integers(0, 2, (n, widths.sum()), np.uint8)
-    values, p = RNG.random((n, 1 << len(sizes))), RNG.random((widths.prod(), many))
-    counts = RNG.integers(0, 5, (n, many)).astype(float)
-    change = np.full(n, len(sizes) - 1)
+    bits = [min(4, size - k) for size in sizes for k in range(0, size, 4)]
+    codes = np.stack([RNG.integers(0, 1 << many_bits, n, np.uint8) for many_bits in bits], axis=1)
+    half = 1 << (len(sizes) - 1)
+    laws = np.tile(RNG.random((50, 2, half)), max(1, 8 // half))
+    law, p = RNG.integers(0, 50, n, np.int32), RNG.random((many, int(np.prod(sizes))))
+    counts = RNG.integers(0, 5, (many, n)).astype(float)
+    arrays = (codes, np.zeros(n, np.int64), law, laws, np.array(sizes), p, counts)
     ours, theirs = ((np.zeros_like(p), np.zeros_like(counts)) for _ in range(2))
-    kernels.count.expected_cells(bits, change, values, widths, starts, p, counts, *theirs)
-    cuda.expected_cells(bits, change, values, widths, starts, p, counts, *ours)
+    kernels.count.expected_cells(*arrays, *theirs, 0, n)
+    cuda.expected_cells(*arrays, *ours, 0, n)
     for one, other in zip(ours, theirs, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-11)
 

@@ -120,10 +120,15 @@ __global__ void butterfly(long long *table, const long long pairs, const int hal
     table[low + half] = x - y;
 }
 
-__global__ void cell_densities(const unsigned long long *bits, const double *values,
+__device__ double likelihood(const double *laws, const int law, const int leaf, const int u)
+{
+    return laws[((long long)law * 2 + (u & 1)) * leaf + (u >> 1)];  // the last axis comes first
+}
+
+__global__ void cell_densities(const unsigned long long *bits, const int *law, const double *laws,
                                const int *digits, const double *p, const double *counts,
                                const long long patterns, const int axes, const int cells,
-                               const int many, double *densities, double *weights)
+                               const int many, const int leaf, double *densities, double *weights)
 {
     extern __shared__ double shared[];
     int *place = (int *)(shared + cells);
@@ -132,13 +137,13 @@ __global__ void cell_densities(const unsigned long long *bits, const double *val
     double likely[16];
     if (i < patterns) {
         for (int a = 0; a < axes; a++) own[a] = bits[i * axes + a];
-        for (int u = 0; u < 1 << axes; u++) likely[u] = values[(i << axes) + u];
+        for (int u = 0; u < 1 << axes; u++) likely[u] = likelihood(laws, law[i], leaf, u);
     }
     for (int c = threadIdx.x; c < cells * axes; c += blockDim.x) place[c] = digits[c];
     for (int f = 0; f < many; f++) {
         __syncthreads();
         for (int c = threadIdx.x; c < cells; c += blockDim.x)
-            shared[c] = p[(long long)c * many + f];
+            shared[c] = p[(long long)f * cells + c];
         __syncthreads();
         if (i >= patterns) continue;
         double density = 0;
@@ -148,14 +153,15 @@ __global__ void cell_densities(const unsigned long long *bits, const double *val
             density += likely[u] * shared[c];
         }
         density = fmax(density, 1e-300);
-        densities[i * many + f] = density;
-        weights[i * many + f] = counts[i * many + f] / density;
+        densities[f * patterns + i] = density;
+        weights[f * patterns + i] = counts[f * patterns + i] / density;
     }
 }
 
-__global__ void cell_sums(const unsigned long long *bits, const double *values, const int *digits,
-                          const double *weights, const long long patterns, const int axes,
-                          const int cells, const int many, const int f, double *back)
+__global__ void cell_sums(const unsigned long long *bits, const int *law, const double *laws,
+                          const int *digits, const double *weights, const long long patterns,
+                          const int axes, const int cells, const int many, const int leaf,
+                          const int f, double *back)
 {
     extern __shared__ double sums[];
     int *place = (int *)(sums + cells);
@@ -171,9 +177,10 @@ __global__ void cell_sums(const unsigned long long *bits, const double *values, 
         double owed[16];
         for (int u = 0; u < 16; u++) owed[u] = 0;
         if (i < patterns) {
-            const double weight = weights[i * many + f];
+            const double weight = weights[f * patterns + i];
             for (int a = 0; a < axes; a++) own[a] = bits[i * axes + a];
-            for (int u = 0; u < 1 << axes; u++) owed[u] = values[(i << axes) + u] * weight;
+            for (int u = 0; u < 1 << axes; u++)
+                owed[u] = likelihood(laws, law[i], leaf, u) * weight;
         }
         for (int c = 0; c < cells; c++) {
             int u = 0;
@@ -186,7 +193,7 @@ __global__ void cell_sums(const unsigned long long *bits, const double *values, 
     }
     __syncthreads();
     for (int c = threadIdx.x; c < cells; c += blockDim.x)
-        atomicAdd(back + (long long)c * many + f, sums[c]);
+        atomicAdd(back + (long long)f * cells + c, sums[c]);
 }
 
 }
@@ -301,55 +308,60 @@ def walsh_hadamard(table: NDArray[Any]) -> None:
 
 
 def expected_cells(
-    bits: NDArray[np.uint8],
+    codes: NDArray[np.uint8],
     change: NDArray[np.int64],
-    values: NDArray[np.float64],
+    law: NDArray[np.int32],
+    laws: NDArray[np.float64],
     sizes: NDArray[np.int64],
-    starts: NDArray[np.int64],
     p: NDArray[np.float64],
     counts: NDArray[np.float64],
     back: NDArray[np.float64],
     densities: NDArray[np.float64],
+    begin: int,
+    end: int,
 ) -> None:
     """One expectation step over the cells of a table; see the compiled kernel of this name."""
-    axes, (cells, many) = len(sizes), p.shape
+    axes, (many, cells) = len(sizes), p.shape
     small = cells <= _MOST_CELLS and axes <= _MOST_AXES and int(sizes.max()) <= _MOST_VALUES
-    if not small or not len(bits):
-        from ..kernels.count.mixtures import expected_cells as on_the_cpu
+    if not small or not len(law) or (begin, end) != (0, len(law)):
+        from ..kernels.count.cells import expected_cells as on_the_cpu
 
-        on_the_cpu(bits, change, values, sizes, starts, p, counts, back, densities)
+        arrays = codes, change, law, laws, sizes, p, counts, back, densities
+        on_the_cpu(*arrays, begin, end)
         return
     cupy = _cupy()
-    packed = _kept(bits, lambda: _packed(bits, sizes, starts))
-    likely = _kept(values, lambda: np.ascontiguousarray(values, np.float64))
+    packed = _kept(codes, lambda: _packed(codes, sizes))
+    which = _kept(law, lambda: np.ascontiguousarray(law, np.int32))
+    likely = _kept(laws, lambda: np.ascontiguousarray(laws, np.float64))
     digits = cupy.asarray(np.stack(np.unravel_index(np.arange(cells), sizes), 1).astype(np.int32))
     weight = cupy.asarray(np.ascontiguousarray(counts, np.float64))
     seen, owed = cupy.empty_like(weight), cupy.empty_like(weight)
     table = cupy.asarray(np.ascontiguousarray(p))
-    shape = (np.int64(len(bits)), np.int32(axes), np.int32(cells), np.int32(many))
+    lengths = axes, cells, many, laws.shape[2]
+    shape = (np.int64(len(law)), *map(np.int32, lengths))
     memory = 8 * cells + 4 * cells * axes
-    blocks = -(-len(bits) // _THREADS)
+    blocks = -(-len(law) // _THREADS)
     densities_of, sums_of = _kernel("cell_densities"), _kernel("cell_sums")
     for function in (densities_of, sums_of):
         function.max_dynamic_shared_size_bytes = memory
-    first = (packed, likely, digits, table, weight, *shape, seen, owed)
+    first = (packed, which, likely, digits, table, weight, *shape, seen, owed)
     densities_of((blocks,), (_THREADS,), first, shared_mem=memory)
-    total = cupy.zeros((cells, many), cupy.float64)
+    total = cupy.zeros((many, cells), cupy.float64)
     for f in range(many):
-        second = (packed, likely, digits, owed, *shape, np.int32(f), total)
+        second = (packed, which, likely, digits, owed, *shape, np.int32(f), total)
         sums_of((min(blocks, 1024),), (_THREADS,), second, shared_mem=memory)
     densities[...] = seen.get()
     back += total.get()
 
 
-def _packed(
-    bits: NDArray[np.uint8], sizes: NDArray[np.int64], starts: NDArray[np.int64]
-) -> NDArray[np.uint64]:
-    """The bits of each axis as one word."""
-    words = np.zeros((len(bits), len(sizes)), np.uint64)
-    for a, (start, size) in enumerate(zip(starts.tolist(), sizes.tolist(), strict=True)):
-        for v in range(size):
-            words[:, a] |= bits[:, start + v].astype(np.uint64) << np.uint64(v)
+def _packed(codes: NDArray[np.uint8], sizes: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """The bits of each axis as one word, from codes of four bits."""
+    words = np.zeros((len(codes), len(sizes)), np.uint64)
+    place = 0
+    for a, size in enumerate(sizes.tolist()):
+        for k in range(-(-size // 4)):
+            words[:, a] |= codes[:, place].astype(np.uint64) << np.uint64(4 * k)
+            place += 1
     return words
 
 

@@ -77,5 +77,5 @@ def _either(
 _STEPS: dict[str, Callable[..., int]] = {
     "hash_support": lambda a, b, codes, *_: int(a.size) * int(codes.size),
     "walsh_hadamard": lambda table: int(table.size),
-    "expected_cells": lambda bits, change, values, sizes, starts, p, *_: len(bits) * int(p.size),
+    "expected_cells": lambda codes, change, law, laws, sizes, p, *_: len(law) * int(p.size),
 }

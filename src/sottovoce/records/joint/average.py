@@ -63,8 +63,8 @@ class Stops:
         records. The last entry is for all records.
     edges : list of list of pairs
         For each fold, and then for all records, those of the forest.
-    tables : mapping from pairs to ndarray
-        For each fold, the pair table that is fitted to the other records and stopped there.
+    ways : mapping from pairs to sequences of ndarray
+        The pair tables of all folds at each of PAIR_MARKS.
 
     What is decided for a fold is decided by the others of its deal: edges that were chosen by the
     records they are judged by would always look good.
@@ -73,7 +73,7 @@ class Stops:
     single: list[int | None]
     pairs: Mapping[Pair, list[int]]
     edges: list[list[Pair]]
-    tables: Mapping[Pair, Floats]
+    ways: Mapping[Pair, Sequence[Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +195,7 @@ def stops_of(
     # The judges of each fold are the others of its deal; of all records, every fold.
     judges = np.concatenate([(deal[:, None] == deal) & ~np.eye(folds, dtype=bool), [deal >= 0]])
     pairs: dict[Pair, list[int]] = {}
-    tables: dict[Pair, Floats] = {}
+    ways: dict[Pair, list[Floats]] = {}
     gains: list[dict[Pair, float]] = [{} for _ in judges]
     for pair, both in likelihood.pairs.items():
         fold, left = both.counts(held), both.counts(rest)
@@ -212,10 +212,10 @@ def stops_of(
                 nats.append(np.asarray(expectation(both.blocks, on_way, left, fold)[2]) * n)
         judged = np.array(nats) @ judges.T
         pairs[pair] = [int(k) for k in judged.argmax(axis=0)]
-        tables[pair] = _at_stops(way, pairs[pair][:folds])
+        ways[pair] = way
         for k, gain in enumerate(judged.max(axis=0) - judged[0]):
             gains[k][pair] = float(gain)
-    return Stops(single, pairs, [forest(own_gains, len(single)) for own_gains in gains], tables)
+    return Stops(single, pairs, [forest(own_gains, len(single)) for own_gains in gains], ways)
 
 
 def models(
@@ -251,15 +251,16 @@ def models(
                 progress(k, len(marks))
     if wanted is not None and not {"forest", "pairwise"} & set(wanted):
         return
-    if len(start) > 1:
-        stopped: dict[tuple[int, ...], Floats] = dict(stops.tables)
-    else:
-        stopped = {}
-        for pair in stops.pairs:
-            both = likelihood.pairs[pair]
-            begin = product_of([own[a] for a in pair])
-            way = list(path(both.blocks, begin, full_step, PAIR_MARKS, counts=both.counts(whole)))
-            stopped[pair] = _at_stops(way, stops.pairs[pair][-1:])
+    stopped: dict[tuple[int, ...], Floats] = {}
+    for pair, marked in stops.pairs.items():
+        if len(start) > 1:
+            way, at = stops.ways[pair], marked[: len(start)]
+        else:
+            both, begin = likelihood.pairs[pair], product_of([own[a] for a in pair])
+            counted = both.counts(whole)
+            way = list(path(both.blocks, begin, full_step, PAIR_MARKS, counts=counted))
+            at = marked[-1:]
+        stopped[pair] = np.array([way[k][fold] for fold, k in enumerate(at)])
     edges = stops.edges if len(start) > 1 else stops.edges[-1:]
     if wanted is None or "pairwise" in wanted:
         yield "pairwise", fitted_to(fitted_to(start, stopped), distributions_of(start), BALANCE)
@@ -272,11 +273,6 @@ def models(
             }
             trees.append(fitted_to(start[[fold]], targets))
         yield "forest", fitted_to(np.concatenate(trees), distributions_of(start), BALANCE)
-
-
-def _at_stops(way: Sequence[Floats], stops: Sequence[int]) -> Floats:
-    """The table of each fit where its way stops."""
-    return np.array([way[k][fit] for fit, k in enumerate(stops)])
 
 
 def _name(steps: int) -> str:

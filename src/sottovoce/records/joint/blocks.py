@@ -73,7 +73,7 @@ class Block:
 
     @cached_property
     def codes(self) -> NDArray[np.uint8]:
-        """Each four bits of an axis as one number, the first bit the lowest; the last axis first."""
+        """Each four bits of an axis as one number, the first bit lowest; the last axis first."""
         codes = []
         for start, size in zip(self.starts[::-1], self.sizes[::-1], strict=True):
             own = np.zeros((len(self.bits), -(-size // 4) * 4), np.uint8)
