@@ -40,7 +40,7 @@ from ..mechanisms.mechanism import SEEDED, TOO_SMALL
 from ..promise import LDP, OWN_DEVICE, Guarantee, Promise
 from ..randomness import Source
 from .oracles import Oracle, oracle_of
-from .prefixes import Numbering, default_step, depths_of, grow
+from .prefixes import Numbering, checked_step, depths_of, grow
 from .result import DEPTHS_DRAWN, FrequentTexts
 from .search import Tree, text_values
 
@@ -119,8 +119,6 @@ class HeavyHitters(Collection):
     ) -> None:
         text = Text(name, alphabet, length, longer=longer, other=other)
         check_study(study)
-        if step is None:
-            step = default_step(text.base)
         if word_bits not in (3, 32):
             raise ParameterError(f"word_bits is {word_bits!r}; allowed are 32, and 3 in tiny()")
         values = {
@@ -129,7 +127,7 @@ class HeavyHitters(Collection):
             "epsilon": checked_epsilon(epsilon),
             "longer": longer,
             "other": other,
-            "step": min(checked_count(step, "step", 1), text.length),
+            "step": checked_step(step, text.base, text.length),
             "mechanism": mechanism,
             "name": name,
             "study": study,

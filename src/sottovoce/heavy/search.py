@@ -36,7 +36,7 @@ from ..estimate.intervals import Floats, Interval
 from .prefixes import Numbering, grow, ways_to_grow
 
 #: Prefixes kept at a depth have at most as many candidates beneath them, the best ones first.
-MOST_CANDIDATES = 1 << 20
+MOST_CANDIDATES = 1 << 22
 
 Counter = Callable[[int, NDArray[np.uint64]], NDArray[np.int64]]
 
@@ -54,12 +54,16 @@ class Depth(NamedTuple):
         How many prefixes were examined.
     kept : int
         How many of them were frequent enough.
+    dropped : int
+        How many more were frequent enough, but would have had too many continuations to count.
+        Texts that begin with them cannot be found; a smaller step avoids it.
     """
 
     length: int
     people: int
     candidates: int
     kept: int
+    dropped: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,10 +166,9 @@ class Tree:
                 frequent = every(confidence).low > 0
             order = np.flatnonzero(frequent)
             order = order[np.argsort(-counts[order], kind="stable")]
-            if not last:
-                order = order[: self._most(k + 1)]
-            depths.append(Depth(length, people[k], many, order.size))
-            rows, counts = rows[order], counts[order]
+            kept = order if last else order[: self._most(k + 1)]
+            depths.append(Depth(length, people[k], many, kept.size, order.size - kept.size))
+            rows, counts = rows[kept], counts[kept]
         listed = TextInterval(counts, people[-1], many, self.p, self.q, self.shared)
         return Found(rows, listed, tuple(depths))
 
