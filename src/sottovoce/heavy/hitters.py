@@ -263,21 +263,21 @@ class HeavyHitters(Collection):
             return self.oracle.support(columns_of(self.layout, rows), codes)
 
         people = [int(table.counts[part].sum()) for part in parts]
-        found = self.tree.descend(people, count, confidence)
-        values, variance = text_values(found.interval, aggregate.reports)
+        descent = self.tree.descend(people, count, confidence)
+        values, variance = text_values(descent.interval, aggregate.reports)
         return FrequentTexts(
             values=values,
             spread=variance,
             n=aggregate.reports,
-            labels=tuple(self.domain.decode_symbols(found.rows)),
+            labels=tuple(self.domain.decode_symbols(descent.rows)),
             name=self.name,
             method=METHOD,
             biased=True,
             complete=False,
             assuming=DEPTHS_DRAWN,
             guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
-            _interval=found.interval,
-            depths=found.depths,
+            _interval=descent.interval,
+            depths=descent.depths,
             confidence=confidence,
         )
 

@@ -110,7 +110,7 @@ class TextInterval:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Descent:
     """The texts that a descent lists, by falling counts, and what it examined."""
 
     rows: Symbols
@@ -148,7 +148,7 @@ class Tree:
         """R, where texts share codes at the last depth."""
         return self.codes if self.numberings[-1].hashed else None
 
-    def descend(self, people: Sequence[int], count: Counter, confidence: float) -> Found:
+    def descend(self, people: Sequence[int], count: Counter, confidence: float) -> Descent:
         """From all prefixes of the first depth to the texts of the last."""
         rows = np.zeros((1, 0), np.uint8)
         depths: list[Depth] = []
@@ -170,7 +170,7 @@ class Tree:
             depths.append(Depth(length, people[k], many, kept.size, order.size - kept.size))
             rows, counts = rows[kept], counts[kept]
         listed = TextInterval(counts, people[-1], many, self.p, self.q, self.shared)
-        return Found(rows, listed, tuple(depths))
+        return Descent(rows, listed, tuple(depths))
 
     def _most(self, k: int) -> int:
         """How many prefixes may be kept before depth k, so that its candidates can be counted."""
