@@ -55,11 +55,11 @@ def speed(effort: Effort) -> str:
         hh.estimate(warm)
         drawn, reports = timed(hh.randomise, answers)
         counted, counts = timed(hh.aggregate, reports)
-        found, estimate = timed(hh.estimate, counts)
+        searched, estimate = timed(hh.estimate, counts)
         examined = sum(depth.candidates for depth in estimate.depths)
         stored = len(counts.to_bytes()) / n
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-        times = [f"{number(s)} s" for s in (drawn, counted, found)]
+        times = [f"{number(s)} s" for s in (drawn, counted, searched)]
         rest = [f"{examined:,}", f"{len(estimate.labels)}", f"{stored:.0f}", f"{peak:.1f} GiB"]
         rows.append([f"{n:,}", *times, *rest])
     head = ["people", "randomise", "aggregate", "estimate", "candidates", "texts listed"]

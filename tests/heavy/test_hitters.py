@@ -83,6 +83,16 @@ def test_texts_beyond_the_codes_are_hashed() -> None:
     assert hh.threshold(30_000) < 0.3
 
 
+def test_prefixes_that_cannot_be_continued_are_counted(monkeypatch) -> None:
+    monkeypatch.setattr("sottovoce.heavy.search.MOST_CANDIDATES", 7)
+    hh = sv.HeavyHitters("ab", 4, 8.0, step=2)
+    estimate = estimate_of(hh, ["aaaa", "bbbb", "aaaa"] * 500)
+    assert estimate.depths[0].kept == 1
+    assert estimate.depths[0].dropped >= 1
+    assert estimate.labels[0] == "aaaa"
+    assert "bbbb" not in estimate.labels
+
+
 def test_parts_merge_to_the_same_list() -> None:
     hh = sv.HeavyHitters("abc", 4, 3.0)
     with testing.seeded(4) as source:
@@ -144,6 +154,7 @@ def test_what_is_refused() -> None:
         ({"epsilon": 0}, "epsilon"),
         ({"epsilon": 1e-40}, "no information"),
         ({"step": 0}, "step"),
+        ({"step": 4}, "continuations"),
         ({"mechanism": "hadamard"}, "pure mechanism"),
         ({"mechanism": "oue", "length": 12}, "'olh' has no limit"),
         ({"mechanism": "nothing"}, "no mechanism"),

@@ -182,8 +182,10 @@ def test_a_text_at_the_threshold_is_found_with_the_stated_probability() -> None:
     assert hh.threshold(4 * n) < 0.6 * hh.threshold(n)
     rest = np.array(["".join(pair) for pair in product("bcdefgh", repeat=4)])
     people = np.where(np.arange(n) < held, "ahah", rest[np.arange(n) % rest.size])
-    found = 0
+    listed = 0
     for seed in range(runs):
         with testing.seeded(seed) as source:
-            found += "ahah" in hh.estimate(hh.aggregate(hh.randomise(people, source=source))).labels
-    assert found >= 0.9 * runs
+            listed += (
+                "ahah" in hh.estimate(hh.aggregate(hh.randomise(people, source=source))).labels
+            )
+    assert listed >= 0.9 * runs

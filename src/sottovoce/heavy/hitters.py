@@ -40,7 +40,7 @@ from ..mechanisms.mechanism import SEEDED, TOO_SMALL
 from ..promise import LDP, OWN_DEVICE, Guarantee, Promise
 from ..randomness import Source
 from .oracles import Oracle, oracle_of
-from .prefixes import Numbering, default_step, depths_of, grow
+from .prefixes import Numbering, checked_step, depths_of, grow
 from .result import DEPTHS_DRAWN, FrequentTexts
 from .search import Tree, text_values
 
@@ -119,8 +119,6 @@ class HeavyHitters(Collection):
     ) -> None:
         text = Text(name, alphabet, length, longer=longer, other=other)
         check_study(study)
-        if step is None:
-            step = default_step(text.base)
         if word_bits not in (3, 32):
             raise ParameterError(f"word_bits is {word_bits!r}; allowed are 32, and 3 in tiny()")
         values = {
@@ -129,7 +127,7 @@ class HeavyHitters(Collection):
             "epsilon": checked_epsilon(epsilon),
             "longer": longer,
             "other": other,
-            "step": min(checked_count(step, "step", 1), text.length),
+            "step": checked_step(step, text.base, text.length),
             "mechanism": mechanism,
             "name": name,
             "study": study,
@@ -265,21 +263,21 @@ class HeavyHitters(Collection):
             return self.oracle.support(columns_of(self.layout, rows), codes)
 
         people = [int(table.counts[part].sum()) for part in parts]
-        found = self.tree.descend(people, count, confidence)
-        values, variance = text_values(found.interval, aggregate.reports)
+        descent = self.tree.descend(people, count, confidence)
+        values, variance = text_values(descent.interval, aggregate.reports)
         return FrequentTexts(
             values=values,
             spread=variance,
             n=aggregate.reports,
-            labels=tuple(self.domain.decode_symbols(found.rows)),
+            labels=tuple(self.domain.decode_symbols(descent.rows)),
             name=self.name,
             method=METHOD,
             biased=True,
             complete=False,
             assuming=DEPTHS_DRAWN,
             guarantee=Guarantee.none(SEEDED) if aggregate.seeded else self.guarantee,
-            _interval=found.interval,
-            depths=found.depths,
+            _interval=descent.interval,
+            depths=descent.depths,
             confidence=confidence,
         )
 

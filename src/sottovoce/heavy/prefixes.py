@@ -14,12 +14,15 @@ import hashlib
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked_count
 from ..domain.text import Symbols
 from ..domain.values import code_dtype
+from ..errors import ParameterError
 from ..randomness import Keystream
 
 #: A step lengthens a prefix in about as many ways, unless one symbol alone has more.
 MOST_WAYS = 2048
+_MOST_CHOSEN = 1 << 16
 
 
 def default_step(base: int) -> int:
@@ -28,6 +31,19 @@ def default_step(base: int) -> int:
     while base ** (step + 1) <= MOST_WAYS:
         step += 1
     return step
+
+
+def checked_step(step: int | None, base: int, length: int) -> int:
+    """The step, or the default one; refused where prefixes would have too many continuations."""
+    if step is None:
+        return min(default_step(base), length)
+    symbols = min(checked_count(step, "step", 1), length)
+    if symbols > 1 and base**symbols > _MOST_CHOSEN:
+        raise ParameterError(
+            f"step is {step}: a prefix would have about {base**symbols:,} continuations; at most "
+            f"{_MOST_CHOSEN:,} can be counted; choose a smaller one"
+        )
+    return symbols
 
 
 def depths_of(length: int, step: int) -> tuple[int, ...]:

@@ -36,7 +36,7 @@ from ..estimate.intervals import Floats, Interval
 from .prefixes import Numbering, grow, ways_to_grow
 
 #: Prefixes kept at a depth have at most as many candidates beneath them, the best ones first.
-MOST_CANDIDATES = 1 << 20
+MOST_CANDIDATES = 1 << 22
 
 Counter = Callable[[int, NDArray[np.uint64]], NDArray[np.int64]]
 
@@ -54,12 +54,16 @@ class Depth(NamedTuple):
         How many prefixes were examined.
     kept : int
         How many of them were frequent enough.
+    dropped : int
+        How many more were frequent enough, but would have had too many continuations to count.
+        Texts that begin with them cannot be found; a smaller step avoids it.
     """
 
     length: int
     people: int
     candidates: int
     kept: int
+    dropped: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +110,7 @@ class TextInterval:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class Descent:
     """The texts that a descent lists, by falling counts, and what it examined."""
 
     rows: Symbols
@@ -144,7 +148,7 @@ class Tree:
         """R, where texts share codes at the last depth."""
         return self.codes if self.numberings[-1].hashed else None
 
-    def descend(self, people: Sequence[int], count: Counter, confidence: float) -> Found:
+    def descend(self, people: Sequence[int], count: Counter, confidence: float) -> Descent:
         """From all prefixes of the first depth to the texts of the last."""
         rows = np.zeros((1, 0), np.uint8)
         depths: list[Depth] = []
@@ -162,12 +166,11 @@ class Tree:
                 frequent = every(confidence).low > 0
             order = np.flatnonzero(frequent)
             order = order[np.argsort(-counts[order], kind="stable")]
-            if not last:
-                order = order[: self._most(k + 1)]
-            depths.append(Depth(length, people[k], many, order.size))
-            rows, counts = rows[order], counts[order]
+            kept = order if last else order[: self._most(k + 1)]
+            depths.append(Depth(length, people[k], many, kept.size, order.size - kept.size))
+            rows, counts = rows[kept], counts[kept]
         listed = TextInterval(counts, people[-1], many, self.p, self.q, self.shared)
-        return Found(rows, listed, tuple(depths))
+        return Descent(rows, listed, tuple(depths))
 
     def _most(self, k: int) -> int:
         """How many prefixes may be kept before depth k, so that its candidates can be counted."""
