@@ -9,6 +9,7 @@ from itertools import chain, combinations, product
 import numpy as np
 import pytest
 
+from sottovoce import parallel
 from sottovoce.records.allocation import flip
 from sottovoce.records.joint.blocks import block_of, expectation
 from sottovoce.records.joint.closed import from_moments
@@ -123,6 +124,34 @@ def test_the_compiled_step_is_the_plain_matrix_one(public: bool) -> None:
     np.testing.assert_allclose(ll, (counts * np.log(d)).sum(0) / counts.sum(0), rtol=1e-12)
     again = (counts[::-1] * np.log(d)).sum(0) / counts.sum(0)
     np.testing.assert_allclose(held, again, rtol=1e-12)
+
+
+@pytest.mark.parametrize("fits", [1, 5])
+@pytest.mark.parametrize("sizes", [(5,), (50, 9), (8, 8, 8), (3, 2, 5, 2), (2, 3, 2, 2, 6, 2)])
+def test_the_step_is_exact_for_any_sizes_on_any_cores(
+    sizes: tuple[int, ...], fits: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few different bits on the last axes, so that subsets are summed there, many on the others."""
+    n = 400
+    bits = [RNG.random((n, size)) < 0.4 for size in sizes]
+    for a in range(len(sizes) - 1, 0, -1):
+        bits[a] = bits[a][RNG.integers(0, 3 * (len(sizes) - a), n)]
+    packed = np.packbits(np.concatenate(bits[::-1], axis=1), axis=1)
+    order = np.lexsort(packed.T[::-1])
+    axes = tuple(range(len(sizes)))
+    sorted_bits = tuple(b[order] for b in bits)
+    block = block_of(Group(axes, len(axes), sorted_bits, RNG.integers(1, 5, n), 1.5))
+    p = RNG.dirichlet(np.full(int(np.prod(sizes)), 0.3), fits)
+    counts = RNG.integers(0, 4, (n, fits)).astype(float)
+    rows = block.rows()
+    d = rows @ p.T
+    wanted = (rows.T @ (counts / d)).T / counts.sum(axis=0)[:, None]
+    for threads in ("1", "3"):
+        monkeypatch.setenv("SOTTOVOCE_THREADS", threads)
+        monkeypatch.setattr(parallel, "_WORTH_A_THREAD", 1)
+        r, ll, _ = expectation([block], p.reshape(fits, *sizes), [counts], None)
+        np.testing.assert_allclose(r.reshape(fits, -1), wanted, rtol=1e-11)
+        np.testing.assert_allclose(ll, (counts * np.log(d)).sum(0) / counts.sum(0), rtol=1e-11)
 
 
 def test_public_rows_are_the_law_of_the_report() -> None:

@@ -247,7 +247,7 @@ def _patterns(
     """Densities of patterns that differ on the last axis only, and what its rows are owed."""
     if half > 8:
         _patterns_of(
-            subsets, rows, owed, start, codes, begin, end, first, size, half, half, law, laws,
+            False, rows, owed, start, codes, begin, end, first, size, half, half, law, laws,
             counts, d, f,
         )  # fmt: skip
     elif subsets:  # known when compiled: a third of the time
@@ -298,14 +298,16 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
     changes = np.zeros(axes + 1, np.int64)
     for i in range(begin_at, end_at):
         changes[change[i] if i > begin_at else 0] += 1
-    subsets = np.zeros(axes, np.bool_)
-    before = 1
+    subsets, start = np.zeros(axes, np.bool_), np.zeros(axes, np.int64)
+    before = patterns = 0
     for a in range(axes):
-        patterns = changes[: a + 1].sum() if a < last else end_at - begin_at
-        subsets[a] = patterns >= _WORTH_SUBSETS * before
-        before = patterns
-    room += begin[axes]
-    start = np.where(subsets, room[:axes], begin[:axes])
+        before, patterns = max(1, patterns), patterns + changes[a]
+        if a == last:
+            patterns = end_at - begin_at
+        subsets[a] = patterns >= _WORTH_SUBSETS * before and (a < last or half <= 8)
+        room[a] += begin[axes]
+        start[a] = room[a] if subsets[a] else begin[a]
+    room[axes] += begin[axes]
     # Apart by less than a page, so that reading one does not wait for writing the other.
     rows, owed = np.zeros(room[axes]), np.zeros(room[axes] + 264)[264:]
     flat, places = laws.reshape(-1), np.zeros(2 * first[axes], np.int64)
@@ -314,7 +316,7 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
             for k in range(fits):
                 rows[c * fits + k] = p[min(f + k, many - 1), c]
         if subsets[0]:
-            _subset_sums(rows, 0, sizes[0], width[0], wide[0], room[0])
+            _subset_sums(rows, begin[0], sizes[0], width[0], wide[0], room[0])
         i = begin_at
         while i < end_at:
             for a in range(change[i] if i > begin_at else 0, last):
@@ -342,7 +344,7 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
                 )  # fmt: skip
             i = end
         if subsets[0]:
-            _add_subsets(owed, room[0], sizes[0], width[0], wide[0], 0)
+            _add_subsets(owed, room[0], sizes[0], width[0], wide[0], begin[0])
         for c in range(p.shape[1]):
             for k in range(fits):
                 if f + k < many:
