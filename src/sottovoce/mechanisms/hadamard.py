@@ -176,7 +176,8 @@ class HadamardResponse(LinearMechanism):
 
     def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
         # A report agrees with a value, disagrees, or lies in another block: steps of one.
-        square = self._square(self._most_in_block(counts, n)[self._block])
+        times = -(-self.domain.size // self.blocks)
+        square = np.tile(self._square(self._most_in_block(counts, n)), times)[: self.domain.size]
         return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * float(self._gap)))
 
     def _most_in_block(self, counts: NDArray[np.int64], n: int) -> Floats:
