@@ -78,8 +78,8 @@ class Limits:
     multiply: float  # 32-bit products in a small array
 
 
-def limits(effort: Effort, written: int = 1 << 26) -> Limits:
-    """Measure the limits of one core; `written` is the size of the new array."""
+def limits(effort: Effort, written: int = 1 << 26, cells: int = 1024) -> Limits:
+    """Measure the limits of one core, with new arrays and tables of counters of these sizes."""
     buffer = np.empty(1 << 18, np.uint8)
     rounds = max(1, int(1_000 * effort.scale))
     array = np.ones(1 << 24 if effort.scale == 1 else 1 << 20, np.int64)
@@ -96,23 +96,30 @@ def limits(effort: Effort, written: int = 1 << 26) -> Limits:
         keystream=rounds * buffer.size / best(draw, effort.repeat),
         read=array.nbytes / best(array.sum, effort.repeat),
         write=written / best(write, effort.repeat),
-        count=raised(effort),
+        count=raised(effort, cells),
         multiply=products(1, effort),
     )
 
 
-def raised(effort: Effort) -> float:
-    """Counters raised per second: a read, a sum and a write each, in an order not known before."""
-    places = SYSTEM.below(1024, 4096).astype(np.uint16)
-    tables = np.zeros((4, 1024), np.uint32)
-    passes = max(1, int(2_000 * effort.scale))
+def raised(effort: Effort, cells: int) -> float:
+    """Counters raised per second: a read, a sum and a write each, in an order not known before.
+
+    Four tables of 1,024 stay in the first-level cache; a large one is used alone, and read in an
+    order that repeats only after a million steps.
+    """
+    large = cells > 1 << 16
+    places = SYSTEM.below(cells, 1 << 20 if large else 4096)
+    tables = np.zeros((1 if large else 4, cells), np.uint32)
+    passes = max(1, int((8 if large else 2_000) * effort.scale))
     return passes * places.size / best(lambda: _raise(places, tables, passes), effort.repeat)
 
 
 @numba.njit(nogil=True)
 def _raise(places, tables, passes):
     one = np.uint32(1)
-    first, second, third, fourth = tables[0], tables[1], tables[2], tables[3]
+    last = len(tables) - 1
+    first, second = tables[0], tables[min(1, last)]
+    third, fourth = tables[min(2, last)], tables[last]
     for _ in range(passes):
         for k in range(0, places.size, 4):
             first[places[k]] += one

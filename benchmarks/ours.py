@@ -98,7 +98,7 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
         reports = mechanism.randomise(values, source=counted)
         drawn, size = counted.drawn / n, reports.nbytes / n
         with cores(1):
-            limit = limits(effort, reports.nbytes)
+            limit = limits(effort, reports.nbytes, max(1024, mechanism.cells if decode else 0))
         beside.append(limit)
         one, two = timed(lambda: mechanism.randomise(values), effort.repeat)
         least = n * (drawn / limit.keystream + values.itemsize / limit.read + size / limit.write)
@@ -215,9 +215,10 @@ per person. The limit is what the machine cannot avoid, measured again before ea
 randomising, drawing the random bytes as AES keystream, reading the answers and writing the reports
 into new memory; for aggregating, reading the reports; for a table with one counter per value, also
 one counter to raise for each report (read, add, write in the first-level cache), which takes longer
-than reading it; and for OLH one 32-bit product per report and value. How these speeds varied over
-the run shows how idle the machine was. *Two cores* is how many times faster two cores are than
-one; wanted is {GAIN}.
+than reading it; for Hadamard response a counter in a table of its {1 << 18:,} outputs, which
+that cache cannot hold; and for OLH one 32-bit product per report and value. How these speeds
+varied over the run shows how idle the machine was. *Two cores* is how many times faster two cores
+are than one; wanted is {GAIN}.
 
 {table(["limit, one core", "least", "most"], spread)}
 

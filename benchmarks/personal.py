@@ -18,14 +18,18 @@ MEAN_RATE = 0.1
 EPSILON = 2.0
 LEVELS = {"very strong": 0.5, "strong": 1.0, "normal": 2.0, "weak": 4.0}
 GRIDS = (3, 10, 64, 1000)
+MOST = 2.0  # times as long as one rate for all
 SEVERAL = (3, 10)
 MANY = 64
 KINDS: dict[str, Callable[[float], Any]] = {
     "GRR d=100": lambda epsilon: sv.GRR(100, epsilon=epsilon),
     "OUE d=128": lambda epsilon: sv.OUE(128, epsilon=epsilon),
+    "SubsetSelection d=128": lambda epsilon: sv.SubsetSelection(128, epsilon=epsilon),
+    "HadamardResponse d=1,024": lambda epsilon: sv.HadamardResponse(1024, epsilon=epsilon),
+    "OLH d=1,024": lambda epsilon: sv.OLH(1024, epsilon=epsilon),
 }
-MOST = 2.0  # times as long as one rate for all
-
+# Every level of these has a hash, blocks of outputs or a set size of its own.
+OWN_COUNTS = ("SubsetSelection d=128", "HadamardResponse d=1,024", "OLH d=1,024")
 Job = Callable[[], object]
 
 
@@ -40,6 +44,7 @@ class Row:
     estimate: float
     both: float  # from reports to an estimate with its standard errors
     base: float | None  # the same for as many reports at one rate, measured in turn with it
+    most: float | None = MOST  # times as long as that, if there is a limit
 
     @property
     def times(self) -> float:
@@ -49,7 +54,7 @@ class Row:
     @property
     def met(self) -> bool:
         """Whether it is as fast as wanted."""
-        return self.times <= MOST
+        return self.most is None or self.times <= self.most
 
 
 def grid(size: int) -> list[float]:
@@ -89,13 +94,15 @@ def measure(effort: Effort) -> list[Row]:
                 best(lambda: mechanism.aggregate(reports), effort.repeat),
                 best(lambda: mechanism.estimate(aggregate).std_error, effort.repeat),
             )
-            pair = in_turn(both, base or both, 10 * effort.repeat)
+            slow_kind = kind.startswith("OLH")  # ten milliseconds, not a fraction of one
+            pair = in_turn(both, base or both, (1 if slow_kind else 10) * effort.repeat)
             first = pair[0], None if base is None else pair[1]
-            rows.append(Row(f"{kind}, {people}", len(reports), randomise, *sides, *first))
+            most = None if base is None or (kind in OWN_COUNTS and "level" in choices) else MOST
+            rows.append(Row(f"{kind}, {people}", len(reports), randomise, *sides, *first, most))
             return both
 
         one = timed("one rate", sv.Sampled(make(EPSILON), rate=MEAN_RATE))
-        for size in GRIDS:
+        for size in GRIDS[: 3 if kind in OWN_COUNTS else None]:
             rates = grid(size)
             sampled = sv.Sampled(make(EPSILON), rate=rates)
             timed(f"{size:,} rates", sampled, one, rate=picked(rates, n))
@@ -137,7 +144,7 @@ def section(rows: list[Row]) -> str:
             f"{1e3 * row.estimate:.2f}",
             f"{1e3 * row.both:.2f}",
             "–" if row.base is None else f"{row.times:.2f}",
-            "–" if row.base is None else f"≤ {MOST:g}",
+            "–" if row.most is None else f"≤ {row.most:g}",
         ]
         for row in rows
     ]
@@ -149,6 +156,11 @@ rates as one of floats. *Both* is the way from reports to an estimate with its s
 beside it stands how much longer that is than for as many reports at one rate and one epsilon,
 measured in turn. The first steps, aggregate and estimate on
 their own, run while all is still in the cache.
+
+Bits of people at one rate are added by carry-save adders, 512 at a time and about as fast as they
+are read; those of several groups take one addition to eight counters each. Levels of subset
+selection, Hadamard response and OLH have sets, blocks or hashes of different sizes: the reports of
+each are picked out, which takes longer than counting them, and estimated one level after the other.
 
 {table([*head, "times one rate", "wanted"], cells)}
 """

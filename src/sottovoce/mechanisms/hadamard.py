@@ -182,7 +182,8 @@ class HadamardResponse(LinearMechanism):
     def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
         # A report agrees with a value, disagrees, or lies in another block: steps of one.
         in_block = counts.reshape(self.blocks, self.block_size).sum(axis=1)
-        square = self._square(self._most_in_block(in_block, n)[self._block])
+        square = self._square(self._most_in_block(in_block, n))
+        square = np.tile(square, -(-self.domain.size // self.blocks))[: self.domain.size]
         return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * float(self._gap)))
 
     def _most_in_block(self, reports: NDArray[np.int64], n: int) -> Floats:

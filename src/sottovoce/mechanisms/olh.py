@@ -58,7 +58,6 @@ from .mechanism import Method
 from .pure import PureMechanism
 from .registry import register
 
-_BLOCK = 1 << 14  # reports drawn together, so that they are still in the cache for the hash
 _MOST_BUCKET_BITS = 24
 _MOST_CODES = 1 << 24  # values; the table of their codes is drawn before the first report
 
@@ -201,7 +200,7 @@ class OLH(PureMechanism):
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """Draw a hash, hash the answer, randomise the bucket."""
-        n, blocks = self.domain.blocks(answers, most=_BLOCK)
+        n, blocks = self.domain.blocks(answers)
         a = {name: np.empty(n, np.uint32) for name in self._multipliers}
         b, y = np.empty(n, np.uint32), np.empty(n, code_dtype(self.buckets))
         mask, buckets = self._mask, self.buckets

@@ -96,21 +96,19 @@ def block_noise(fractions, blocks, own, other, gap, noise):
     A row of fractions need not be a distribution; its blocks are made one.
     """
     wide_vectors()
-    sums = np.empty(blocks)
+    sums, squares = np.empty(blocks), np.empty(blocks)
+    last = blocks - 1  # all bits set, since the blocks are a power of two
     for g in range(fractions.shape[0]):
         row, out = fractions[g], noise[g]
         sums[:] = 0.0
-        for start in range(0, row.size, blocks):
-            for block in range(min(blocks, row.size - start)):
-                sums[block] += row[start + block]
+        for v in range(row.size):
+            sums[v & last] += row[v]
         total = 0.0
         for block in range(blocks):
             sums[block] = max(sums[block], 0.0)
             total += sums[block]
         for block in range(blocks):
-            sums[block] /= max(total, 2.3e-308)
-        for start in range(0, row.size, blocks):
-            for block in range(min(blocks, row.size - start)):
-                b = sums[block]
-                square = (b * own + (1 - b) * other) / gap**2
-                out[start + block] = square - min(max(row[start + block], 0.0), b)
+            b = sums[block] / max(total, 2.3e-308)
+            sums[block], squares[block] = b, (b * own + (1 - b) * other) / gap**2
+        for v in range(row.size):
+            out[v] = squares[v & last] - min(max(row[v], 0.0), sums[v & last])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
+from ..vectors import count_bits, wide_vectors
 
 _BLOCK = 256
 _LOW = np.uint64(0xFFFF)
@@ -24,13 +25,7 @@ def _report(code, inside, where, r, block_bits, size_bits):
     own = inside | ((where - 1) >> 63)
     block = code & ((1 << block_bits) - 1)
     j = (code >> block_bits) + 1
-    odd = j & r
-    odd ^= odd >> 16
-    odd ^= odd >> 8
-    odd ^= odd >> 4
-    odd ^= odd >> 2
-    odd ^= odd >> 1
-    wrong = (odd & 1) ^ (1 + inside)
+    wrong = (np.int64(count_bits(j & r)) & 1) ^ (1 + inside)
     r ^= (j & -j) & -wrong & own
     other = (where - 1) >> 1
     other += 1 + ((other - block) >> 63)
@@ -40,6 +35,7 @@ def _report(code, inside, where, r, block_bits, size_bits):
 @compiled
 def _hadamard_block(words, codes, block_bits, size_bits, top, halves, limit, out):
     """A block of reports; negative when some lane must be done again."""
+    wide_vectors()
     redo = np.int64(0)
     r_mask = (np.int64(1) << size_bits) - 1
     for i in range(out.size):
