@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import copy_context
 from itertools import pairwise
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _WORTH_A_THREAD = 50_000_000
 
@@ -30,3 +34,21 @@ def over_ranges(action: Callable[[slice], None], size: int, *, work: int) -> Non
     contexts = [copy_context() for _ in parts]  # so that threads count with the same engine
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda context, part: context.run(action, part), contexts, parts))
+
+
+def over_items(
+    action: Callable[[Item], Result], items: Sequence[Item], *, threads: int = 0
+) -> Iterator[Result]:
+    """The result of `action` for every item, in the order in which they are ready.
+
+    `threads` is for work that waits for a network rather than for a core.
+    """
+    with ThreadPoolExecutor(min(threads or cores(), max(1, len(items)))) as pool:
+        try:
+            # Not kept in a variable, so that a result is freed as soon as it was used.
+            for future in as_completed(
+                [pool.submit(copy_context().run, action, item) for item in items]
+            ):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)

@@ -82,7 +82,9 @@ def aggregate(
     collection = study.collection(question)
     check_output(out, study_path, *reports, force=force, ends=COUNTS)
     with _counting(engine):
-        counts = count_files(reports, collection, allow_equal=allow_equal, progress=progress)
+        counts = count_files(
+            reports, collection, allow_equal=allow_equal, progress=progress
+        ).aggregate
     counts.save(out, replace=force)
     if as_json:
         print_json(

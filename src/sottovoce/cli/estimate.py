@@ -131,7 +131,7 @@ def estimate(
     check_picture(picture, study_path, *files, force=force)
     check_csv(csv_path, study_path, *files, force=force)
     _check(collection, names, levels=levels, rate=rate)
-    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
+    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress).aggregate
     with noted() as warned:
         summaries = Summaries(**options)
         result: Estimate = summaries.estimate(collection, counts, names, method)
