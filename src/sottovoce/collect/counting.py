@@ -126,6 +126,8 @@ def count_files(
     total = merging.finish()
     if not skip_bad or total is None:
         merging.refuse_bad(len(names))
+    if total is None:
+        raise MergeError("there are no reports to count")
     suspects = [group for group in merging.files.values() if len(group) > 1]
     if suspects and not allow_equal:
         from .equal_files import refuse_equal
@@ -180,14 +182,14 @@ def _cut(collection: Collection, name: str) -> tuple[str, list[Part], SottovoceE
 
 def _part_rows(collection: Collection) -> int:
     """How many reports a part has: not too many bytes, nor steps of counting."""
-    from ..mechanisms.designs import decode_steps
+    from ..mechanisms.linear import LinearMechanism
 
-    n = 1 << 20
-    steps = max(
-        (decode_steps(way.mechanism, 2 * n) - decode_steps(way.mechanism, n)) / n
-        for way in collection.ways()
-    )
-    return int(max(1, min(PART_BYTES / collection.report_bytes, PART_STEPS / max(steps, 1))))
+    n, rows = 1 << 20, PART_BYTES / collection.report_bytes
+    for kind in {way.mechanism for way in collection.ways()}:
+        if isinstance(kind, LinearMechanism):
+            steps = (kind.decode_steps(2 * n) - kind.decode_steps(n)) / n
+            rows = min(rows, PART_STEPS / max(steps, 1))
+    return int(max(1, rows))
 
 
 def _explained(name: str, error: SottovoceError | OSError) -> SottovoceError:
