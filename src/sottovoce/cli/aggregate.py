@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ..collect.counting import count_files
+from ..collect.counting import Count, count_files
+from ..errors import ParameterError
 from .support.options import (
     COUNTS,
     PATH,
     allow_equal_option,
     check_output,
-    digest_words,
     force_option,
     json_option,
     question_option,
@@ -22,6 +23,7 @@ from .support.options import (
 )
 from .support.show import (
     console,
+    digest_words,
     facts,
     heading,
     plural,
@@ -40,26 +42,37 @@ _MOST_LEVELS = 12
 
 
 @click.command()
-@click.argument("reports", type=PATH, nargs=-1, required=True)
+@click.argument("reports", nargs=-1, required=True)
 @study_option
 @question_option
 @click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")
 @click.option(
     "--engine",
-    type=click.Choice(["cpu", "cuda", "auto"]),
+    type=click.Choice(["cpu", "cuda", "auto", "dask", "spark"]),
     default="cpu",
     show_default=True,
-    help="What counts: the cores, a GPU, or a GPU if there is one and it is worth it.",
+    help="What counts: the cores, a GPU, a GPU if there is one and it is worth it, or a cluster.",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Of a Dask scheduler, a Spark master or a Spark Connect server; by default workers are "
+    "started on this machine, or as Spark is configured.",
+)
+@click.option(
+    "--skip-bad", is_flag=True, help="Leave out files that cannot be read, and list them."
 )
 @allow_equal_option
 @force_option
 @json_option
 def aggregate(
-    reports: tuple[Path, ...],
+    reports: tuple[str, ...],
     study_path: Path,
     question: str | None,
     out: Path,
     engine: str,
+    cluster: str | None,
+    skip_bad: bool,
     allow_equal: bool,
     force: bool,
     as_json: bool,
@@ -67,12 +80,15 @@ def aggregate(
     """Count reports, and merge counts of many places.
 
     REPORTS are files of reports (.svr, .parquet) and of counts (.sva) in any order and number, of
-    one question or of records. Counts are integers, so the order never matters.
+    one question or of records. Counts are integers, so the order never matters. Folders, quoted
+    patterns and addresses of an object store (s3://bucket/folder) stand for the files in them.
 
     \b
-    Example:
+    Examples:
       sottovoce aggregate north.svr south.parquet earlier.sva \\
           --study study.toml --out counts.sva
+      sottovoce aggregate 'reports/*.parquet' --study study.toml --out counts.sva \\
+          --engine dask --cluster tcp://scheduler:8786
 
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
@@ -80,11 +96,12 @@ def aggregate(
 
     study = Study.load(study_path)
     collection = study.collection(question)
-    check_output(out, study_path, *reports, force=force, ends=COUNTS)
-    with _counting(engine):
-        counts = count_files(
-            reports, collection, allow_equal=allow_equal, progress=progress
-        ).aggregate
+    files = _files(reports)
+    check_output(out, study_path, *map(Path, files), force=force, ends=COUNTS)
+    options = {"allow_equal": allow_equal, "skip_bad": skip_bad, "progress": progress}
+    with _counting(engine, cluster) as count:
+        counted = count(files, collection, **options)
+    counts = counted.aggregate
     counts.save(out, replace=force)
     if as_json:
         print_json(
@@ -95,7 +112,9 @@ def aggregate(
                 "design": collection.words,
                 "digest": study.digest.hex(),
                 "question_digest": collection.digest.hex(),
-                "files": len(reports),
+                "files": counted.files,
+                "parts": counted.parts,
+                "skipped": counted.skipped,
                 "people": counts.people,
                 "reports": counts.reports,
                 **counts.content(),
@@ -108,20 +127,41 @@ def aggregate(
     rows = [
         ("question", f"{collection.name}: {collection.words}"),
         ("digest", digest_words(study, collection)),
-        ("files", f"{len(reports):,}"),
+        ("files", f"{counted.files:,}"),
         *_people(collection, counts),
+        *(("skipped", reason) for reason in counted.skipped.values()),
     ]
     show_table(screen, facts(rows))
     show_next_estimate(screen, out, study_path, study, collection)
 
 
-def _counting(engine: str) -> AbstractContextManager[object]:
-    """Where the counting is done; the cores need no choice."""
-    if engine == "cpu":
-        return nullcontext()
-    from ..scale import counting
+def _files(names: tuple[str, ...]) -> list[str]:
+    """The files that the arguments stand for; plain names stand for themselves."""
+    if all(Path(name).is_file() for name in names):
+        return list(names)
+    from ..collect.datasets import files_of
 
-    return counting(engine)
+    return files_of(names)
+
+
+@contextmanager
+def _counting(engine: str, cluster: str | None) -> Iterator[Callable[..., Count]]:
+    """What counts files; the cores need no choice."""
+    if cluster is not None and engine not in ("dask", "spark"):
+        raise ParameterError(f"--cluster is for --engine dask or spark, and the engine is {engine}")
+    if engine == "cpu":
+        yield count_files
+        return
+    from .. import scale
+
+    if engine not in scale.CLUSTERS:
+        with scale.counting(engine):
+            yield count_files
+        return
+    with scale.connected(engine, cluster) as client:
+        yield lambda files, collection, **options: scale.count_dataset(
+            collection, files, engine=client, **options
+        )
 
 
 def _people(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:

@@ -78,13 +78,3 @@ def not_answers(path: Path, what: What) -> str:
         "--study STUDY`",
         "a study": f"{name} is a study, not a table of answers; give it with --study",
     }.get(what, "")
-
-
-def not_study(path: Path, what: What) -> str:
-    """What to do with a file that is not a study; empty where it may be."""
-    name = repr(str(path))
-    if what == "a table" and path.suffix.lower() != ".toml":
-        return f"{name} is a table, not a study; make a study with `sottovoce study new`"
-    if what in ("reports", "counts"):
-        return f"{name} holds {what}, not a study; name the study that they were made under"
-    return ""
