@@ -160,7 +160,8 @@ def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes
     """The bytes of a file of at most `most` bytes, or a FileError that says why not."""
     with opened(path) as stream:
         try:
-            size = os.fstat(stream.fileno()).st_size
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(0)
             if most is not None and size > most:
                 raise FileError(
                     f"{os.fspath(path)!r} has {size:,} bytes; at most {most:,} are read here"

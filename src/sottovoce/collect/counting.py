@@ -117,8 +117,6 @@ def count_files(
     _refuse_twice(names)
     parts, bad = _cut_all(names, collection)
     merging = _Merging(collection, parts, bad)
-    if not skip_bad:
-        merging.refuse_bad(len(names))
     with progress("counting", sum(part.size for part in parts)) as done:
         for result in (engine or _here)(collection, parts) if parts else ():
             merging.add(result)
