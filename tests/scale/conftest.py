@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import shutil
 import sys
 import warnings
@@ -79,9 +78,18 @@ def spark() -> Iterator[dict[str, Any]]:
         for name, value in settings.items():
             patch.setenv(name, value)
         remote = SparkSession.builder.remote("local-cluster[2,1,1024]").getOrCreate()
-        # Otherwise every session of this process would be taken for one of Connect.
-        patch.setenv("PYSPARK_NO_NAMESPACE_SHARE", "1")
-        context = SparkContext._active_spark_context
-        yield {"connect": remote, "classic": Classic(context)}
-        os.environ.pop("PYSPARK_NO_NAMESPACE_SHARE")
+        yield {"connect": remote, "classic": Classic(SparkContext._active_spark_context)}
         remote.stop()
+
+
+@pytest.fixture
+def classic(spark: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The session without Connect, for which the process must not say that it uses Connect."""
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED")
+    return spark["classic"]
+
+
+@pytest.fixture
+def connect(spark: dict[str, Any]) -> Any:
+    """The session of Spark Connect."""
+    return spark["connect"]

@@ -22,9 +22,9 @@ from .datasets import kinds, reports_of, write
 
 
 @pytest.mark.parametrize("kind", kinds())
-def test_the_same_bytes_through_connect(every_kind, small_parts, spark, kind) -> None:
+def test_the_same_bytes_through_connect(every_kind, connect, kind) -> None:
     collection, folder, whole = every_kind[kind]
-    total = sv.scale.aggregate(collection, folder, engine=spark["connect"])
+    total = sv.scale.aggregate(collection, folder, engine=connect)
     assert total.to_bytes() == whole.to_bytes()
 
 
@@ -47,7 +47,7 @@ def executors() -> list[int]:
 
 
 def test_an_executor_that_is_killed_in_the_middle_changes_nothing(
-    tmp_path, monkeypatch, spark
+    tmp_path, monkeypatch, classic
 ) -> None:
     monkeypatch.setattr(counting, "_WHOLE", 0)
     monkeypatch.setattr(counting, "_part_rows", lambda collection: 2000)
@@ -66,15 +66,15 @@ def test_an_executor_that_is_killed_in_the_middle_changes_nothing(
 
         yield done
 
-    total = sv.scale.aggregate(collection, tmp_path, engine=spark["classic"], progress=kill)
+    total = sv.scale.aggregate(collection, tmp_path, engine=classic, progress=kill)
     assert killed
     assert total.to_bytes() == collection.aggregate(reports).to_bytes()
 
 
 @pytest.mark.parametrize("session", ["connect", "classic"])
-def test_errors_of_executors_are_ours(grr, spark, session) -> None:
+def test_errors_of_executors_are_ours(grr, request, session) -> None:
     collection, folder, whole = grr
-    engine = spark[session]
+    engine = request.getfixturevalue(session)
     write(folder / "other.svr", reports_of(sv.GRR(5, epsilon=2.0)))
     with pytest.raises(DigestError, match=r"1 of 4 files cannot be read.*other\.svr"):
         sv.scale.aggregate(collection, folder, engine=engine)
