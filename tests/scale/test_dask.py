@@ -83,6 +83,22 @@ def test_errors_of_workers_are_ours(grr, client) -> None:
         sv.scale.aggregate(collection, folder, engine=client)
 
 
+def test_many_joint_tables_are_the_same_as_one_by_one(client) -> None:
+    records = sv.Records([sv.Attribute(name, 2) for name in "abc"], epsilon_average=4.0)
+    answers = {name: np.arange(600) % (k + 2) % 2 for k, name in enumerate("abc")}
+    counts = records.aggregate(records.randomise(answers))
+    pairs = ["ab", "bc"]
+    here = sv.scale.joint_tables(records, counts, pairs, method="em-full")
+    there = sv.scale.joint_tables(records, counts, pairs, engine=client, method="em-full")
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.std_error, other.std_error, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ParameterError, match="no method"):
+        sv.scale.joint_tables(records, counts, pairs, engine=client, method="best")
+    with pytest.raises(ParameterError, match="or None to estimate here"):
+        sv.scale.joint_tables(records, counts, pairs, engine="spark")
+
+
 def test_clusters_that_are_not_there(client, monkeypatch) -> None:
     monkeypatch.setattr(clusters, "PATIENCE", 2.0)
     for engine in clusters.CLUSTERS:

@@ -236,8 +236,10 @@ def _counted(collection: Collection, part: Part) -> Iterator[Aggregate]:
 
 
 def _here(collection: Collection, parts: Sequence[Part]) -> Iterable[Partial]:
+    from ..kernels.count import replaced
+
     count = partial(count_part, collection)
-    if len(parts) < 2:
+    if len(parts) < 2 or replaced("hash_support"):  # a GPU counts one part after the other
         return map(count, parts)
     from ..parallel import over_items
 
