@@ -54,21 +54,21 @@ def write(path: Path, reports: Reports, rows: int = 1 << 16) -> None:
             writer.append(reports[start : start + rows])
 
 
-def grr(n: int = 50_000_000) -> tuple[Collection, Reports]:
+def grr(n: int = 20_000_000) -> tuple[Collection, Reports]:
     """One byte a report: bounded by reading."""
     m = sv.GRR(20, epsilon=1.0)
     values = np.random.default_rng(1).integers(0, 20, n, np.uint8)
     return m, Reports(m.id, m.digest, {"value": values})
 
 
-def oue(n: int = 1_000_000) -> tuple[Collection, Reports]:
+def oue(n: int = 500_000) -> tuple[Collection, Reports]:
     """128 bytes a report."""
     m = sv.OUE(1024, epsilon=1.0)
     bits = np.random.default_rng(1).integers(0, 256, (n, 128), np.uint8)
     return m, Reports(m.id, m.digest, {"bits": bits})
 
 
-def olh(n: int = 1_000_000) -> tuple[Collection, Reports]:
+def olh(n: int = 200_000) -> tuple[Collection, Reports]:
     """Counting takes n × d steps."""
     m = sv.OLH(20_000, epsilon=1.0)
     rng = np.random.default_rng(1)
@@ -88,9 +88,9 @@ def records(n: int = 1_000_000) -> tuple[Any, Reports]:
 
 
 DATA: dict[str, Callable[[], tuple[Collection, Reports]]] = {
-    "GRR, 50 million reports of 20 values": grr,
-    "OUE, 1 million reports of 1,024 values": oue,
-    "OLH, 1 million reports × 20,000 values": olh,
+    "GRR, 20 million reports of 20 values": grr,
+    "OUE, 500,000 reports of 1,024 values": oue,
+    "OLH, 200,000 reports × 20,000 values": olh,
     "Records of 8 × 8 × 8, 1 million": records,
 }
 
@@ -202,9 +202,9 @@ def joint(client: Any) -> list[str]:
 INTRODUCTION = """\
 # Counting on a cluster: measurements
 
-All engines on one machine with {cores} cores, by `python -m benchmarks.cluster --write`; more machines
-divide the work further. The best of three runs, files in the machine's cache, the engine already
-started. "One thread" counts part after part, but a count of many steps (OLH) uses all cores even so.
+All engines on one machine with {cores} cores, by `python -m benchmarks.cluster --write`; more
+machines divide the work further. The best of three runs, files in the machine's cache, the engine
+already started. "One thread" counts part after part, but OLH uses all cores for each of them.
 
 """
 
@@ -216,9 +216,9 @@ A part costs an engine this much besides the counting, which is why parts have a
 JOINT = """
 ## Joint tables
 
-A fit takes hundreds of expectation steps, each of which needs the result of the last. Sharing out a
-step pays only where it takes much longer than the way to the workers and back, and then the patterns
-(12 bytes or more each) have to be there already; so steps are never shared out. Whole tables are:
+A fit takes hundreds of expectation steps, each of which needs the result of the last. Sharing out
+a step pays only where it takes much longer than the way to the workers and back; so steps are never
+shared out. Whole tables are, by `scale.joint_tables`:
 
 """
 

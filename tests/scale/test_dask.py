@@ -101,6 +101,11 @@ def test_many_joint_tables_are_the_same_as_one_by_one(client) -> None:
 
 def test_clusters_that_are_not_there(client, monkeypatch) -> None:
     monkeypatch.setattr(clusters, "PATIENCE", 2.0)
+    with (
+        pytest.raises(TransportError, match=r"no cluster answers at 'sc://127\.0\.0\.1:1'"),
+        clusters.connected("spark", "sc://127.0.0.1:1/;token=hidden"),
+    ):
+        pass
     for engine in clusters.CLUSTERS:
         for address in (
             "tcp://127.0.0.1:1",

@@ -20,6 +20,12 @@ from sottovoce.errors import DigestError, SeededError
 
 from .datasets import kinds, reports_of, write
 
+# Spark's own client does not close the sockets through which results arrive.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
 
 @pytest.mark.parametrize("kind", kinds())
 def test_the_same_bytes_through_connect(every_kind, connect, kind) -> None:

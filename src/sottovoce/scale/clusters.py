@@ -16,6 +16,7 @@ from ..errors import MissingExtraError, ParameterError, TransportError
 #: Engines of several machines.
 CLUSTERS = ("dask", "spark")
 PATIENCE = 10.0  # seconds until an address must answer
+_PORTS = {"sc": 15002, "spark": 7077}  # where an address has none
 
 
 @contextmanager
@@ -36,24 +37,30 @@ def connected(engine: str, address: str | None = None) -> Iterator[Any]:
             f"there is no cluster engine {engine!r}; available: {', '.join(map(repr, CLUSTERS))}"
         )
     if address is not None:
-        _try(address, 15002 if address.startswith("sc://") else 8786)
+        _try(address)
     with (_dask if engine == "dask" else _spark)(address) as cluster:
         yield cluster
 
 
-def _try(address: str, port: int) -> None:
+def _try(address: str) -> None:
     """Refuse an address where nobody answers: the engines themselves would wait for minutes."""
-    parts = urlsplit(address if "://" in address else f"//{address}")
-    if parts.scheme.startswith(("k8s", "inproc")) or not ("://" in address or ":" in address):
+    if ":" not in address or address.startswith(("k8s", "inproc")):
         return  # no host and port: a manager that Spark knows, or this process
-    try:
-        with socket.create_connection((parts.hostname, parts.port or port), timeout=PATIENCE):
-            return
-    except (OSError, ValueError) as error:
-        raise TransportError(
-            f"no cluster answers at {address!r} ({error}); check the address, and that the "
-            "cluster runs"
-        ) from error
+    shown = address.split("/;")[0]  # what follows may be a password
+    scheme, _, hosts = shown.rpartition("://")
+    reasons = []
+    for host in hosts.split(","):  # Spark may have several masters
+        parts = urlsplit(f"//{host}")
+        try:
+            target = (parts.hostname, parts.port or _PORTS.get(scheme, 8786))
+            with socket.create_connection(target, timeout=PATIENCE):
+                return
+        except (OSError, ValueError) as error:
+            reasons.append(str(error))
+    raise TransportError(
+        f"no cluster answers at {shown!r} ({'; '.join(reasons)}); check the address, and that the "
+        "cluster runs"
+    )
 
 
 @contextmanager
