@@ -7,6 +7,7 @@ and how its work divides, but not what more machines would give.
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import time
@@ -28,7 +29,7 @@ from sottovoce.errors import SottovoceError
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "cluster-benchmarks.md"
 
 
-def best(action: Callable[[], object], repeats: int = 3) -> float:
+def best(action: Callable[[], object], repeats: int = 2) -> float:
     """The shortest of some runs after a first one."""
     action()
     times = []
@@ -68,7 +69,7 @@ def oue(n: int = 500_000) -> tuple[Collection, Reports]:
     return m, Reports(m.id, m.digest, {"bits": bits})
 
 
-def olh(n: int = 200_000) -> tuple[Collection, Reports]:
+def olh(n: int = 600_000) -> tuple[Collection, Reports]:
     """Counting takes n × d steps."""
     m = sv.OLH(20_000, epsilon=1.0)
     rng = np.random.default_rng(1)
@@ -90,7 +91,7 @@ def records(n: int = 1_000_000) -> tuple[Any, Reports]:
 DATA: dict[str, Callable[[], tuple[Collection, Reports]]] = {
     "GRR, 20 million reports of 20 values": grr,
     "OUE, 500,000 reports of 1,024 values": oue,
-    "OLH, 200,000 reports × 20,000 values": olh,
+    "OLH, 600,000 reports × 20,000 values": olh,
     "Records of 8 × 8 × 8, 1 million": records,
 }
 
@@ -131,7 +132,7 @@ def counting(chosen: dict[str, Any]) -> list[str]:
     return lines
 
 
-def small_parts(chosen: dict[str, Any], many: int = 200) -> list[str]:
+def small_parts(chosen: dict[str, Any], many: int = 100) -> list[str]:
     """What a part costs: many files of ten reports."""
     collection = sv.GRR(20, epsilon=1.0)
     lines = ["| engine | one part |", "|---|---:|"]
@@ -160,6 +161,25 @@ def step(n: int) -> float:
     back, densities = np.zeros((512, 1)), np.zeros((n, 1))
     arrays = (bits, change, values, sizes, starts, p, counts, back, densities)
     return best(lambda: kernels.count.expected_cells(*arrays))
+
+
+def workers(client: Any) -> list[str]:
+    """OLH on two Dask workers of one core each, then on one: how the work divides."""
+    lines = ["| OLH, 600,000 reports × 20,000 values | |", "|---|---:|"]
+    with tempfile.TemporaryDirectory() as folder:
+        collection, reports = olh()
+        path = Path(folder) / "reports.parquet"
+        write(path, reports)
+        client.run(os.environ.update, {"SOTTOVOCE_THREADS": "1"})
+        count = partial(sv.scale.aggregate, collection, path, engine=client)
+        times = [best(count, 2)]
+        client.retire_workers([next(iter(client.scheduler_info()["workers"]))])
+        times.insert(0, best(count, 2))
+    names = ("one Dask worker of one core", "two workers of one core each")
+    for name, seconds in zip(names, times, strict=True):
+        lines.append(f"| {name} | {seconds:.3g} s |")
+        print(lines[-1], flush=True)
+    return lines
 
 
 def joint(client: Any) -> list[str]:
@@ -203,13 +223,18 @@ INTRODUCTION = """\
 # Counting on a cluster: measurements
 
 All engines on one machine with {cores} cores, by `python -m benchmarks.cluster --write`; more
-machines divide the work further. The best of three runs, files in the machine's cache, the engine
+machines divide the work further. The best of two runs, files in the machine's cache, the engine
 already started. "One thread" counts part after part, but OLH uses all cores for each of them.
 
 """
 
 PARTS = """
 A part costs an engine this much besides the counting, which is why parts have about 16 MB:
+
+"""
+
+WORKERS = """
+Counting hashes takes a step for each report and value, and divides like this:
 
 """
 
@@ -230,7 +255,8 @@ def main() -> None:
         text += "\n".join(counting(chosen)) + "\n" + PARTS
         text += "\n".join(small_parts(chosen)) + "\n"
         if "dask" in chosen:
-            text += JOINT + "\n".join(joint(chosen["dask"])) + "\n"
+            tables = JOINT + "\n".join(joint(chosen["dask"])) + "\n"
+            text += WORKERS + "\n".join(workers(chosen["dask"])) + "\n" + tables
     if "--write" in sys.argv:
         PAGE.write_text(text)
 

@@ -44,13 +44,22 @@ def test_large_files_are_cut_and_the_parts_add_up(grr) -> None:
 
 
 def test_a_part_of_costly_reports_has_few_of_them() -> None:
-    # 2^31 values: hashing a report takes that many steps, so that few make a task of seconds.
+    # Hashing a report takes a step for each value, so that few of them make a task of a second.
     few = counting._part_rows(sv.OLH(1 << 24, epsilon=1.0))
     assert few == counting.PART_STEPS >> 24
     many = counting._part_rows(sv.GRR(5, epsilon=1.0))
     assert many == counting.PART_BYTES
     both = {"a": sv.OLH(1 << 20, epsilon=0.5), "b": sv.OLH(1 << 20, epsilon=2.0)}
     assert counting._part_rows(sv.Levels(both)) == counting.PART_STEPS >> 20
+
+
+def test_small_files_share_a_task_and_large_parts_do_not() -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    sizes = [10] * 5 + [counting.PART_BYTES] * 2 + [10] * 3
+    parts = [Part(k, "x", "svr", None, size) for k, size in enumerate(sizes)]
+    tasks = counting.tasks_of(collection, parts)
+    assert [part for task in tasks for part in task] == parts
+    assert [len(task) for task in tasks] == [6, 1, 3]
 
 
 # --- each part once ------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..contract.reports import Form
 
 PART_BYTES = 1 << 24  # of reports in a part: enough that reading them costs more than a task
-PART_STEPS = 1 << 34  # of counting, where one report takes many: some seconds
-_WHOLE = 1 << 20  # bytes of a file that is not worth cutting
+PART_STEPS = 1 << 32  # of counting, where one report takes many: about a second
+_WHOLE = 1 << 16  # bytes of a file that is not worth cutting
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +233,25 @@ def _counted(collection: Collection, part: Part) -> Iterator[Aggregate]:
 
     for batch in read_batches(part.file, expect=collection, form=part.form, cut=part.cut):
         yield collection.aggregate(batch)
+
+
+def tasks_of(collection: Collection, parts: Sequence[Part]) -> list[list[Part]]:
+    """Parts by task: many small files share one, since a task of a cluster costs milliseconds."""
+    enough = _part_rows(collection) * collection.report_bytes / 4
+    tasks: list[list[Part]] = []
+    size = enough
+    for part in parts:
+        if size >= enough:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(part)
+        size += part.size
+    return tasks
+
+
+def count_task(collection: Collection, parts: Sequence[Part]) -> list[Partial]:
+    """The results of one task."""
+    return [count_part(collection, part) for part in parts]
 
 
 def _here(collection: Collection, parts: Sequence[Part]) -> Iterable[Partial]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import TYPE_CHECKING, Any
 
-from ..collect.counting import Engine, Part, Partial, count_part
+from ..collect.counting import Engine, Part, Partial, count_task, tasks_of
 from ..errors import ParameterError, TransportError
 
 if TYPE_CHECKING:
@@ -30,9 +30,10 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
             # A task of its own, so that a collection of many values is sent once, and again to
             # workers that come later.
             shared = client.submit(_same, collection, pure=False)
-            futures = client.map(count_part, [shared] * len(parts), parts, pure=False)
+            tasks = tasks_of(collection, parts)
+            futures = client.map(count_task, [shared] * len(tasks), tasks, pure=False)
             for future in as_completed(futures):
-                yield future.result()
+                yield from future.result()
                 future.release()
         except KilledWorker as error:
             raise TransportError(

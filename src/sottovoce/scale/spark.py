@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from ..collect.counting import Engine, Part, Partial, count_part
+from ..collect.counting import Engine, Part, Partial, count_task, tasks_of
 from ..errors import TransportError
 
 if TYPE_CHECKING:
@@ -15,17 +15,18 @@ if TYPE_CHECKING:
 
 _SCHEMA = "part long, rows long, checksum binary, counts binary, kind string, reason string"
 _JOBS = 16  # at once, so that results arrive while others are counted
-_LEAST = 8  # parts of a job
+_LEAST = 8  # tasks of a job
 
 
 def on_spark(session: Any) -> Engine:
-    """Count on the executors of a session; each part is a task, which Spark repeats if it fails."""
+    """Count on the executors of a session, which repeats tasks that fail."""
 
     def run(collection: Collection, parts: Sequence[Part]) -> Iterator[Partial]:
         from pyspark.errors import PySparkException
 
-        many = max(_LEAST, -(-len(parts) // _JOBS))
-        jobs = [parts[k : k + many] for k in range(0, len(parts), many)]
+        tasks = tasks_of(collection, parts)
+        many = max(_LEAST, -(-len(tasks) // _JOBS))
+        jobs = [tasks[k : k + many] for k in range(0, len(tasks), many)]
         with ThreadPoolExecutor(len(jobs)) as pool:
             try:
                 for job in as_completed(
@@ -41,16 +42,17 @@ def on_spark(session: Any) -> Engine:
     return run
 
 
-def _collect(session: Any, collection: Collection, parts: Sequence[Part]) -> list[Any]:
+def _collect(session: Any, collection: Collection, tasks: Sequence[list[Part]]) -> list[Any]:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         for batch in batches:
             for k in batch.column(0).to_pylist():
-                yield pa.RecordBatch.from_pylist([asdict(count_part(collection, parts[k]))])
+                for result in count_task(collection, tasks[k]):
+                    yield pa.RecordBatch.from_pylist([asdict(result)])
 
-    # One row and so one task per part; Spark has no unsigned integers, and these need none.
-    frame = session.range(0, len(parts), 1, len(parts))
+    # One row in each partition; Spark has no unsigned integers, and these need none.
+    frame = session.range(0, len(tasks), 1, len(tasks))
     rows: list[Any] = frame.mapInArrow(count, _SCHEMA).collect()
     return rows
 
