@@ -55,7 +55,7 @@ def test_a_part_of_costly_reports_has_few_of_them() -> None:
 
 def test_small_files_share_a_task_and_large_parts_do_not() -> None:
     collection = sv.GRR(5, epsilon=1.0)
-    sizes = [10] * 5 + [counting.PART_BYTES] * 2 + [10] * 3
+    sizes = [10] * 5 + [4 * counting.PART_BYTES] * 2 + [10] * 3
     parts = [Part(k, "x", "svr", None, size) for k, size in enumerate(sizes)]
     tasks = counting.tasks_of(collection, parts)
     assert [part for task in tasks for part in task] == parts

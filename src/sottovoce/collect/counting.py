@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from ..contract.collection import Collection
     from ..contract.reports import Form
 
-PART_BYTES = 1 << 24  # of reports in a part: enough that reading them costs more than a task
-PART_STEPS = 1 << 32  # of counting, where one report takes many: about a second
+PART_BYTES = 1 << 22  # of reports in a part: some milliseconds of counting
+PART_STEPS = 1 << 30  # of counting, where one report takes many: a fraction of a second
+_TASK = 4  # parts of a cluster's task, which itself costs milliseconds
 _WHOLE = 1 << 16  # bytes of a file that is not worth cutting
 
 
@@ -236,8 +237,8 @@ def _counted(collection: Collection, part: Part) -> Iterator[Aggregate]:
 
 
 def tasks_of(collection: Collection, parts: Sequence[Part]) -> list[list[Part]]:
-    """Parts by task: many small files share one, since a task of a cluster costs milliseconds."""
-    enough = _part_rows(collection) * collection.report_bytes / 4
+    """Parts by task; many small files share one."""
+    enough = _TASK * _part_rows(collection) * collection.report_bytes
     tasks: list[list[Part]] = []
     size = enough
     for part in parts:
