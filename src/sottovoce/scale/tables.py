@@ -1,7 +1,9 @@
 """Many joint tables at once, each on another worker.
 
 A table is fitted in steps that take milliseconds, as long as a cluster needs to share one out; so
-whole tables are shared out, with their errors, and never the steps (docs/cluster-benchmarks.md).
+whole tables are shared out, with their errors, and never the steps (docs/cluster-benchmarks.md). This
+pays for records of many attributes. Where a table of all attributes is small, one fit of it answers
+for all tables, and is better done once, here.
 """
 
 from __future__ import annotations
