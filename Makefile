@@ -41,12 +41,13 @@ docs: $(VENV)/ready-dev
 	$(BIN)/sphinx-build -W --keep-going -E -q -b html docs build/docs
 	@echo "The documentation is in build/docs/index.html"
 
-# Other libraries live in an environment of their own: the race, and agreement with them.
+# Other libraries live in an environment of their own: the race, and agreement with them. So does
+# Spark, which is half a gigabyte.
 bench: $(PEERS)/ready
 	$(PEERS)/bin/python -m benchmarks
 
 peers: $(PEERS)/ready
-	$(PEERS)/bin/python -m pytest tests/peers
+	$(PEERS)/bin/python -m pytest tests/peers tests/scale/test_spark.py
 
 # Other Pythons that are installed here, and the oldest versions that pyproject.toml allows.
 compat:

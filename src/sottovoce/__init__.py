@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import accounting, parties, plot, secure
+    from . import accounting, parties, plot, scale, secure
     from .auditing.audit import audit
     from .collect.ask import ask
     from .contract.aggregate import Aggregate
@@ -131,13 +131,14 @@ __all__ = [
     "parties",
     "plan",
     "plot",
+    "scale",
     "secure",
     "stratified",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("accounting", "parties", "plot", "secure"):
+    if name in ("accounting", "parties", "plot", "scale", "secure"):
         return import_module(f".{name}", __name__)
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,9 +17,10 @@
     ├── TransportError (OSError)       another party cannot be reached, or refuses or is too late
     └── MissingExtraError (ImportError)  an optional package is needed
 
-A message says what was given, what is allowed and what to do. There are also two warnings:
+A message says what was given, what is allowed and what to do. There are also three warnings:
 `UselessEstimateWarning`, for estimates that carry no information because too few people reported,
-and `AlikeWarning`, for weighted estimates that assume that groups of people are alike.
+`AlikeWarning`, for weighted estimates that assume that groups of people are alike, and
+`SkippedWarning`, for files that were left out of a count.
 """
 
 from __future__ import annotations
@@ -83,6 +84,10 @@ class UselessEstimateWarning(UserWarning):
 
 class AlikeWarning(UserWarning):
     """A weighted estimate is right only if all groups of people answer alike."""
+
+
+class SkippedWarning(UserWarning):
+    """Files that cannot be read were left out of a count; the message lists them."""
 
 
 class MissingExtraError(SottovoceError, ImportError):

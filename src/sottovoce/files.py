@@ -10,9 +10,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from .errors import FileError
+from .errors import FileError, MissingExtraError
 
 _LEFTOVER = re.compile(r"\.sottovoce-[0-9a-f]{16}\.part")
 
@@ -160,7 +160,8 @@ def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes
     """The bytes of a file of at most `most` bytes, or a FileError that says why not."""
     with opened(path) as stream:
         try:
-            size = os.fstat(stream.fileno()).st_size
+            size = stream.seek(0, os.SEEK_END)
+            stream.seek(0)
             if most is not None and size > most:
                 raise FileError(
                     f"{os.fspath(path)!r} has {size:,} bytes; at most {most:,} are read here"
@@ -174,10 +175,14 @@ def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A plain file opened for reading, or a FileError that says why not.
+    """A plain file or an object of a store, opened for reading, or a FileError that says why not.
 
     A pipe is refused before it can block, a device before it is read forever.
     """
+    if is_address(path):
+        with _opened_object(str(path)) as stream:
+            yield stream
+        return
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
@@ -191,7 +196,42 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _reason(error: OSError | ValueError) -> str:
+def is_address(path: str | os.PathLike[str]) -> bool:
+    """Whether this is an object of a store, such as s3://bucket/name, and not a file here."""
+    return isinstance(path, str) and "://" in path
+
+
+def store_of(address: str) -> tuple[Any, str]:
+    """The store of an address as a pyarrow file system, and the name of the object in it."""
+    if "@" in address.split("://", 1)[1].split("/")[0]:
+        # An address is shown in messages and kept in histories.
+        raise FileError(
+            "an address must not contain a password; set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or use the machine's own role"
+        )
+    try:
+        from pyarrow.fs import FileSystem
+    except ImportError as error:
+        raise MissingExtraError.of("pyarrow", "s3", "reading from an object store") from error
+    try:
+        store, name = FileSystem.from_uri(address)
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise FileError(f"cannot read {address!r}: {_reason(error)}") from error
+    return store, name
+
+
+@contextmanager
+def _opened_object(address: str) -> Iterator[BinaryIO]:
+    store, name = store_of(address)
+    try:
+        stream = store.open_input_file(name)
+    except (OSError, ValueError) as error:
+        raise FileError(f"cannot read {address!r}: {_reason(error)}") from error
+    with stream:
+        yield stream
+
+
+def _reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 

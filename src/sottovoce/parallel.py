@@ -6,11 +6,13 @@ Threads live as long as the call that needs them, so that a fork meets none of t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from typing import TypeVar
+
+Item = TypeVar("Item")
 
 T = TypeVar("T")
 
@@ -49,3 +51,21 @@ def over_ranges(
     with ThreadPoolExecutor(threads) as pool:
         results = pool.map(lambda context, part: context.run(undivided, part), contexts, parts)
         return list(results)
+
+
+def over_items(
+    action: Callable[[Item], T], items: Sequence[Item], *, threads: int = 0
+) -> Iterator[T]:
+    """The result of `action` for every item, in the order in which they are ready.
+
+    `threads` is for work that waits for a network rather than for a core.
+    """
+    with ThreadPoolExecutor(min(threads or cores(), max(1, len(items)))) as pool:
+        try:
+            # Not kept in a variable, so that a result is freed as soon as it was used.
+            for future in as_completed(
+                [pool.submit(copy_context().run, action, item) for item in items]
+            ):
+                yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)

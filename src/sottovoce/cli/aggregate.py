@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..collect.counting import count_files
+from ..collect.counting import Count, count_files
+from ..errors import ParameterError
 from .support.options import (
     COUNTS,
     PATH,
     allow_equal_option,
     candidates_option,
     check_output,
-    digest_words,
     force_option,
     json_option,
     question_option,
@@ -23,6 +24,7 @@ from .support.options import (
 )
 from .support.show import (
     console,
+    digest_words,
     facts,
     heading,
     plural,
@@ -41,27 +43,38 @@ _MOST_LEVELS = 12
 
 
 @click.command()
-@click.argument("reports", type=PATH, nargs=-1, required=True)
+@click.argument("reports", nargs=-1, required=True)
 @study_option
 @question_option
 @click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")
 @click.option(
     "--engine",
-    type=click.Choice(["cpu", "cuda", "auto"]),
+    type=click.Choice(["cpu", "cuda", "auto", "dask", "spark"]),
     default="cpu",
     show_default=True,
-    help="What counts: the cores, a GPU, or a GPU if there is one and it is worth it.",
+    help="What counts: the cores, a GPU, a GPU if there is one and it is worth it, or a cluster.",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Of a Dask scheduler, a Spark master or a Spark Connect server; by default workers are "
+    "started on this machine, or as Spark is configured.",
+)
+@click.option(
+    "--skip-bad", is_flag=True, help="Leave out files that cannot be read, and list them."
 )
 @candidates_option
 @allow_equal_option
 @force_option
 @json_option
 def aggregate(
-    reports: tuple[Path, ...],
+    reports: tuple[str, ...],
     study_path: Path,
     question: str | None,
     out: Path,
     engine: str,
+    cluster: str | None,
+    skip_bad: bool,
     candidates: Path | None,
     allow_equal: bool,
     force: bool,
@@ -70,13 +83,16 @@ def aggregate(
     """Count reports, and merge counts of many places.
 
     REPORTS are files of reports (.svr, .parquet) and of counts (.sva) in any order and number, of
-    one question or of records. Counts are integers, so the order never matters. Where there are
-    too many possible values to count them all, --candidates says which to count.
+    one question or of records. Counts are integers, so the order never matters. Folders, quoted
+    patterns and addresses of an object store (s3://bucket/folder) stand for the files in them.
+    Where there are too many possible values to count them all, --candidates says which to count.
 
     \b
-    Example:
+    Examples:
       sottovoce aggregate north.svr south.parquet earlier.sva \\
           --study study.toml --out counts.sva
+      sottovoce aggregate 'reports/*.parquet' --study study.toml --out counts.sva \\
+          --engine dask --cluster tcp://scheduler:8786
 
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
@@ -84,16 +100,13 @@ def aggregate(
 
     study = Study.load(study_path)
     collection = study.collection(question)
-    inputs = reports if candidates is None else (*reports, candidates)
-    check_output(out, study_path, *inputs, force=force, ends=COUNTS)
-    with _counting(engine):
-        counts = count_files(
-            reports,
-            collection,
-            allow_equal=allow_equal,
-            progress=progress,
-            candidates=candidates,
-        )
+    files = _files(reports)
+    inputs = files if candidates is None else [*files, str(candidates)]
+    check_output(out, study_path, *map(Path, inputs), force=force, ends=COUNTS)
+    options = {"allow_equal": allow_equal, "skip_bad": skip_bad, "progress": progress}
+    with _counting(engine, cluster) as count:
+        counted = count(files, collection, candidates=candidates, **options)
+    counts = counted.aggregate
     counts.save(out, replace=force)
     if as_json:
         print_json(
@@ -104,7 +117,9 @@ def aggregate(
                 "design": collection.words,
                 "digest": study.digest.hex(),
                 "question_digest": collection.digest.hex(),
-                "files": len(reports),
+                "files": counted.files,
+                "parts": counted.parts,
+                "skipped": counted.skipped,
                 "people": counts.people,
                 "reports": counts.reports,
                 **counts.content(),
@@ -118,21 +133,42 @@ def aggregate(
     rows = [
         ("question", f"{collection.name}: {collection.words}"),
         ("digest", digest_words(study, collection)),
-        ("files", f"{len(reports):,}"),
+        ("files", f"{counted.files:,}"),
         *_values(collection, counts),
         *_people(collection, counts),
+        *(("skipped", reason) for reason in counted.skipped.values()),
     ]
     show_table(screen, facts(rows))
     show_next_estimate(screen, out, study_path, study, collection)
 
 
-def _counting(engine: str) -> AbstractContextManager[object]:
-    """Where the counting is done; the cores need no choice."""
-    if engine == "cpu":
-        return nullcontext()
-    from ..scale import counting
+def _files(names: tuple[str, ...]) -> list[str]:
+    """The files that the arguments stand for; plain names stand for themselves."""
+    if all(Path(name).is_file() for name in names):
+        return list(names)
+    from ..collect.datasets import files_of
 
-    return counting(engine)
+    return files_of(names)
+
+
+@contextmanager
+def _counting(engine: str, cluster: str | None) -> Iterator[Callable[..., Count]]:
+    """What counts files; the cores need no choice."""
+    if cluster is not None and engine not in ("dask", "spark"):
+        raise ParameterError(f"--cluster is for --engine dask or spark, and the engine is {engine}")
+    if engine == "cpu":
+        yield count_files
+        return
+    from .. import scale
+
+    if engine not in scale.CLUSTERS:
+        with scale.counting(engine):
+            yield count_files
+        return
+    with scale.connected(engine, cluster) as client:
+        yield lambda files, collection, **options: scale.count_dataset(
+            collection, files, engine=client, **options
+        )
 
 
 def _chosen(collection: Collection, counts: Aggregate) -> dict[str, Any]:

@@ -205,7 +205,7 @@ def _estimate(
         raise ParameterError(
             f"{collection.name!r} are records; say which attribute with --attribute, one of {known}"
         )
-    counts = count_files((path,), collection, allow_equal=False, progress=progress)
+    counts = count_files((path,), collection, allow_equal=False, progress=progress).aggregate
     names = () if attribute is None else (attribute,)
     estimate: Estimate = collection.marginal(
         counts, names, method=method or collection.shown_method

@@ -136,7 +136,7 @@ def estimate(
     _check(collection, names, levels=levels, rate=rate)
     counts = count_files(
         files, collection, allow_equal=allow_equal, progress=progress, candidates=candidates
-    )
+    ).aggregate
     with noted() as warned:
         summaries = Summaries(**options)
         result: Estimate = summaries.estimate(collection, counts, names, method)

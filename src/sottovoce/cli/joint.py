@@ -128,7 +128,7 @@ def joint(
             f"'kronecker' is for two attributes, {len(names)} were asked for: its error would be "
             "larger than the table; use --method model-average"
         )
-    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress)
+    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress).aggregate
     bars: list[Callable[[int], None]] = []
     if method in ("model-average", "em-ll2", "em-full", "pgm"):
         options["progress"] = lambda step, of: bars[-1](100 * step // max(of, 1))

@@ -11,7 +11,6 @@ from .support.options import (
     PATH,
     REPORTS,
     check_output,
-    digest_words,
     force_option,
     guarantee_option,
     json_option,
@@ -21,6 +20,7 @@ from .support.options import (
 )
 from .support.show import (
     console,
+    digest_words,
     facts,
     heading,
     plural,

@@ -1,173 +1,381 @@
-"""Files of reports and of counts, merged into one aggregate; nobody is silently counted twice."""
+"""Files of reports and of counts, merged into one aggregate; nobody is silently counted twice.
+
+Every engine does the same two steps: `count_part` for each part of the files, wherever it runs,
+and the merge of the results, here. Counts are integers, so that the order never matters, and each
+part is merged once, however often an engine delivers its result.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from ..errors import MergeError, ParameterError, WireError
-from ..files import opened, read_file
-from .progress import Done, Progress, silent
-from .recognise import not_reports, recognise
+from .. import errors
+from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
+from ..files import is_address, opened
+from .progress import Progress, silent
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..contract.aggregate import Aggregate
+    from ..contract.aggregate import Aggregate, Sum
     from ..contract.collection import Collection
+    from ..contract.reports import Form
+
+PART_BYTES = 1 << 22  # of reports in a part: some milliseconds of counting
+PART_STEPS = 1 << 30  # of counting, where one report takes many: a fraction of a second
+_TASK = 4  # parts of a cluster's task, which itself costs milliseconds
+_WHOLE = 1 << 16  # bytes of a file that is not worth cutting
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is counted: all values of a collection, or those at chosen positions."""
+
+    collection: Collection
+    chosen: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task counts: some row groups or envelopes of a file, or a file of counts."""
+
+    id: int
+    file: str
+    form: Form | Literal["sva"]
+    cut: tuple[int, int] | None  # None: the whole file
+    size: int  # in bytes, more or less, for progress
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What a task gives back: the counts of a part, or why it cannot be read.
+
+    Attributes
+    ----------
+    part, rows, checksum : int, int, bytes
+        Which part was counted, how many reports it has, and the SHA-256 of the counts: what a
+        second result for the part must agree with.
+    counts : bytes
+        The aggregate, in its stored form.
+    kind, reason : str
+        The error's class and message where there are no counts.
+    """
+
+    part: int
+    rows: int = 0
+    checksum: bytes = b""
+    counts: bytes = b""
+    kind: str = ""
+    reason: str = ""
+
+    @property
+    def error(self) -> SottovoceError:
+        """Why there are no counts."""
+        error: SottovoceError = getattr(errors, self.kind)(self.reason)
+        return error
+
+
+#: Runs `count_part` for every part; results come in any order, and perhaps more than once.
+Engine: TypeAlias = Callable[[Job, "Sequence[Part]"], "Iterable[Partial]"]
 
 
 @dataclass(frozen=True)
-class _Print:
-    """What identifies a file: a digest of its content, and one of its counts."""
+class Count:
+    """Counts of files, and the files that were skipped because they cannot be read."""
 
-    path: Path
-    counts: bool
-    content: bytes
-    sum: bytes
-
-    def refuse(self, other: _Print) -> None:
-        """Raise where both files seem to have the same people."""
-        if self.content == other.content:
-            raise MergeError(
-                f"{str(self.path)!r} and {str(other.path)!r} have the same content, and counting "
-                "it twice would be wrong; leave one out (small files may be equal by chance: then "
-                "add "
-                "--allow-equal)"
-            )
-        # Two files of different reports may well have the same counts.
-        if self.sum == other.sum and self.counts != other.counts:
-            reports, counts = (other, self) if self.counts else (self, other)
-            raise MergeError(
-                f"the reports in {str(reports.path)!r} give the counts in {str(counts.path)!r}, "
-                "and counting the same people twice would be wrong; leave "
-                "one out (few reports may give equal counts by chance: then add --allow-equal)"
-            )
+    aggregate: Aggregate
+    files: int
+    parts: int
+    skipped: dict[str, str]
 
 
 def count_files(
-    paths: Sequence[Path],
+    files: Sequence[str | Path],
     collection: Collection,
     *,
-    allow_equal: bool,
+    allow_equal: bool = False,
+    skip_bad: bool = False,
     progress: Progress = silent,
+    engine: Engine | None = None,
     candidates: Path | None = None,
-) -> Aggregate:
+) -> Count:
     """The total of all files; a file given twice, or as reports and as counts, is refused.
 
-    With a file of candidates, only the values in it are counted, and stored counts must be of them.
+    Parameters
+    ----------
+    files : sequence of str or path
+        Files here, and addresses of objects in a store.
+    collection : Collection
+        What the reports belong to.
+    allow_equal : bool
+        Whether files of equal content are counted; small ones may be equal by chance.
+    skip_bad : bool
+        Whether files that cannot be read are left out and listed. A file is left out as a whole,
+        so that it can be repaired and counted later without counting anyone twice.
+    progress : Progress
+        Shows how many bytes were counted.
+    engine : Engine, optional
+        Where parts are counted; by default in threads of this process.
+    candidates : path, optional
+        A file of values: only these are counted, and stored counts must be of them.
     """
-    chosen = None if candidates is None else read_candidates(candidates, collection)
-    _refuse_twice(paths)
-    total: Aggregate | None = None
-    prints: list[_Print] = []
-    with progress("counting", sum(_size(path) for path in paths)) as done:
-        before = 0
-        for path in paths:
-            what = recognise(path)
-            if not_reports(path, what):
-                raise WireError(not_reports(path, what))
-            counts = what == "counts"
-            own, content = (
-                _load_counts(path, collection, chosen)
-                if counts
-                else _count_reports(path, collection, chosen, partial(_progress, done, before))
-            )
-            before += _size(path)
-            done(before)
-            mine = _Print(path, counts, content, hashlib.sha256(own.to_bytes()).digest())
-            for other in () if allow_equal else prints:
-                other.refuse(mine)
-            prints.append(mine)
-            total = own if total is None else total + own
-    if total is None:
+    job = Job(collection)
+    if candidates is not None:
+        from .candidates import read_candidates
+
+        job = Job(collection, read_candidates(candidates, collection))
+    names = [str(file) for file in files]
+    if not names:
         raise MergeError("there are no files to count; give at least one")
-    return total
+    _refuse_twice(names)
+    parts, bad = _cut_all(names, job)
+    merging = _Merging(collection, parts, bad)
+    with progress("counting", sum(part.size for part in parts)) as done:
+        for result in (engine or _here)(job, parts) if parts else ():
+            merging.add(result)
+            done(merging.size)
+    total = merging.finish()
+    if not skip_bad or total is None:
+        merging.refuse_bad(len(names))
+    if total is None:
+        raise MergeError("there are no reports to count")
+    suspects = [group for group in merging.files.values() if len(group) > 1]
+    if suspects and not allow_equal:
+        from .equal_files import refuse_equal
+
+        refuse_equal(collection, suspects)
+    skipped = {name: str(error) for name, error in bad.items()}
+    return Count(total, len(names) - len(bad), len(parts), skipped)
 
 
-def _progress(done: Done, before: int, read: int) -> None:
-    done(before + read)
+def _refuse_twice(names: Sequence[str]) -> None:
+    first: dict[str, str] = {}
+    for name in names:
+        real = name if is_address(name) else str(Path(name).resolve())
+        if real in first:
+            raise MergeError(f"{name!r} was given twice and would be counted twice; leave one out")
+        first[real] = name
 
 
-def read_candidates(path: Path, collection: Collection) -> NDArray[np.int64]:
-    """Positions of the values in a file, one on each line."""
-    from ..domain.candidates import values_in_text
+# --- parts ----------------------------------------------------------------------------------------
+
+
+def _cut_all(names: Sequence[str], job: Job) -> tuple[list[Part], dict[str, SottovoceError]]:
+    """The parts of all files, and what is wrong with those that cannot be read."""
+    cuts: Iterable[tuple[str, list[Part], SottovoceError | None]]
+    cuts = map(partial(_cut, job), names)
+    if any(map(is_address, names)):
+        from ..parallel import over_items
+
+        cuts = over_items(partial(_cut, job), names, threads=16)
+    by_name = {name: (parts, error) for name, parts, error in cuts}
+    parts = [part for name in names for part in by_name[name][0]]
+    bad = {name: error for name in names if (error := by_name[name][1]) is not None}
+    return [replace(part, id=k) for k, part in enumerate(parts)], bad
+
+
+def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
+    from ..contract.reports import cut_file, sniff
 
     try:
-        lines = read_file(path).decode("utf-8-sig").removesuffix("\n").split("\n")
-    except UnicodeDecodeError as error:
-        raise ParameterError(
-            f"{str(path)!r} is not text in UTF-8, one value on each line"
-        ) from error
-    lines = [line.removesuffix("\r") for line in lines]
-    blank = [k for k, line in enumerate(lines, 1) if not line.strip()]
-    if blank:
-        raise ParameterError(
-            f"line {blank[0]} of {str(path)!r} is blank; give one value on each line"
-        )
+        with opened(name) as stream:
+            form = sniff(stream)
+            size = stream.seek(0, 2)
+        if form == "sva" or size <= _WHOLE:
+            return name, [Part(0, name, form, None, size)], None
+        cuts = cut_file(name, expect=job.collection, form=form, rows=_part_rows(job))
+    except (WireError, OSError) as error:
+        return name, [], _explained(name, error)
+    return name, [Part(0, name, form, cut, size // len(cuts)) for cut in cuts], None
+
+
+def _part_rows(job: Job) -> int:
+    """How many reports a part has: not too many bytes, nor steps of counting."""
+    from ..mechanisms.linear import LinearMechanism
+
+    n, rows = 1 << 20, PART_BYTES / job.collection.report_bytes
+    for kind in {way.mechanism for way in job.collection.ways()}:
+        if isinstance(kind, LinearMechanism):
+            steps = (kind.decode_steps(2 * n) - kind.decode_steps(n)) / n
+            if job.chosen is not None:
+                steps = min(steps, job.chosen.size)
+            rows = min(rows, PART_STEPS / max(steps, 1))
+    return int(max(1, rows))
+
+
+def _explained(name: str, error: SottovoceError | OSError) -> SottovoceError:
+    """The error, or one that says what the file is instead, where that can be seen."""
+    if isinstance(error, WireError):
+        from .recognise import not_reports, recognise
+
+        return WireError(what) if (what := not_reports(name, recognise(name))) else error
+    return (
+        error if isinstance(error, SottovoceError) else FileError(f"cannot read {name!r}: {error}")
+    )
+
+
+# --- count ----------------------------------------------------------------------------------------
+
+
+def count_part(job: Job, part: Part) -> Partial:
+    """The counts of one part; an error becomes a result, so that it survives every engine."""
+    from ..contract.aggregate import Sum
+
     try:
-        return collection.positions(values_in_text(collection.attributes[0], lines))
-    except ParameterError as error:
-        raise ParameterError(f"{str(path)!r}: {error}") from error
+        counts = Sum(_counted(job, part)).total()
+    except (SottovoceError, OSError) as error:
+        shown = _explained(part.file, error)
+        return Partial(part.id, kind=type(shown).__name__, reason=str(shown))
+    if counts is None:
+        return Partial(part.id, kind="WireError", reason=f"{part.file!r} holds no reports")
+    data = counts.to_bytes()
+    return Partial(part.id, counts.reports, hashlib.sha256(data).digest(), data)
 
 
-def _load_counts(
-    path: Path, collection: Collection, chosen: NDArray[np.int64] | None
-) -> tuple[Aggregate, bytes]:
-    """Counts that were stored, and a digest of them."""
+def _counted(job: Job, part: Part) -> Iterator[Aggregate]:
+    if part.form == "sva":
+        yield _stored(job, part.file)
+        return
+    from ..contract.reports import read_batches
+
+    for batch in read_batches(part.file, expect=job.collection, form=part.form, cut=part.cut):
+        yield job.collection.count_chosen(batch, job.chosen)
+
+
+def _stored(job: Job, name: str) -> Aggregate:
+    """The counts in a file."""
     from ..contract.aggregate import Aggregate, equal_candidates
     from ..randomness import refuse_seeded
 
-    counts = Aggregate.load(path, expect=collection)
+    counts = Aggregate.load(name, expect=job.collection)
     if counts.seeded:
         refuse_seeded("these are")
-    if chosen is not None and not equal_candidates(chosen, counts.candidates):
+    if job.chosen is not None and not equal_candidates(job.chosen, counts.candidates):
         what = "all values" if counts.candidates is None else "other values or in another order"
         raise MergeError(
-            f"{str(path)!r} holds counts of {what}; the candidates apply to reports only, so count "
+            f"{name!r} holds counts of {what}; the candidates apply to reports only, so count "
             "these again"
         )
-    return counts, hashlib.sha256(counts.to_bytes()).digest()
+    return counts
 
 
-def _count_reports(
-    path: Path, collection: Collection, chosen: NDArray[np.int64] | None, done: Done
-) -> tuple[Aggregate, bytes]:
-    """The counts of a file's reports, and a digest of them."""
-    from ..contract.reports import read_batches
-
-    read = 0
-    total: Aggregate | None = None
-    # By column, so that the same reports are known again in other batches or another form.
-    columns = {column.name: hashlib.sha256() for column in collection.layout}
-    for batch in read_batches(path, expect=collection):
-        for name, column in batch.columns.items():
-            columns[name].update(column.tobytes())
-        part = collection.count_chosen(batch, chosen)
-        total = part if total is None else total + part
-        read += batch.nbytes
-        done(read)
-    if total is None:
-        raise MergeError(f"{str(path)!r} holds no reports; leave it out")
-    digests = b"".join(column.digest() for column in columns.values())
-    return total, hashlib.sha256(digests).digest()
+def tasks_of(job: Job, parts: Sequence[Part]) -> list[list[Part]]:
+    """Parts by task; many small files share one."""
+    enough = _TASK * _part_rows(job) * job.collection.report_bytes
+    tasks: list[list[Part]] = []
+    size = enough
+    for part in parts:
+        if size >= enough:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(part)
+        size += part.size
+    return tasks
 
 
-def _refuse_twice(paths: Sequence[Path]) -> None:
-    first: dict[Path, Path] = {}
-    for path in paths:
-        twin = first.setdefault(path.resolve(), path)
-        if twin is not path:
-            raise MergeError(
-                f"{str(path)!r} was given twice and would be counted twice; leave one out"
+def count_task(job: Job, parts: Sequence[Part]) -> list[Partial]:
+    """The results of one task."""
+    return [count_part(job, part) for part in parts]
+
+
+def _here(job: Job, parts: Sequence[Part]) -> Iterable[Partial]:
+    from ..kernels.count import replaced
+
+    count = partial(count_part, job)
+    if len(parts) < 2 or replaced("hash_support"):  # a GPU counts one part after the other
+        return map(count, parts)
+    from ..parallel import over_items
+
+    return over_items(count, parts)
+
+
+# --- merge ----------------------------------------------------------------------------------------
+
+
+class _Merging:
+    """Merges the result of each part once, and knows which files are counted, bad or equal."""
+
+    def __init__(
+        self, collection: Collection, parts: Sequence[Part], bad: dict[str, SottovoceError]
+    ) -> None:
+        from ..contract.aggregate import Sum
+
+        self._collection = collection
+        self._parts = parts
+        self._bad = bad
+        self._results: dict[int, tuple[int, bytes, str]] = {}  # rows, checksum, reason
+        self._waiting = Counter(part.file for part in parts)
+        self._sums: dict[str, Sum] = {}  # of files that are not complete
+        self._total = Sum()
+        self.files: dict[bytes, list[Part]] = {}  # by the digest of their counts
+        self.size = 0  # bytes of what was counted
+
+    def add(self, result: Partial) -> None:
+        """Merge a result, unless the part was merged before."""
+        part, evidence = self._parts[result.part], (result.rows, result.checksum, result.reason)
+        first = self._results.setdefault(part.id, evidence)
+        if first is not evidence:
+            if first != evidence:
+                raise MergeError(
+                    f"part {part.id} of {part.file!r} was counted twice with different results "
+                    f"({first[0]:,} and {result.rows:,} reports): the file changed meanwhile, or a "
+                    "worker has other software; count again"
+                )
+            return
+        self.size += part.size
+        self._waiting[part.file] -= 1
+        if result.kind:
+            if not isinstance(result.error, (WireError, FileError)):
+                raise result.error
+            self._bad.setdefault(part.file, result.error)
+        elif part.file not in self._bad:
+            self._add(part, result)
+        if not self._waiting[part.file] and (file := self._sums.pop(part.file, None)):
+            self._add_file(part, file.total())
+
+    def _add(self, part: Part, result: Partial) -> None:
+        from ..contract.aggregate import Aggregate, Sum
+
+        if hashlib.sha256(result.counts).digest() != result.checksum:
+            raise MergeError(f"the counts of part {part.id} of {part.file!r} arrived damaged")
+        counts = Aggregate.from_bytes(result.counts, expect=self._collection)
+        self._sums.setdefault(part.file, Sum()).add(counts)
+
+    def _add_file(self, part: Part, counts: Aggregate | None) -> None:
+        if part.file in self._bad or counts is None:
+            return
+        self._total.add(counts)
+        if counts.people:
+            digest = hashlib.sha256(counts.to_bytes()).digest()
+            self.files.setdefault(digest, []).append(part)
+
+    def finish(self) -> Aggregate | None:
+        """The counts of all good files; an engine that lost a part is an error."""
+        lost = len(self._parts) - len(self._results)
+        if lost:
+            raise TransportError(
+                f"{lost:,} of {len(self._parts):,} parts came back without a result; nothing was "
+                "counted, try again"
             )
+        return self._total.total()
 
-
-def _size(path: Path) -> int:
-    with opened(path) as stream:
-        return stream.seek(0, 2)
+    def refuse_bad(self, files: int) -> None:
+        """Raise where files cannot be read, with all of them."""
+        if not self._bad:
+            return
+        if len(self._bad) == 1 == files:
+            raise next(iter(self._bad.values()))
+        kinds = {type(error) for error in self._bad.values()}
+        kind = kinds.pop() if len(kinds) == 1 else WireError
+        raise kind(
+            f"{len(self._bad):,} of {files:,} files cannot be read, and nothing was counted "
+            "(`sottovoce aggregate --skip-bad` counts the others): "
+            + "; ".join(map(str, self._bad.values()))
+        )

@@ -19,7 +19,7 @@ _TOML = re.compile(rb"\s*(#|\[|[\w.-]+\s*=)")  # perhaps a study with an error i
 _SIZE = 1 << 12
 
 
-def recognise(path: Path) -> What:
+def recognise(path: Path | str) -> What:
     """What a file seems to be; nothing of a table but its beginning is read."""
     with opened(path) as stream:
         start = stream.read(_SIZE)
@@ -36,7 +36,7 @@ def recognise(path: Path) -> What:
     return "unknown" if _TOML.match(start) else "a table"
 
 
-def _parquet(path: Path) -> What:
+def _parquet(path: Path | str) -> What:
     """Reports say so in the file's metadata."""
     from .table_files import require_pyarrow
 
@@ -55,7 +55,7 @@ def _is_binary(start: bytes) -> bool:
     return b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff"))  # text in UTF-16
 
 
-def not_reports(path: Path, what: What) -> str:
+def not_reports(path: Path | str, what: What) -> str:
     """What to do with a file that is not reports or counts; empty where it may be."""
     name = repr(str(path))
     if what == "a table":
@@ -78,13 +78,3 @@ def not_answers(path: Path, what: What) -> str:
         "--study STUDY`",
         "a study": f"{name} is a study, not a table of answers; give it with --study",
     }.get(what, "")
-
-
-def not_study(path: Path, what: What) -> str:
-    """What to do with a file that is not a study; empty where it may be."""
-    name = repr(str(path))
-    if what == "a table" and path.suffix.lower() != ".toml":
-        return f"{name} is a table, not a study; make a study with `sottovoce study new`"
-    if what in ("reports", "counts"):
-        return f"{name} holds {what}, not a study; name the study that they were made under"
-    return ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -182,6 +182,34 @@ class Aggregate:
             return cls.from_bytes(read_file(path), expect=expect)
         except WireError as error:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
+
+
+class Sum:
+    """A sum of aggregates by pairs of about equal size.
+
+    Each of n sparse tables is sorted into another log2(n) times, not n times.
+    """
+
+    def __init__(self, aggregates: Iterable[Aggregate] = ()) -> None:
+        self._sums: list[tuple[int, Aggregate]] = []
+        for aggregate in aggregates:
+            self.add(aggregate)
+
+    def add(self, aggregate: Aggregate) -> None:
+        """Add one more."""
+        rank = 0
+        while self._sums and self._sums[-1][0] == rank:
+            aggregate, rank = self._sums.pop()[1] + aggregate, rank + 1
+        self._sums.append((rank, aggregate))
+
+    def total(self) -> Aggregate | None:
+        """The sum; None where nothing was added."""
+        if not self._sums:
+            return None
+        total = self._sums[-1][1]
+        for _, aggregate in reversed(self._sums[:-1]):
+            total = aggregate + total
+        return total
 
 
 def _merge_routes(mine: Route | None, other: Route | None) -> Route | None:

@@ -55,7 +55,7 @@ from numpy.typing import NDArray
 
 from ..errors import ParameterError, WireError
 from .aggregate import Aggregate, Table
-from .reports import Expected, Reports
+from .reports import Expected, Layout, Reports
 from .route import Route
 from .sparse import MOST_COUNT, Sparse
 
@@ -74,11 +74,11 @@ Buffer = bytes | bytearray | memoryview
 class _Reader:
     """Reads a stream in order and refuses to read past its end."""
 
-    def __init__(self, stream: BinaryIO, subject: str) -> None:
+    def __init__(self, stream: BinaryIO, subject: str, start: int = 0) -> None:
         self._stream = stream
         self._subject = subject  # how a sentence about what is read begins
-        self.left = stream.seek(0, os.SEEK_END)
-        stream.seek(0)
+        self.left = stream.seek(0, os.SEEK_END) - start
+        stream.seek(start)
 
     def take(self, size: int, what: str) -> bytes:
         # Compared before reading: a forged count must not make us allocate what is not there.
@@ -90,6 +90,13 @@ class _Reader:
             )
         self.left -= size
         return data
+
+    def skip(self, size: int, what: str) -> None:
+        """Pass over bytes that must be there."""
+        if size > self.left:
+            self.take(size, what)
+        self._stream.seek(size, os.SEEK_CUR)
+        self.left -= size
 
     def name(self, size: int) -> str:
         raw = self.take(size, "a name")
@@ -127,41 +134,69 @@ def decode_reports(data: Buffer, *, expect: Expected) -> Iterator[Reports]:
     return decode_stream(io.BytesIO(data), expect=expect)
 
 
-def decode_stream(stream: BinaryIO, *, expect: Expected) -> Iterator[Reports]:
-    """The batches of a complete sequence of envelopes in a seekable stream, one at a time."""
-    reader = _Reader(stream, "the reports end")
+def decode_stream(
+    stream: BinaryIO, *, expect: Expected, cut: tuple[int, int] | None = None
+) -> Iterator[Reports]:
+    """The batches of a complete sequence of envelopes in a seekable stream, one at a time.
+
+    With `cut`, only the envelopes between two offsets that `cut_stream` gave.
+    """
+    reader = _Reader(stream, "the reports end", cut[0] if cut else 0)
+    end = reader.left + cut[0] - cut[1] if cut else 0  # how much is left behind the last one
     more = True
-    while more:
-        head = reader.take(_REPORTS_HEAD.size, "the head of an envelope")
-        magic, version, flags, id_length, zero, n, digest = _REPORTS_HEAD.unpack(head)
-        if magic != REPORTS_MAGIC:
-            raise WireError(
-                f"these are not reports: they begin with {magic!r}, not {REPORTS_MAGIC!r}"
-            )
-        if version != VERSION:
-            raise WireError(
-                f"the reports are of version {version}; this release reads version {VERSION}"
-            )
-        if flags & ~(_SEEDED | _MORE) or zero:
-            raise WireError(f"the envelope has unknown flags ({flags:#04x}, {zero:#04x})")
-        padding = -(_REPORTS_HEAD.size + id_length) % 16
-        name = reader.take(id_length + padding, "the collection's id")
-        if not id_length or any(name[id_length:]) or not name[:id_length].isascii():
-            raise WireError("the collection's id is empty, not ASCII, or padded with other than 0")
-        collection = name[:id_length].decode("ascii")
-        expected = expect.match(collection, digest)
+    while more and (not end or reader.left > end):
+        collection, digest, n, flags, expected = _head(reader, expect)
         size = sum(column.nbytes for column in expected.layout) * n
         body = memoryview(reader.take(size, f"{n:,} reports of {collection!r}"))
         columns: dict[str, NDArray[Any]] = {}
         for column in expected.layout:
-            end = column.nbytes * n
-            columns[column.name] = np.frombuffer(body[:end], column.dtype).reshape(column.shape(n))
-            body = body[end:]
+            stop = column.nbytes * n
+            columns[column.name] = np.frombuffer(body[:stop], column.dtype).reshape(column.shape(n))
+            body = body[stop:]
         expected.check(columns)
         yield Reports(collection, digest, columns, bool(flags & _SEEDED))
         more = bool(flags & _MORE)
+    if reader.left != end:
+        raise WireError(f"{reader.left - end:,} bytes follow the last report; nothing may")
+
+
+def cut_stream(stream: BinaryIO, *, expect: Expected, rows: int) -> Iterator[tuple[int, int]]:
+    """Offsets between which a sequence has about so many reports; only heads are read."""
+    reader = _Reader(stream, "the reports end")
+    whole = reader.left
+    start = many = 0
+    more = True
+    while more:
+        collection, _, n, flags, expected = _head(reader, expect)
+        size = sum(column.nbytes for column in expected.layout) * n
+        reader.skip(size, f"{n:,} reports of {collection!r}")
+        many += n
+        more = bool(flags & _MORE)
+        if many >= rows or not more:
+            yield start, whole - reader.left
+            start, many = whole - reader.left, 0
     if reader.left:
         raise WireError(f"{reader.left:,} bytes follow the last report; nothing may")
+
+
+def _head(reader: _Reader, expect: Expected) -> tuple[str, bytes, int, int, Layout]:
+    """The head of an envelope: collection, digest, number of reports, flags; and the layout."""
+    head = reader.take(_REPORTS_HEAD.size, "the head of an envelope")
+    magic, version, flags, id_length, zero, n, digest = _REPORTS_HEAD.unpack(head)
+    if magic != REPORTS_MAGIC:
+        raise WireError(f"these are not reports: they begin with {magic!r}, not {REPORTS_MAGIC!r}")
+    if version != VERSION:
+        raise WireError(
+            f"the reports are of version {version}; this release reads version {VERSION}"
+        )
+    if flags & ~(_SEEDED | _MORE) or zero:
+        raise WireError(f"the envelope has unknown flags ({flags:#04x}, {zero:#04x})")
+    padding = -(_REPORTS_HEAD.size + id_length) % 16
+    name = reader.take(id_length + padding, "the collection's id")
+    if not id_length or any(name[id_length:]) or not name[:id_length].isascii():
+        raise WireError("the collection's id is empty, not ASCII, or padded with other than 0")
+    collection = name[:id_length].decode("ascii")
+    return collection, digest, n, flags, expect.match(collection, digest)
 
 
 # --- aggregates -----------------------------------------------------------------------------------

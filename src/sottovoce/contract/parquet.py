@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -52,36 +53,92 @@ def to_table(reports: Reports) -> Any:
     return table.replace_schema_metadata({_KEY: json.dumps(about)})
 
 
-def parquet_batches(stream: BinaryIO, expect: Expected) -> Iterator[Reports]:
-    """The batches of a Parquet file, each checked."""
+def parquet_batches(
+    stream: BinaryIO,
+    expect: Expected,
+    *,
+    cut: tuple[int, int] | None = None,
+    folders: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Reports]:
+    """The batches of a Parquet file, each checked.
+
+    Parameters
+    ----------
+    cut : (int, int), optional
+        The first row group to read, and the one to stop before; by default all are read.
+    folders : mapping of str to str
+        Columns that a partitioned data set has in the names of its folders: they stand for a
+        column of the reports that the file lacks.
+    """
     pa = require_pyarrow()
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(stream, pre_buffer=False)
+        # Objects of a store are read in few large requests, files in no more memory than needed.
+        file = pq.ParquetFile(stream, pre_buffer=isinstance(stream, pa.NativeFile))
         collection, digest, seeded = _about(file.schema_arrow.metadata)
         expected = expect.match(collection, digest)
-        schema = pa.schema([(column.name, _arrow_type(column)) for column in expected.layout])
+        stored = [c for c in expected.layout if c.name in file.schema_arrow.names]
+        known = [c for c in expected.layout if c not in stored and c.name in folders]
+        own = [c for c in expected.layout if c not in known]
+        schema = pa.schema([(column.name, _arrow_type(column)) for column in own])
         if not file.schema_arrow.equals(schema):
             raise WireError(
                 f"the columns are {file.schema_arrow.names} of {file.schema_arrow.types}; reports "
                 f"of {collection!r} have {schema.names} of {schema.types}"
             )
+        constant = {c.name: _from_folder(folders[c.name], c) for c in known}
         rows = max(
             1, min(BATCH_ROWS, BATCH_BYTES // sum(column.nbytes for column in expected.layout))
         )
-        empty = file.metadata.num_rows == 0
-        batches = [schema.empty_table()] if empty else file.iter_batches(batch_size=rows)
-        left = file.metadata.num_rows
-        for batch in batches:
+        groups = list(range(*cut)) if cut else list(range(file.metadata.num_row_groups))
+        left = whole = sum(file.metadata.row_group(k).num_rows for k in groups)
+        some = file.iter_batches(batch_size=rows, row_groups=groups)
+        for batch in some if whole else [schema.empty_table()]:
             left -= batch.num_rows
-            columns = {c.name: _from_arrow(batch.column(c.name), c) for c in expected.layout}
+            columns = {
+                c.name: np.full(batch.num_rows, constant[c.name], c.dtype)
+                if c.name in constant
+                else _from_arrow(batch.column(c.name), c)
+                for c in expected.layout
+            }
             expected.check(columns)
             yield Reports(collection, digest, columns, seeded)
         if left:
-            raise WireError(f"{left:,} of the {file.metadata.num_rows:,} reports are missing")
+            raise WireError(f"{left:,} of the {whole:,} reports are missing")
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise WireError(f"not a readable Parquet file ({error})") from error
+
+
+def cut_parquet(stream: BinaryIO, *, rows: int) -> Iterator[tuple[int, int]]:
+    """Runs of row groups with about so many reports; only the file's footer is read."""
+    pa = require_pyarrow()
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_metadata(stream)
+        sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise WireError(f"not a readable Parquet file ({error})") from error
+    start = many = 0
+    for k, size in enumerate(sizes, 1):
+        many += size
+        if many >= rows or k == len(sizes):
+            yield start, k
+            start, many = k, 0
+    if not sizes:
+        yield 0, 0
+
+
+def _from_folder(text: str, column: Column) -> int:
+    """The value that a folder such as way=3 states for all reports below it."""
+    most = 0 if column.width else int(np.iinfo(column.dtype).max)
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= most):
+        raise WireError(
+            f"a folder says {column.name}={text}; the column {column.name!r} has integers "
+            f"up to {most}"
+        )
+    return int(text)
 
 
 def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Any, BinaryIO, Literal, Protocol
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -287,22 +288,67 @@ class ReportWriter:
 
 
 def read_batches(
-    path: str | os.PathLike[str], *, expect: Expected, form: Form | None = None
+    path: str | os.PathLike[str],
+    *,
+    expect: Expected,
+    form: Form | None = None,
+    cut: tuple[int, int] | None = None,
 ) -> Iterator[Reports]:
-    """The batches of a report file, each checked, in little memory."""
+    """The batches of a report file or of one part of it, each checked, in little memory.
+
+    Parameters
+    ----------
+    path : path or str
+        A file, or the address of an object such as s3://bucket/name.
+    expect : Collection or Study
+        What the reports must belong to.
+    form : {"svr", "parquet"}, optional
+        By default what the first bytes show.
+    cut : (int, int), optional
+        One of the pairs that `cut_file` gives.
+    """
     with opened(path) as stream:
         try:
-            if (form or _sniff(stream)) == "svr":
-                from .codec import decode_stream
-
-                batches = decode_stream(stream, expect=expect)
-            else:
+            if (form or sniff(stream)) == "parquet":
                 from .parquet import parquet_batches
 
-                batches = parquet_batches(stream, expect)
+                folders = folder_values(path)
+                batches = parquet_batches(stream, expect, cut=cut, folders=folders)
+            else:
+                from .codec import decode_stream
+
+                batches = decode_stream(stream, expect=expect, cut=cut)
             yield from _join_batches(batches)
         except WireError as error:
             raise type(error)(f"{os.fspath(path)!r}: {error}") from error
+
+
+def cut_file(
+    path: str | os.PathLike[str], *, expect: Expected, form: Form, rows: int
+) -> list[tuple[int, int]]:
+    """Where to cut a report file into parts of about so many rows; its reports are not read.
+
+    Parts are runs of row groups in Parquet, and of envelopes in the wire form, whose heads say
+    where the next one is.
+    """
+    with opened(path) as stream:
+        try:
+            if form == "parquet":
+                from .parquet import cut_parquet
+
+                return list(cut_parquet(stream, rows=rows))
+            from .codec import cut_stream
+
+            return list(cut_stream(stream, expect=expect, rows=rows))
+        except WireError as error:
+            raise type(error)(f"{os.fspath(path)!r}: {error}") from error
+
+
+def folder_values(path: str | os.PathLike[str]) -> dict[str, str]:
+    """What the folders of a partitioned data set state, such as {"date": "2025-06-01"}."""
+    folders = os.fspath(path).split("?")[0].split("/")[:-1]
+    pairs = (unquote(folder).partition("=") for folder in folders)
+    return {name: value for name, sign, value in pairs if sign and name}
 
 
 def _join_batches(batches: Iterator[Reports]) -> Iterator[Reports]:
@@ -323,7 +369,9 @@ def _join_batches(batches: Iterator[Reports]) -> Iterator[Reports]:
         yield Reports.concatenate(waiting)
 
 
-def _sniff(stream: BinaryIO) -> Form:
+def sniff(stream: BinaryIO) -> Form | Literal["sva"]:
+    """The form of a file by its first bytes; the wire form where they show no other."""
     start = stream.read(4)
     stream.seek(0)
-    return "parquet" if start == b"PAR1" else "svr"
+    forms: dict[bytes, Form | Literal["sva"]] = {b"PAR1": "parquet", b"SVAG": "sva"}
+    return forms.get(start, "svr")

@@ -6,6 +6,7 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from ..contract.collection import Collection
@@ -23,6 +24,7 @@ from ..participation import Levels, Sampled
 
 _MOST_BYTES = 1 << 26
 _MANY_DOTS = re.compile(r"(?:\.[^.,=\n]{0,200}){65}")  # Python reads long keys in quadratic time
+_LIKE_TOML = re.compile(rb"\s*(#|\[|[\w.-]+\s*=|\Z)")
 _ANSWERS = ("values", "edges", "range", "alphabet")
 _STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
@@ -50,10 +52,24 @@ def load_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     data = read_file(path, most=_MOST_BYTES)
     try:
         return parse_toml(data.decode("utf-8"))
-    except UnicodeDecodeError as error:
-        raise StudyError(f"{os.fspath(path)!r} is not text in UTF-8; save it so") from error
-    except StudyError as error:
-        raise StudyError(f"{os.fspath(path)!r}: {error}") from error
+    except (UnicodeDecodeError, StudyError) as error:
+        name = repr(os.fspath(path))
+        if instead := _something_else(data, Path(path).suffix.lower() == ".toml"):
+            raise StudyError(f"{name} {instead}") from error
+        if isinstance(error, UnicodeDecodeError):
+            raise StudyError(f"{name} is not text in UTF-8; save it so") from error
+        raise StudyError(f"{name}: {error}") from error
+
+
+def _something_else(data: bytes, toml: bool) -> str:
+    """What a file is that is not a study; empty where it may be one with an error in it."""
+    parquet = data[:4] == b"PAR1"
+    if data[:4] in (b"SVRP", b"SVAG") or (parquet and b"sottovoce" in data):
+        what = "counts" if data[:4] == b"SVAG" else "reports"
+        return f"holds {what}, not a study; name the study that they were made under"
+    if (parquet or not _LIKE_TOML.match(data)) and not toml:
+        return "is a table, not a study; make a study with `sottovoce study new`"
+    return ""
 
 
 def refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None:

@@ -5,31 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import click
 
 from ...files import check_output as check_output  # an option's file, for every command
 
-if TYPE_CHECKING:
-    from ...contract.collection import Collection
-    from ...study import Study
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
 REPORTS, COUNTS = (".svr", ".parquet", ".pq"), (".sva",)
-
-
-def _check_study(_: click.Context, __: click.Parameter, path: Path) -> Path:
-    """Refuse a file that is something else, such as the answers."""
-    from ...collect.recognise import not_study, recognise
-    from ...errors import StudyError
-
-    mistaken = not_study(path, recognise(path)) if path.is_file() else ""
-    if mistaken:
-        raise StudyError(mistaken)
-    return path
 
 
 def study_option(command: F) -> F:
@@ -38,7 +23,6 @@ def study_option(command: F) -> F:
         "--study",
         "study_path",
         type=PATH,
-        callback=_check_study,
         required=True,
         metavar="FILE",
         help="The study file.",
@@ -47,7 +31,7 @@ def study_option(command: F) -> F:
 
 def study_argument(command: F) -> F:
     """PATH of a study that exists."""
-    return click.argument("path", type=PATH, callback=_check_study)(command)
+    return click.argument("path", type=PATH)(command)
 
 
 def plot_option(command: F) -> F:
@@ -111,11 +95,6 @@ def candidates_option(command: F) -> F:
         metavar="FILE",
         help="Count only the values in FILE, one on each line: for very many possible values.",
     )(command)
-
-
-def digest_words(study: Study, collection: Collection) -> str:
-    """The beginnings of the two digests that reports depend on, as in every command."""
-    return f"study {study.digest.hex()[:12]}…, {collection.section} {collection.digest.hex()[:12]}…"
 
 
 def table_options(command: F) -> F:

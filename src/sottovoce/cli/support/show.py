@@ -194,6 +194,11 @@ def noted() -> Iterator[list[str]]:
         yield messages
 
 
+def digest_words(study: Study, collection: Collection) -> str:
+    """The beginnings of the two digests that reports depend on, as in every command."""
+    return f"study {study.digest.hex()[:12]}…, {collection.section} {collection.digest.hex()[:12]}…"
+
+
 def show_next_estimate(
     out: Console, path: Path, study_path: Path, study: Study, collection: Collection
 ) -> None:

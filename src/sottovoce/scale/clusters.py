@@ -1,0 +1,123 @@
+"""Clusters by their address, for the command line."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+from ..errors import MissingExtraError, ParameterError, TransportError
+
+#: Engines of several machines.
+CLUSTERS = ("dask", "spark")
+PATIENCE = 10.0  # seconds until an address must answer
+_PORTS = {"sc": 15002, "spark": 7077}  # where an address has none
+
+
+@contextmanager
+def connected(engine: str, address: str | None = None) -> Iterator[Any]:
+    """A client or session for `aggregate`, closed at the end.
+
+    Parameters
+    ----------
+    engine : {"dask", "spark"}
+        What runs on the cluster.
+    address : str, optional
+        The scheduler, such as ``tcp://host:8786``; Spark's master (``spark://host:7077``,
+        ``local[4]``, ``yarn``) or a Spark Connect server (``sc://host``). By default Dask starts
+        workers on this machine, and Spark uses what its own configuration says.
+    """
+    if engine not in CLUSTERS:
+        raise ParameterError(
+            f"there is no cluster engine {engine!r}; available: {', '.join(map(repr, CLUSTERS))}"
+        )
+    if address is not None:
+        _try(address)
+    with (_dask if engine == "dask" else _spark)(address) as cluster:
+        yield cluster
+
+
+def _try(address: str) -> None:
+    """Refuse an address where nobody answers: the engines themselves would wait for minutes."""
+    if ":" not in address or address.startswith(("k8s", "inproc")):
+        return  # no host and port: a manager that Spark knows, or this process
+    shown = address.split("/;")[0]  # what follows may be a password
+    scheme, _, hosts = shown.rpartition("://")
+    reasons = []
+    for host in hosts.split(","):  # Spark may have several masters
+        parts = urlsplit(f"//{host}")
+        try:
+            target = (parts.hostname, parts.port or _PORTS.get(scheme, 8786))
+            with socket.create_connection(target, timeout=PATIENCE):
+                return
+        except (OSError, ValueError) as error:
+            reasons.append(str(error))
+    raise TransportError(
+        f"no cluster answers at {shown!r} ({'; '.join(reasons)}); check the address, and that the "
+        "cluster runs"
+    )
+
+
+@contextmanager
+def _dask(address: str | None) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise MissingExtraError.of("distributed", "dask", "counting on Dask") from error
+    from ..parallel import cores
+
+    if address is None:
+        with (
+            LocalCluster(
+                n_workers=cores(),
+                threads_per_worker=1,
+                dashboard_address=None,
+                silence_logs=logging.ERROR,
+            ) as own,
+            Client(own) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(address, timeout=PATIENCE)
+    except (OSError, ValueError) as error:
+        raise TransportError(
+            f"there is no Dask scheduler at {address!r} ({error}); check the address"
+        ) from error
+    with client:
+        yield client
+
+
+@contextmanager
+def _spark(address: str | None) -> Iterator[Any]:
+    try:
+        from pyspark.errors import PySparkException
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise MissingExtraError.of("pyspark", "spark", "counting on Spark") from error
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("sottovoce aggregate")
+    if address is not None and address.startswith("sc://"):
+        builder = builder.remote(address)
+    else:
+        quiet = {"spark.log.level": "ERROR", "spark.ui.showConsoleProgress": "false"}
+        for name, value in quiet.items():
+            builder = builder.config(name, value)
+        if address is not None:
+            builder = builder.master(address)
+    try:
+        session = builder.getOrCreate()
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise TransportError(
+            f"Spark does not start ({str(error).splitlines()[0]}); it needs Java 17, and the "
+            "address of a cluster that runs"
+        ) from error
+    try:
+        yield session
+    finally:
+        session.stop()

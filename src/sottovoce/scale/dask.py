@@ -1,0 +1,52 @@
+"""Parts counted by the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError
+from typing import Any
+
+from ..collect.counting import Engine, Job, Part, Partial, count_task, tasks_of
+from ..errors import ParameterError, TransportError
+
+PATIENCE = 60.0  # seconds until the first worker must be there
+
+
+def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
+    """Count on the workers of a client; a part whose worker dies is counted by another."""
+    if getattr(client, "asynchronous", False):
+        raise ParameterError("the Dask client is asynchronous; give one that is not")
+
+    def run(job: Job, parts: Sequence[Part]) -> Iterator[Partial]:
+        from distributed import KilledWorker, as_completed
+        from distributed.comm.core import CommClosedError
+
+        futures: list[Any] = []
+        try:
+            client.wait_for_workers(1, timeout=patience)
+            # A task of its own, so that a collection of many values is sent once, and again to
+            # workers that come later.
+            shared = client.submit(_same, job, pure=False)
+            tasks = tasks_of(job, parts)
+            futures = client.map(count_task, [shared] * len(tasks), tasks, pure=False)
+            for future in as_completed(futures):
+                yield from future.result()
+                future.release()
+        except KilledWorker as error:
+            raise TransportError(
+                f"several Dask workers died while they counted the same part ({error.task}); do "
+                "they have enough memory?"
+            ) from error
+        except (TimeoutError, CommClosedError, CancelledError) as error:
+            raise TransportError(
+                f"the Dask cluster has no workers, or is gone ({type(error).__name__}); start "
+                "workers with `dask worker ADDRESS`"
+            ) from error
+        finally:
+            client.cancel(futures)
+
+    return run
+
+
+def _same(job: Job) -> Job:
+    return job

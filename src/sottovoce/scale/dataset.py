@@ -1,0 +1,108 @@
+"""Counting a data set on an engine: the same aggregate, bit for bit, wherever it is counted."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..collect.counting import Count, Engine, count_files
+from ..collect.datasets import files_of
+from ..collect.progress import Progress, silent
+from ..errors import ParameterError, SkippedWarning
+from ..files import is_address
+
+if TYPE_CHECKING:
+    from ..contract.aggregate import Aggregate
+    from ..contract.collection import Collection
+
+Dataset = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def aggregate(
+    collection: Collection,
+    dataset: Dataset,
+    *,
+    engine: Any = None,
+    allow_equal: bool = False,
+    skip_bad: bool = False,
+    progress: Progress = silent,
+) -> Aggregate:
+    """The counts of a data set of reports.
+
+    Parameters
+    ----------
+    collection : Collection
+        What the reports belong to: a mechanism, a question of a study, levels, records.
+    dataset : path, str or several
+        Files of reports (.svr, .parquet) and counts (.sva), folders of them, patterns such as
+        ``reports/*.parquet``, and addresses such as ``s3://bucket/reports``.
+    engine : distributed.Client or pyspark.sql.SparkSession, optional
+        Where the parts are counted; by default in threads of this process. A worker needs this
+        package, and must see the files under the same names.
+    allow_equal : bool
+        Whether files of equal content are counted; small ones may be equal by chance.
+    skip_bad : bool
+        Whether files that cannot be read are left out, with a warning that lists them.
+    progress : Progress
+        Shows how much was counted.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import sottovoce as sv
+    >>> m = sv.GRR(["car", "bike", "train"], epsilon=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for day in range(3):
+    ...         m.randomise(["car", "bike"] * 500).to_parquet(Path(folder) / f"{day}.parquet")
+    ...     sv.scale.aggregate(m, f"{folder}/*.parquet").reports
+    3000
+    """
+    count = count_dataset(
+        collection,
+        dataset,
+        engine=engine,
+        allow_equal=allow_equal,
+        skip_bad=skip_bad,
+        progress=progress,
+    )
+    if count.skipped:
+        warnings.warn(
+            f"{len(count.skipped):,} files were skipped because they cannot be read: "
+            + "; ".join(count.skipped.values()),
+            SkippedWarning,
+            stacklevel=2,
+        )
+    return count.aggregate
+
+
+def count_dataset(
+    collection: Collection, dataset: Dataset, *, engine: Any = None, **options: Any
+) -> Count:
+    """The same, with the files that were skipped; for the command line."""
+    files = files_of(dataset)
+    chosen = _engine(engine)
+    if chosen is not None:  # a worker may run in another folder
+        files = [file if is_address(file) else str(Path(file).absolute()) for file in files]
+    return count_files(files, collection, engine=chosen, **options)
+
+
+def _engine(engine: Any) -> Engine | None:
+    if engine is None:
+        return None
+    homes = {kind.__module__.split(".")[0] for kind in type(engine).__mro__}
+    if "distributed" in homes:
+        from .dask import on_dask
+
+        return on_dask(engine)
+    if "pyspark" in homes:
+        from .spark import on_spark
+
+        return on_spark(engine)
+    raise ParameterError(
+        f"engine is {engine!r:.80}; give a dask.distributed.Client, a SparkSession, or None for "
+        "the cores of this machine"
+    )

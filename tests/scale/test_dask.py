@@ -1,0 +1,198 @@
+"""Counting on a Dask cluster of worker processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import sottovoce as sv
+from sottovoce import errors, testing
+from sottovoce.cli import main
+from sottovoce.collect import counting
+from sottovoce.errors import MissingExtraError, ParameterError, SeededError, TransportError
+from sottovoce.scale import clusters
+from sottovoce.scale.dask import on_dask
+
+from .datasets import kinds, reports_of, write
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+STUDY = """\
+format = 1
+title = "How we get to work"
+
+[[question]]
+name = "commute"
+values = 3
+mechanism = "grr"
+epsilon = 1.0
+"""
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_the_same_bytes(every_kind, small_parts, client, kind) -> None:
+    collection, folder, whole = every_kind[kind]
+    assert sv.scale.aggregate(collection, folder, engine=client).to_bytes() == whole.to_bytes()
+
+
+def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
+    tmp_path, monkeypatch, client
+) -> None:
+    monkeypatch.setattr(counting, "_WHOLE", 0)
+    monkeypatch.setattr(counting, "_part_rows", lambda collection: 2000)
+    collection = sv.OLH(20_000, epsilon=1.0)  # takes some time to count
+    reports = collection.randomise(np.arange(40_000) % 20_000)
+    write(tmp_path / "a.svr", reports, pieces=20)
+    pids = client.run(os.getpid)
+    killed: list[int] = []
+
+    @contextmanager
+    def kill(label: str, total: int):
+        def done(size: int) -> None:
+            if not killed:  # some parts are counted, most are not
+                killed.append(next(iter(pids.values())))
+                os.kill(killed[0], signal.SIGKILL)
+                assert size < total / 2
+
+        yield done
+
+    total = sv.scale.aggregate(collection, tmp_path, engine=client, progress=kill)
+    assert killed
+    client.wait_for_workers(2, timeout=60)
+    assert killed[0] not in client.run(os.getpid).values()
+    assert total.to_bytes() == collection.aggregate(reports).to_bytes()
+
+
+def test_errors_of_workers_are_ours(grr, client) -> None:
+    collection, folder, whole = grr
+    (folder / "cut.svr").write_bytes((folder / "date=2025-06-01" / "a.svr").read_bytes()[:-5])
+    with pytest.warns(errors.SkippedWarning, match=r"cut\.svr.*too early"):
+        assert sv.scale.aggregate(collection, folder, engine=client, skip_bad=True) == whole
+    (folder / "cut.svr").unlink()
+    with testing.seeded(1) as source:
+        write(folder / "seeded.svr", collection.randomise([1] * 50, source=source))
+    with pytest.raises(SeededError):
+        sv.scale.aggregate(collection, folder, engine=client)
+
+
+def test_many_joint_tables_are_the_same_as_one_by_one(client) -> None:
+    records = sv.Records([sv.Attribute(name, 2) for name in "abc"], epsilon_average=4.0)
+    answers = {name: np.arange(600) % (k + 2) % 2 for k, name in enumerate("abc")}
+    counts = records.aggregate(records.randomise(answers))
+    pairs = ["ab", "bc"]
+    here = sv.scale.joint_tables(records, counts, pairs, method="em-full")
+    there = sv.scale.joint_tables(records, counts, pairs, engine=client, method="em-full")
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.std_error, other.std_error, rtol=1e-6, atol=1e-9)
+    with pytest.raises(ParameterError, match="no method"):
+        sv.scale.joint_tables(records, counts, pairs, engine=client, method="best")
+    with pytest.raises(ParameterError, match="or None to estimate here"):
+        sv.scale.joint_tables(records, counts, pairs, engine="spark")
+
+
+def test_clusters_that_are_not_there(client, monkeypatch) -> None:
+    monkeypatch.setattr(clusters, "PATIENCE", 2.0)
+    with (
+        pytest.raises(TransportError, match=r"no cluster answers at 'sc://127\.0\.0\.1:1'"),
+        clusters.connected("spark", "sc://127.0.0.1:1/;token=hidden"),
+    ):
+        pass
+    for engine in clusters.CLUSTERS:
+        for address in (
+            "tcp://127.0.0.1:1",
+            "127.0.0.1:1",
+            "sc://127.0.0.1:1",
+            "tcp://x.invalid:1",
+        ):
+            with (
+                pytest.raises(TransportError, match="no cluster answers at"),
+                clusters.connected(engine, address),
+            ):
+                pass
+    with pytest.raises(ParameterError, match="'dask', 'spark'"), clusters.connected("ray"):
+        pass
+
+    class Empty:
+        asynchronous = False
+
+        def wait_for_workers(self, n: int, timeout: float) -> None:
+            raise TimeoutError
+
+        def cancel(self, futures: object) -> None:
+            pass
+
+    with pytest.raises(TransportError, match="no workers"):
+        list(on_dask(Empty())(sv.GRR(2, epsilon=1.0), [None]))
+
+
+@pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("spark", "pyspark")])
+def test_a_missing_extra_says_what_to_install(monkeypatch, engine, package) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    said = rf"pip install 'sottovoce\[{engine}\]'"
+    with pytest.raises(MissingExtraError, match=said), clusters.connected(engine):
+        pass
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def command(tmp_path, monkeypatch, client):
+    """Run the command on the cluster."""
+    monkeypatch.chdir(tmp_path)
+    Path("study.toml").write_text(STUDY)
+    collection = sv.Study.load("study.toml").mechanism()
+    for k in range(3):
+        write(Path(f"reports/{k}.parquet"), reports_of(collection, seed=k))
+    address = client.scheduler.address
+
+    def call(*more: str):
+        words = ["aggregate", "reports/*.parquet", "--study", "study.toml", "--engine", "dask"]
+        return CliRunner().invoke(main, [*words, "--cluster", address, *more])
+
+    return call
+
+
+def test_the_command_counts_on_a_cluster(command, tmp_path) -> None:
+    result = command("--out", "counts.sva")
+    assert result.exit_code == 0, result.output
+    assert "1,800 reports counted in counts.sva" in result.stdout
+    words = ["aggregate", "reports", "--study", "study.toml", "--out", "here.sva"]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    assert Path("here.sva").read_bytes() == Path("counts.sva").read_bytes()
+
+
+def test_the_command_names_what_cannot_be_read(command) -> None:
+    Path("reports/bad.parquet").write_bytes(b"PAR1")
+    write(Path("reports/other.parquet"), reports_of(sv.GRR(5, epsilon=2.0)))
+    result = command("--out", "counts.sva")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: 2 of 5 files cannot be read, and nothing was counted")
+    assert "bad.parquet" in result.stderr
+    assert "other.parquet" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert not Path("counts.sva").exists()
+    result = command("--out", "counts.sva", "--skip-bad")
+    assert "1,800 reports counted" in result.stdout
+    assert result.stdout.count("skipped") == 2
+    result = command("--out", "counts.sva", "--skip-bad", "--force", "--json")
+    about = json.loads(result.stdout)
+    assert (about["files"], about["reports"], len(about["skipped"])) == (3, 1800, 2)
+
+
+def test_a_cluster_needs_an_engine_of_several_machines(command) -> None:
+    result = command("--out", "counts.sva", "--engine", "cpu")
+    assert result.exit_code == 1
+    assert "--cluster is for --engine dask or spark" in result.stderr

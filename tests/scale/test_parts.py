@@ -1,0 +1,298 @@
+"""One seam for every engine: parts, counted anywhere and in any order, each merged once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow.dataset
+import pytest
+
+import sottovoce as sv
+from sottovoce import testing
+from sottovoce.collect import counting
+from sottovoce.collect.counting import Job, Part, Partial, count_files, count_part
+from sottovoce.collect.datasets import files_of
+from sottovoce.contract.parquet import to_table
+from sottovoce.errors import (
+    DigestError,
+    FileError,
+    MergeError,
+    ParameterError,
+    SeededError,
+    SkippedWarning,
+    TransportError,
+    WireError,
+)
+
+from .datasets import dataset, kinds, reports_of, write
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_threads_give_the_same_bytes(every_kind, small_parts, kind) -> None:
+    collection, folder, whole = every_kind[kind]
+    assert sv.scale.aggregate(collection, folder).to_bytes() == whole.to_bytes()
+
+
+def test_large_files_are_cut_and_the_parts_add_up(grr) -> None:
+    collection, folder, whole = grr
+    count = count_files(files_of(folder), collection)
+    assert (count.files, count.parts, count.skipped) == (3, 7, {})
+    assert count.aggregate == whole
+
+
+def test_a_part_of_costly_reports_has_few_of_them() -> None:
+    # Hashing a report takes a step for each value, so that few of them make a task of a second.
+    few = counting._part_rows(sv.OLH(1 << 24, epsilon=1.0))
+    assert few == counting.PART_STEPS >> 24
+    many = counting._part_rows(Job(sv.GRR(5, epsilon=1.0)))
+    assert many == counting.PART_BYTES
+    both = {"a": sv.OLH(1 << 20, epsilon=0.5), "b": sv.OLH(1 << 20, epsilon=2.0)}
+    assert counting._part_rows(Job(sv.Levels(both))) == counting.PART_STEPS >> 20
+    chosen = Job(sv.OLH(1 << 31, epsilon=1.0), np.arange(1 << 10))  # as many steps as are chosen
+    assert counting._part_rows(chosen) == counting.PART_BYTES // 13
+
+
+def test_small_files_share_a_task_and_large_parts_do_not() -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    sizes = [10] * 5 + [4 * counting.PART_BYTES] * 2 + [10] * 3
+    parts = [Part(k, "x", "svr", None, size) for k, size in enumerate(sizes)]
+    tasks = counting.tasks_of(Job(collection), parts)
+    assert [part for task in tasks for part in task] == parts
+    assert [len(task) for task in tasks] == [6, 1, 3]
+
+
+# --- each part once ------------------------------------------------------------------------------
+
+
+def several_times(job: Job, parts: list[Part]) -> Iterator[Partial]:
+    """An engine that starts tasks again, and delivers what each of them gives."""
+    for part in reversed(parts):
+        yield count_part(job, part)
+        yield count_part(job, part)
+    yield count_part(job, parts[0])
+
+
+def test_a_part_that_is_delivered_twice_counts_once(grr) -> None:
+    collection, folder, whole = grr
+    assert count_files(files_of(folder), collection, engine=several_times).aggregate == whole
+
+
+def test_without_that_the_count_would_be_wrong(grr, monkeypatch) -> None:
+    class Forgetful(dict):
+        def setdefault(self, key, value):
+            self[key] = value
+            return value
+
+    class Merging(counting._Merging):
+        def __init__(self, *arguments) -> None:
+            super().__init__(*arguments)
+            self._results = Forgetful()
+
+    collection, folder, whole = grr
+    monkeypatch.setattr(counting, "_Merging", Merging)
+    assert count_files(files_of(folder), collection, engine=several_times).aggregate != whole
+
+
+def test_two_different_results_for_a_part_are_an_error(grr) -> None:
+    collection, folder, _ = grr
+
+    def other(job, parts):
+        yield from (count_part(job, part) for part in parts)
+        data = collection.aggregate(reports_of(collection)).to_bytes()
+        yield Partial(0, 600, counting.hashlib.sha256(data).digest(), data)
+
+    with pytest.raises(MergeError, match="counted twice with different results"):
+        count_files(files_of(folder), collection, engine=other)
+
+
+def test_lost_and_damaged_results_are_errors(grr) -> None:
+    collection, folder, _ = grr
+    files = files_of(folder)
+    with pytest.raises(TransportError, match="1 of 7 parts came back without a result"):
+        count_files(
+            files, collection, engine=lambda c, parts: [count_part(c, part) for part in parts[1:]]
+        )
+
+    def damaged(job, parts):
+        for part in parts:
+            result = count_part(job, part)
+            yield Partial(result.part, result.rows, result.checksum, result.counts[:-1] + b"x")
+
+    with pytest.raises(MergeError, match="arrived damaged"):
+        count_files(files, collection, engine=damaged)
+
+
+def test_progress_goes_part_by_part_to_the_end(grr) -> None:
+    collection, folder, _ = grr
+    steps: list[int] = []
+    totals: list[int] = []
+
+    class Bar:
+        def __init__(self, label: str, total: int) -> None:
+            totals.append(total)
+
+        def __enter__(self):
+            return steps.append
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    sv.scale.aggregate(collection, folder, progress=Bar)
+    assert len(steps) == 7
+    assert steps == sorted(steps)
+    assert steps[-1] == totals[0]
+
+
+# --- files that cannot be read -------------------------------------------------------------------
+
+
+@pytest.fixture
+def broken(grr) -> tuple[sv.GRR, Path, sv.Aggregate]:
+    """A folder with four files that cannot be read."""
+    collection, folder, whole = grr
+    good = folder / "date=2025-06-01" / "a.svr"
+    (folder / "cut.svr").write_bytes(good.read_bytes()[:-5])
+    write(folder / "damaged.parquet", reports_of(collection, seed=9))
+    data = bytearray((folder / "damaged.parquet").read_bytes())
+    data[4 + 30 : 4 + 60] = bytes([255] * 30)  # in the first row group: the others are sound
+    (folder / "damaged.parquet").write_bytes(data)
+    write(folder / "other.svr", reports_of(sv.GRR(5, epsilon=2.0)))
+    (folder / "empty.parquet").write_bytes(b"")
+    return collection, folder, whole
+
+
+def test_all_files_that_cannot_be_read_are_named_at_once(broken) -> None:
+    # Some are seen when the files are cut, and one only when its reports are read.
+    collection, folder, _ = broken
+    with pytest.raises(WireError) as error:
+        sv.scale.aggregate(collection, folder)
+    assert "4 of 7 files cannot be read, and nothing was counted" in str(error.value)
+    for name in ("cut.svr", "other.svr", "empty.parquet", "damaged.parquet"):
+        assert name in str(error.value)
+
+
+def test_skip_bad_leaves_whole_files_out_and_lists_them(broken) -> None:
+    collection, folder, whole = broken
+    with pytest.warns(SkippedWarning, match="4 files were skipped") as warned:
+        counts = sv.scale.aggregate(collection, folder, skip_bad=True)
+    assert counts == whole
+    for name in ("cut.svr", "other.svr", "empty.parquet", "damaged.parquet"):
+        assert name in str(warned[0].message)
+
+
+def test_one_bad_file_keeps_its_error(grr) -> None:
+    collection, folder, _ = grr
+    write(folder / "other.svr", reports_of(sv.GRR(5, epsilon=2.0)))
+    with pytest.raises(DigestError, match=r"other\.svr.*digest"):
+        sv.scale.aggregate(collection, folder / "other.svr")
+    with pytest.raises(FileError, match=r"missing\.svr"):
+        sv.scale.aggregate(collection, folder / "missing.svr")
+    with pytest.raises(FileError, match=r"missing\.svr"):
+        sv.scale.aggregate(collection, folder / "missing.svr", skip_bad=True)
+
+
+def test_seeded_reports_are_never_skipped(grr) -> None:
+    collection, folder, _ = grr
+    with testing.seeded(1) as source:
+        write(folder / "seeded.svr", collection.randomise([1] * 50, source=source))
+        sv.scale.aggregate(collection, folder)  # the permission reaches the threads
+    with pytest.raises(SeededError):
+        sv.scale.aggregate(collection, folder, skip_bad=True)
+
+
+def test_equal_files_are_refused_however_they_are_cut(grr) -> None:
+    collection, folder, _ = grr
+    again = folder / "again"
+    reports = reports_of(collection, seed=5)
+    write(again / "a.svr", reports, pieces=2)
+    write(again / "b.parquet", reports, pieces=5)
+    with pytest.raises(MergeError, match="have the same content"):
+        sv.scale.aggregate(collection, again)
+    twice = sv.scale.aggregate(collection, again, allow_equal=True)
+    assert twice.reports == 1200
+    with pytest.raises(MergeError, match="given twice"):
+        sv.scale.aggregate(collection, [again, again / "a.svr"])
+
+
+def test_equal_counts_of_other_reports_are_no_reason_to_refuse(grr) -> None:
+    collection, folder, _ = grr
+    reports = reports_of(collection, seed=5)
+    turned = sv.Reports(
+        reports.collection,
+        reports.digest,
+        {name: column[::-1].copy() for name, column in reports.columns.items()},
+    )
+    write(folder / "two" / "a.svr", reports)
+    write(folder / "two" / "b.svr", turned)
+    assert sv.scale.aggregate(collection, folder / "two").reports == 1200
+
+
+# --- data sets -----------------------------------------------------------------------------------
+
+
+def test_folders_patterns_and_names(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["a.svr", "b.parquet", "x/c.pq", "x/y/d.sva", "x/_temporary/e.svr", ".f.svr", "g.txt"]
+    for name in names:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes(b"")
+    assert files_of(".") == ["a.svr", "b.parquet", "x/c.pq", "x/y/d.sva"]
+    assert files_of("*.svr") == ["a.svr"]
+    assert files_of(["**/*.sva", "g.txt"]) == ["x/y/d.sva", "g.txt"]
+    assert files_of("x*") == ["x/c.pq", "x/y/d.sva"]
+    assert files_of("missing.svr") == ["missing.svr"]
+    for nothing in ("z*", "x/y/*.svr", "x/_temporary/nothing*"):
+        with pytest.raises(FileError, match="no file"):
+            files_of(nothing)
+    Path("[1].svr").write_bytes(b"")
+    assert files_of("[1].svr") == ["[1].svr"]
+
+
+def test_a_partition_column_stands_for_the_column_that_files_lack(tmp_path) -> None:
+    collection = sv.Levels.of(sv.GRR, 5, {"strong": 0.5, "weak": 2.0})
+    reports = reports_of(collection)
+    pyarrow.dataset.write_dataset(
+        to_table(reports),
+        tmp_path / "hive",
+        format="parquet",
+        partitioning=["way"],
+        partitioning_flavor="hive",
+    )
+    assert len(list((tmp_path / "hive").glob("way=*"))) == 2
+    assert sv.scale.aggregate(collection, tmp_path / "hive") == collection.aggregate(reports)
+    (tmp_path / "hive" / "way=0").rename(tmp_path / "hive" / "way=7")
+    with pytest.raises(WireError, match="7"):
+        sv.scale.aggregate(collection, tmp_path / "hive")
+    (tmp_path / "hive" / "way=7").rename(tmp_path / "hive" / "way=strong")
+    with pytest.raises(WireError, match="way=strong; the column 'way' has integers"):
+        sv.scale.aggregate(collection, tmp_path / "hive")
+
+
+def test_a_column_of_the_file_is_never_replaced_by_a_folder(tmp_path) -> None:
+    collection = sv.Levels.of(sv.GRR, 5, {"strong": 0.5, "weak": 2.0})
+    reports = reports_of(collection)
+    write(tmp_path / "way=1" / "a.parquet", reports)
+    assert sv.scale.aggregate(collection, tmp_path) == collection.aggregate(reports)
+
+
+def test_engines_that_are_none() -> None:
+    with pytest.raises(ParameterError, match=r"dask\.distributed\.Client, a SparkSession, or None"):
+        sv.scale.aggregate(sv.GRR(5, epsilon=1.0), "x.svr", engine="dask")
+
+
+def test_records_with_many_patterns_merge_in_any_order(tmp_path, small_parts) -> None:
+    schema = [sv.Attribute(name, 6) for name in "abcd"]
+    collection = sv.Records(schema, epsilon_average=2.0)
+    whole = dataset(tmp_path, collection)
+    rng = np.random.default_rng(1)
+
+    def shuffled(mechanism, parts):
+        for k in rng.permutation(len(parts)):
+            yield count_part(job, parts[k])
+
+    with warnings.catch_warnings(action="error"):
+        total = count_files(files_of(tmp_path), collection, engine=shuffled).aggregate
+    assert total.to_bytes() == whole.to_bytes()

@@ -1,0 +1,92 @@
+"""Counting on Spark with executors in processes of their own, through Spark Connect and without.
+
+`make peers` runs these: pyspark is too large for the environment of all other tests.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce import errors, testing
+from sottovoce.collect import counting
+from sottovoce.errors import DigestError, SeededError
+
+from .datasets import kinds, reports_of, write
+
+# Spark's own client does not close the sockets through which results arrive.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_the_same_bytes_through_connect(every_kind, connect, kind) -> None:
+    collection, folder, whole = every_kind[kind]
+    total = sv.scale.aggregate(collection, folder, engine=connect)
+    assert total.to_bytes() == whole.to_bytes()
+
+
+def executors() -> list[int]:
+    """The processes below this one that run Spark's tasks."""
+    parents, names = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(folder.name)] = int(
+                (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
+            )
+            names[int(folder.name)] = (folder / "cmdline").read_bytes()
+        except OSError:
+            continue  # ended meanwhile
+
+    def ours(pid: int) -> bool:
+        return pid == os.getpid() or (pid in parents and ours(parents[pid]))
+
+    return [pid for pid in names if b"CoarseGrainedExecutorBackend" in names[pid] and ours(pid)]
+
+
+def test_an_executor_that_is_killed_in_the_middle_changes_nothing(
+    tmp_path, monkeypatch, classic
+) -> None:
+    monkeypatch.setattr(counting, "_WHOLE", 0)
+    monkeypatch.setattr(counting, "_part_rows", lambda collection: 2000)
+    collection = sv.OLH(20_000, epsilon=1.0)
+    reports = collection.randomise(np.arange(48_000) % 20_000)
+    write(tmp_path / "a.parquet", reports, pieces=24)
+    killed: list[int] = []
+
+    @contextmanager
+    def kill(label: str, total: int):
+        def done(size: int) -> None:
+            if not killed:
+                killed.append(executors()[0])
+                os.kill(killed[0], signal.SIGKILL)
+                assert size < total / 2
+
+        yield done
+
+    total = sv.scale.aggregate(collection, tmp_path, engine=classic, progress=kill)
+    assert killed
+    assert total.to_bytes() == collection.aggregate(reports).to_bytes()
+
+
+@pytest.mark.parametrize("session", ["connect", "classic"])
+def test_errors_of_executors_are_ours(grr, request, session) -> None:
+    collection, folder, whole = grr
+    engine = request.getfixturevalue(session)
+    write(folder / "other.svr", reports_of(sv.GRR(5, epsilon=2.0)))
+    with pytest.raises(DigestError, match=r"1 of 4 files cannot be read.*other\.svr"):
+        sv.scale.aggregate(collection, folder, engine=engine)
+    with pytest.warns(errors.SkippedWarning, match=r"other\.svr"):
+        assert sv.scale.aggregate(collection, folder, engine=engine, skip_bad=True) == whole
+    with testing.seeded(1) as source:
+        write(folder / "other.svr", collection.randomise([1] * 50, source=source))
+    with pytest.raises(SeededError):
+        sv.scale.aggregate(collection, folder, engine=engine)

@@ -1,0 +1,95 @@
+"""Reading from an object store: S3, as a local server plays it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+import sottovoce as sv
+from sottovoce.collect import counting
+from sottovoce.errors import FileError, MergeError, SkippedWarning
+
+from .datasets import dataset
+
+pytest.importorskip("flask_cors", reason="the server of moto is not installed")
+fs = pytest.importorskip("pyarrow.fs")
+
+
+@pytest.fixture(scope="session")
+def options() -> Iterator[str]:
+    """What follows an address, so that it leads to a server here."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    _, port = server.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ACCESS_KEY_ID", "someone")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "something")
+        patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        yield f"?endpoint_override=http%3A%2F%2F127.0.0.1%3A{port}&region=us-east-1"
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def bucket(options, tmp_path_factory):
+    """A collection, and a bucket with a data set of it; its total, and another file."""
+    collection = sv.Levels.of(sv.OUE, 12, {"strong": 0.5, "weak": 2.0})
+    folder = tmp_path_factory.mktemp("store")
+    whole = dataset(folder, collection)
+    store, _ = fs.FileSystem.from_uri(f"s3://reports/x{options}&allow_bucket_creation=true")
+    store.create_dir("reports")
+    fs.copy_files(str(folder), "reports/june", destination_filesystem=store)
+    return collection, whole, folder
+
+
+@pytest.fixture
+def small(monkeypatch) -> None:
+    monkeypatch.setattr(counting, "_WHOLE", 0)
+    monkeypatch.setattr(counting, "_part_rows", lambda collection: 200)
+
+
+def test_a_folder_of_a_bucket(bucket, options, small) -> None:
+    collection, whole, _ = bucket
+    total = sv.scale.aggregate(collection, f"s3://reports/june{options}")
+    assert total.to_bytes() == whole.to_bytes()
+
+
+def test_patterns_and_names_of_a_bucket(bucket, options) -> None:
+    collection, whole, folder = bucket
+    parts = ["s3://reports/*/date=2025-06-0[12]/*", "s3://reports/june/earlier.sva"]
+    assert sv.scale.aggregate(collection, [part + options for part in parts]) == whole
+    assert sv.scale.aggregate(collection, f"s3://reports/**{options}") == whole
+    one = sv.scale.aggregate(collection, f"s3://reports/june/**/*.parquet{options}")
+    assert one == sv.scale.aggregate(collection, folder / "date=2025-06-02")
+    counts = folder.parent / "one.sva"
+    one.save(counts)
+    with pytest.raises(MergeError, match=r"the reports in .* give the counts"):
+        sv.scale.aggregate(collection, [f"s3://reports/june/**/*.parquet{options}", counts])
+
+
+def test_workers_read_from_a_bucket(bucket, options, small, client) -> None:
+    collection, whole, _ = bucket
+    # The workers were started before, without the name and password of this store.
+    login = {"AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "something"}
+    client.run(lambda: __import__("os").environ.update(login))
+    assert sv.scale.aggregate(collection, f"s3://reports/june{options}", engine=client) == whole
+
+
+def test_what_is_not_there(bucket, options) -> None:
+    collection, whole, _ = bucket
+    with pytest.raises(FileError, match=r"missing\.svr"):
+        sv.scale.aggregate(collection, f"s3://reports/missing.svr{options}")
+    with pytest.raises(FileError, match=r"no file .* matches the pattern"):
+        sv.scale.aggregate(collection, f"s3://reports/july/*.svr{options}")
+    both = [f"s3://reports/june{options}", f"s3://reports/missing.svr{options}"]
+    with pytest.warns(SkippedWarning, match=r"missing\.svr"):
+        assert sv.scale.aggregate(collection, both, skip_bad=True) == whole
+    with pytest.raises(FileError, match="must not contain a password") as error:
+        sv.scale.aggregate(collection, "s3://name:hidden@reports/june")
+    assert "hidden" not in str(error.value)
+    with pytest.raises(FileError, match="gopher"):
+        sv.scale.aggregate(collection, "gopher://reports/june/a.svr")
