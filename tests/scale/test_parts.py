@@ -45,7 +45,7 @@ def test_large_files_are_cut_and_the_parts_add_up(grr) -> None:
 
 def test_a_part_of_costly_reports_has_few_of_them() -> None:
     # Hashing a report takes a step for each value, so that few of them make a task of a second.
-    few = counting._part_rows(sv.OLH(1 << 24, epsilon=1.0))
+    few = counting._part_rows(Job(sv.OLH(1 << 24, epsilon=1.0)))
     assert few == counting.PART_STEPS >> 24
     many = counting._part_rows(Job(sv.GRR(5, epsilon=1.0)))
     assert many == counting.PART_BYTES
@@ -289,7 +289,7 @@ def test_records_with_many_patterns_merge_in_any_order(tmp_path, small_parts) ->
     whole = dataset(tmp_path, collection)
     rng = np.random.default_rng(1)
 
-    def shuffled(mechanism, parts):
+    def shuffled(job, parts):
         for k in rng.permutation(len(parts)):
             yield count_part(job, parts[k])
 

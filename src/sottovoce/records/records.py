@@ -307,8 +307,9 @@ class Records(Collection):
     def draw(self, answers: Any, source: Source) -> Columns:
         return draw_records(self, answers, source, "equal", None, 0, None)
 
-    def aggregate(self, reports: Reports) -> Aggregate:
-        """The collector's side: how often each report was sent, and how many people sent one."""
+    def count_chosen(self, reports: Reports, chosen: NDArray[np.int64] | None) -> Aggregate:
+        """How often each report was sent, and how many people sent one."""
+        self.restricted(chosen)  # refused: records are counted whole
         self.accept(reports, Reports)
         counted = self._aggregate(reports)  # sorted in threads, so not divided before
         return replace(counted, reports=int(self.headcount(reports)[1].sum()))

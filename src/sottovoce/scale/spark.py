@@ -26,10 +26,10 @@ def on_spark(session: Any) -> Engine:
         jobs = [tasks[k : k + many] for k in range(0, len(tasks), many)]
         with ThreadPoolExecutor(len(jobs)) as pool:
             try:
-                for job in as_completed(
+                for done in as_completed(
                     [pool.submit(_collect, session, job, some) for some in jobs]
                 ):
-                    for row in job.result():
+                    for row in done.result():
                         yield _partial(row)
             except PySparkException as error:
                 raise TransportError(f"Spark failed: {_last_line(error)}") from error
