@@ -11,7 +11,7 @@ _LEAST = 1e-300
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-@compiled(fastmath=_FAST)
+@compiled(interpreted=False, fastmath=_FAST)
 def expected_weights(law, weights, counts, back):
     """back = lawᵀ(counts / max(law weights, 1e-300)), each row of `law` read once."""
     wide_vectors()
@@ -25,7 +25,7 @@ def expected_weights(law, weights, counts, back):
             back[j] += scale * law[i, j]
 
 
-@compiled(fastmath=_FAST)
+@compiled(interpreted=False, fastmath=_FAST)
 def _gather(above, below, bits, cells, size, inner):
     """below[c, bit of v, u] += above[c, v, u], from zero."""
     wide_vectors()
@@ -38,7 +38,7 @@ def _gather(above, below, bits, cells, size, inner):
                 below[target + u] += above[source + u]
 
 
-@compiled(fastmath=_FAST)
+@compiled(interpreted=False, fastmath=_FAST)
 def _scatter(below, above, bits, cells, size, inner):
     """above[c, v, u] += below[c, bit of v, u]; then below is zero again."""
     wide_vectors()
@@ -51,7 +51,7 @@ def _scatter(below, above, bits, cells, size, inner):
     below[: cells * 2 * inner] = 0.0
 
 
-@compiled(fastmath=_FAST)
+@compiled(interpreted=False, fastmath=_FAST)
 def expected_cells(bits, change, values, sizes, starts, p, counts, back, densities):
     """One expectation step over the cells of a table for `many` distributions at once.
 
