@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import pairwise
+from typing import TypeVar
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _WORTH_A_THREAD = 50_000_000
+_MOST_AHEAD = 4
 
 
 def cores() -> int:
@@ -30,3 +36,23 @@ def over_ranges(action: Callable[[slice], None], size: int, *, work: int) -> Non
     contexts = [copy_context() for _ in parts]  # so that threads count with the same engine
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda context, part: context.run(action, part), contexts, parts))
+
+
+def in_order(action: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    """The results of `action` in the order of the items, a few of them computed ahead.
+
+    Items are asked for here, while other cores work on those before; few at a time, so that little
+    memory is needed.
+    """
+    threads = min(cores(), _MOST_AHEAD)
+    if threads == 1:
+        yield from map(action, items)
+        return
+    ahead: deque[Future[Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            ahead.append(pool.submit(copy_context().run, action, item))
+            if len(ahead) > threads:
+                yield ahead.popleft().result()
+        while ahead:
+            yield ahead.popleft().result()

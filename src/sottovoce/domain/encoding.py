@@ -51,7 +51,7 @@ def encode_column(domain: Domain, answers: Any, rows: Rows | None) -> Coded:
             present = ~absent
             codes = codes[present]
         else:
-            codes[absent] = len(domain.values)
+            codes = np.where(absent, len(domain.values), codes)
     return Coded(codes.astype(domain.dtype), present)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
+from ..kernels.compiling import expect
 from .columns import Coded, Rows, as_column, first_row, shown
 from .values import Attribute, Codes, Domain, Label, Missing
 
@@ -141,6 +142,7 @@ class Range(Attribute):
     ) -> tuple[int, Iterator[tuple[slice, NDArray[np.float64]]]]:
         """The same positions in blocks: how many in all, and an iterator of (where, positions)."""
         positions = self.positions(answers)
+        expect(positions.size)
         starts = range(0, positions.size, _BLOCK)
         parts = (slice(start, min(start + _BLOCK, positions.size)) for start in starts)
         return positions.size, ((part, positions[part]) for part in parts)

@@ -36,6 +36,12 @@ def compile_at_once() -> None:
     _seconds_left = 0.0
 
 
+def expect(items: int) -> None:
+    """Compile at once where so many are coming, though perhaps in small blocks."""
+    if items > _MOST:
+        compile_at_once()
+
+
 class Kernel:
     """A function on arrays and numbers, interpreted or compiled."""
 
