@@ -48,11 +48,24 @@ def in_order(action: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
     if threads == 1:
         yield from map(action, items)
         return
-    ahead: deque[Future[Result]] = deque()
+    waiting: deque[Future[Result]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for item in items:
-            ahead.append(pool.submit(copy_context().run, action, item))
-            if len(ahead) > threads:
-                yield ahead.popleft().result()
-        while ahead:
-            yield ahead.popleft().result()
+            waiting.append(pool.submit(copy_context().run, action, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, the next ones being computed in another thread meanwhile."""
+    if cores() == 1:
+        yield from items
+        return
+    end, iterator = object(), iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = deque(pool.submit(next, iterator, end) for _ in range(2))
+        while (item := waiting.popleft().result()) is not end:
+            waiting.append(pool.submit(next, iterator, end))
+            yield item  # type: ignore[misc]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..domain.columns import as_column
 from ..domain.values import code_dtype
 from ..errors import ParameterError, SottovoceError
-from ..parallel import in_order
+from ..parallel import ahead, in_order
 from .answers import Answers, kind_of
 from .choices import Choice, choices_of
 from .columns import Columns, Wanted
@@ -154,7 +154,7 @@ class Source:
         columns = self.columns
         checked: list[Checked] | None = None if self.allocation else []
         left = _MOST_CHECKED
-        for first, chunk in columns.chunks(self._rows, done):
+        for first, chunk in ahead(columns.chunks(self._rows, done)):
             cells = [as_column(chunk[name]) for name in self.names]
             coded, chosen = self._check(chunk, cells, first, columns)
             tags = [
@@ -195,7 +195,7 @@ class Source:
         """
         if checked is None:
             columns = self.columns
-            chunks = columns.chunks(self._rows, done)
+            chunks = ahead(columns.chunks(self._rows, done))
             yield from in_order(lambda part: self._randomise(part[1], part[0], columns), chunks)
             return
         parts = len(checked)
