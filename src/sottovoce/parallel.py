@@ -59,13 +59,13 @@ def in_order(action: Callable[[Item], Result], items: Iterable[Item]) -> Iterato
 
 
 def ahead(items: Iterable[Item]) -> Iterator[Item]:
-    """The same items, the next ones being computed in another thread meanwhile."""
+    """The same items, the next one being computed in another thread meanwhile."""
     if cores() == 1:
         yield from items
         return
     end, iterator = object(), iter(items)
     with ThreadPoolExecutor(1) as pool:
-        waiting = deque(pool.submit(next, iterator, end) for _ in range(2))
-        while (item := waiting.popleft().result()) is not end:
-            waiting.append(pool.submit(next, iterator, end))
+        following = pool.submit(next, iterator, end)
+        while (item := following.result()) is not end:
+            following = pool.submit(next, iterator, end)
             yield item  # type: ignore[misc]
