@@ -6,7 +6,7 @@ import argparse
 import time
 from pathlib import Path
 
-from . import accuracy, audits, memory, ours, peers, personal, scaling, secure
+from . import accuracy, audits, first_use, memory, ours, peers, personal, scaling, secure
 from .machine import FULL, QUICK, Effort, cores, describe
 
 HEADER = """# Benchmarks
@@ -36,6 +36,7 @@ def page(effort: Effort, picture: Path) -> str:
         guesses = peers.guesses(rivals, heavy.n, effort)
     examined = audits.measure(effort)
     files = memory.measure(effort)
+    first = first_use.measure(effort)
     protocols, client = secure.measure(effort), secure.client_side(effort.people(100_000))
     scaling.plot(lines, picture)
     parts = [
@@ -45,7 +46,8 @@ def page(effort: Effort, picture: Path) -> str:
         peers.section(rivals, results, heavy, guesses),
         accuracy.section(clipping, likely, many),
         scaling.section(lines, f"{picture.parent.name}/{picture.name}"),
-        memory.section(files),
+        memory.section(*files),
+        first_use.section(first),
         audits.section(examined),
         secure.section(protocols, client),
         f"Machine: {machine}. The run took {time.perf_counter() - start:.0f} s.\n",

@@ -1,4 +1,7 @@
-"""How much memory a large file takes: the command line in a process of its own."""
+"""How long and how much memory a large file takes: the command line in a process of its own.
+
+``python -m benchmarks.memory`` prints this part of the page alone.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from .machine import Effort
+from . import stages
+from .machine import FULL, Effort
 
 PEOPLE = 50_000_000
 VALUES = ("car", "train", "bike", "foot", "work from home", "other")
@@ -26,7 +30,7 @@ class Run:
     megabytes: float
 
 
-def measure(effort: Effort) -> list[Run]:
+def measure(effort: Effort) -> tuple[list[Run], list[stages.Stage]]:
     """Randomise and aggregate a file of made-up answers."""
     people = effort.people(PEOPLE)
     with tempfile.TemporaryDirectory() as name:
@@ -43,10 +47,11 @@ def measure(effort: Effort) -> list[Run]:
             "aggregate": ["aggregate", "r.svr", *usual, "--out", "c.sva"],
             "estimate": ["estimate", "c.sva", *usual],
         }  # fmt: skip
-        return [Run(key, people, *_command(folder, words)) for key, words in commands.items()]
+        runs = [Run(key, people, *_command(folder, words)) for key, words in commands.items()]
+        return runs, stages.measure(answers, folder / "s.toml", "commute")
 
 
-def section(runs: list[Run]) -> str:
+def section(runs: list[Run], parts: list[stages.Stage]) -> str:
     """The part of the page."""
     lines = [
         "## Large files",
@@ -61,7 +66,7 @@ def section(runs: list[Run]) -> str:
         f"| {run.name} | {run.people:,} | {run.seconds:.1f} | {run.megabytes:,.0f} |"
         for run in runs
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", stages.section(parts, runs[0].people)])
 
 
 def _write(path: Path, people: int) -> None:
@@ -94,3 +99,7 @@ def _command(folder: Path, words: list[str]) -> tuple[float, float]:
     )
     seconds, kilobytes = done.stdout.split()[-2:]
     return float(seconds), float(kilobytes) / 1e3
+
+
+if __name__ == "__main__":
+    print(section(*measure(FULL)))

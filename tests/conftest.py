@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import matplotlib
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
+from sottovoce.kernels import compiling
+
 matplotlib.use("Agg")  # no screen is needed
+compiling.compile_at_once()  # small inputs stand for large ones
 
 # No deadline: the first call of a kernel may compile it. The same examples every time: a test
 # that fails once in a while teaches people to run it again.
@@ -44,3 +49,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if name == "fast" and (not inside or where.startswith(SLOW)):
             name = "slow"
         item.add_marker(name)
+
+
+@pytest.fixture
+def both_ways(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Every small call of a kernel is interpreted as well, which must change nothing at all.
+
+    Gives the names of the kernels that were called.
+    """
+    names: list[str] = []
+
+    def call(kernel: compiling.Kernel, *arguments: Any) -> Any:
+        copies = [x.copy() if isinstance(x, np.ndarray) else x for x in arguments]
+        result = kernel.code(*arguments)
+        if kernel.is_small(arguments):
+            names.append(kernel.__name__)
+            np.testing.assert_equal(kernel.interpret(*copies), result)
+            for copy, array in zip(copies, arguments, strict=True):
+                np.testing.assert_array_equal(copy, array)
+        return result
+
+    monkeypatch.setattr(compiling.Kernel, "__call__", call)
+    return names

@@ -6,18 +6,19 @@ Threads live as long as the call that needs them, so that a fork meets none of t
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from typing import TypeVar
 
 Item = TypeVar("Item")
-
 T = TypeVar("T")
 
 #: Steps that take about a millisecond: a core does some 20 simple ones in a nanosecond.
 WORTH_A_THREAD = 20_000_000
+_MOST_AHEAD = 4
 _divided: ContextVar[bool] = ContextVar("divided", default=False)
 
 
@@ -69,3 +70,36 @@ def over_items(
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def in_order(action: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
+    """The results of `action` in the order of the items, a few of them computed ahead.
+
+    Items are asked for here, while other cores work on those before; few at a time, so that little
+    memory is needed.
+    """
+    threads = min(cores(), _MOST_AHEAD)
+    if threads == 1:
+        yield from map(action, items)
+        return
+    waiting: deque[Future[T]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(copy_context().run, action, item))
+            if len(waiting) > threads:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def ahead(items: Iterable[Item]) -> Iterator[Item]:
+    """The same items, the next one being computed in another thread meanwhile."""
+    if cores() == 1:
+        yield from items
+        return
+    end, iterator = object(), iter(items)
+    with ThreadPoolExecutor(1) as pool:
+        following = pool.submit(next, iterator, end)
+        while (item := following.result()) is not end:
+            following = pool.submit(next, iterator, end)
+            yield item  # type: ignore[misc]

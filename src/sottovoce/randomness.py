@@ -6,9 +6,8 @@ so that nothing is left to repeat when a process is copied (a fork in C, a snaps
 machine, CRIU). Everything drawn from a source is exact: a Bernoulli compares random bits with a
 128-bit threshold, a uniform integer rejects.
 
-Speed: the processor's AES instructions into a reused buffer, without the interpreter's lock; where
-there are none, `update_into` from a constant block of zeros. Fresh large buffers are several times
-slower because the system has to map and clear their pages.
+Speed: a keystream into a reused buffer, without the interpreter's lock (`keystream`). Fresh large
+buffers are several times slower because the system has to map and clear their pages.
 """
 
 from __future__ import annotations
@@ -30,6 +29,8 @@ from numpy.typing import NDArray
 
 from . import kernels
 from .errors import ParameterError, SeededError
+from .keystream import AnyKeystream, fastest_keystream
+from .keystream import Keystream as Keystream
 from .parallel import over_ranges
 
 T = TypeVar("T")
@@ -37,10 +38,7 @@ T = TypeVar("T")
 BITS = 128
 _DIGITS = 80  # decimal digits of e^x: 2^-128 is about 3e-39
 _SLACK = Fraction(1, 10**70)
-_BLOCK_BYTES = 1 << 19
-_ZEROS = memoryview(bytes(_BLOCK_BYTES))
 _KEY_BYTES = 16
-_REKEY_BYTES = 1 << 36
 _FEW_BYTES = 2048
 _EXTRA_WORDS = 4096
 _PLANES = 9  # bit planes drawn for every lane; one word in eight then has an undecided lane
@@ -90,43 +88,6 @@ def exp(x: float | Fraction) -> Fraction:
     exact = Fraction(x)
     quotient = context.divide(Decimal(exact.numerator), Decimal(exact.denominator))
     return Fraction(context.exp(quotient))
-
-
-class Keystream:
-    """The AES-CTR keystream of one key; the same key gives the same bytes."""
-
-    def __init__(self, key: bytes) -> None:
-        from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
-
-        self._encryptor = Cipher(algorithms.AES(key), modes.CTR(bytes(16))).encryptor()
-        self.left = _REKEY_BYTES
-
-    def fill(self, target: memoryview) -> None:
-        for start in range(0, len(target), _BLOCK_BYTES):
-            part = target[start : start + _BLOCK_BYTES]
-            self._encryptor.update_into(_ZEROS[: len(part)], part)
-        self.left -= len(target)
-
-
-class ProcessorKeystream:
-    """The same keystream by the processor's own instructions, in threads side by side.
-
-    Every call starts at a whole block of 16 bytes.
-    """
-
-    def __init__(self, key: bytes) -> None:
-        self._keys = kernels.draw.round_keys(key)
-        self._counter = 0
-        self.left = _REKEY_BYTES
-
-    def fill(self, target: memoryview) -> None:
-        out = np.frombuffer(target, np.uint8)
-        self._counter = kernels.draw.keystream(self._keys, self._counter, out)
-        self.left -= len(target)
-
-
-def _fastest(key: bytes) -> Keystream | ProcessorKeystream:
-    return ProcessorKeystream(key) if kernels.draw.lanes() else Keystream(key)
 
 
 class Source(ABC):
@@ -320,14 +281,14 @@ class _OneRelease(Source):
     """
 
     def __init__(self) -> None:
-        self._stream: Keystream | ProcessorKeystream | None = None
+        self._stream: AnyKeystream | None = None
 
     def _fill(self, target: memoryview) -> None:
         if len(target) <= _FEW_BYTES:
             target[:] = os.urandom(len(target))
             return
         if self._stream is None or self._stream.left < len(target):
-            self._stream = _fastest(os.urandom(_KEY_BYTES))
+            self._stream = fastest_keystream(os.urandom(_KEY_BYTES))
         self._stream.fill(target)
 
 

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from sottovoce import Levels, Study
+from sottovoce.collect import source
+from sottovoce.collect.columns import Columns
 from sottovoce.contract.reports import read_batches
 
 from .conftest import STUDY
@@ -253,3 +255,20 @@ def test_truncated_files(menu, fails):
     assert "is empty" in fails(*GIVEN)
     write([])
     assert "nobody has answered" in fails(*GIVEN)
+
+
+@pytest.mark.parametrize(("most", "readings"), [(0, 2), (1 << 27, 1)])
+def test_answers_that_do_not_fit_are_read_again(menu, json_of, monkeypatch, most, readings):
+    calls = []
+    chunks = Columns.chunks
+
+    def counted(columns, rows, done):
+        calls.append(rows)
+        return chunks(columns, min(rows, 500), done)
+
+    monkeypatch.setattr(Columns, "chunks", counted)
+    monkeypatch.setattr(source, "_MOST_CHECKED", most)
+    about = json_of(*GIVEN)
+    assert (about["people"], about["reports"]) == (1200, 1200)
+    assert levels_in("r.svr") == [400, 800]
+    assert len(calls) == readings

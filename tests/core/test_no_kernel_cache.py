@@ -1,8 +1,9 @@
-"""An installation where numba can write no cache works, and says what it costs."""
+"""Where compiled code is kept: nowhere if need be, and never where others could have put it."""
 
 from __future__ import annotations
 
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -11,13 +12,16 @@ from pathlib import Path
 import pytest
 
 import sottovoce
+from sottovoce.kernels import cache_folder
 
 RELEASE = (
     "import sottovoce as sv, numpy as np;"
+    "from sottovoce.kernels.compiling import compile_at_once; compile_at_once();"
     "print(sv.__file__, len(sv.GRR(3, epsilon=1.0).randomise(np.array([0, 1]))))"
 )
 SUM = (
-    "from sottovoce import kernels; import numpy as np;kernels.count.row_sums(np.eye(2, dtype=int))"
+    "from sottovoce import kernels; import numpy as np;"
+    "print(kernels.count.row_sums(np.ones((300, 300), int)).sum())"
 )
 
 
@@ -59,5 +63,101 @@ def test_the_users_folder_or_the_named_one_is_used_quietly(
 ) -> None:
     folders = {"HOME": "/proc/nobody", variable: str(tmp_path)}
     done = run(SUM, installation, **folders)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "90000\n", "")
     assert list(tmp_path.rglob("*row_sums*.nbi"))
+
+
+class Planted:
+    """What an attacker writes: reading it runs a command."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return os.makedirs, (str(self.mark), 0o755, True)
+
+
+def test_code_is_not_loaded_from_a_folder_open_to_others(
+    installation: Path, tmp_path: Path
+) -> None:
+    folder, mark = tmp_path / "cache", tmp_path / "mark"
+    # pytest's own folders are private, which would be enough.
+    everyone = "from sottovoce.kernels import cache_folder as c; c._private = lambda status: False;"
+    folders = {"NUMBA_CACHE_DIR": str(folder)}
+    assert run(everyone + SUM, installation, **folders).stderr == ""
+    (index,) = folder.rglob("*row_sums*.nbi")
+    index.write_bytes(pickle.dumps(Planted(mark)))
+    run(everyone + SUM, installation, **folders)
+    assert mark.exists()  # so it matters who can write there
+    mark.rmdir()
+    index.write_bytes(pickle.dumps(Planted(mark)))
+    folder.chmod(0o777)
+    done = run(everyone + SUM, installation, **folders)
+    assert (done.returncode, done.stdout) == (0, "90000\n"), done.stderr
+    assert not mark.exists()
+    assert done.stderr.count(f"other users can write to {folder}") == 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder below one for everyone with the sticky bit, as in /tmp."""
+    monkeypatch.setattr(cache_folder, "_private", lambda status: False)  # pytest's own folders are
+    shared = tmp_path / "shared"
+    (shared / "own").mkdir(parents=True)
+    (shared / "own").chmod(0o755)
+    shared.chmod(0o1777)
+    return shared / "own"
+
+
+def problem(folder: Path) -> str:
+    cache_folder.others_can_write.cache_clear()
+    return cache_folder.others_can_write("/elsewhere/sums.py", str(folder))
+
+
+def test_a_folder_of_ones_own_is_safe(folder: Path) -> None:
+    (folder / "a.nbi").touch(0o644)
+    assert problem(folder) == ""
+
+
+@pytest.mark.parametrize("mode", [0o775, 0o757, 0o1777])
+def test_others_may_not_write_to_it(folder: Path, mode: int) -> None:
+    folder.chmod(mode)
+    assert problem(folder) == f"other users can write to {folder}"
+    inner = folder / "inner"
+    inner.mkdir(0o755)
+    assert bool(problem(inner)) is (mode != 0o1777)  # sticky: it cannot be exchanged
+
+
+def test_others_may_not_have_written_to_it(folder: Path) -> None:
+    file = folder / "a.1.nbc"
+    file.touch()
+    file.chmod(0o666)
+    assert problem(folder) == f"other users can write to {file}"
+
+
+def test_it_may_not_belong_to_somebody_else(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache_folder, "_mine", lambda status: status.st_ino != folder.stat().st_ino)
+    assert problem(folder) == f"{folder} belongs to another user"
+
+
+def test_a_link_is_followed(folder: Path, tmp_path: Path) -> None:
+    folder.chmod(0o777)
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    assert problem(link) == f"other users can write to {folder}"
+
+
+def test_beside_the_source_it_is_as_safe_as_the_source(folder: Path) -> None:
+    beside = folder / "__pycache__"
+    beside.mkdir()
+    beside.chmod(0o777)
+    cache_folder.others_can_write.cache_clear()
+    assert cache_folder.others_can_write(str(folder / "sums.py"), str(beside)) == ""
+
+
+def test_inside_a_private_folder_nothing_else_matters(tmp_path: Path) -> None:
+    inner = tmp_path / "private" / "open"
+    inner.mkdir(parents=True)
+    inner.parent.chmod(0o700)
+    inner.chmod(0o777)
+    assert problem(inner) == ""

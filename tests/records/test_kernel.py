@@ -8,6 +8,8 @@ import pytest
 from sottovoce import kernels
 from sottovoce.records.allocation import UNREPORTED, thresholds
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 SIZES = np.array([3, 5, 2])
 STARTS = np.array([0, 3, 8, 10])
 

@@ -10,6 +10,8 @@ from sottovoce.randomness import BITS, Draws, Probability
 
 from .crafted import Scripted, as_ints, below_threshold, seldom, threshold_words, words
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 ONE = 1 << BITS
 THRESHOLDS = {
     "a half": ONE // 2,

@@ -22,6 +22,8 @@ from .crafted import (
     words,
 )
 
+pytestmark = pytest.mark.usefixtures("both_ways")
+
 BOUNDS = [1, 2, 3, 5, 1000, (1 << 31) + 1, 3 << 30, (1 << 32) - 1, 1 << 32]
 T = 0xB504_F333_F9DE_6484_597D_89B3_754A_BE9F  # any threshold with bits in every part
 

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import sottovoce as sv
-from sottovoce import kernels, parallel, randomness
+from sottovoce import kernels, keystream, parallel, randomness
 from sottovoce.errors import AnswerError
 from sottovoce.mechanisms import REGISTRY
-from sottovoce.randomness import SYSTEM, Draws, Keystream, ProcessorKeystream, SystemSource
+from sottovoce.randomness import SYSTEM, Draws, Keystream, SystemSource
 from sottovoce.testing import SeededSource, seeded
 
 from ..laws.entries import answers, example
@@ -37,30 +37,33 @@ def share_a_keystream(monkeypatch) -> None:
     monkeypatch.setattr(SystemSource, "draws", lambda self: Draws(SeededSource(1)))
 
 
-@pytest.mark.skipif(not kernels.draw.lanes(), reason="this processor has no AES instructions")
-def test_the_processors_keystream_is_that_of_the_library() -> None:
-    for sizes in ((16,), (48, 512), (5008, 16, 100_000), (31,)):
+@pytest.mark.skipif(not keystream._works(), reason="this Python's OpenSSL cannot be reached")
+def test_the_free_keystream_is_that_of_the_library() -> None:
+    for sizes in ((16,), (48, 512), (5008, 16, 1_100_000), (31,)):
         key = os.urandom(16)
-        ours, theirs = ProcessorKeystream(key), Keystream(key)
+        free, library = keystream.FreeKeystream(key), Keystream(key)
         for size in sizes:
             a, b = np.zeros(size, np.uint8), np.ones(size, np.uint8)
-            ours.fill(a.data)
-            theirs.fill(b.data)
+            free.fill(a.data)
+            library.fill(b.data)
             assert a.tobytes() == b.tobytes()
-    with_gap = ProcessorKeystream(key)  # a part of a block is left out, and no block comes twice
-    first, second, plain = np.zeros(24, np.uint8), np.zeros(32, np.uint8), np.zeros(64, np.uint8)
-    with_gap.fill(first.data)
-    with_gap.fill(second.data)
-    Keystream(key).fill(plain.data)
-    assert first.tobytes() == plain[:24].tobytes()
-    assert second.tobytes() == plain[32:].tobytes()
 
 
-def test_without_such_instructions_the_library_draws(monkeypatch) -> None:
-    monkeypatch.setattr(kernels.draw, "lanes", lambda: 0)
-    draws = SYSTEM.draws()
-    draws.fill(np.zeros(1000, np.uint64))
-    assert isinstance(draws._source._stream, Keystream)
+@pytest.mark.parametrize("wrong", [None, bytes(16)])
+def test_where_openssl_is_missing_or_wrong_the_library_draws(monkeypatch, wrong) -> None:
+    def cannot(self, key: bytes) -> None:
+        if wrong is None:
+            raise OSError("no such library")
+
+    monkeypatch.setattr(keystream.FreeKeystream, "__init__", cannot)
+    monkeypatch.setattr(keystream.FreeKeystream, "fill", lambda self, target: None)
+    keystream._works.cache_clear()
+    try:
+        draws = SYSTEM.draws()
+        draws.fill(np.zeros(1000, np.uint64))
+        assert isinstance(draws._source._stream, Keystream)
+    finally:
+        keystream._works.cache_clear()
 
 
 # --- draws in threads -----------------------------------------------------------------------------

@@ -32,23 +32,23 @@ class Answers:
         # The empty text may be a value of its own, not a missing answer.
         return Wanted(kind_of(self.domain), empty_is_text=self.domain.has(""))
 
-    def coded(self, chunk: Any, first: int) -> Coded:
+    def coded(self, cells: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""
         try:
-            rows = range(first + 1, first + 1 + len(chunk))
-            return self.domain.coded(chunk, rows=rows)
+            rows = range(first + 1, first + 1 + len(cells))
+            return self.domain.coded(cells, rows=rows)
         except AnswerError as error:
             if isinstance(self.domain, Options | Text):
                 raise AnswerError(f"{str(self.path)!r}, {self.column!r}: {error}") from error
-            raise self._refusal(chunk, first) or error from error
+            raise self._refusal(cells, first) or error from error
 
-    def _refusal(self, chunk: Any, first: int) -> AnswerError | None:
+    def _refusal(self, cells: Any, first: int) -> AnswerError | None:
         """Which answer of a chunk is not allowed, in which row, and what to do."""
         import numpy as np
 
         from ..domain.columns import as_column, first_few
 
-        column, domain = as_column(chunk), self.domain
+        column, domain = as_column(cells), self.domain
         remedy = "declares the answer"
         if domain.edges is not None:
             numbers = column.numbers()
@@ -65,7 +65,7 @@ class Answers:
             allowed = f"the {len(domain.values):,} values {first_few(domain.values)}"
         if outside.any():
             row = int(np.flatnonzero(outside)[0])
-            answer = f"the answer {shown(chunk[row].as_py())}" if self.quoted else "the answer"
+            answer = f"the answer {shown(column.at(row))}" if self.quoted else "the answer"
             return AnswerError(
                 f"{self._place(first + row)}: {answer} is not among {allowed}; correct the file, "
                 f"or begin a study that {remedy}"

@@ -31,7 +31,7 @@ from .table_files import (
 )
 from .workbooks import STARTS, cell_text, read_sheet
 
-_MOST_BYTES = 1 << 26  # of Parquet columns decoded at once
+_MOST_BYTES = 1 << 25  # of Parquet columns decoded at once; one more is read ahead
 _MOST_THREADS = 4
 
 

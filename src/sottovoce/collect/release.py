@@ -16,7 +16,7 @@ from .ledger import Entry, Ledger, Subject, form_of_kept, place, sha256
 from .notes import notes_of, other_choices, refused, total_of
 from .progress import Progress, silent
 from .receipts import Receipt, Release
-from .source import Source, Tally
+from .source import Checked, Source, Tally
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection
@@ -26,11 +26,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Input:
-    """A file of answers as it was when it was read, and the fingerprint of its answers."""
+    """A file of answers as it was when it was read, and the fingerprint of its answers.
+
+    `checked` are the answers themselves where they fit into little memory.
+    """
 
     path: str
     content: Content
     stamp: tuple[int, ...]
+    checked: list[Checked] | None
 
     @classmethod
     def of(
@@ -46,8 +50,8 @@ class Input:
         stops = ledger.lengths(mechanism_digest)
         fingerprint = Fingerprint(ledger.key, source.names, stops)
         with progress("reading", stamp[2]) as done:
-            source.read_into(fingerprint, done)
-        own_input = cls(str(path.resolve()), fingerprint.content(), stamp)
+            checked = source.read_into(fingerprint, done)
+        own_input = cls(str(path.resolve()), fingerprint.content(), stamp, checked)
         own_input.check_unchanged()
         return own_input
 
@@ -183,7 +187,7 @@ def draw(
     kept, tally = entry.kept(len(receipt.releases) + 1, form(out)), Tally(source.collection)
     written = 0
     with progress("randomising", own_input.size) as done, ReportWriter(kept, form(out)) as writer:
-        for people, batch in source.batches(done):
+        for people, batch in source.batches(done, own_input.checked, own_input.size):
             tally.add(people, batch)
             written += len(batch)
             if len(batch):

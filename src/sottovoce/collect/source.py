@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..domain.columns import as_column
+from ..domain.values import code_dtype
 from ..errors import ParameterError, SottovoceError
+from ..parallel import ahead, in_order
 from .answers import Answers, kind_of
 from .choices import Choice, choices_of
 from .columns import Columns, Wanted
@@ -21,12 +24,14 @@ if TYPE_CHECKING:
 
     from ..contract.collection import Collection
     from ..contract.reports import Reports
+    from ..domain.columns import Coded
 
 EPSILON = "epsilon_"
 OWN_COLUMNS = "columns"  # the allocation that a file's columns hold
 _NO_EPSILON = ("NA", "null")  # beside an empty cell and NaN; among answers they may be values
 _MOST_ROWS = 1 << 18  # at once
 _MOST_BYTES = 1 << 23
+_MOST_CHECKED = 1 << 27  # bytes of checked answers that are kept, rather than read again
 
 
 @dataclass(frozen=True)
@@ -141,41 +146,75 @@ class Source:
     def _read(self, wanted: Mapping[str, Wanted]) -> Columns:
         return Columns(self.path, wanted, dialect=self.dialect)
 
-    def read_into(self, fingerprint: Fingerprint, done: Done) -> None:
-        """Read everyone's answers and choices, refusing what is not allowed."""
-        columns = self.columns
-        rows = min(_MOST_ROWS, max(1, _MOST_BYTES // (8 * len(columns.wanted))))
-        for first, chunk in columns.chunks(rows, done):
-            chosen = self._check(chunk, first, columns)
-            tags = [fingerprint.tags(one.domain, chunk[one.column]) for one in self.answers]
-            fingerprint.add(tags, chosen)
+    def read_into(self, fingerprint: Fingerprint, done: Done) -> list[Checked] | None:
+        """Read everyone's answers and choices, refusing what is not allowed.
 
-    def _check(self, chunk: Any, first: int, columns: Columns) -> list[NDArray[Any]]:
-        """What people chose; raises for an answer or choice that is not allowed."""
+        Returns them where they are of one attribute and fit into little memory.
+        """
+        columns = self.columns
+        checked: list[Checked] | None = None if self.allocation else []
+        left = _MOST_CHECKED
+        for first, chunk in ahead(columns.chunks(self._rows, done)):
+            cells = [as_column(chunk[name]) for name in self.names]
+            coded, chosen = self._check(chunk, cells, first, columns)
+            tags = [
+                fingerprint.tags(one.domain, column)
+                for one, column in zip(self.answers, cells, strict=True)
+            ]
+            fingerprint.add(tags, chosen)
+            if checked is not None:
+                checked.append(Checked.of(chunk.num_rows, coded[0], self.choices, chosen))
+                left -= checked[-1].nbytes
+                checked = checked if left >= 0 else None
+        return checked
+
+    @property
+    def _rows(self) -> int:
+        """How many people's cells, and their reports, are in memory at once."""
+        each = max(8 * len(self.columns.wanted), self.collection.report_bytes)
+        return min(_MOST_ROWS, max(1, _MOST_BYTES // each))
+
+    def _check(
+        self, chunk: Any, cells: list[Any], first: int, columns: Columns
+    ) -> tuple[list[Coded], list[NDArray[Any]]]:
+        """Answers and what people chose; raises for what is not allowed."""
         if self.allocation == OWN_COLUMNS:  # what is not reported may be anything
             own = [chunk[EPSILON + name].to_numpy() for name in self.names]
-            return own + [choice.codes(chunk, first, None, columns) for choice in self.choices]
-        coded = [one.coded(chunk[one.column], first) for one in self.answers]
+            own += [choice.codes(chunk, first, None, columns) for choice in self.choices]
+            return [], own
+        coded = [one.coded(column, first) for one, column in zip(self.answers, cells, strict=True)]
         present = None if self.allocation else coded[0].present
-        return [choice.codes(chunk, first, present, columns) for choice in self.choices]
+        return coded, [choice.codes(chunk, first, present, columns) for choice in self.choices]
 
-    def batches(self, done: Done) -> Iterator[tuple[int, Reports]]:
-        """How many people, and their reports, as many as fit into memory at once."""
-        rows = min(_MOST_ROWS, max(1, _MOST_BYTES // self.collection.report_bytes))
-        columns = self.columns
-        for first, chunk in columns.chunks(rows, done):
-            yield chunk.num_rows, self._randomise(chunk, first, columns)
+    def batches(
+        self, done: Done, checked: list[Checked] | None, size: int
+    ) -> Iterator[tuple[int, Reports]]:
+        """How many people, and their reports, as many as fit into memory at once.
 
-    def _randomise(self, chunk: Any, first: int, columns: Columns) -> Reports:
-        arguments: dict[str, Any] = {}
+        Without the answers that `read_into` returned, the file is read again.
+        """
+        if checked is None:
+            columns = self.columns
+            chunks = ahead(columns.chunks(self._rows, done))
+            yield from in_order(lambda part: self._randomise(part[1], part[0], columns), chunks)
+            return
+        parts = len(checked)
+        for k, batch in enumerate(in_order(self._randomise_checked, _emptied(checked))):
+            yield batch
+            done(size * (k + 1) // parts)
+
+    def _randomise_checked(self, part: Checked) -> tuple[int, Reports]:
+        pairs = zip(self.choices, part.chosen, strict=True)
+        arguments = {choice.what: choice.argument(codes) for choice, codes in pairs}
+        return part.people, self.collection.randomise(part.coded, **arguments)
+
+    def _randomise(self, chunk: Any, first: int, columns: Columns) -> tuple[int, Reports]:
+        cells = [as_column(chunk[name]) for name in self.names]
         if not self.allocation:
-            (answers,) = self.answers
-            coded = answers.coded(chunk[answers.column], first)
-            for choice in self.choices:
-                codes = choice.codes(chunk, first, coded.present, columns)
-                arguments[choice.what] = choice.argument(codes)
-            return self.collection.randomise(coded, **arguments)
-        arguments = {"allocation": self.allocation, "first_row": first + 1}
+            coded, chosen = self._check(chunk, cells, first, columns)
+            part = Checked.of(chunk.num_rows, coded[0], self.choices, chosen)
+            return self._randomise_checked(part)
+        arguments: dict[str, Any] = {"allocation": self.allocation, "first_row": first + 1}
         for choice in self.choices:
             codes = choice.codes(chunk, first, None, columns)
             arguments[choice.what] = choice.argument(codes)
@@ -184,10 +223,41 @@ class Source:
                 name: chunk[EPSILON + name].to_numpy(zero_copy_only=False) for name in self.names
             }
         try:
-            return self.collection.randomise(chunk, **arguments)
+            return chunk.num_rows, self.collection.randomise(chunk, **arguments)
         except SottovoceError as error:
-            self._check(chunk, first, columns)
+            self._check(chunk, cells, first, columns)
             raise type(error)(f"{str(self.path)!r} (header not counted): {error}") from error
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Some people's answers and choices, as they are randomised."""
+
+    people: int
+    coded: Coded
+    chosen: tuple[NDArray[Any], ...]
+
+    @classmethod
+    def of(
+        cls, people: int, coded: Coded, choices: Sequence[Choice], chosen: Sequence[NDArray[Any]]
+    ) -> Checked:
+        """With the smallest codes of choices."""
+        pairs = zip(choices, chosen, strict=True)
+        short = (codes.astype(code_dtype(len(choice.allowed))) for choice, codes in pairs)
+        return cls(people, coded, tuple(short))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory."""
+        present = 0 if self.coded.present is None else self.coded.present.nbytes
+        return self.coded.codes.nbytes + present + sum(codes.nbytes for codes in self.chosen)
+
+
+def _emptied(parts: list[Checked]) -> Iterator[Checked]:
+    """The parts in turn, none of which is kept."""
+    parts.reverse()
+    while parts:
+        yield parts.pop()
 
 
 @dataclass

@@ -61,6 +61,9 @@ class Column(ABC):
         """Some rows."""
 
     @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
     def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         """Where each answer is in `values`: -1 missing, -2 unknown; and the unknown answers."""
 
@@ -83,6 +86,8 @@ class Column(ABC):
 
 def as_column(answers: Any) -> Column:
     """Wrap whatever holds the answers."""
+    if isinstance(answers, Column):
+        return answers
     refuse_randomised(answers)
     if hasattr(type(answers), "columns"):  # asked of the type: a lazy frame would compute them
         raise AnswerError(
@@ -174,6 +179,9 @@ class _NumpyColumn(Column):
     def __getitem__(self, part: slice) -> Column:
         return _NumpyColumn(self._array[part])
 
+    def __len__(self) -> int:
+        return int(self._array.size)
+
     def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         array = self._array
         if array.dtype.kind == "b":
@@ -208,6 +216,10 @@ class _NumpyColumn(Column):
 class _ArrowColumn(Column):
     def __init__(self, chunked: Any) -> None:
         self._chunked = chunked
+        self._looked_up: tuple[Sequence[Any], tuple[NDArray[np.int64], list[Any]]] | None = None
+
+    def __len__(self) -> int:
+        return len(self._chunked)
 
     def __len__(self) -> int:
         return len(self._chunked)
@@ -216,6 +228,12 @@ class _ArrowColumn(Column):
         return _ArrowColumn(self._chunked[part])
 
     def positions(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
+        """The last result is kept: answers of a file are checked, and then fingerprinted."""
+        if self._looked_up is None or self._looked_up[0] is not values:
+            self._looked_up = values, self._look_up(values)
+        return self._looked_up[1]
+
+    def _look_up(self, values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
         import pyarrow as pa
 
         kind = self._chunked.type
@@ -228,7 +246,10 @@ class _ArrowColumn(Column):
         for chunk in self._dictionary_codes().chunks:
             words = chunk.dictionary.to_pylist()
             table = np.append(_lookup(words, values)[0], _MISSING)  # index -1, a null, points there
-            where = chunk.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+            indices = chunk.indices
+            if indices.null_count:
+                indices = indices.cast(pa.int64()).fill_null(-1)
+            where = np.from_dlpack(indices)  # pyarrow's own way to numpy would load pandas
             parts.append(table[where])
             for k in np.unique(where[parts[-1] == _UNKNOWN]).tolist():
                 unknown.setdefault(repr(words[k]), words[k])

@@ -83,7 +83,7 @@ def _encode(domain: Domain, column: Column, rows: Rows | None) -> Coded:
             present = ~absent
             codes = codes[present]
         else:
-            codes[absent] = len(domain.values)
+            codes = np.where(absent, len(domain.values), codes)
     return Coded(codes.astype(domain.dtype), present)
 
 

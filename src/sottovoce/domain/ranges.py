@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
+from ..kernels.compiling import expect
 from .columns import Coded, Column, Rows, as_column, first_row, shown
 from .encoding import in_parts
 from .values import Attribute, Codes, Domain, Label, Missing
@@ -144,6 +145,7 @@ class Range(Attribute):
         A column of floats as it is, without a copy, unless some must be clipped or dropped; else
         checked positions, from 0 to 1.
         """
+        expect(len(answers) if hasattr(answers, "__len__") else 0)
         plain = isinstance(answers, np.ndarray) and answers.dtype == np.float64
         if plain and answers.ndim == 1 and not self.clip and self.missing == "refuse":
             return np.ascontiguousarray(answers), (self.low, self.high)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
+from ..kernels.compiling import expect
 from .columns import Coded, Rows, as_column, first_few, first_row
 from .encoding import encode_column, narrow, plain_integers
 from .labels import NO_ANSWER as NO_ANSWER
@@ -197,9 +198,11 @@ class Domain:
         plain = None if isinstance(answers, Coded) else plain_integers(self, answers)
         if plain is None:
             codes = self.encode(answers)
+            expect(codes.size)
             return codes.size, lambda people: (
                 (part, codes[part]) for part in parts_of(people, most)
             )
+        expect(plain.size)
 
         def narrowed(people: slice) -> Iterator[tuple[slice, Codes]]:
             buffer = np.empty(min(people.stop - people.start, most), self.dtype)

@@ -1,40 +1,172 @@
-"""How kernels are compiled: by numba, without the interpreter's lock, kept in numba's cache."""
+"""How kernels are run: compiled by numba, or for the first small inputs interpreted.
+
+Loading numba takes half a second and compiling a kernel one or two, a thousand times what the
+work on a few thousand answers takes. So a kernel starts as the Python function that it is written
+as, on numpy's integers, which wrap around like those of the machine: same source, same results bit
+for bit. It is compiled at the first large input, or when interpreted kernels have taken this
+process about as long as a compilation, so that waiting at most doubles what compiling at
+once would have taken. Machine code is kept in numba's cache and has no interpreter lock.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import update_wrapper
+from importlib import import_module
+from threading import RLock
+from time import thread_time
+from types import FunctionType
 from typing import Any
 
-from numba import njit
+import numpy as np
 
+_MOST = 1 << 16  # items of the largest array whose loop is worth interpreting
+_MOST_BY_NUMPY = 1 << 24
+_PATIENCE = 1.0  # seconds
+
+_seconds_left = _PATIENCE
 _uncached = False
+_lock = RLock()
 
 
-def compiled(function: Callable[..., Any] | None = None, **options: Any) -> Any:
-    """Compile a kernel on its first call, and keep the machine code for later processes.
+def compile_at_once() -> None:
+    """Interpret nothing from here on: every kernel is compiled on its first call."""
+    global _seconds_left
+    _seconds_left = 0.0
 
-    numba stores it in NUMBA_CACHE_DIR where that is set, else beside the package, else in the
+
+def expect(items: int) -> None:
+    """Compile at once where so many are coming, though perhaps in small blocks."""
+    if items > _MOST:
+        compile_at_once()
+
+
+class Kernel:
+    """A function on arrays and numbers, interpreted or compiled."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        make: Callable[[Any], Any],
+        interpreted: bool | Callable[..., Any] = True,
+    ) -> None:
+        update_wrapper(self, function)
+        self._function = function
+        self._make = make
+        self._plain: Any = interpreted if callable(interpreted) else None
+        self._most_items = (_MOST_BY_NUMPY if self._plain else _MOST) if interpreted else -1
+        self._code: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self._code is None and _seconds_left > 0 and self.is_small(arguments):
+            return self.interpret(*arguments)
+        return self.code(*arguments)
+
+    def is_small(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether the arrays among the arguments are few items, and may be interpreted."""
+        most = self._most_items
+        return all(x.size <= most for x in arguments if isinstance(x, np.ndarray))
+
+    def interpret(self, *arguments: Any) -> Any:
+        """The result by the interpreter; its time is taken off what is left for that."""
+        global _seconds_left
+        started = thread_time()
+        plain = self.plain
+        # Python's own integers would take the type of what they meet; the compiler's are 64 bits.
+        numbers = [np.int64(x) if type(x) is int else x for x in arguments]
+        with np.errstate(all="ignore"):  # wrapping around is meant
+            result = plain(*numbers)
+        _seconds_left -= thread_time() - started
+        return result
+
+    @property
+    def plain(self) -> Any:
+        """The Python function, which calls those of other kernels."""
+        if self._plain is None:
+            self._plain = _linked(self._function, lambda kernel: kernel.plain)
+        return self._plain
+
+    @property
+    def code(self) -> Any:
+        """The compiled function, which calls those of other kernels."""
+        if self._code is None:
+            with _lock:
+                self._code = self._code or self._make(
+                    _linked(self._function, lambda kernel: kernel.code)
+                )
+        return self._code
+
+
+def compiled(
+    function: Callable[..., Any] | None = None,
+    *,
+    interpreted: bool | Callable[..., Any] = True,
+    **options: Any,
+) -> Any:
+    """A kernel from a function; `options` are those of numba.
+
+    Not to be interpreted is work beyond the size of the arrays, and sums of floating-point numbers
+    that the compiler may take in another order. A function to be interpreted instead does the same
+    with numpy, and so more at a time.
+
+    Machine code is kept in NUMBA_CACHE_DIR where that is set, else beside the package, else in the
     user's cache folder. Where none of them can be written (a read-only installation run by a user
-    without a home), the kernel works just the same and is compiled again by every process.
+    without a home) or another user could have written to it, the kernel works just the same and is
+    compiled again by every process.
     """
     if function is None:
-        return lambda kernel: compiled(kernel, **options)
+        return lambda kernel: compiled(kernel, interpreted=interpreted, **options)
+    return Kernel(function, lambda linked: _machine_code(linked, options), interpreted)
+
+
+def replaced(*, by: str) -> Callable[[Callable[..., Any]], Kernel]:
+    """A step of kernels whose machine code is written by hand, under its name in a module here."""
+
+    def decorate(function: Callable[..., Any]) -> Kernel:
+        def machine_code(_: Any) -> Any:
+            return getattr(import_module(f".{by}", __package__), function.__name__)
+
+        return Kernel(function, machine_code)
+
+    return decorate
+
+
+def _linked(function: Any, choose: Callable[[Kernel], Any]) -> Any:
+    """The function with one side of every kernel that it calls."""
+    names = function.__globals__
+    kernels = {
+        name: choose(names[name])
+        for name in function.__code__.co_names
+        if isinstance(names.get(name), Kernel)
+    }
+    return FunctionType(function.__code__, {**names, **kernels}, function.__name__)
+
+
+def _machine_code(function: Any, options: dict[str, Any]) -> Any:
+    from numba import njit
+
+    from .cache_folder import others_can_write
+
     try:
-        return njit(cache=True, nogil=True, **options)(function)
-    except RuntimeError as reason:  # numba looks for a place when it decorates, not when it saves
-        _warn_once(reason)
-        return njit(nogil=True, **options)(function)
+        dispatcher = njit(cache=True, nogil=True, **options)(function)
+        reason = others_can_write(function.__code__.co_filename, dispatcher.stats.cache_path)
+    except RuntimeError as error:  # numba looks for a place when it decorates, not when it saves
+        reason = str(error)
+    if not reason:
+        return dispatcher
+    _warn_once(reason)
+    return njit(nogil=True, **options)(function)
 
 
-def _warn_once(reason: RuntimeError) -> None:
+def _warn_once(reason: str) -> None:
     global _uncached
     if _uncached:
         return
     _uncached = True
     warnings.warn(
         f"compiled kernels cannot be kept ({reason}), so that every process compiles them again, "
-        "which takes some seconds; set NUMBA_CACHE_DIR to a folder that can be written",
+        "which takes some seconds; set NUMBA_CACHE_DIR to a folder that only you can write to",
         RuntimeWarning,
-        stacklevel=4,
+        stacklevel=5,
     )

@@ -7,14 +7,15 @@ x costs one such product when x 2^64 mod q is prepared beforehand.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from .compiling import compiled
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 _ZERO = np.uint64(0)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(interpreted=False, inline="always")
 def _high(a, b):
     """The upper 64 bits of a b."""
     a0, a1 = a & _LOW, a >> _HALF
@@ -24,7 +25,7 @@ def _high(a, b):
     return a1 * b1 + (middle >> _HALF) + (other >> _HALF)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(interpreted=False, inline="always")
 def _product(a, b, modulus, inverse):
     """a b 2^−64 mod q, for a, b < q; `inverse` is −1/q mod 2^64."""
     low = a * b
@@ -33,13 +34,13 @@ def _product(a, b, modulus, inverse):
     return total - modulus if total >= modulus else total
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(interpreted=False, inline="always")
 def _add(a, b, modulus):
     total = a + b
     return total - modulus if total >= modulus else total
 
 
-@njit(cache=True, nogil=True)
+@compiled(interpreted=False)
 def elements32(words, modulus, limit, out):
     """Fill each row of `out` with uniform elements below q ≤ 2^32 from 32-bit words of its row.
 
@@ -60,7 +61,7 @@ def elements32(words, modulus, limit, out):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled(interpreted=False)
 def elements64(words, modulus, limit, out):
     """The same from 64-bit words, for larger q: ⌊w q / 2^64⌋, limit = 2^64 mod q."""
     counts = np.zeros(out.shape[0], np.int64)
@@ -76,7 +77,7 @@ def elements64(words, modulus, limit, out):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@compiled(interpreted=False)
 def add_rows(rows, modulus, total):
     """Add every row to `total`, modulo q."""
     for i in range(rows.shape[0]):
@@ -84,7 +85,7 @@ def add_rows(rows, modulus, total):
             total[j] = _add(total[j], rows[i, j], modulus)
 
 
-@njit(cache=True, nogil=True)
+@compiled(interpreted=False)
 def last_share(secret, shares, modulus, out):
     """What is missing: secret − Σ shares, modulo q."""
     for j in range(secret.size):
@@ -94,7 +95,7 @@ def last_share(secret, shares, modulus, out):
             out[j] = _add(out[j], modulus - shares[i, j], modulus)
 
 
-@njit(cache=True, nogil=True)
+@compiled(interpreted=False)
 def evaluate(coefficients, points, modulus, inverse, out):
     """Polynomials at points (prepared: x 2^64 mod q): out[k, j] = Σ_d coefficients[d, j] x_k^d."""
     degree = coefficients.shape[0] - 1
@@ -107,7 +108,7 @@ def evaluate(coefficients, points, modulus, inverse, out):
             out[k, j] = value
 
 
-@njit(cache=True, nogil=True)
+@compiled(interpreted=False)
 def combine(rows, weights, modulus, inverse, out):
     """Σ_k weights_k rows[k], weights prepared (w 2^64 mod q)."""
     for j in range(rows.shape[1]):
@@ -117,7 +118,7 @@ def combine(rows, weights, modulus, inverse, out):
         out[j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled(interpreted=False)
 def add_once(values, slot, who, modulus, seen, totals, repeated):
     """Add each row of `values` to the total of its slot, each sender once per slot.
 

@@ -1,169 +1,56 @@
-"""Wide vectors for loops that gain from them."""
+"""Steps that the compiler is asked for by name: what they do, for the interpreter."""
 
 from __future__ import annotations
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+import numpy as np
+
+from .compiling import replaced
+
+_EIGHT = np.arange(8, dtype=np.uint64)
+_LOWEST = np.uint64(0x0101010101010101)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-@intrinsic
-def wide_vectors(typing_context):
-    """Ask the compiler for 512-bit vectors in the function that calls this.
-
-    On processors that have them it uses 256 bits unless asked, for fear of lower clock rates;
-    loops that only add, multiply and compare gain about a third. Elsewhere it changes nothing.
-    """
-
-    def generate(context, builder, signature, arguments):
-        attributes = builder.function.attributes
-        # The binding lets only attributes through that it knows; this one is LLVM's own.
-        if isinstance(attributes, set):
-            set.add(attributes, '"prefer-vector-width"="512"')
-        return context.get_dummy_value()
-
-    return types.void(), generate
+@replaced(by="intrinsics")
+def wide_vectors():
+    """Ask the compiler for 512-bit vectors in the function that calls this."""
 
 
-@intrinsic
-def add_bits(typing_context, lanes, at, word):
-    """Add each bit of `word` to a counter of 8 bits: bit 8 j + k to byte j of lanes[at + k].
-
-    One shift, mask and sum of eight words. Written as a loop, the compiler unrolls it first and
-    then finds no vectors in it. The caller sees to it that eight words follow lanes[at].
-    """
-
-    def generate(context, builder, signature, arguments):
-        array, index, bits = arguments
-        data = context.make_array(signature.args[0])(context, builder, array).data
-        eight, places = ir.VectorType(ir.IntType(64), 8), ir.VectorType(ir.IntType(32), 8)
-        nothing = ir.Constant(eight, ir.Undefined)
-        first = builder.insert_element(nothing, bits, ir.Constant(ir.IntType(32), 0))
-        every = builder.shuffle_vector(first, nothing, ir.Constant(places, [0] * 8))
-        shifted = builder.lshr(every, ir.Constant(eight, list(range(8))))
-        lowest = builder.and_(shifted, ir.Constant(eight, [0x0101010101010101] * 8))
-        where = builder.bitcast(builder.gep(data, [index]), eight.as_pointer())
-        total = builder.add(builder.load(where, align=8), lowest)
-        builder.store(total, where, align=8)
-        return context.get_dummy_value()
-
-    return types.void(lanes, types.uintp, types.uint64), generate
+@replaced(by="intrinsics")
+def add_bits(lanes, at, word):
+    """Add each bit of `word` to a counter of 8 bits: bit 8 j + k to byte j of lanes[at + k]."""
+    lanes[int(at) : int(at) + 8] += (word >> _EIGHT) & _LOWEST
 
 
-@intrinsic
-def count_bits(typing_context, word):
+@replaced(by="intrinsics")
+def count_bits(word):
     """How many bits of an unsigned integer are set."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return word(word), generate
+    return type(word)(int(word).bit_count())
 
 
-@intrinsic
-def compare_planes(typing_context, words, at, stride, planes, threshold, less, equal, to):
-    """Compare 2,048 random numbers, spread over bit planes, with the top bits of a threshold.
-
-    Plane k, of `planes`, is the 32 words from words[at + k stride] on and holds bit 63 − k of each
-    number. less[to] and the words after it get the numbers below the threshold, equal those that
-    tie. From the last plane to the first, with t the threshold's bit and r the random one:
-    less = majority(less, t, not r), equal = equal and not (t xor r).
-    """
-
-    def generate(context, builder, signature, arguments):
-        _, at, stride, planes, threshold, _, _, to = arguments
-        random, below, ties = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]).data
-            for k in (0, 5, 6)
-        )
-        word = ir.IntType(64)
-        eight, places = ir.VectorType(word, 8), ir.VectorType(ir.IntType(32), 8)
-        nothing = ir.Constant(eight, ir.Undefined)
-        first = ir.Constant(places, [0] * 8)
-        state = []
-        for k in range(4):
-            lower, same = (cgutils.alloca_once(builder, eight) for _ in range(2))
-            builder.store(ir.Constant(eight, [0] * 8), lower)
-            builder.store(ir.Constant(eight, [-1] * 8), same)
-            state.append((8 * k, lower, same))
-
-        def where(data, index, offset):
-            place = builder.gep(data, [builder.add(index, index.type(offset))])
-            return builder.bitcast(place, eight.as_pointer())
-
-        with cgutils.for_range(builder, planes) as loop:
-            plane = builder.sub(builder.sub(planes, loop.index), planes.type(1))
-            bit = builder.ashr(builder.shl(threshold, plane), word(63))
-            one = builder.insert_element(nothing, bit, ir.Constant(ir.IntType(32), 0))
-            t = builder.shuffle_vector(one, nothing, first)
-            index = builder.add(at, builder.mul(plane, stride))
-            for offset, lower, same in state:
-                zero = builder.not_(builder.load(where(random, index, offset), align=8))
-                either = builder.and_(builder.load(lower), builder.or_(t, zero))
-                builder.store(builder.or_(builder.and_(t, zero), either), lower)
-                builder.store(builder.and_(builder.load(same), builder.xor(t, zero)), same)
-        for offset, lower, same in state:
-            builder.store(builder.load(lower), where(below, to, offset), align=8)
-            builder.store(builder.load(same), where(ties, to, offset), align=8)
-        return context.get_dummy_value()
-
-    index = types.uintp
-    arguments = (words, index, index, index, types.uint64, less, equal, index)
-    return types.void(*arguments), generate
+@replaced(by="intrinsics")
+def compare_planes(words, at, stride, planes, threshold, less, equal, to):
+    """Compare 2,048 random numbers, spread over bit planes, with the top bits of a threshold."""
+    lower, same = np.zeros(32, np.uint64), np.full(32, _ALL)
+    for plane in range(int(planes) - 1, -1, -1):
+        bit = _ALL if (int(threshold) >> (63 - plane)) & 1 else np.uint64(0)
+        start = int(at) + plane * int(stride)
+        zero = ~words[start : start + 32]
+        lower = (bit & zero) | (lower & (bit | zero))
+        same &= bit ^ zero
+    less[int(to) : int(to) + 32] = lower
+    equal[int(to) : int(to) + 32] = same
 
 
-@intrinsic
-def add_sixteen(typing_context, words, at, stride, planes, low, gap, carry, to, ahead):
-    """Add sixteen rows of eight words to counters that are spread over bit planes.
-
-    Harley and Seal's carry-save tree. Row r is the eight words from words[at + r stride] on; the
-    plane that counts 2^k, k < 4, those from planes[low + k gap] on. What overflows counts sixteen
-    and goes to carry[to]. The words `ahead` of each row are fetched into the second-level cache:
-    the processor does not foresee by itself that rows which lie apart will be read.
-    """
-
-    def generate(context, builder, signature, arguments):
-        _, at, stride, _, low, gap, _, to, ahead = arguments
-        rows, sums, over = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]).data
-            for k in (0, 3, 6)
-        )
-        eight = ir.VectorType(ir.IntType(64), 8)
-        byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [byte, number, number, number])
-        fetch = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-
-        def where(data, index):
-            return builder.bitcast(builder.gep(data, [index]), eight.as_pointer())
-
-        def steps(first, step, many):
-            index = [first]
-            while len(index) < many:
-                index.append(builder.add(index[-1], step))
-            return index
-
-        def next_row():
-            index = next(indices)
-            later = builder.gep(rows, [builder.add(index, ahead)])
-            builder.call(fetch, [builder.bitcast(later, byte), number(0), number(1), number(1)])
-            return builder.load(where(rows, index), align=8)
-
-        def carry_of(level):
-            """Add two rows, or two carries of the plane below, to a plane; its carry."""
-            a, b = (carry_of(level - 1) if level else next_row() for _ in range(2))
-            c = total[level]
-            total[level] = builder.xor(builder.xor(a, b), c)
-            return builder.or_(builder.and_(a, b), builder.and_(c, builder.or_(a, b)))
-
-        indices = iter(steps(at, stride, 16))
-        places = [where(sums, index) for index in steps(low, gap, 4)]
-        total = [builder.load(place, align=8) for place in places]
-        builder.store(carry_of(3), where(over, to), align=8)
-        for place, plane in zip(places, total, strict=True):
-            builder.store(plane, place, align=8)
-        return context.get_dummy_value()
-
-    index = types.uintp
-    arguments = (words, index, index, planes, index, index, carry, index, index)
-    return types.void(*arguments), generate
+@replaced(by="intrinsics")
+def add_sixteen(words, at, stride, planes, low, gap, carry, to, ahead):
+    """Add sixteen rows of eight words to counters that are spread over bit planes."""
+    over = [words[int(at) + r * int(stride) :][:8] for r in range(16)]
+    for level in range(4):
+        total = planes[int(low) + level * int(gap) :][:8]
+        for k in range(0, len(over), 2):
+            a, b, c = over[k], over[k + 1], total.copy()
+            total[:] = a ^ b ^ c
+            over[k // 2] = (a & b) | (c & (a | b))
+        over = over[: len(over) // 2]
+    carry[int(to) : int(to) + 8] = over[0]

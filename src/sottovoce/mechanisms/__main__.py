@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..kernels.compiling import compile_at_once
 from .hadamard import HadamardResponse
 from .mechanism import Mechanism
 from .numeric import NumericMechanism
@@ -17,6 +18,7 @@ from .registry import REGISTRY, needs_prior
 
 def warm() -> None:
     """Run every mechanism once for each width of code."""
+    compile_at_once()
     for kind in REGISTRY.values():
         if issubclass(kind, NumericMechanism):
             mechanisms: list[Mechanism] = [kind((0, 1), epsilon=1.0)]

@@ -45,7 +45,7 @@ _LEAST = 1e-300
 _WORTH_SUBSETS = 4  # patterns of an axis for each of the axes before it
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _subset_sums_of(rows, start, size, width, wide, at):
     for g in range((size + 3) // 4):
         for u in range(0, wide, 8):
@@ -62,7 +62,7 @@ def _subset_sums_of(rows, start, size, width, wide, at):
                 store(rows, to + (s + 8) * wide, load(rows, to + s * wide) + d)
 
 
-@compiled
+@compiled(interpreted=False)
 def _subset_sums(rows, start, size, width, wide, at):
     """The sums of all 16 subsets of each four rows."""
     if width == 8:  # known when compiled: half the time
@@ -71,7 +71,7 @@ def _subset_sums(rows, start, size, width, wide, at):
         _subset_sums_of(rows, start, size, width, wide, at)
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _add_subsets_of(rows, at, size, width, wide, start):
     nothing = fill(0.0)
     for g in range((size + 3) // 4):
@@ -96,7 +96,7 @@ def _add_subsets_of(rows, at, size, width, wide, start):
             store(rows, row + 3 * width, load(rows, row + 3 * width) + d)
 
 
-@compiled
+@compiled(interpreted=False)
 def _add_subsets(rows, at, size, width, wide, start):
     """Each row += what its subsets are owed, which is then 0."""
     if width == 8:
@@ -105,19 +105,19 @@ def _add_subsets(rows, at, size, width, wide, start):
         _add_subsets_of(rows, at, size, width, wide, start)
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _mask(codes, i, first, v):
     """−1 where the bit of value v is set, else 0."""
     return -((np.int64(codes[i, first + (v >> 2)]) >> (v & 3)) & 1)
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _complement(code, g, size):
     """The other values of group g."""
     return code ^ ((1 << min(4, size - 4 * g)) - 1)
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _split(subsets, rows, start, codes, i, first, size, width, wide, u):
     """The sums of the rows whose bit is 0, and of those whose bit is 1."""
     nothing = fill(0.0)
@@ -135,7 +135,7 @@ def _split(subsets, rows, start, codes, i, first, size, width, wide, u):
     return zero, one
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _join(subsets, rows, start, codes, i, first, size, width, wide, u, zero, one):
     """The transposed step: rows += zero or one by their bit."""
     if subsets:
@@ -151,7 +151,7 @@ def _join(subsets, rows, start, codes, i, first, size, width, wide, u, zero, one
             store(rows, at, load(rows, at) + choose(_mask(codes, i, first, v), one, zero))
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _find(codes, i, first, size, start, wide, places):
     """Where the sums of the other values in each group of four are, and those of a pattern's."""
     for g in range((size + 3) // 4):
@@ -160,7 +160,7 @@ def _find(codes, i, first, size, start, wide, places):
         places[2 * g + 1] = start + (16 * g + code) * wide
 
 
-@compiled
+@compiled(interpreted=False)
 def _down(subsets, rows, start, codes, i, first, size, width, wide, to, places):
     """The rows of the next axis, from those of one axis and a pattern's bits on it."""
     if subsets:
@@ -177,7 +177,7 @@ def _down(subsets, rows, start, codes, i, first, size, width, wide, to, places):
         store(rows, to + 2 * u + 8, second_mixed(zero, one))
 
 
-@compiled
+@compiled(interpreted=False)
 def _up(subsets, rows, start, codes, i, first, size, width, wide, of, places):
     """What the rows of the next axis are owed goes to those of one axis, and is then 0."""
     if subsets:
@@ -196,7 +196,7 @@ def _up(subsets, rows, start, codes, i, first, size, width, wide, of, places):
             _join(False, rows, start, codes, i, first, size, width, wide, u, zero, one)
 
 
-@compiled(inline="always")
+@compiled(interpreted=False, inline="always")
 def _patterns_of(
     subsets, rows, owed, start, codes, begin, end, first, size, half, leaf, law, laws, counts, d, f
 ):
@@ -240,7 +240,7 @@ def _patterns_of(
             _join(subsets, owed, start, codes, i, first, size, leaf, leaf, u, zero, one)
 
 
-@compiled
+@compiled(interpreted=False)
 def _patterns(
     subsets, rows, owed, start, codes, begin, end, first, size, half, law, laws, counts, d, f
 ):
@@ -262,7 +262,7 @@ def _patterns(
         )  # fmt: skip
 
 
-@compiled
+@compiled(interpreted=False)
 def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, begin_at, end_at):
     """densities = max(L p, 1e-300) and back += Lᵀ(counts / densities), for each of several fits.
 

@@ -14,7 +14,7 @@ from ..vectors import wide_vectors
 _BLOCK = 4096  # reports whose a and b stay in the first-level cache
 
 
-@compiled
+@compiled(interpreted=False)
 def hash_support(a, b, codes, mask, width, counts):
     """counts[v] += how many i have ((a[i] codes[v] + b[i]) & mask) < width.
 

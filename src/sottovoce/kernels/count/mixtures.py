@@ -9,7 +9,7 @@ _LEAST = 1e-300
 _FAST = {"reassoc", "contract", "nsz"}
 
 
-@compiled(fastmath=_FAST)
+@compiled(interpreted=False, fastmath=_FAST)
 def expected_weights(law, weights, counts, back):
     """back = lawᵀ(counts / max(law weights, 1e-300)), each row of `law` read once."""
     wide_vectors()

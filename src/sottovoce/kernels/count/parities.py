@@ -38,7 +38,7 @@ def _ones(x):
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
-@compiled
+@compiled(interpreted=False)
 def odd_parities(reports, columns, counts):
     """counts[v] += how many i have an odd number of bits in reports[i] & columns[v]."""
     wide_vectors()

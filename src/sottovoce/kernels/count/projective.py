@@ -15,7 +15,7 @@ import numpy as np
 from ..compiling import compiled
 
 
-@compiled
+@compiled(interpreted=False)
 def projective_sums(counts, order, dimension, sums):
     """sums[v] = Σ counts[y] over the outputs y orthogonal to v; int64 or float64."""
     outputs = counts.copy()
@@ -56,7 +56,7 @@ def projective_sums(counts, order, dimension, sums):
             outputs[y] = total
 
 
-@compiled
+@compiled(interpreted=False)
 def _settle(table, order, width, rows, line, spare):
     """spare[y, z, k, :] = Σ_b table[q y + 1 + b, z + k b, :] for all k: lines of every slope."""
     length = order * width

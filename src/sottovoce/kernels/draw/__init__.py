@@ -6,7 +6,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .aes import keystream, lanes, round_keys
     from .bits import bernoulli, place_truth, settle
     from .categories import below, grr
     from .codes import hash_codes, narrow, positions
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
     from .urns import fill_urns
 
 _HOME = {
-    "keystream": "aes",
-    "lanes": "aes",
-    "round_keys": "aes",
     "bernoulli": "bits",
     "settle": "bits",
     "place_truth": "bits",
@@ -50,8 +46,6 @@ __all__ = [
     "hadamard_response",
     "hash_codes",
     "hash_pairs",
-    "keystream",
-    "lanes",
     "narrow",
     "pair_codes",
     "place_truth",
@@ -59,7 +53,6 @@ __all__ = [
     "projective_response",
     "record_bits",
     "resize_subsets",
-    "round_keys",
     "settle",
     "table_response",
     "window_response",

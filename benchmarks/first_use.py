@@ -1,0 +1,96 @@
+"""The first `sv.ask` after an installation: ``python -m benchmarks.first_use`` prints the table.
+
+Every run is a process of its own with an empty cache of compiled code.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+
+from .machine import FULL, Effort
+
+PEOPLE = 10_000
+WANTED_SECONDS = 2.0
+
+_ASK = """
+import sys
+import time
+import numpy as np
+import sottovoce as sv
+n, what = int(sys.argv[1]), sys.argv[2]
+people = np.arange(n)
+if what == "range":
+    estimate = sv.ask(people % 120, values=sv.Range("age", 0, 120), epsilon=1.0)
+else:
+    estimate = sv.ask(people % int(what), values=int(what), epsilon=1.0)
+str(estimate)
+print(time.process_time(), "numba" in sys.modules)
+"""
+_ASKED = {
+    "4 values": ("4", PEOPLE),
+    "100 values": ("100", PEOPLE),
+    "1,000 values": ("1000", PEOPLE),
+    "a number": ("range", PEOPLE),
+    "4 values, many people": ("4", 1_000_000),
+}
+
+
+@dataclass(frozen=True)
+class First:
+    """What a new process with one call took."""
+
+    asked: str
+    people: int
+    seconds: float
+    compiled: bool
+
+
+def measure(effort: Effort) -> list[First]:
+    """Each question in a new process, the best of three."""
+    rows = []
+    for words, (what, people) in _ASKED.items():
+        n = people if people == PEOPLE else effort.people(people)
+        runs = [_ask(what, n) for _ in range(min(effort.repeat, 3))]
+        rows.append(First(words, n, *min(runs)))
+    return rows
+
+
+def _ask(what: str, people: int) -> tuple[float, bool]:
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", _ASK, str(people), what],
+            env={**os.environ, "NUMBA_CACHE_DIR": folder},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    seconds, compiled = done.stdout.split()
+    return float(seconds), compiled == "True"
+
+
+def section(rows: list[First]) -> str:
+    """The part of the page."""
+    lines = [
+        "## First use",
+        "",
+        "The first `sv.ask` after an installation: CPU time of a whole process, from its start,",
+        f"with an empty cache of compiled code (wanted: below {WANTED_SECONDS:g} s). Kernels are",
+        "interpreted while inputs are small; for larger ones they are compiled, once for an",
+        "installation.",
+        "",
+        "| asked | people | seconds of CPU | compiled |",
+        "| --- | ---: | ---: | --- |",
+    ]
+    lines += [
+        f"| {row.asked} | {row.people:,} | {row.seconds:.1f} | {'yes' if row.compiled else 'no'} |"
+        for row in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(section(measure(FULL)))
