@@ -276,11 +276,10 @@ share out a step, the table has to go to every worker and come back:
 """
 
 END = """
-With few records the way to the workers takes longer than the step. With 100,000 a step shared by
-four workers would be less than twice as fast, while four tables at once are four times as fast; so
-`scale.joint_tables` shares out whole tables, with their errors. A single table of millions of
-different records would gain from shared steps, but gains more from a GPU
-([measurements](gpu-benchmarks.md)), and steps are not shared out.
+Up to 100,000 records the way to the workers takes longer than the step itself, so that steps are not
+shared out; whole tables divide almost evenly, and `scale.joint_tables` shares them out with their
+errors. A single table of millions of different records might gain from shared steps; a GPU makes its
+fit 14 times as fast ([measurements](gpu-benchmarks.md)).
 """
 
 
