@@ -276,10 +276,10 @@ share out a step, the table has to go to every worker and come back:
 """
 
 END = """
-Up to 100,000 records the way to the workers takes longer than the step itself, so that steps are not
-shared out; whole tables divide almost evenly, and `scale.joint_tables` shares them out with their
-errors. A single table of millions of different records might gain from shared steps; a GPU makes its
-fit 14 times as fast ([measurements](gpu-benchmarks.md)).
+Up to 100,000 records the way to the workers takes longer than the step itself, so that steps are
+not shared out; whole tables divide almost evenly, and `scale.joint_tables` shares them out with
+their errors. A single table of millions of different records might gain from shared steps; a GPU
+makes its fit 14 times as fast ([measurements](gpu-benchmarks.md)).
 """
 
 
