@@ -54,9 +54,6 @@ class Column(ABC):
     divisible: bool = True
 
     @abstractmethod
-    def __len__(self) -> int: ...
-
-    @abstractmethod
     def __getitem__(self, part: slice) -> Column:
         """Some rows."""
 
@@ -173,9 +170,6 @@ class _NumpyColumn(Column):
         self._array = array
         self.divisible = array.dtype.kind != "O"
 
-    def __len__(self) -> int:
-        return int(self._array.size)
-
     def __getitem__(self, part: slice) -> Column:
         return _NumpyColumn(self._array[part])
 
@@ -217,9 +211,6 @@ class _ArrowColumn(Column):
     def __init__(self, chunked: Any) -> None:
         self._chunked = chunked
         self._looked_up: tuple[Sequence[Any], tuple[NDArray[np.int64], list[Any]]] | None = None
-
-    def __len__(self) -> int:
-        return len(self._chunked)
 
     def __len__(self) -> int:
         return len(self._chunked)

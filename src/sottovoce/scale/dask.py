@@ -24,9 +24,7 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
         futures: list[Any] = []
         try:
             client.wait_for_workers(1, timeout=patience)
-            # A task of its own, so that a collection of many values is sent once, and again to
-            # workers that come later.
-            shared = client.submit(_same, job, pure=False)
+            shared = on_every_worker(client, job)
             tasks = tasks_of(job, parts)
             futures = client.map(count_task, [shared] * len(tasks), tasks, pure=False)
             for future in as_completed(futures):
@@ -48,5 +46,16 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
     return run
 
 
-def _same(job: Job) -> Job:
-    return job
+def on_every_worker(client: Any, thing: Any) -> Any:
+    """A future of something that all tasks need.
+
+    It is the result of a task, so that it is sent once and computed again if it is lost; and every
+    worker has it, because Dask prefers workers that have what a task needs.
+    """
+    shared = client.submit(_same, thing, pure=False)
+    client.replicate([shared])
+    return shared
+
+
+def _same(thing: Any) -> Any:
+    return thing

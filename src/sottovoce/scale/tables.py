@@ -1,9 +1,9 @@
 """Many joint tables at once, each on another worker.
 
 A table is fitted in steps that take milliseconds, as long as a cluster needs to share one out; so
-whole tables are shared out, with their errors, never the steps (docs/cluster-benchmarks.md). This
-pays for records of many attributes. Where a table of all attributes is small, one fit of it answers
-for all tables, and is better done once, here.
+whole tables are shared out, with their errors, and never the steps (docs/cluster-benchmarks.md).
+This pays for records of many attributes. Where a table of all attributes is small, one fit of it
+answers for all tables, and is better done once, here.
 """
 
 from __future__ import annotations
@@ -63,17 +63,15 @@ def joint_tables(
         )
     import dask
 
+    from .dask import on_every_worker
+
     # Large counts are no mistake here; Dask would warn about them.
     with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-        shared = engine.submit(_pair, records, aggregate, pure=False)
+        shared = on_every_worker(engine, (records, aggregate))
         many = len(tables)
         futures = engine.map(_table, [shared] * many, tables, [options] * many, pure=False)
         results: list[Table] = engine.gather(futures)
     return results
-
-
-def _pair(records: Records, aggregate: Aggregate) -> tuple[Records, Aggregate]:
-    return records, aggregate
 
 
 def _table(
