@@ -54,7 +54,8 @@ def draw_records(
     if "level" in packed:
         packed["level"][:] = levels
     # Several threads have smaller blocks, and a seeded source the same whatever their number.
-    block = _BLOCK if source.seeded else max(_LEAST_BLOCK, _BLOCK // cores())
+    threads = 1 if source.seeded else cores()
+    block = _BLOCK if threads == 1 else max(_LEAST_BLOCK, _BLOCK // (2 * threads))
 
     def some(draws: Draws, people: slice) -> None:
         # In blocks, so that only the reports themselves are in memory for everyone.
