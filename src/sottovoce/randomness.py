@@ -43,6 +43,7 @@ _FEW_BYTES = 2048
 _EXTRA_WORDS = 4096
 _PLANES = 9  # bit planes drawn for every lane; one word in eight then has an undecided lane
 _BUFFER_WORDS = _PLANES * 4096  # 288 KiB of keystream at a time
+_LONGER = 8  # times that in threads, whose calls must outlast the waking of another thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +156,14 @@ class Draws:
         self._extra = np.empty(_EXTRA_WORDS, np.uint64)
         self._used = _EXTRA_WORDS
 
+    def lengthen(self) -> None:
+        """Take more words at a time, for one of several threads.
+
+        A thread that waits for the interpreter's lock needs some 50 µs to wake up. Kernels that
+        return sooner would have it back by then, and the threads would run in turn.
+        """
+        self._words = np.empty(_LONGER * _BUFFER_WORDS, np.uint64)
+
     def fill(self, array: NDArray[Any]) -> None:
         """Overwrite a contiguous array with random bytes."""
         self._source.fill(array)
@@ -163,7 +172,7 @@ class Draws:
         """Overwrite every bit of `lanes` with an independent one that is 1 with `probability`."""
         upper, lower = probability.words
         planes = min(_PLANES, _significant_bits(probability.numerator))
-        size = _BUFFER_WORDS // planes
+        size = self._words.size // planes
         if self._undecided.size < min(size, lanes.size):
             self._undecided = np.empty(min(size, lanes.size), np.uint64)
         for start in range(0, lanes.size, size):
@@ -265,7 +274,10 @@ class SystemSource(Source):
         multiple: int = 1,
     ) -> list[T]:
         def some(part: slice) -> T:
-            return action(self.draws(), part)  # a key for every thread
+            draws = self.draws()  # a key for every thread
+            if part != slice(0, size):
+                draws.lengthen()
+            return action(draws, part)
 
         return over_ranges(some, size, work=work, multiple=multiple)
 

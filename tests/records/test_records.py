@@ -332,7 +332,8 @@ def test_nobody_and_nothing(records) -> None:
         records.joint(some, ["a", "b"])
 
 
-def test_memory_stays_near_that_of_the_reports() -> None:
+def test_memory_stays_near_that_of_the_reports(monkeypatch) -> None:
+    monkeypatch.setenv("SOTTOVOCE_THREADS", "2")  # every thread has room of its own
     r = sv.Records([sv.Attribute(f"a{i}", 8) for i in range(8)], epsilon_average=2.0)
     rng = np.random.default_rng(0)
     table = {f"a{i}": rng.integers(0, 8, 1_000_000) for i in range(8)}

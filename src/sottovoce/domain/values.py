@@ -31,6 +31,7 @@ Missing: TypeAlias = Literal["refuse", "value", "public"]
 
 _MOST_VALUES = 1 << 31
 _BLOCK = 1 << 16
+_LONG_BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, init=False)
@@ -188,8 +189,8 @@ class Domain:
         narrow(self, plain, out, range(plain.size) if rows is None else rows)
         return Coded(out)
 
-    def blocks(self, answers: Any, *, most: int = _BLOCK) -> tuple[int, Blocks]:
-        """The same codes, at most `most` at a time so that they stay in the cache.
+    def blocks(self, answers: Any, *, most: int | None = None) -> tuple[int, Blocks]:
+        """The same codes, at most `most` at a time; by default so many that they stay in the cache.
 
         Returns how many there are in all, and a function from a slice of the people to an
         iterator of (where, codes); different threads may walk over different slices. The codes
@@ -198,20 +199,25 @@ class Domain:
         plain = None if isinstance(answers, Coded) else plain_integers(self, answers)
         if plain is None:
             codes = self.encode(answers)
-            expect(codes.size)
-            return codes.size, lambda people: (
-                (part, codes[part]) for part in parts_of(people, most)
-            )
-        expect(plain.size)
+            size = codes.size
+        else:
+            size = plain.size
+        expect(size)
 
-        def narrowed(people: slice) -> Iterator[tuple[slice, Codes]]:
-            buffer = np.empty(min(people.stop - people.start, most), self.dtype)
-            for part in parts_of(people, most):
+        def walk(people: slice) -> Iterator[tuple[slice, Codes]]:
+            # In one of several threads more at a time: see `Draws.lengthen`.
+            usual = _BLOCK if people == slice(0, size) else _LONG_BLOCK
+            length = min(people.stop - people.start, most or usual)
+            buffer = None if plain is None else np.empty(length, self.dtype)
+            for part in parts_of(people, length or 1):
+                if plain is None or buffer is None:
+                    yield part, codes[part]
+                    continue
                 block = buffer[: part.stop - part.start]
                 narrow(self, plain[part], block, range(part.start, part.stop))
                 yield part, block
 
-        return plain.size, narrowed
+        return size, walk
 
     def decode(self, codes: NDArray[Any]) -> list[Label]:
         """Values at the given positions."""
