@@ -8,8 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import MergeError, WireError
+from ..parallel import over_ranges
 
 MOST_COUNT = 1 << 62
+_SAMPLE = 1024  # rows that show where the others lie, to divide them among threads
+_STEPS = 2000  # of a row, as `over_ranges` counts them: about a hundred nanoseconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,16 +78,43 @@ def count_rows(
     if len(rows) == 0:
         return rows, np.zeros(0, np.int64)
     words = as_words(rows)
-    order = np.lexsort(words.T[::-1]) if words.shape[1] > 1 else np.argsort(words[:, 0])
-    words = words[order]
-    first = np.ones(len(rows), bool)
+    borders = np.sort(words[:: max(1, len(words) // _SAMPLE), 0])
+
+    def some(part: slice) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The rows between two borders: threads sort parts that follow each other."""
+        if part == slice(0, borders.size):
+            return _count_words(words, counts)
+        keep = np.ones(len(words), bool)
+        if part.start > 0:
+            keep &= words[:, 0] >= borders[part.start]
+        if part.stop < borders.size:
+            keep &= words[:, 0] < borders[part.stop]
+        return _count_words(words[keep], None if counts is None else counts[keep])
+
+    parts = over_ranges(some, borders.size, work=_STEPS * len(rows))
+    different, many = (np.concatenate(both) for both in zip(*parts, strict=True))
+    packed = different.astype(">u8").view(np.uint8)
+    return np.ascontiguousarray(packed[:, : rows.shape[1]]), many
+
+
+def _count_words(
+    words: NDArray[np.uint64], counts: NDArray[np.int64] | None
+) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    if len(words) == 0:
+        return words, np.zeros(0, np.int64)
+    if counts is None and words.shape[1] == 1:
+        words = np.sort(words, axis=0)  # many times faster than an order of them
+    else:
+        order = np.lexsort(words.T[::-1]) if words.shape[1] > 1 else np.argsort(words[:, 0])
+        words = words[order]
+    first = np.ones(len(words), bool)
     first[1:] = (words[1:] != words[:-1]).any(axis=1)
     starts = np.flatnonzero(first)
     if counts is None:
-        many = np.diff(np.append(starts, len(rows)))
+        many = np.diff(np.append(starts, len(words)))
     else:
         many = np.add.reduceat(counts[order], starts)
-    return rows[order[starts]], many.astype(np.int64)
+    return words[starts], many.astype(np.int64)
 
 
 def as_words(rows: NDArray[np.uint8]) -> NDArray[np.uint64]:

@@ -17,7 +17,7 @@ from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.ranges import Range
-from ..domain.values import Domain, Label, code_dtype, parts_of
+from ..domain.values import Domain, Label, code_dtype
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.estimate import Estimate, warn_if_useless
 from ..randomness import Draws, Probability, Source
@@ -28,7 +28,6 @@ from .numeric_distribution import Bins, estimate_distribution
 from .numeric_estimates import estimate_mean, estimate_variance
 
 _NARROWEST, _WIDEST = 1e-60, 1e60
-_BLOCK = 1 << 16
 
 
 class NumericMechanism(Mechanism):
@@ -110,15 +109,12 @@ class NumericMechanism(Mechanism):
         cell = np.empty(numbers.size, self.layout[-1].dtype)
         which = None if second is None else np.empty(numbers.size, np.uint8)
 
-        def some(draws: Draws, people: slice) -> None:
-            for where in parts_of(people, _BLOCK):
-                own = None if which is None else which[where]
-                done = draw_cells(draws, grids, second, numbers[where], bounds, own, cell[where])
-                if not done:
-                    self.domain.coded(answers)  # raises, and says which is out of bounds
-                    return
+        def some(draws: Draws, people: slice) -> bool:
+            own = None if which is None else which[people]
+            return draw_cells(draws, grids, second, numbers[people], bounds, own, cell[people])
 
-        source.over_ranges(some, numbers.size, work=60 * numbers.size)
+        if not all(source.over_ranges(some, numbers.size, work=60 * numbers.size)):
+            self.domain.coded(answers)  # raises, and says which number is out of bounds
         return {"cell": cell} if which is None else {"grid": which, "cell": cell}
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:

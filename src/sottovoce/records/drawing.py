@@ -11,6 +11,7 @@ from .. import kernels
 from ..contract.collection import Columns
 from ..domain import tables
 from ..domain.values import parts_of
+from ..parallel import cores
 from ..participation.rates import coin
 from ..randomness import Draws, Source
 from .allocation import UNREPORTED, in_steps, thresholds
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from .records import Records
 
 _BLOCK = 1 << 14
+_LEAST_BLOCK = 1 << 11
 _STEPS = 40  # of a bit, as `over_ranges` counts them: about two nanoseconds
 
 
@@ -51,10 +53,12 @@ def draw_records(
     packed = {c.name: np.zeros(c.shape(people), c.dtype) for c in records.layout}
     if "level" in packed:
         packed["level"][:] = levels
+    # Several threads have smaller blocks, and a seeded source the same whatever their number.
+    block = _BLOCK if source.seeded else max(_LEAST_BLOCK, _BLOCK // cores())
 
     def some(draws: Draws, people: slice) -> None:
         # In blocks, so that only the reports themselves are in memory for everyone.
-        for part in parts_of(people, _BLOCK):
+        for part in parts_of(people, block):
             _draw_block(
                 records,
                 draws,

@@ -306,9 +306,10 @@ class Records(Collection):
     def draw(self, answers: Any, source: Source) -> Columns:
         return draw_records(self, answers, source, "equal", None, 0, None)
 
-    def _aggregate(self, reports: Reports) -> Aggregate:
-        """How often each report was sent, and how many people sent one."""
-        counted = super()._aggregate(reports)
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """The collector's side: how often each report was sent, and how many people sent one."""
+        self.accept(reports, Reports)
+        counted = self._aggregate(reports)  # sorted in threads, so not divided before
         return replace(counted, reports=int(self.headcount(reports)[1].sum()))
 
     def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
