@@ -26,7 +26,7 @@ BEYOND = {
     "SubsetSelection": "comparing random bits, counting each set, and not foreseeing its last pick",
     "HadamardResponse": "a coin, a parity and another block, in vectors of 64 bits (reports), or "
     "the transform and the errors of its values (estimates)",
-    "OLH": "checking and narrowing the answers, a look-up of their codes, the hash, a coin and a pick",
+    "OLH": "checking and narrowing the answers, a look-up of codes, the hash, a coin and a pick",
     "Duchi": "rounding to the grid and a coin",
     "Piecewise": "rounding to the grid, a coin and a pick, some 30 vector instructions of 64 bits",
     "Hybrid": "rounding to the grid, two coins and a pick, some 40 vector instructions of 64 bits",
