@@ -78,6 +78,7 @@ class Limits:
     write: float  # bytes of a large new array filled
     count: float  # counters raised, in tables that stay in the first-level cache
     multiply: float  # 32-bit products in a small array
+    pick: float  # random bits of a short row set, each before the next
 
 
 def limits(effort: Effort, written: int = 1 << 26, cells: int = 1024) -> Limits:
@@ -100,6 +101,7 @@ def limits(effort: Effort, written: int = 1 << 26, cells: int = 1024) -> Limits:
         write=written / best(write, effort.repeat),
         count=raised(effort, cells),
         multiply=products(1, effort),
+        pick=set_one_by_one(effort),
     )
 
 
@@ -128,6 +130,26 @@ def _raise(places, tables, passes):
             second[places[k + 1]] += one
             third[places[k + 2]] += one
             fourth[places[k + 3]] += one
+
+
+def set_one_by_one(effort: Effort) -> float:
+    """Random bits of a row of 128 bytes set per second, with a count of those that were not yet."""
+    places = SYSTEM.below(1024, 1 << 16)
+    passes = max(1, int(100 * effort.scale))
+    return passes * places.size / best(lambda: _set_bits(places, passes), effort.repeat)
+
+
+@numba.njit(nogil=True)
+def _set_bits(places, passes):
+    row, missing = np.zeros(128, np.uint8), 0
+    for _ in range(passes):
+        for k in range(places.size):
+            if k % 32 == 0:  # the next person's row
+                row[:] = 0
+            byte, bit = row[places[k] >> 3], places[k] & 7
+            row[places[k] >> 3] = byte | np.uint8(1 << bit)
+            missing += 1 - ((byte >> bit) & 1)
+    return missing
 
 
 def products(threads: int, effort: Effort) -> float:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import sottovoce as sv
+from sottovoce.mechanisms.subset import _about
 from sottovoce.randomness import SYSTEM, Source
 
 from .machine import EPSILON, Effort, Limits, best, cores, limits, number, products, table
@@ -20,6 +21,12 @@ LEAST = {"randomise": 0.5, "aggregate": 0.4}  # of the limit
 BEYOND = {
     "GRR": "checking and narrowing the answers, a coin and a pick",
     "LIP": "checking and narrowing the answers, and a look-up in a table of 16 KiB",
+    "OUE": "comparing random bits with a threshold, plane by plane, and settling ties",
+    "SUE": "comparing random bits with a threshold, plane by plane, and settling ties",
+    "SubsetSelection": "comparing random bits, counting each set, and not foreseeing its last pick",
+    "HadamardResponse": "a coin, a parity and another block, in vectors of 64 bits (reports), or "
+    "the transform and the errors of its values (estimates)",
+    "OLH": "checking and narrowing the answers, a look-up of codes, the hash, a coin and a pick",
     "Duchi": "rounding to the grid and a coin",
     "Piecewise": "rounding to the grid, a coin and a pick, some 30 vector instructions of 64 bits",
     "Hybrid": "rounding to the grid, two coins and a pick, some 40 vector instructions of 64 bits",
@@ -93,6 +100,15 @@ def answers(mechanism: Any, n: int) -> np.ndarray:
     return SYSTEM.below(mechanism.domain.size, n).astype(np.int64)
 
 
+def picks(mechanism: Any, drawn: float) -> float:
+    """Values that one person's subset picks, from the random bytes that are not its first bits."""
+    if mechanism.id != "subset":
+        return 0.0
+    about = _about(mechanism.omega, mechanism.domain.size).fraction
+    planes = about.denominator.bit_length() - 1
+    return (drawn - planes * mechanism.report_bytes) / 4
+
+
 def timed(action: Callable[[], object], repeat: int) -> tuple[float, float]:
     """Seconds on one core, and on two."""
     seconds = []
@@ -125,6 +141,7 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
         beside.append(limit)
         one, two = timed(lambda: mechanism.randomise(values), effort.repeat)
         least = n * (drawn / limit.keystream + values.itemsize / limit.read + size / limit.write)
+        least += n * picks(mechanism, drawn) / limit.pick
         name = title(mechanism)
         figures.append(Figure(f"{name} randomise", n, one, drawn, size, least, randomise, two))
         side: Callable[[], object] = lambda: mechanism.aggregate(reports)  # noqa: E731
@@ -193,6 +210,7 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: 
             ("new memory written, GB/s", "write"),
             ("counters raised, billion/s", "count"),
             ("32-bit products, billion/s", "multiply"),
+            ("bits of a row set one by one, billion/s", "pick"),
         )
     ]
     rows = [
@@ -241,12 +259,13 @@ def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: 
 One core, ε = {EPSILON:g}, integer answers in, the best of several runs. Random and report bytes are
 per person. The limit is what the machine cannot avoid, measured again before each mechanism: for
 randomising, drawing the random bytes as AES keystream, reading the answers and writing the reports
-into new memory; for aggregating, reading the reports; for a table with one counter per value, also
-one counter to raise for each report (read, add, write in the first-level cache), which takes longer
-than reading it; for Hadamard response a counter in a table of its {1 << 18:,} outputs, which
-that cache cannot hold; and for OLH one 32-bit product per report and value. How these speeds
-varied over the run shows how idle the machine was. *Two cores* is how many times faster two cores
-are than one; wanted is {GAIN}.
+into new memory, and for subset selection the values that are added one by one until a set has
+exactly its size, since a set must be stored before the next value is looked up in it; for
+aggregating, reading the reports; for a table with one counter per value, also one counter to raise
+for each report (read, add, write in the first-level cache), which takes longer than reading it; for
+Hadamard response a counter in a table of its {1 << 18:,} outputs, which that cache cannot hold; and
+for OLH one 32-bit product per report and value. How these speeds varied over the run shows how idle
+the machine was. *Two cores* is how many times faster two cores are than one; wanted is {GAIN}.
 
 {table(["limit, one core", "least", "most"], spread)}
 

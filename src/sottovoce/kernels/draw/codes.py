@@ -9,6 +9,7 @@ from ..vectors import wide_vectors
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _YES = np.uint64(1)
+_BLOCK = 1024
 
 
 @compiled
@@ -62,10 +63,20 @@ def hash_codes(a, b, codes, public, mask, shift, out):
 
     a and b come as random words, and are made an odd number and one of so many bits in place.
     """
+    public_codes = np.empty(_BLOCK, np.uint32)  # a loop that looks them up has no vectors
+    for start in range(0, out.size, _BLOCK):
+        part = slice(start, min(start + _BLOCK, out.size))
+        some = codes[part]
+        for i in range(some.size):
+            public_codes[i] = public[np.uintp(some[i])]
+        _hash_block(a[part], b[part], public_codes, mask, shift, out[part])
+
+
+@compiled
+def _hash_block(a, b, codes, mask, shift, out):
     wide_vectors()
     u32 = np.uint32
     for i in range(out.size):
         multiplier, offset = u32(u32(a[i] | u32(1)) & mask), u32(b[i] & mask)
         a[i], b[i] = multiplier, offset
-        code = public[np.intp(codes[i])]
-        out[i] = u32(u32(u32(u32(multiplier * code) + offset) & mask) >> shift)
+        out[i] = u32(u32(u32(u32(multiplier * codes[i]) + offset) & mask) >> shift)
