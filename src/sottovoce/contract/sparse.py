@@ -110,7 +110,7 @@ def _count_words(
     if counts is None and words.shape[1] == 1:
         words = np.sort(words, axis=0)  # many times faster than an order of them
     else:
-        order = np.argsort(words[:, 0], kind="stable")  # merges sorted tables in linear time
+        order = np.argsort(words[:, 0], kind="stable")  # merges two sorted tables in linear time
         leading = words[order, 0]
         if words.shape[1] > 1 and (leading[1:] == leading[:-1]).any():  # several times slower
             order = np.lexsort(words.T[::-1])
