@@ -66,7 +66,8 @@ def write(path: Path, reports: Reports, pieces: int = 6) -> None:
 
 def dataset(folder: Path, collection: Collection) -> Aggregate:
     """Three files below a folder, and what they must add up to."""
-    first, second, third = (reports_of(collection, seed=k) for k in range(3))
+    # Of different sizes: the counts of one must not equal those of another by chance.
+    first, second, third = (reports_of(collection, N + k, seed=k) for k in range(3))
     write(folder / "date=2025-06-01" / "a.svr", first)
     write(folder / "date=2025-06-02" / "b.parquet", second)
     counts = collection.aggregate(third)
