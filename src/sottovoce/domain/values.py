@@ -31,7 +31,7 @@ Missing: TypeAlias = Literal["refuse", "value", "public"]
 
 _MOST_VALUES = 1 << 31
 _BLOCK = 1 << 16
-_LONG_BLOCK = 1 << 19
+_LONGER = 8
 
 
 @dataclass(frozen=True, init=False)
@@ -206,8 +206,8 @@ class Domain:
 
         def walk(people: slice) -> Iterator[tuple[slice, Codes]]:
             # In one of several threads more at a time: see `Draws.lengthen`.
-            usual = _BLOCK if people == slice(0, size) else _LONG_BLOCK
-            length = min(people.stop - people.start, most or usual)
+            longer = 1 if people == slice(0, size) else _LONGER
+            length = min(people.stop - people.start, longer * (most or _BLOCK))
             buffer = None if plain is None else np.empty(length, self.dtype)
             for part in parts_of(people, length or 1):
                 if plain is None or buffer is None:
