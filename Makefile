@@ -15,7 +15,10 @@ PIP := $(BIN)/python -m pip $(QUIET)
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
 
-test: lint types imports unit docs peers
+# What needs one core each goes side by side with the installation of the peers.
+test: $(VENV)/ready-dev
+	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types imports docs $(PEERS)/ready
+	@$(MAKE) --no-print-directory unit peers
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
@@ -27,11 +30,12 @@ types: $(VENV)/ready-dev
 imports: $(VENV)/ready-dev
 	$(BIN)/lint-imports
 
-# Two processes, since the kernels use the cores as well. Following lines doubles the time of exact
-# tests, so that the figure of covered lines comes from the fast ones alone.
+# As many processes as cores, since the kernels use the cores as well, and one more where tests wait
+# for servers and browsers. Following lines doubles the time of exact tests, so that the figure of
+# covered lines comes from the fast ones alone.
 unit: $(VENV)/ready-dev
 	$(BIN)/pytest -n 2 -m fast --cov=sottovoce --cov-report=term:skip-covered
-	$(BIN)/pytest -n 2 --dist worksteal -m "not fast"
+	$(BIN)/pytest -n 3 --dist worksteal -m "not fast"
 
 # What most changes need to be checked against, in less than a minute.
 quick: $(VENV)/ready-dev
@@ -47,7 +51,7 @@ bench: $(PEERS)/ready
 	$(PEERS)/bin/python -m benchmarks
 
 peers: $(PEERS)/ready
-	$(PEERS)/bin/python -m pytest tests/peers tests/scale/test_spark.py
+	$(PEERS)/bin/python -m pytest -n 2 --dist loadfile tests/peers tests/scale/test_spark.py
 
 # Other Pythons that are installed here, and the oldest versions that pyproject.toml allows.
 compat:

@@ -148,7 +148,7 @@ def test_the_step_is_exact_for_any_sizes_on_any_cores(
     wanted = (rows.T @ (counts / d)).T / counts.sum(axis=0)[:, None]
     for threads in ("1", "3"):
         monkeypatch.setenv("SOTTOVOCE_THREADS", threads)
-        monkeypatch.setattr(parallel, "_WORTH_A_THREAD", 1)
+        monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
         r, ll, _ = expectation([block], p.reshape(fits, *sizes), [counts], None)
         np.testing.assert_allclose(r.reshape(fits, -1), wanted, rtol=1e-11)
         np.testing.assert_allclose(ll, (counts * np.log(d)).sum(0) / counts.sum(0), rtol=1e-11)

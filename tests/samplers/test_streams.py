@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pytest
 
-from sottovoce import GRR, randomness
+from sottovoce import GRR, keystream, randomness
 from sottovoce.randomness import SYSTEM, SystemSource
 from sottovoce.testing import SeededSource
 
@@ -108,7 +108,7 @@ def keys_taken(monkeypatch) -> list[int]:
 
 
 def test_a_new_key_is_taken_before_the_old_one_is_worn_out(monkeypatch) -> None:
-    monkeypatch.setattr(randomness, "_REKEY_BYTES", 8192)
+    monkeypatch.setattr(keystream, "_REKEY_BYTES", 8192)
     keys = keys_taken(monkeypatch)
     draws = SYSTEM.draws()
     first, second, third = (block(draws._source, 512) for _ in range(3))
@@ -127,7 +127,7 @@ def test_every_release_takes_new_entropy_and_large_ones_a_key(monkeypatch) -> No
 
 
 def test_a_long_fill_is_one_stream_however_it_is_cut() -> None:
-    size = (randomness._BLOCK_BYTES * 2 + 24) // 8
+    size = (keystream._BLOCK_BYTES * 2 + 24) // 8
     whole = block(SeededSource(3), size)
     source = SeededSource(3)
     parts = b"".join(block(source, n) for n in (1, size // 2, size - size // 2 - 1))
