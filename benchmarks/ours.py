@@ -26,12 +26,14 @@ BEYOND = {
     "SubsetSelection": "comparing random bits, counting each set, and not foreseeing its last pick",
     "HadamardResponse": "a coin, a parity and another block, in vectors of 64 bits (reports), or "
     "the transform and the errors of its values (estimates)",
+    "ProjectiveGeometryResponse": "a product modulo a prime for each coordinate (reports), or sums "
+    "over hyperplanes and the errors of its values (estimates)",
     "OLH": "checking and narrowing the answers, a look-up of codes, the hash, a coin and a pick",
     "Duchi": "rounding to the grid and a coin",
     "Piecewise": "rounding to the grid, a coin and a pick, some 30 vector instructions of 64 bits",
     "Hybrid": "rounding to the grid, two coins and a pick, some 40 vector instructions of 64 bits",
 }
-ONE_COUNTER = ("grr", "lip", "hadamard", "piecewise", "hybrid")  # raised by each report
+ONE_COUNTER = ("grr", "lip", "hadamard", "projective", "piecewise", "hybrid")  # raised by each report
 
 
 @dataclass(frozen=True)
@@ -160,10 +162,10 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
     half = [figure.per_second / 2 for figure in figures]  # of GRR's, measured just before
     falling = 1 / np.arange(1, 1025)
     both(sv.LIP(prior=falling / falling.sum(), epsilon=EPSILON), 20_000_000, *half)
-    both(sv.OUE(128, epsilon=EPSILON), 5_000_000, 15e6)
-    both(sv.OUE(1024, epsilon=EPSILON), 1_000_000, 2e6, 60e6)
-    both(sv.SUE(1024, epsilon=EPSILON), 1_000_000)
-    both(sv.SubsetSelection(1024, epsilon=EPSILON), 1_000_000, 2e6)
+    both(sv.OUE(128, epsilon=EPSILON), 20_000_000, 15e6)
+    both(sv.OUE(1024, epsilon=EPSILON), 3_000_000, 2e6, 60e6)
+    both(sv.SUE(1024, epsilon=EPSILON), 3_000_000)
+    both(sv.SubsetSelection(1024, epsilon=EPSILON), 3_000_000, 2e6)
     both(sv.HadamardResponse(1 << 17, epsilon=EPSILON), 20_000_000, 150e6, 300e6, decode=True)
     projective = sv.ProjectiveGeometryResponse(1 << 17, epsilon=EPSILON)
     both(projective, 20_000_000, decode=True)
