@@ -152,7 +152,7 @@ def _machine_code(function: Any, options: dict[str, Any]) -> Any:
     try:
         dispatcher = njit(cache=True, nogil=True, **options)(function)
         reason = others_can_write(function.__code__.co_filename, dispatcher.stats.cache_path)
-    except RuntimeError as error:  # numba looks for a place when it decorates, not when it saves
+    except (RuntimeError, OSError) as error:  # numba looks for a place here, not when it saves
         reason = str(error)
     if not reason:
         return dispatcher
