@@ -91,12 +91,9 @@ def test_zeros_and_ones(both_ways: list[str]) -> None:
     assert set(both_ways) == {"zeros_and_ones"}
 
 
-@pytest.mark.parametrize("dtype", [np.int8, np.int64])
-def test_values_out_of_range(dtype: type) -> None:
-    info = np.iinfo(dtype)
-    for wrong in (info.min, info.max, 100):
-        values = np.array([3, 99, wrong, 5], dtype)
-        group = np.array([0, 1, 1, 0], dtype)
+def test_values_out_of_range() -> None:
+    for wrong in (-(1 << 63), -1, (1 << 63) - 1, 100):
+        values, group = np.array([3, 99, wrong, 5]), np.array([0, 1, 1, 0])
         histograms.histogram(values, np.zeros(100, np.int64))
         histograms.histogram_by(group, values, np.zeros((2, 100), np.int64))
         histograms.histogram_by(values, group, np.zeros((100, 2), np.int64))
