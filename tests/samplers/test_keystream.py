@@ -101,22 +101,14 @@ def test_a_failed_draw_is_an_error_and_no_silence(monkeypatch) -> None:
 
 
 EXIT = """
-import atexit, os, threading, time
+import atexit
 from sottovoce import keystream
-buffer = memoryview(bytearray(1 << 24))
-def draw():
-    stream = keystream.FreeKeystream(os.urandom(16))
-    while True:
-        stream.fill(buffer)
 def check():  # functions that were registered later run before it, those of weakref among them
     block = bytearray(16)
     alive.fill(memoryview(block))
     print(bytes(block) == keystream._KNOWN)
 atexit.register(check)
 alive = keystream.FreeKeystream(bytes(16))
-for _ in range(2):
-    threading.Thread(target=draw, daemon=True).start()
-time.sleep(0.1)
 """
 
 

@@ -77,9 +77,10 @@ def _own_group(group: int) -> bool:
         own, members = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
     except KeyError:
         return False
-    alone = own.pw_gid == group != 0 and members.gr_name == own.pw_name
-    others = {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}
-    return alone and {*members.gr_mem, *others} <= {own.pw_name}
+    if own.pw_gid != group or group == 0 or members.gr_name != own.pw_name:
+        return False
+    users = {user.pw_name for user in pwd.getpwall() if user.pw_gid == group}
+    return {*members.gr_mem, *users} <= {own.pw_name}
 
 
 def _private(status: os.stat_result) -> bool:
