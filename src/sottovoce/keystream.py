@@ -17,6 +17,7 @@ import numpy as np
 _BLOCK_BYTES = 1 << 19
 _ZEROS = memoryview(bytes(_BLOCK_BYTES))
 _REKEY_BYTES = 1 << 36
+_KEY_BYTES = 16
 _KNOWN = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")  # of a block of zeros, under key zero
 
 
@@ -37,14 +38,25 @@ class Keystream:
         self.left -= len(target)
 
 
+class _Context(ctypes.c_void_p):
+    """Where OpenSSL keeps key and counter; freed with the last reference, whoever has it."""
+
+
 class FreeKeystream:
-    """The same keystream of a key of 16 bytes, drawn without the interpreter's lock."""
+    """The same keystream of a key of 16 bytes, drawn without the interpreter's lock.
+
+    For one thread at a time: two would change the counter together.
+    """
 
     def __init__(self, key: bytes) -> None:
+        if len(key) != _KEY_BYTES:
+            raise ValueError(f"the key has {len(key)} bytes; allowed are {_KEY_BYTES}")
         library = _openssl()
-        self._context = library.EVP_CIPHER_CTX_new()
-        weakref.finalize(self, library.EVP_CIPHER_CTX_free, self._context)
-        cipher = library.EVP_aes_128_ctr()
+        self._context, cipher = library.EVP_CIPHER_CTX_new(), library.EVP_aes_128_ctr()
+        if not self._context or not cipher:  # no memory, or an OpenSSL without AES
+            raise OSError("OpenSSL could not set up AES")
+        free = weakref.finalize(self._context, library.EVP_CIPHER_CTX_free, self._context.value)
+        free.atexit = False  # a daemon thread may still be drawing then
         if not library.EVP_EncryptInit_ex(self._context, cipher, None, key, bytes(16)):
             raise OSError("OpenSSL could not set up AES")
         self._library = library
@@ -53,6 +65,8 @@ class FreeKeystream:
 
     def fill(self, target: memoryview) -> None:
         """Overwrite with the bytes that follow."""
+        if target.readonly or target.itemsize != 1:  # OpenSSL would write there all the same
+            raise ValueError("bytes that can be written are needed")
         place, written = np.frombuffer(target, np.uint8).ctypes.data, ctypes.c_int()
         for start in range(0, len(target), _BLOCK_BYTES):
             many = min(_BLOCK_BYTES, len(target) - start)
@@ -89,7 +103,7 @@ def _openssl() -> Any:
 
     library = ctypes.CDLL(_hashlib.__file__)
     pointer = ctypes.c_void_p
-    library.EVP_CIPHER_CTX_new.restype = pointer
+    library.EVP_CIPHER_CTX_new.restype = _Context
     library.EVP_CIPHER_CTX_free.argtypes = [pointer]
     library.EVP_aes_128_ctr.restype = pointer
     library.EVP_EncryptInit_ex.argtypes = [pointer] * 3 + [ctypes.c_char_p] * 2

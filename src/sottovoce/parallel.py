@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextvars import ContextVar, copy_context
 from itertools import pairwise
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 Item = TypeVar("Item")
 T = TypeVar("T")
+P = ParamSpec("P")
 
 #: Steps that take about a millisecond: a core does some 20 simple ones in a nanosecond.
 WORTH_A_THREAD = 20_000_000
@@ -25,9 +26,29 @@ _divided: ContextVar[bool] = ContextVar("divided", default=False)
 def cores() -> int:
     """How many threads to use: SOTTOVOCE_THREADS, else the cores this process may use."""
     setting = os.environ.get("SOTTOVOCE_THREADS", "")
-    if setting.isdigit() and int(setting) > 0:
+    if setting.isdecimal() and int(setting) > 0:
         return int(setting)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Threads(ThreadPoolExecutor):
+    """Threads, as long as they are allowed: not after the end of the program's main thread.
+
+    A thread that is still working then does by itself what it would have divided.
+    """
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        try:
+            return super().submit(fn, *args, **kwargs)
+        except RuntimeError as error:
+            if "cannot schedule" not in str(error):  # it was queued, and may be done twice
+                raise
+        future: Future[T] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except BaseException as error:  # as in a thread: `result` raises it
+            future.set_exception(error)
+        return future
 
 
 def over_ranges(
@@ -49,7 +70,7 @@ def over_ranges(
         _divided.set(True)
         return action(part)
 
-    with ThreadPoolExecutor(threads) as pool:
+    with _Threads(threads) as pool:
         results = pool.map(lambda context, part: context.run(undivided, part), contexts, parts)
         return list(results)
 
@@ -59,13 +80,20 @@ def over_items(
 ) -> Iterator[T]:
     """The result of `action` for every item, in the order in which they are ready.
 
-    `threads` is for work that waits for a network rather than for a core.
+    `threads` is for work that waits for a network rather than for a core. Where there is an item
+    for every core, work on it is not divided again.
     """
-    with ThreadPoolExecutor(min(threads or cores(), max(1, len(items)))) as pool:
+    every_core = not threads and len(items) >= cores()
+
+    def whole(item: Item) -> T:
+        _divided.set(every_core or _divided.get())
+        return action(item)
+
+    with _Threads(min(threads or cores(), max(1, len(items)))) as pool:
         try:
             # Not kept in a variable, so that a result is freed as soon as it was used.
             for future in as_completed(
-                [pool.submit(copy_context().run, action, item) for item in items]
+                [pool.submit(copy_context().run, whole, item) for item in items]
             ):
                 yield future.result()
         finally:
@@ -83,7 +111,7 @@ def in_order(action: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
         yield from map(action, items)
         return
     waiting: deque[Future[T]] = deque()
-    with ThreadPoolExecutor(threads) as pool:
+    with _Threads(threads) as pool:
         for item in items:
             waiting.append(pool.submit(copy_context().run, action, item))
             if len(waiting) > threads:
@@ -98,7 +126,7 @@ def ahead(items: Iterable[Item]) -> Iterator[Item]:
         yield from items
         return
     end, iterator = object(), iter(items)
-    with ThreadPoolExecutor(1) as pool:
+    with _Threads(1) as pool:
         following = pool.submit(next, iterator, end)
         while (item := following.result()) is not end:
             following = pool.submit(next, iterator, end)

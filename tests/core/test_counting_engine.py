@@ -152,3 +152,16 @@ def test_the_engine_counts_in_the_threads_of_a_call_and_in_no_other(monkeypatch)
         other.join()
     assert inside == [broken, broken]
     assert outside != [broken]
+
+
+def test_an_empty_engine_gives_the_work_back() -> None:
+    def refuse(*arrays: np.ndarray) -> int:
+        raise AssertionError("this engine was left")
+
+    with kernels.use({"histogram": refuse}):
+        with kernels.use({"row_sums": refuse}):
+            assert count.replaced("histogram")
+        with sv.scale.counting("cpu") as engine:
+            assert (engine, count.replaced()) == ("cpu", False)
+            assert count.histogram(np.array([0, 2]), 3).tolist() == [1, 0, 1]
+        assert count.replaced("histogram")

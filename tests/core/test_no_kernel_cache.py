@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 import sottovoce
-from sottovoce.kernels import cache_folder
+from sottovoce.kernels import cache_folder, compiling
 
 RELEASE = (
     "import sottovoce as sv, numpy as np;"
@@ -102,6 +103,7 @@ def test_code_is_not_loaded_from_a_folder_open_to_others(
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder below one for everyone with the sticky bit, as in /tmp."""
     monkeypatch.setattr(cache_folder, "_private", lambda status: False)  # pytest's own folders are
+    monkeypatch.setattr(cache_folder, "_own_group", lambda group: False)
     shared = tmp_path / "shared"
     (shared / "own").mkdir(parents=True)
     (shared / "own").chmod(0o755)
@@ -145,6 +147,97 @@ def test_a_link_is_followed(folder: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder)
     assert problem(link) == f"other users can write to {folder}"
+
+
+def test_a_link_that_others_can_exchange_is_refused(folder: Path, tmp_path: Path) -> None:
+    open_folder = tmp_path / "open"
+    open_folder.mkdir()
+    open_folder.chmod(0o777)
+    (open_folder / "link").symlink_to(folder)
+    assert problem(open_folder / "link") == f"other users can write to {open_folder}"
+    (tmp_path / "second").symlink_to(open_folder / "link")  # a link to that link
+    assert problem(tmp_path / "second") == f"other users can write to {open_folder}"
+    (folder.parent / "third").symlink_to("own")  # relative, below the folder with the sticky bit
+    assert problem(folder.parent / "third") == ""
+
+
+def test_a_link_may_not_belong_to_somebody_else(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    link = folder.parent / "link"  # in a folder for everyone, where its owner can exchange it
+    link.symlink_to(folder)
+    monkeypatch.setattr(cache_folder, "_mine", lambda status: status.st_ino != link.lstat().st_ino)
+    assert problem(link) == f"{link} belongs to another user"
+
+
+def test_a_private_folder_does_not_hide_what_a_link_in_it_leads_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    private, other = tmp_path / "private", tmp_path / "other"
+    private.mkdir(0o700)
+    other.mkdir()
+    other.chmod(0o777)
+    (private / "link").symlink_to(other)
+    number = private.stat().st_ino  # pytest's own folders above are private as well
+    monkeypatch.setattr(cache_folder, "_private", lambda status: status.st_ino == number)
+    assert problem(private / "link") == f"other users can write to {other}"
+    other.chmod(0o755)
+    assert problem(private / "link") == ""
+
+
+def test_the_group_of_one_user_alone_may_write(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.chmod(0o775)
+    (folder / "a.nbi").touch()
+    (folder / "a.nbi").chmod(0o664)
+    assert problem(folder) == f"other users can write to {folder}"
+    monkeypatch.setattr(cache_folder, "_own_group", lambda group: True)
+    assert problem(folder) == ""
+    folder.chmod(0o777)
+    assert problem(folder) == f"other users can write to {folder}"
+
+
+@pytest.mark.parametrize(
+    ("group", "name", "members", "users", "private"),
+    [
+        (1000, "ada", [], [], True),
+        (1000, "ada", ["ada"], [], True),
+        (1000, "ada", ["ben"], [], False),
+        (1000, "ada", [], [("ben", 1000)], False),
+        (1000, "users", [], [], False),
+        (1001, "ada", [], [], False),
+        (0, "ada", [], [], False),
+    ],
+)
+def test_a_private_group_has_one_user(
+    group: int, name: str, members: list[str], users: list, private: bool, monkeypatch
+) -> None:
+    own = SimpleNamespace(pw_name="ada", pw_gid=group if group != 1001 else 1000)
+    everyone = [own, *(SimpleNamespace(pw_name=user, pw_gid=gid) for user, gid in users)]
+    monkeypatch.setattr("pwd.getpwuid", lambda uid: own)
+    monkeypatch.setattr("pwd.getpwall", lambda: everyone)
+    monkeypatch.setattr("grp.getgrgid", lambda _: SimpleNamespace(gr_name=name, gr_mem=members))
+    cache_folder._own_group.cache_clear()
+    try:
+        assert cache_folder._own_group(group) is private
+    finally:
+        cache_folder._own_group.cache_clear()
+
+
+def test_a_file_that_vanishes_meanwhile_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def vanished(source: str, folder: str) -> str:
+        raise FileNotFoundError(folder)
+
+    monkeypatch.setattr(cache_folder, "others_can_write", vanished)
+    monkeypatch.setattr(compiling, "_uncached", False)
+
+    @compiling.compiled(interpreted=False)
+    def double(x):
+        return 2 * x
+
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        assert double(3) == 6
 
 
 def test_beside_the_source_it_is_as_safe_as_the_source(folder: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -53,3 +56,50 @@ def test_few_items_are_begun_before_they_are_wanted(threads: str) -> None:
     results.close()
     assert len(asked) <= 10
     assert threading.active_count() < 10
+
+
+@threads
+def test_where_every_core_has_an_item_its_work_is_not_divided_again(threads: str) -> None:
+    many = int(threads)
+
+    def parts(_: int) -> int:
+        return len(parallel.over_ranges(lambda part: part, 1000, work=10**12))
+
+    assert set(parallel.over_items(parts, range(many))) == {1}
+    assert set(parallel.over_items(parts, range(many - 1))) <= {many}  # idle cores help
+    assert set(parallel.over_items(parts, range(many), threads=16)) == {many}
+    assert parts(0) == many
+
+
+LATE = """
+import atexit, threading, time
+from sottovoce import parallel
+def late():
+    print(parallel.over_ranges(lambda part: part.start, 10, work=10**12))
+    print(sorted(parallel.over_items(abs, [1, -2])), list(parallel.in_order(abs, [1, -2])))
+    print(list(parallel.ahead([1, 2])))
+    try:
+        parallel.over_ranges(lambda part: 1 // part.start, 10, work=10**12)
+    except ZeroDivisionError:
+        print("refused")
+def worker():
+    threading.main_thread().join()
+    time.sleep(0.05)
+    late()
+threading.Thread(target=worker).start()
+atexit.register(late)
+"""
+
+
+@pytest.mark.parametrize("threads", ["2"])
+def test_work_goes_on_after_the_main_thread(threads: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LATE], capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert done.stdout.splitlines() == ["[0, 5]", "[1, 2] [1, 2]", "[1, 2]", "refused"] * 2
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("threads", ["²", "-1", "0", "two", ""])
+def test_a_setting_that_is_no_number_of_threads_is_left_aside(threads: str) -> None:
+    assert parallel.cores() >= 1

@@ -238,6 +238,19 @@ def test_any_number_of_threads_counts_the_same(name: str, monkeypatch) -> None:
     assert sizes == [3001] * 3
 
 
+def test_threads_count_packed_bits_where_they_are(monkeypatch) -> None:
+    divide(monkeypatch, 3)
+    mechanism, rows = sv.OUE(100, epsilon=1.0), []
+    reports = mechanism.randomise(np.arange(4001) % 100)
+    real = kernels.count.column_counts
+    monkeypatch.setattr(
+        kernels.count, "column_counts", lambda part: (rows.append(part), real(part))[1]
+    )
+    mechanism.aggregate(reports)
+    assert len(rows) >= 3
+    assert all(np.shares_memory(part, reports.columns["bits"]) for part in rows if part.size)
+
+
 def test_another_engine_counts_all_reports_at_once(monkeypatch) -> None:
     divide(monkeypatch, 3)
     mechanism, sizes = sv.GRR(5, epsilon=1.0), []

@@ -204,8 +204,9 @@ class Collection(ABC):
             tables = counting.count(reports[:0])
             cells = sum(table.size for table in tables.values() if isinstance(table, np.ndarray))
             work = min(work, len(reports) // max(1, 8 * cells) * WORTH_A_THREAD)
+        # From a multiple of 8 on, packed bits are in whole words and need not be copied.
         parts = over_ranges(
-            lambda part: counting._aggregate(reports[part]), len(reports), work=work
+            lambda part: counting._aggregate(reports[part]), len(reports), work=work, multiple=8
         )
         return replace(reduce(operator.add, parts), candidates=chosen)
 

@@ -107,8 +107,9 @@ def compiled(
     """A kernel from a function; `options` are those of numba.
 
     Not to be interpreted is work beyond the size of the arrays, and sums of floating-point numbers
-    that the compiler may take in another order. A function to be interpreted instead does the same
-    with numpy, and so more at a time.
+    that the compiler may take in another order. Squares are written as products: x**2 is rounded in
+    another way by the interpreter, once in a thousand times. A function to be interpreted instead
+    does the same with numpy, and so more at a time.
 
     Machine code is kept in NUMBA_CACHE_DIR where that is set, else beside the package, else in the
     user's cache folder. Where none of them can be written (a read-only installation run by a user
@@ -151,7 +152,7 @@ def _machine_code(function: Any, options: dict[str, Any]) -> Any:
     try:
         dispatcher = njit(cache=True, nogil=True, **options)(function)
         reason = others_can_write(function.__code__.co_filename, dispatcher.stats.cache_path)
-    except RuntimeError as error:  # numba looks for a place when it decorates, not when it saves
+    except (RuntimeError, OSError) as error:  # numba looks for a place here, not when it saves
         reason = str(error)
     if not reason:
         return dispatcher

@@ -9,7 +9,7 @@ from __future__ import annotations
 from .compiling import compiled
 
 
-@compiled
+@compiled(interpreted=False)
 def matrix_product(left, right, out):
     """out += leftᵀ right."""
     for row in range(left.shape[0]):

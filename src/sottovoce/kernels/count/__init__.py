@@ -76,7 +76,7 @@ _engine: ContextVar[Engine] = ContextVar("engine", default=MappingProxyType({}))
 
 @contextmanager
 def use(engine: Engine) -> Iterator[None]:
-    """Count with the functions of `engine` inside this block.
+    """Count with the functions of `engine` inside this block, and with no others if it is empty.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def use(engine: Engine) -> Iterator[None]:
             f"there are no counting kernels {', '.join(map(repr, unknown))}; an engine may replace "
             f"{', '.join(map(repr, COMPILED))}"
         )
-    token = _engine.set(MappingProxyType({**_engine.get(), **engine}))
+    token = _engine.set(MappingProxyType({**_engine.get(), **engine} if engine else {}))
     try:
         yield
     finally:

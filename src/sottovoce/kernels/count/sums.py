@@ -48,7 +48,7 @@ def stratified(counts, laws, reports, weights, noise, drawn):
         shift = q / gap
         for h in range(strata):
             row, scale = counts[g, h], 1 / (reports[g, h] * gap)
-            weight, square = weights[g, h], weights[g, h] ** 2
+            weight, square = weights[g, h], weights[g, h] * weights[g, h]
             a, b = noise[g, h], drawn[g, h]
             for k in range(size):
                 f = row[k] * scale - shift

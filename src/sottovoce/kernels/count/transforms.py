@@ -109,6 +109,6 @@ def block_noise(fractions, blocks, own, other, gap, noise):
             total += sums[block]
         for block in range(blocks):
             b = sums[block] / max(total, 2.3e-308)
-            sums[block], squares[block] = b, (b * own + (1 - b) * other) / gap**2
+            sums[block], squares[block] = b, (b * own + (1 - b) * other) / (gap * gap)
         for v in range(row.size):
             out[v] = squares[v & last] - min(max(row[v], 0.0), sums[v & last])
