@@ -33,7 +33,14 @@ BEYOND = {
     "Piecewise": "rounding to the grid, a coin and a pick, some 30 vector instructions of 64 bits",
     "Hybrid": "rounding to the grid, two coins and a pick, some 40 vector instructions of 64 bits",
 }
-ONE_COUNTER = ("grr", "lip", "hadamard", "projective", "piecewise", "hybrid")  # raised by each report
+ONE_COUNTER = (
+    "grr",
+    "lip",
+    "hadamard",
+    "projective",
+    "piecewise",
+    "hybrid",
+)  # raised by each report
 
 
 @dataclass(frozen=True)

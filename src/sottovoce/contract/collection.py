@@ -204,6 +204,8 @@ class Collection(ABC):
             tables = counting.count(reports[:0])
             cells = sum(table.size for table in tables.values() if isinstance(table, np.ndarray))
             work = min(work, len(reports) // max(1, 8 * cells) * WORTH_A_THREAD)
+        if work <= WORTH_A_THREAD:
+            return replace(counting._aggregate(reports), candidates=chosen)
         # From a multiple of 8 on, packed bits are in whole words and need not be copied.
         parts = over_ranges(
             lambda part: counting._aggregate(reports[part]), len(reports), work=work, multiple=8

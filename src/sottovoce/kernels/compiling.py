@@ -56,10 +56,11 @@ class Kernel:
         self._make = make
         self._plain: Any = interpreted if callable(interpreted) else None
         self._most_items = (_MOST_BY_NUMPY if self._plain else _MOST) if interpreted else -1
-        self._code: Any = None
+        #: The compiled function, once there is one.
+        self.machine: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self._code is None and _seconds_left > 0 and self.is_small(arguments):
+        if self.machine is None and _seconds_left > 0 and self.is_small(arguments):
             return self.interpret(*arguments)
         return self.code(*arguments)
 
@@ -90,12 +91,12 @@ class Kernel:
     @property
     def code(self) -> Any:
         """The compiled function, which calls those of other kernels."""
-        if self._code is None:
+        if self.machine is None:
             with _lock:
-                self._code = self._code or self._make(
+                self.machine = self.machine or self._make(
                     _linked(self._function, lambda kernel: kernel.code)
                 )
-        return self._code
+        return self.machine
 
 
 def compiled(

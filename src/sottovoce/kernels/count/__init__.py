@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import ParameterError, WireError
+from ..compiling import Kernel
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -104,7 +105,8 @@ def use(engine: Engine) -> Iterator[None]:
 
 def kernel(name: str) -> Callable[..., Any]:
     """The function that counts under this name here and now."""
-    return _engine.get().get(name) or _compiled_kernel(name)
+    own = _own_kernel(name)
+    return _engine.get().get(name) or own.machine or own
 
 
 def replaced(name: str | None = None) -> bool:
@@ -114,10 +116,9 @@ def replaced(name: str | None = None) -> bool:
 
 
 @cache
-def _compiled_kernel(name: str) -> Callable[..., Any]:
-    module = import_module(f".{COMPILED[name]}", __name__)
-    function: Callable[..., Any] = getattr(module, name)
-    return function
+def _own_kernel(name: str) -> Kernel:
+    own: Kernel = getattr(import_module(f".{COMPILED[name]}", __name__), name)
+    return own
 
 
 def histogram(values: NDArray[Any], size: int) -> Counts:
