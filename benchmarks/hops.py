@@ -1,8 +1,8 @@
 """How many modules a reader passes through: ``python -m benchmarks.hops``.
 
 Counts the modules of sottovoce in which a function is entered, with `sys.setprofile`. Everything
-is run once before, with compiled kernels, so that importing and compiling are not counted; functions
-made by dataclasses count for the module of their class.
+is run once before, with compiled kernels, so that importing and compiling are not counted;
+functions made by dataclasses count for the module of their class.
 """
 
 from __future__ import annotations
