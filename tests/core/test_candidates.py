@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pyarrow
 import pytest
 
 import sottovoce as sv
@@ -232,6 +233,7 @@ def test_what_has_no_counts_of_values_is_refused(collection, answers) -> None:
         ([1, 2, 1], "more than once: 1"),
         ([], "is empty"),
         ("123", "give a list"),
+        ({1, 2}, "give a list"),
         (3, "give a list"),
         (np.array([[1, 2]]), "2 dimensions"),
         (range(3, 7), "not in the domain: 5, 6"),
@@ -250,6 +252,9 @@ def test_values_are_chosen_by_what_people_answer() -> None:
         texts.aggregate(texts.randomise(["a", None] * 500), values=["no answer", "b"])
     )
     assert part.labels == ("no answer", "b")
+    with pytest.raises(ParameterError, match="it has the 3 values 'a', 'b', 'c' and 'no answer'"):
+        texts.positions(["d"])
+    assert texts.positions(pyarrow.array(["c", "a"])).tolist() == [2, 0]
     worded = sv.GRR(sv.Domain([1, 2, 9], wording=["car", "bike", "foot"]), epsilon=1.0)
     part = worded.estimate(worded.aggregate(worded.randomise([1, 9] * 500), values=[9, 1]))
     assert part.labels == ("foot", "car")
