@@ -203,19 +203,14 @@ def test_bytes_that_no_reports_can_have_given_are_refused(m: LinearMechanism) ->
     ("m", "most"), [(sv.GRR(5, epsilon=1.0), 1), (sv.SubsetSelection(5, epsilon=0.5), 2)]
 )
 def test_chosen_counts_with_a_sum_that_no_reports_give_are_refused(m, most) -> None:
-    """A report of GRR names one value, one of subset selection `most` of the five."""
     assert m.marks_per_report == most
     for places in ([3, 0, 4], [0, 1, 2, 4]):
         good = m.aggregate(m.randomise([0] * 50), values=places)
         least = max(most - (5 - len(places)), 0)
-        for total in (50 * least - 1, 50 * most + 1):
-            counts = np.full(len(places), total // len(places))
-            counts[: total - counts.sum()] += 1
-            if counts.min() >= 0:
-                forged = replace(good, tables={m.table: counts}).to_bytes()
-                with pytest.raises(WireError, match=f"sum to {total}"):
-                    Aggregate.from_bytes(forged, expect=m)
-        assert Aggregate.from_bytes(good.to_bytes(), expect=m) == good
+        for total in [50 * most + 1, *[50 * least - 1] * (least > 0)]:
+            counts = np.array([total - total // 2, total // 2, *[0] * (len(places) - 2)])
+            with pytest.raises(WireError, match=f"sum to {total}|outside"):
+                m.check_aggregate(replace(good, tables={m.table: counts}))
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ from .prefixes import Numbering, grow, ways_to_grow
 #: Prefixes kept at a depth have at most as many candidates beneath them, the best ones first.
 MOST_CANDIDATES = 1 << 22
 
-_NUMBERS = 16  # of people at a depth, over which `miss` averages
-_RARE = 1e-6  # probability below and above those
+_NUMBERS = 24  # of people at a depth, over which `miss` averages
+_RARE = 1e-12  # probability that there are fewer or more; fewer count as nobody
 
 Counter = Callable[[int, NDArray[np.uint64]], NDArray[np.int64]]
 
@@ -224,8 +224,8 @@ def _people_at_depth(n: int, depths: int) -> list[tuple[int, float]]:
     """How many of n people a depth has, with probabilities; where many, rounded down to a few."""
     from scipy.stats import binom
 
-    low, high = binom.ppf([_RARE, 1 - _RARE], n, 1 / depths)
-    people = np.unique(np.linspace(low, high, _NUMBERS).astype(np.int64))
+    low, high = binom.ppf(_RARE, n, 1 / depths), binom.isf(_RARE, n, 1 / depths)
+    people = np.unique([0, *np.linspace(low, high, _NUMBERS).astype(np.int64)])
     below = [0.0, *binom.cdf(people[1:] - 1, n, 1 / depths), 1.0]
     return list(zip(people.tolist(), np.diff(below).tolist(), strict=True))
 

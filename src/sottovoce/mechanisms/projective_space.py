@@ -120,6 +120,10 @@ def _orders(size: int, total: Callable[[int, int], Fraction]) -> Iterator[tuple[
 
     The variance falls with w up to there, about e^ε + 1 for many values, and rises from there.
     """
+
+    def rises(order: int, dimension: int) -> bool:
+        return total(order, dimension) <= total(order + 1, dimension)
+
     primes = range(2, MOST_OUTPUTS)
     fewer = MOST_OUTPUTS  # from there on fewer coordinates are enough
     for dimension in range(2, MOST_OUTPUTS.bit_length()):
@@ -129,9 +133,7 @@ def _orders(size: int, total: Callable[[int, int], Fraction]) -> Iterator[tuple[
         fewer = min(least, fewer)
         if least > most:
             continue
-        middle = bisect_left(
-            range(least, most), True, key=lambda w, t=dimension: total(w, t) <= total(w + 1, t)
-        )
+        middle = bisect_left(range(least, most), True, key=partial(rises, dimension=dimension))
         for numbers in (range(least + middle, most + 1), range(least + middle, least - 1, -1)):
             order = _first_prime(numbers)
             if order is not None:
