@@ -273,6 +273,7 @@ def test_an_order_can_be_chosen_and_is_part_of_the_contract():
     assert (plain.parameters, chosen.parameters) == ({"epsilon": 1.0}, {"epsilon": 1.0, "order": 7})
     assert (plain.cells, chosen.cells) == (40, 57)
     assert plain.digest != chosen.digest
+    assert PGR(20, epsilon=1.0, order=np.int64(7)).digest == chosen.digest
     study = sv.Study("T", (PGR(sv.Attribute("q", 20), epsilon=1.0, order=7),))
     assert sv.Study.from_toml(study.to_toml()).mechanism("q").prime == 7
 
