@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
+import pyarrow
 import pytest
 
 import sottovoce as sv
@@ -199,6 +200,20 @@ def test_bytes_that_no_reports_can_have_given_are_refused(m: LinearMechanism) ->
 
 
 @pytest.mark.parametrize(
+    ("m", "most"), [(sv.GRR(5, epsilon=1.0), 1), (sv.SubsetSelection(5, epsilon=0.5), 2)]
+)
+def test_chosen_counts_with_a_sum_that_no_reports_give_are_refused(m, most) -> None:
+    assert m.marks_per_report == most
+    for places in ([3, 0, 4], [0, 1, 2, 4]):
+        good = m.aggregate(m.randomise([0] * 50), values=places)
+        least = max(most - (5 - len(places)), 0)
+        for total in [50 * most + 1, *[50 * least - 1] * (least > 0)]:
+            counts = np.array([total - total // 2, total // 2, *[0] * (len(places) - 2)])
+            with pytest.raises(WireError, match=f"sum to {total}|outside"):
+                m.check_aggregate(replace(good, tables={m.table: counts}))
+
+
+@pytest.mark.parametrize(
     ("collection", "answers"),
     [
         (sv.Duchi((0, 1), epsilon=1.0), [0.5]),
@@ -232,6 +247,7 @@ def test_what_has_no_counts_of_values_is_refused(collection, answers) -> None:
         ([1, 2, 1], "more than once: 1"),
         ([], "is empty"),
         ("123", "give a list"),
+        ({1, 2}, "give a list"),
         (3, "give a list"),
         (np.array([[1, 2]]), "2 dimensions"),
         (range(3, 7), "not in the domain: 5, 6"),
@@ -250,6 +266,9 @@ def test_values_are_chosen_by_what_people_answer() -> None:
         texts.aggregate(texts.randomise(["a", None] * 500), values=["no answer", "b"])
     )
     assert part.labels == ("no answer", "b")
+    with pytest.raises(ParameterError, match="it has the 3 values 'a', 'b', 'c' and 'no answer'"):
+        texts.positions(["d"])
+    assert texts.positions(pyarrow.array(["c", "a"])).tolist() == [2, 0]
     worded = sv.GRR(sv.Domain([1, 2, 9], wording=["car", "bike", "foot"]), epsilon=1.0)
     part = worded.estimate(worded.aggregate(worded.randomise([1, 9] * 500), values=[9, 1]))
     assert part.labels == ("foot", "car")

@@ -273,6 +273,7 @@ def test_an_order_can_be_chosen_and_is_part_of_the_contract():
     assert (plain.parameters, chosen.parameters) == ({"epsilon": 1.0}, {"epsilon": 1.0, "order": 7})
     assert (plain.cells, chosen.cells) == (40, 57)
     assert plain.digest != chosen.digest
+    assert PGR(20, epsilon=1.0, order=np.int64(7)).digest == chosen.digest
     study = sv.Study("T", (PGR(sv.Attribute("q", 20), epsilon=1.0, order=7),))
     assert sv.Study.from_toml(study.to_toml()).mechanism("q").prime == 7
 
@@ -295,3 +296,13 @@ def test_an_output_beyond_the_points_is_refused():
     m = PGR(1000, epsilon=1.0)
     with pytest.raises(WireError, match="1093"):
         m.check({"y": np.array([5, 1093], np.uint16)})
+
+
+@pytest.mark.parametrize(
+    ("d", "epsilon"), [(2, 0.1), (14, 1.2), (85, 3.524), (300, 0.35), (536, 4.711), (1062, 4.266)]
+)
+def test_no_prime_at_all_has_a_lower_variance(d, epsilon):
+    primes = [w for w in range(2, 2 * d) if all(w % k for k in range(2, w))]
+    every = {w: PGR(d, epsilon=epsilon, order=w).total_variance() for w in primes}
+    lowest = min(every.values())
+    assert every[PGR(d, epsilon=epsilon).prime] == pytest.approx(lowest, rel=1e-12)

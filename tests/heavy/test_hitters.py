@@ -46,7 +46,15 @@ def test_with_hardly_any_noise_twenty_people_suffice() -> None:
     hh = sv.HeavyHitters(LETTERS, 12, 20.0)
     assert estimate_of(hh, ["extraordinar"] * 20).labels == ("extraordinar",)
     assert estimate_of(hh, [""] * 20).labels == ("",)
-    assert hh.threshold(20) < 1 < sv.HeavyHitters(LETTERS, 12, 0.1).threshold(20)
+    # Usually: a depth at which nobody reports, or only one person, loses the text.
+    assert hh.threshold(60) < 1 < hh.threshold(20)
+
+
+def test_a_text_is_not_listed_with_an_interval_that_reaches_zero() -> None:
+    for epsilon, n in product((8.0, 20.0), range(1, 6)):
+        estimate = estimate_of(sv.HeavyHitters("ab", 1, epsilon), ["a"] * n, seed=n)
+        assert (estimate.interval().low > 0).all()
+        assert bool(estimate.labels) == (n > 1)
 
 
 @pytest.mark.parametrize("mechanism", ["olh", "grr", "oue", "sue", "subset"])
@@ -142,6 +150,8 @@ def test_what_is_refused() -> None:
         hh.marginal(hh.aggregate(hh.randomise(["a"])), ["other"])
     with pytest.raises(ParameterError, match="no method 'unbiased'"):
         hh.marginal(hh.aggregate(hh.randomise(["a"])), method="unbiased")
+    with pytest.raises(ParameterError, match="miss is 2;"):
+        hh.threshold(100, miss=2)
     with pytest.raises(ParameterError, match="confidence"):
         hh.estimate(hh.aggregate(hh.randomise(["a"])), confidence=1.0)
     with pytest.raises(ParameterError, match=r"tiny\(\)\.channel"):
@@ -160,6 +170,7 @@ def test_what_is_refused() -> None:
         ({"mechanism": "nothing"}, "no mechanism"),
         ({"word_bits": 16}, "word_bits"),
         ({"name": " "}, "name"),
+        ({"other": "xy"}, "other is 'xy'"),
     ],
 )
 def test_parameters_that_are_refused(options, says: str) -> None:

@@ -74,6 +74,31 @@ def test_the_least_count_has_the_stated_level_and_one_less_does_not() -> None:
         assert binom.sf(c - 1, n, q) <= level < binom.sf(c - 2, n, q)
 
 
+@pytest.mark.parametrize(
+    ("n", "epsilon", "step"), [(60, 20.0, 2), (60, 20.0, 1), (100, 3.0, 3), (2000, 3.0, 3)]
+)
+def test_the_threshold_allows_for_depths_with_few_people(n: int, epsilon: float, step: int) -> None:
+    """By the exact law of one text alone: each depth has Binomial(n, 1/K) people."""
+    hh = sv.HeavyHitters("abcdefgh", 12, epsilon, step=step)
+    fraction, depths = hh.threshold(n), len(hh.lengths)
+    if fraction == np.inf:
+        fraction = 1.0
+    found, (p, q) = 1.0, (hh.tree.p, hh.tree.q)
+    people = np.arange(n + 1)
+    weight = binom.pmf(people, n, 1 / depths)
+    for k, many in enumerate([hh.tree._ways(k) for k in range(depths)]):
+        level = 0.025 / many if k == depths - 1 else 1 / many
+        least = np.array([least_count(m, q, level) for m in people.tolist()])
+        found *= weight @ binom.sf(least - 1, people, q + (p - q) * fraction)
+    # Dependence between the sizes of depths aside, which makes few people at several rarer.
+    assert (found >= 0.95) == (hh.threshold(n) <= 1)
+
+
+def test_thresholds_for_more_people_than_32_bits_count() -> None:
+    hh = sv.HeavyHitters("ab", 3, 2.0)
+    assert hh.threshold(10**12) == pytest.approx(hh.threshold(10**8) / 100, rel=0.05)
+
+
 @cache
 def laws_of_count(n: int, people: int, p: float, q: float) -> np.ndarray:
     """P(count) for 0..n holders of a text among n people, of whom `people` at random report."""

@@ -323,7 +323,7 @@ def _error(collection: Collection, people: int) -> str:
     if isinstance(collection, HeavyHitters):
         least = collection.threshold(people)
         if least > 1:
-            return f"too large for {people:,} people to find any text"
+            return f"too large for {people:,} people to find any text with a probability of 95 %"
         return f"texts of {percent(least, 2)} or more are found with a probability of 95 %"
     error = predicted_error(collection, people)
     if error is None and collection.allocations:

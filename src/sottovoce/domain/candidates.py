@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,12 @@ def candidate_positions(domain: Domain, values: Any) -> NDArray[np.int64]:
     values : array-like
         Some of its values, each once; of bins their labels.
     """
-    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
-        raise ParameterError(f"values is {values!r:.80}; give a list of values of the domain")
+    if isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
+        raise ParameterError(
+            f"values is {values!r:.80}; give a list of values of the domain, whose order counts "
+            "keep"
+        )
+    values = values.to_pylist() if hasattr(values, "to_pylist") else values  # of pyarrow
     if isinstance(values, range):
         values = np.arange(values.start, values.stop, values.step)
     if not (isinstance(values, np.ndarray) and values.dtype.kind in "iu"):
@@ -46,9 +50,11 @@ def candidate_positions(domain: Domain, values: Any) -> NDArray[np.int64]:
         unknown = [v for v in plain if places.of(v) < 0]
         positions = np.array([places.of(v) for v in plain], np.int64)
     if unknown:
+        # Apart from the values, so that it is named even where these are many.
+        missing = f" and {NO_ANSWER!r}" if domain.missing == "value" else ""
         raise ParameterError(
             f"chosen values that are not in the domain: {first_few(unknown)}; it has the "
-            f"{domain.size:,} values {first_few(domain.values)}"
+            f"{len(domain.values):,} values {first_few(domain.values)}{missing}"
         )
     _, first, many = np.unique(positions, return_index=True, return_counts=True)
     if (many > 1).any():

@@ -186,6 +186,8 @@ def _text(name: str, alphabet: str, length: int, longer: Longer, other: str | No
 
 
 def _checked_alphabet(alphabet: str | Sequence[str], other: str | None) -> str:
+    if other is not None and not (isinstance(other, str) and len(other) == 1):
+        raise ParameterError(f"other is {other!r:.80}; it must be a single character")
     symbols = list(alphabet) if isinstance(alphabet, (str, Sequence)) else []
     if other is not None and other not in symbols:
         symbols.append(other)

@@ -296,13 +296,16 @@ class HeavyHitters(Collection):
     def threshold(self, n: int, *, confidence: float = 0.95, miss: float = 0.05) -> float:
         """The fraction from which a text is listed with probability at least 1 − miss.
 
-        For planning, before anyone reports: it assumes that n people divide evenly among the
-        depths, and that each depth keeps at most one prefix which nobody holds. Infinite where
-        even a text that everyone holds could be missed.
+        For planning, before anyone reports: it assumes that each depth keeps at most one prefix
+        which nobody holds, and none of a lower fraction. Infinite where a text that everyone
+        holds would be missed more often.
         """
-        people = checked_count(n, "n", 1) // len(self.lengths)
+        people = checked_count(n, "n", 1)
         normal_quantile(confidence)
-        normal_quantile(miss)
+        if isinstance(miss, bool) or not isinstance(miss, (int, float)) or not 0 < miss < 1:
+            raise ParameterError(
+                f"miss is {miss!r}; it must lie strictly between 0 and 1, such as 0.05"
+            )
         if self.tree.miss(1.0, people, confidence) > miss:
             return float("inf")
         low, high = 0.0, 1.0

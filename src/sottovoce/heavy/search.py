@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,9 @@ from .prefixes import Numbering, grow, ways_to_grow
 
 #: Prefixes kept at a depth have at most as many candidates beneath them, the best ones first.
 MOST_CANDIDATES = 1 << 22
+
+_NUMBERS = 24  # of people at a depth, over which `miss` averages
+_RARE = 1e-12  # probability that there are fewer or more; fewer count as nobody
 
 Counter = Callable[[int, NDArray[np.uint64]], NDArray[np.int64]]
 
@@ -159,8 +163,7 @@ class Tree:
             if not last:
                 frequent = counts >= least_count(people[k], self.q, 1 / max(many, 1))
             elif self.shared is None:
-                chance = (1 - confidence) / 2 / max(many, 1)
-                frequent = counts >= least_count(people[k], self.q, chance)
+                frequent = counts >= self._least_listed(people[k], many, confidence)
             else:
                 every = TextInterval(counts, people[k], many, self.p, self.q, self.shared)
                 frequent = every(confidence).low > 0
@@ -180,40 +183,64 @@ class Tree:
         before = self.lengths[k - 1] if k else 0
         return ways_to_grow(self.lengths[k] - before, self.alphabet)
 
-    def miss(self, fraction: float, people: int, confidence: float) -> float:
+    def _least_listed(self, people: int, many: int, confidence: float) -> int:
+        """The smallest count whose interval lies above 0, of `many` texts at the last depth."""
+        side, spill = (1 - confidence) / 2, 0.0
+        if self.shared is not None:
+            side /= 2
+            spill = many / (self.shared * side)
+        supported = self.q + (self.p - self.q) * min(spill, 1)
+        # From one beyond the mean on, like the intervals.
+        beyond = math.floor(people * supported) + 2
+        return max(least_count(people, supported, side / max(many, 1)), beyond)
+
+    def miss(self, fraction: float, n: int, confidence: float) -> float:
         """A bound on the probability that a text of this fraction is not listed.
 
-        With `people` at each depth, and at most 1/f + 1 prefixes kept before it: as many as can
-        have this fraction, and one that nobody holds.
+        With at most 1/f + 1 prefixes kept before each depth: as many as can have this fraction,
+        and one that nobody holds. Each of n people is at a depth with probability 1/K.
         """
-        from scipy.special import bdtr
+        from scipy.special import betaincc
 
-        total, supported = 0.0, self.q + (self.p - self.q) * fraction
-        for k in range(len(self.lengths)):
-            before = min(math.ceil(1 / fraction) + 1, self._most(k)) if k else 1
-            many = before * self._ways(k)
-            if k == len(self.lengths) - 1:
-                side, spill = (1 - confidence) / 2, 0.0
-                if self.shared is not None:
-                    side /= 2
-                    spill = many / (self.shared * side)
-                least = least_count(people, self.q + (self.p - self.q) * min(spill, 1), side / many)
-            else:
-                least = least_count(people, self.q, 1 / many)
-            total += float(bdtr(least - 1, people, supported)) if least else 0.0
+        depths, supported = len(self.lengths), self.q + (self.p - self.q) * fraction
+        total = 0.0
+        for people, weight in _people_at_depth(n, depths):
+            for k in range(depths):
+                before = min(math.ceil(1 / fraction) + 1, self._most(k)) if k else 1
+                many = before * self._ways(k)
+                if k == depths - 1:
+                    least = self._least_listed(people, many, confidence)
+                else:
+                    least = least_count(people, self.q, 1 / many)
+                if least > people:
+                    total += weight
+                elif least:
+                    total += weight * float(betaincc(least, people - least + 1, supported))
         return min(total, 1.0)
 
 
+@lru_cache(maxsize=16)
+def _people_at_depth(n: int, depths: int) -> list[tuple[int, float]]:
+    """How many of n people a depth has, with probabilities; where many, rounded down to a few."""
+    from scipy.stats import binom
+
+    low, high = binom.ppf(_RARE, n, 1 / depths), binom.isf(_RARE, n, 1 / depths)
+    people = np.unique([0, *np.linspace(low, high, _NUMBERS).astype(np.int64)])
+    below = [0.0, *binom.cdf(people[1:] - 1, n, 1 / depths), 1.0]
+    return list(zip(people.tolist(), np.diff(below).tolist(), strict=True))
+
+
+@lru_cache(maxsize=4096)
 def least_count(people: int, chance: float, level: float) -> int:
     """The smallest c with P(Binomial(people, chance) ≥ c) ≤ level."""
-    from scipy.special import bdtrc
+    from scipy.special import betainc  # bdtrc fails from 2^31 people on, and is inexact before
 
     if level >= 1:
         return 0
     low, high = 0, people + 1  # too small, and large enough
     while high - low > 1:
         middle = (low + high) // 2
-        enough = bdtrc(middle - 1, people, chance) <= level
+        enough = betainc(middle, people - middle + 1, chance) <= level
         low, high = (low, middle) if enough else (middle, high)
     return high
 

@@ -167,9 +167,17 @@ class LinearMechanism(Mechanism):
         least, most = int(counts.min()), int(counts.max())
         if not (least >= 0 and most <= n if route is None else route.allows(least, most, n)):
             raise WireError(f"a count lies outside what {n} reports allow")
-        marks = None if self.candidates is not None else self.marks_per_report
-        if route is None and marks is not None and exact_sum(counts) != marks * n:
+        if route is None and not self._allows_sum(exact_sum(counts), n):
+            marks = self.marks_per_report
             raise WireError(f"the counts sum to {exact_sum(counts)}; {n} reports give {marks} each")
+
+    def _allows_sum(self, total: int, n: int) -> bool:
+        """Whether the counts of n reports can sum to this; those of other values are not seen."""
+        marks = self.marks_per_report
+        if marks is None:
+            return True
+        unseen = self.cells - self.counters
+        return max(marks - unseen, 0) * n <= total <= min(marks, self.counters) * n
 
     def estimate(self, aggregate: Aggregate, *, method: str | None = None) -> Estimate:
         """The analyst's side: fractions with their error."""

@@ -90,7 +90,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
         study: bytes | None = None,
         order: int | None = None,
     ) -> None:
-        object.__setattr__(self, "order", order)
+        object.__setattr__(self, "order", int(order) if isinstance(order, np.integer) else order)
         super().__init__(domain, epsilon=epsilon, study=study)
 
     def validate(self) -> None:

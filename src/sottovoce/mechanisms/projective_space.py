@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any
@@ -97,38 +97,47 @@ def best_order(epsilon: float, size: int) -> int:
     if less == 0:
         raise ParameterError(TOO_SMALL.format(epsilon=epsilon))
 
-    def total(order: int) -> tuple[Fraction, int]:
-        dimension = least_dimension(order, size)
+    def total(order: int, dimension: int) -> Fraction:
         cells, s, common = (points(order, dimension - k) for k in range(3))
         b = 1 / (s * power + cells - s)
         p, q, gap = s * power * b, (common * less + s) * b, (s - common) * less * b
-        return size * q * (1 - q) / gap**2 + (1 - p - q) / gap, cells
+        return size * q * (1 - q) / gap**2 + (1 - p - q) / gap
 
-    choices = set(_orders(1 + math.floor(power), size))
+    choices = {
+        (total(order, dimension), points(order, dimension), order)
+        for order, dimension in _orders(size, total)
+    }
     if not choices:
         raise ParameterError(
             f"{size:,} values need more than {MOST_OUTPUTS:,} outputs, a count for each of which "
             "would have to be kept; use 'hadamard' or 'grr'"
         )
-    return min(choices, key=total)
+    return min(choices)[-1]
 
 
-def _orders(target: int, size: int) -> Iterator[int]:
-    """For every t the smallest prime with enough points, and the primes next to the target.
+def _orders(size: int, total: Callable[[int, int], Fraction]) -> Iterator[tuple[int, int]]:
+    """For every t the primes next to the w of the lowest variance, if t is the least for them.
 
-    The variance of a value falls with w up to about e^ε + 1 and rises from there.
+    The variance falls with w up to there, about e^ε + 1 for many values, and rises from there.
     """
+
+    def rises(order: int, dimension: int) -> bool:
+        return total(order, dimension) <= total(order + 1, dimension)
+
     primes = range(2, MOST_OUTPUTS)
+    fewer = MOST_OUTPUTS  # from there on fewer coordinates are enough
     for dimension in range(2, MOST_OUTPUTS.bit_length()):
         many = partial(points, dimension=dimension)
         least = 2 + bisect_left(primes, size, key=many)
-        most = 1 + bisect_right(primes, MOST_OUTPUTS, key=many)
+        most = min(1 + bisect_right(primes, MOST_OUTPUTS, key=many), fewer - 1)
+        fewer = min(least, fewer)
         if least > most:
             continue
-        middle = min(max(target, least), most)
-        upward = (_first_prime(range(start, most + 1)) for start in (least, middle))
-        downward = _first_prime(range(middle, least - 1, -1))
-        yield from (order for order in (*upward, downward) if order is not None)
+        middle = bisect_left(range(least, most), True, key=partial(rises, dimension=dimension))
+        for numbers in (range(least + middle, most + 1), range(least + middle, least - 1, -1)):
+            order = _first_prime(numbers)
+            if order is not None:
+                yield order, dimension
 
 
 @lru_cache(maxsize=4096)
