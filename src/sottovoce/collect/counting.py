@@ -15,9 +15,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from .. import errors
+from .. import __version__, errors
 from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
-from ..files import is_address, opened
+from ..files import is_address, opened, stamp
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ class Job:
 
     collection: Collection
     chosen: NDArray[np.int64] | None = None
+    version: str = __version__  # of the package, which workers must share
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,7 @@ class Part:
     form: Form | Literal["sva"]
     cut: tuple[int, int] | None  # None: the whole file
     size: int  # in bytes, more or less, for progress
+    stamp: tuple[int, ...] = ()  # of a file that was cut, before that
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +80,10 @@ class Partial:
     @property
     def error(self) -> SottovoceError:
         """Why there are no counts."""
-        error: SottovoceError = getattr(errors, self.kind)(self.reason)
-        return error
+        kind = getattr(errors, self.kind, None)  # a worker may deliver anything
+        if not (isinstance(kind, type) and issubclass(kind, SottovoceError)):
+            kind = TransportError
+        return kind(self.reason)
 
 
 #: Runs `count_part` for every part; results come in any order, and perhaps more than once.
@@ -190,10 +194,18 @@ def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
             size = stream.seek(0, 2)
         if form == "sva" or size <= _WHOLE:
             return name, [Part(0, name, form, None, size)], None
+        before = stamp(name)
         cuts = cut_file(name, expect=job.collection, form=form, rows=_part_rows(job))
     except (WireError, OSError) as error:
         return name, [], _explained(name, error)
-    return name, [Part(0, name, form, cut, size // len(cuts)) for cut in cuts], None
+    return name, [Part(0, name, form, cut, size // len(cuts), before) for cut in cuts], None
+
+
+def _stamp(name: str) -> tuple[int, ...]:
+    try:
+        return stamp(name)
+    except OSError:
+        return ()  # it is gone
 
 
 def _part_rows(job: Job) -> int:
@@ -215,7 +227,11 @@ def _explained(name: str, error: SottovoceError | OSError) -> SottovoceError:
     if isinstance(error, WireError):
         from .recognise import not_reports, recognise
 
-        return WireError(what) if (what := not_reports(name, recognise(name))) else error
+        try:
+            what = not_reports(name, recognise(name))
+        except FileError as gone:  # meanwhile
+            return gone
+        return WireError(what) if what else error
     return (
         error if isinstance(error, SottovoceError) else FileError(f"cannot read {name!r}: {error}")
     )
@@ -228,6 +244,9 @@ def count_part(job: Job, part: Part) -> Partial:
     """The counts of one part; an error becomes a result, so that it survives every engine."""
     from ..contract.aggregate import Sum
 
+    if job.version != __version__:
+        reason = f"a worker has Sottovoce {__version__}, and {job.version} is needed; install it"
+        return Partial(part.id, kind="TransportError", reason=reason)
     try:
         counts = Sum(_counted(job, part)).total()
     except (SottovoceError, OSError) as error:
@@ -337,8 +356,13 @@ class _Merging:
             self._bad.setdefault(part.file, result.error)
         elif part.file not in self._bad:
             self._add(part, result)
-        if not self._waiting[part.file] and (file := self._sums.pop(part.file, None)):
-            self._add_file(part, file.total())
+        if not self._waiting[part.file]:
+            if part.stamp and part.stamp != _stamp(part.file):
+                self._bad[part.file] = FileError(
+                    f"{part.file!r} changed while it was counted; count it when it is complete"
+                )
+            if file := self._sums.pop(part.file, None):
+                self._add_file(part, file.total())
 
     def _add(self, part: Part, result: Partial) -> None:
         from ..contract.aggregate import Aggregate, Sum

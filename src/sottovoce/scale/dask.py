@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
+from .. import __version__
 from ..collect.counting import Engine, Job, Part, Partial, count_task, tasks_of
-from ..errors import ParameterError, TransportError
+from ..errors import ParameterError, SottovoceError, TransportError
 
 PATIENCE = 60.0  # seconds until the first worker must be there
 
@@ -40,6 +41,13 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
                 f"the Dask cluster has no workers, or is gone ({type(error).__name__}); start "
                 "workers with `dask worker ADDRESS`"
             ) from error
+        except SottovoceError:
+            raise
+        except Exception as error:  # whatever a worker raised
+            raise TransportError(
+                f"a Dask worker failed ({type(error).__name__}: {error}); has it the packages that "
+                "are installed here?"
+            ) from error
         finally:
             client.cancel(futures)
 
@@ -52,9 +60,28 @@ def on_every_worker(client: Any, thing: Any) -> Any:
     It is the result of a task, so that it is sent once and computed again if it is lost; and every
     worker has it, because Dask prefers workers that have what a task needs.
     """
+    _check_versions(client)
     shared = client.submit(_same, thing, pure=False)
     client.replicate([shared])
     return shared
+
+
+def _check_versions(client: Any) -> None:
+    """Refuse workers without this package: they would end at the first task, and nothing would."""
+
+    def version() -> str:  # a function in a function is sent as code, not by the package's name
+        try:
+            import sottovoce
+        except ImportError:
+            return ""
+        return sottovoce.__version__
+
+    for worker, other in client.run(version, on_error="ignore").items():
+        if other != __version__:
+            raise TransportError(
+                f"the Dask worker {worker} has {f'Sottovoce {other}' if other else 'no Sottovoce'}"
+                f", and {__version__} is needed; install it there"
+            )
 
 
 def _same(thing: Any) -> Any:
