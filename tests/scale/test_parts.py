@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -235,13 +234,8 @@ def test_a_file_that_is_removed_meanwhile_is_named(tmp_path, small_parts, monkey
         count_files([file], collection, engine=removing)
 
 
-def test_workers_of_another_version_are_refused(grr) -> None:
+def test_an_error_of_an_unknown_kind_is_one_of_transport(grr) -> None:
     collection, folder, _ = grr
-    job = dataclasses.replace(Job(collection), version="0.0")
-    result = count_part(job, Part(0, "x.svr", "svr", None, 1))
-    with pytest.raises(TransportError, match=r"0\.0 is needed"):
-        count_files(files_of(folder), collection, engine=lambda job, parts: [result])
-    # What an unknown version may deliver as the kind of an error is not looked up as a name.
     for kind in ("FutureError", "annotations"):
         with pytest.raises(TransportError, match="new"):
             count_files(

@@ -9,85 +9,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from .. import __version__, errors
 from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
 from ..files import is_address, opened, stamp
+from .parts import Engine, Job, Part, Partial
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..contract.aggregate import Aggregate, Sum
     from ..contract.collection import Collection
-    from ..contract.reports import Form
 
 PART_BYTES = 1 << 22  # of reports in a part: some milliseconds of counting
 PART_STEPS = 1 << 30  # of counting, where one report takes many: a fraction of a second
 _TASK = 4  # parts of a cluster's task, which itself costs milliseconds
 _WHOLE = 1 << 16  # bytes of a file that is not worth cutting
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What is counted: all values of a collection, or those at chosen positions."""
-
-    collection: Collection
-    chosen: NDArray[np.int64] | None = None
-    version: str = __version__  # of the package, which workers must share
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one task counts: some row groups or envelopes of a file, or a file of counts."""
-
-    id: int
-    file: str
-    form: Form | Literal["sva"]
-    cut: tuple[int, int] | None  # None: the whole file
-    size: int  # in bytes, more or less, for progress
-    stamp: tuple[int, ...] = ()  # of a file that was cut, before that
-
-
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """What a task gives back: the counts of a part, or why it cannot be read.
-
-    Attributes
-    ----------
-    part, rows, checksum : int, int, bytes
-        Which part was counted, how many reports it has, and the SHA-256 of the counts: what a
-        second result for the part must agree with.
-    counts : bytes
-        The aggregate, in its stored form.
-    kind, reason : str
-        The error's class and message where there are no counts.
-    """
-
-    part: int
-    rows: int = 0
-    checksum: bytes = b""
-    counts: bytes = b""
-    kind: str = ""
-    reason: str = ""
-
-    @property
-    def error(self) -> SottovoceError:
-        """Why there are no counts."""
-        kind = getattr(errors, self.kind, None)  # a worker may deliver anything
-        if not (isinstance(kind, type) and issubclass(kind, SottovoceError)):
-            kind = TransportError
-        return kind(self.reason)
-
-
-#: Runs `count_part` for every part; results come in any order, and perhaps more than once.
-Engine: TypeAlias = Callable[[Job, "Sequence[Part]"], "Iterable[Partial]"]
 
 
 @dataclass(frozen=True)
@@ -244,9 +184,6 @@ def count_part(job: Job, part: Part) -> Partial:
     """The counts of one part; an error becomes a result, so that it survives every engine."""
     from ..contract.aggregate import Sum
 
-    if job.version != __version__:
-        reason = f"a worker has Sottovoce {__version__}, and {job.version} is needed; install it"
-        return Partial(part.id, kind="TransportError", reason=reason)
     try:
         counts = Sum(_counted(job, part)).total()
     except (SottovoceError, OSError) as error:

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from .. import __version__
-from ..collect.counting import Engine, Job, Part, Partial, count_task, tasks_of
+from ..collect.counting import count_task, tasks_of
+from ..collect.parts import Engine, Job, Part, Partial
 from ..errors import ParameterError, SottovoceError, TransportError
 
 PATIENCE = 60.0  # seconds until the first worker must be there
@@ -70,17 +70,19 @@ def _check_versions(client: Any) -> None:
     """Refuse workers without this package: they would end at the first task, and nothing would."""
 
     def version() -> str:  # a function in a function is sent as code, not by the package's name
+        from importlib import import_module
+
         try:
-            import sottovoce
+            return str(import_module("sottovoce").__version__)
         except ImportError:
             return ""
-        return sottovoce.__version__
 
+    ours = version()
     for worker, other in client.run(version, on_error="ignore").items():
-        if other != __version__:
+        if other != ours:
             raise TransportError(
                 f"the Dask worker {worker} has {f'Sottovoce {other}' if other else 'no Sottovoce'}"
-                f", and {__version__} is needed; install it there"
+                f", and {ours} is needed; install it there"
             )
 
 

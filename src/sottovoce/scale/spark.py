@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from typing import Any
 
-from ..collect.counting import Engine, Job, Part, Partial, count_task, tasks_of
+from ..collect.counting import count_task, tasks_of
+from ..collect.parts import Engine, Job, Part, Partial
 from ..errors import TransportError
 
 _SCHEMA = "part long, rows long, checksum binary, counts binary, kind string, reason string"
