@@ -26,6 +26,7 @@ from sottovoce.errors import (
     TransportError,
     WireError,
 )
+from sottovoce.scale import spark
 
 from .datasets import dataset, kinds, reports_of, write
 
@@ -243,6 +244,25 @@ def test_an_error_of_an_unknown_kind_is_one_of_transport(grr) -> None:
                 collection,
                 engine=lambda job, parts, kind=kind: [Partial(0, kind=kind, reason="new")],
             )
+
+
+def test_an_executor_of_another_version_counts_nothing(monkeypatch) -> None:
+    class Session:
+        """Executors whose package is replaced before they start."""
+
+        def range(self, *_: int):
+            return self
+
+        def mapInArrow(self, count, schema):  # noqa: N802, a name of Spark
+            monkeypatch.setattr(sv, "__version__", "0.0")
+            self.count = count
+            return self
+
+        def collect(self):
+            return list(self.count(iter(())))
+
+    with pytest.raises(RuntimeError, match=r"has Sottovoce 0\.0, and \d.* is needed"):
+        spark._collect(Session(), Job(sv.GRR(5, epsilon=1.0)), [])
 
 
 def test_equal_files_are_refused_however_they_are_cut(grr) -> None:
