@@ -169,6 +169,11 @@ def test_clusters_that_are_not_there(client, monkeypatch) -> None:
 
     with pytest.raises(TransportError, match="no workers"):
         list(on_dask(Empty())(sv.GRR(2, epsilon=1.0), [None]))
+    Empty.__module__ = "distributed"
+    records = sv.Records([sv.Attribute(name, 2) for name in "ab"], epsilon_average=4.0)
+    counts = records.aggregate(records.randomise({"a": [0, 1], "b": [1, 0]}))
+    with pytest.raises(TransportError, match="no workers"):
+        sv.scale.joint_tables(records, counts, ["ab"], engine=Empty())
 
 
 @pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("spark", "pyspark")])

@@ -24,8 +24,7 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
 
         futures: list[Any] = []
         try:
-            client.wait_for_workers(1, timeout=patience)
-            shared = on_every_worker(client, job)
+            shared = on_every_worker(client, job, patience)
             tasks = tasks_of(job, parts)
             futures = client.map(count_task, [shared] * len(tasks), tasks, pure=False)
             for future in as_completed(futures):
@@ -36,10 +35,9 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
                 f"several Dask workers died while they counted the same part ({error.task}); do "
                 "they have enough memory?"
             ) from error
-        except (TimeoutError, CommClosedError, CancelledError) as error:
+        except (CommClosedError, CancelledError) as error:
             raise TransportError(
-                f"the Dask cluster has no workers, or is gone ({type(error).__name__}); start "
-                "workers with `dask worker ADDRESS`"
+                f"the Dask cluster is gone ({type(error).__name__}); start it again"
             ) from error
         except SottovoceError:
             raise
@@ -54,12 +52,18 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
     return run
 
 
-def on_every_worker(client: Any, thing: Any) -> Any:
+def on_every_worker(client: Any, thing: Any, patience: float = PATIENCE) -> Any:
     """A future of something that all tasks need.
 
     It is the result of a task, so that it is sent once and computed again if it is lost; and every
     worker has it, because Dask prefers workers that have what a task needs.
     """
+    try:
+        client.wait_for_workers(1, timeout=patience)
+    except TimeoutError as error:
+        raise TransportError(
+            "the Dask cluster has no workers; start some with `dask worker ADDRESS`"
+        ) from error
     _check_versions(client)
     shared = client.submit(_same, thing, pure=False)
     client.replicate([shared])
