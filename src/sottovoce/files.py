@@ -196,6 +196,16 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield stream
 
 
+def stamp(path: str | os.PathLike[str]) -> tuple[int, ...]:
+    """What differs once a file or an object was written again: size, time, and where it is."""
+    if is_address(path):
+        store, name = store_of(str(path))
+        info = store.get_file_info(name)
+        return info.size or 0, info.mtime_ns or 0
+    about = Path(path).stat()
+    return about.st_size, about.st_mtime_ns, about.st_ino
+
+
 def is_address(path: str | os.PathLike[str]) -> bool:
     """Whether this is an object of a store, such as s3://bucket/name, and not a file here."""
     return isinstance(path, str) and "://" in path

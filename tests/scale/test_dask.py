@@ -83,6 +83,43 @@ def test_errors_of_workers_are_ours(grr, client) -> None:
         sv.scale.aggregate(collection, folder, engine=client)
 
 
+def test_candidates_are_counted_on_workers_as_here(tmp_path, small_parts, client) -> None:
+    collection = sv.OLH(1 << 31, epsilon=1.0)
+    reports = collection.randomise(np.arange(500) % 7)
+    write(tmp_path / "a.parquet", reports)
+    (tmp_path / "values.txt").write_text("6\n0\n12345678\n")
+    options = {"candidates": tmp_path / "values.txt"}
+    here = sv.scale.count_dataset(collection, tmp_path, **options).aggregate
+    there = sv.scale.count_dataset(collection, tmp_path, engine=client, **options).aggregate
+    expected = collection.aggregate(reports, values=[6, 0, 12345678])
+    assert here.to_bytes() == there.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize(("version", "said"), [("0.0", "Sottovoce 0.0"), ("", "no Sottovoce")])
+def test_a_worker_without_this_version_is_refused_before_it_hangs(
+    grr, client, monkeypatch, version, said
+) -> None:
+    collection, folder, _ = grr
+    run = client.run
+
+    def elsewhere(function, **options):
+        return dict.fromkeys(run(function, **options), version)
+
+    monkeypatch.setattr(client, "run", elsewhere)
+    with pytest.raises(TransportError, match=rf"the Dask worker tcp://.* has {said}, and"):
+        sv.scale.aggregate(collection, folder, engine=client)
+
+
+def test_whatever_a_worker_raises_is_one_of_our_errors(grr, client, monkeypatch) -> None:
+    def fail(job, parts):
+        raise KeyError("what")
+
+    collection, folder, _ = grr
+    monkeypatch.setattr("sottovoce.scale.dask.count_task", fail)
+    with pytest.raises(TransportError, match=r"a Dask worker failed \(KeyError: 'what'\)"):
+        sv.scale.aggregate(collection, folder, engine=client)
+
+
 def test_many_joint_tables_are_the_same_as_one_by_one(client) -> None:
     records = sv.Records([sv.Attribute(name, 2) for name in "abc"], epsilon_average=4.0)
     answers = {name: np.arange(600) % (k + 2) % 2 for k, name in enumerate("abc")}
@@ -132,6 +169,11 @@ def test_clusters_that_are_not_there(client, monkeypatch) -> None:
 
     with pytest.raises(TransportError, match="no workers"):
         list(on_dask(Empty())(sv.GRR(2, epsilon=1.0), [None]))
+    Empty.__module__ = "distributed"
+    records = sv.Records([sv.Attribute(name, 2) for name in "ab"], epsilon_average=4.0)
+    counts = records.aggregate(records.randomise({"a": [0, 1], "b": [1, 0]}))
+    with pytest.raises(TransportError, match="no workers"):
+        sv.scale.joint_tables(records, counts, ["ab"], engine=Empty())
 
 
 @pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("spark", "pyspark")])

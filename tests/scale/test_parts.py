@@ -26,6 +26,7 @@ from sottovoce.errors import (
     TransportError,
     WireError,
 )
+from sottovoce.scale import spark
 
 from .datasets import dataset, kinds, reports_of, write
 
@@ -203,6 +204,67 @@ def test_seeded_reports_are_never_skipped(grr) -> None:
         sv.scale.aggregate(collection, folder, skip_bad=True)
 
 
+@pytest.mark.parametrize("form", ["svr", "parquet"])
+@pytest.mark.parametrize(("people", "pieces"), [(2400, 12), (300, 2), (1201, 6), (1200, 6)])
+def test_a_file_that_changes_meanwhile_is_no_mixture(
+    tmp_path, small_parts, form, people, pieces
+) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    file = tmp_path / f"a.{form}"
+    write(file, reports_of(collection, 1200))
+
+    def rewriting(job, parts):
+        yield count_part(job, parts[0])
+        write(file, reports_of(collection, people), pieces)
+        yield from (count_part(job, part) for part in parts[1:])
+
+    with pytest.raises(FileError, match=rf"a\.{form}' changed while it was counted"):
+        count_files([file], collection, engine=rewriting)
+
+
+def test_a_file_that_is_removed_meanwhile_is_named(tmp_path, small_parts, monkeypatch) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    file = tmp_path / "a.svr"
+    write(file, reports_of(collection, 1200))
+
+    def removing(job, parts):
+        file.unlink()
+        yield from (count_part(job, part) for part in parts)
+
+    with pytest.raises(FileError, match=r"a\.svr"):
+        count_files([file], collection, engine=removing)
+
+
+def test_an_error_of_an_unknown_kind_is_one_of_transport(grr) -> None:
+    collection, folder, _ = grr
+    for kind in ("FutureError", "annotations"):
+        with pytest.raises(TransportError, match="new"):
+            count_files(
+                files_of(folder),
+                collection,
+                engine=lambda job, parts, kind=kind: [Partial(0, kind=kind, reason="new")],
+            )
+
+
+def test_an_executor_of_another_version_counts_nothing(monkeypatch) -> None:
+    class Session:
+        """Executors whose package is replaced before they start."""
+
+        def range(self, *_: int):
+            return self
+
+        def mapInArrow(self, count, schema):  # noqa: N802, a name of Spark
+            monkeypatch.setattr(sv, "__version__", "0.0")
+            self.count = count
+            return self
+
+        def collect(self):
+            return list(self.count(iter(())))
+
+    with pytest.raises(RuntimeError, match=r"has Sottovoce 0\.0, and \d.* is needed"):
+        spark._collect(Session(), Job(sv.GRR(5, epsilon=1.0)), [])
+
+
 def test_equal_files_are_refused_however_they_are_cut(grr) -> None:
     collection, folder, _ = grr
     again = folder / "again"
@@ -249,6 +311,44 @@ def test_folders_patterns_and_names(tmp_path, monkeypatch) -> None:
             files_of(nothing)
     Path("[1].svr").write_bytes(b"")
     assert files_of("[1].svr") == ["[1].svr"]
+
+
+def test_patterns_choose_as_folders_do(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names = ["a.svr", "_SUCCESS", "b.svr.tmp", "_b.svr", "_old/d=1/c.svr", "_old/d=1/_x.svr"]
+    for name in names:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_bytes(b"")
+    assert files_of("*") == files_of("**") == ["a.svr"]
+    assert files_of(["_SUCCESS", "b.svr.tmp"]) == ["_SUCCESS", "b.svr.tmp"]  # as they are named
+    assert files_of("_old/*/*.svr") == ["_old/d=1/c.svr"]
+    assert files_of(f"{tmp_path}/_old/*") == [f"{tmp_path}/_old/d=1/c.svr"]
+
+
+def test_nothing_is_left_out_of_a_folder_in_silence(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("reports").mkdir()
+    Path("elsewhere").mkdir()
+    Path("elsewhere/c.svr").write_bytes(b"")
+    Path("reports/gone.svr").symlink_to("nowhere")
+    Path("reports/linked").symlink_to(tmp_path / "elsewhere")
+    Path("elsewhere/around").symlink_to(tmp_path / "elsewhere")
+    for names in ("reports", "reports/*"):
+        assert files_of(names) == ["reports/gone.svr", "reports/linked/c.svr"]
+
+    def scandir(path: object) -> object:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.scandir", scandir)
+    with pytest.raises(FileError, match="cannot list 'reports': Permission denied"):
+        files_of("reports")
+
+
+def test_an_empty_name_is_not_this_folder(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.svr").write_bytes(b"")
+    with pytest.raises(FileError, match="the name of a file is empty"):
+        files_of("")
 
 
 def test_a_partition_column_stands_for_the_column_that_files_lack(tmp_path) -> None:

@@ -71,6 +71,17 @@ def test_patterns_and_names_of_a_bucket(bucket, options) -> None:
         sv.scale.aggregate(collection, [f"s3://reports/june/**/*.parquet{options}", counts])
 
 
+def test_objects_with_any_name(options, bucket, tmp_path) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    names = ["a b.svr", "at=01 00%3A00/p.svr", "q?1.svr", "h#1.svr", "plus+ä.svr", "c[1].svr"]
+    store, _ = fs.FileSystem.from_uri(f"s3://reports/x{options}")
+    for k, name in enumerate(names):
+        with store.open_output_stream(f"reports/names/{name}") as stream:
+            stream.write(collection.randomise([1] * (100 + k)).to_bytes())
+    assert sv.scale.aggregate(collection, f"s3://reports/names{options}").reports == 615
+    assert sv.scale.aggregate(collection, f"s3://reports/names/*{options}").reports == 615
+
+
 def test_workers_read_from_a_bucket(bucket, options, small, client) -> None:
     collection, whole, _ = bucket
     # The workers were started before, without the name and password of this store.

@@ -9,81 +9,25 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
-from .. import errors
 from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
-from ..files import is_address, opened
+from ..files import is_address, opened, stamp
+from .parts import Engine, Job, Part, Partial
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..contract.aggregate import Aggregate, Sum
     from ..contract.collection import Collection
-    from ..contract.reports import Form
 
 PART_BYTES = 1 << 22  # of reports in a part: some milliseconds of counting
 PART_STEPS = 1 << 30  # of counting, where one report takes many: a fraction of a second
 _TASK = 4  # parts of a cluster's task, which itself costs milliseconds
 _WHOLE = 1 << 16  # bytes of a file that is not worth cutting
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What is counted: all values of a collection, or those at chosen positions."""
-
-    collection: Collection
-    chosen: NDArray[np.int64] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one task counts: some row groups or envelopes of a file, or a file of counts."""
-
-    id: int
-    file: str
-    form: Form | Literal["sva"]
-    cut: tuple[int, int] | None  # None: the whole file
-    size: int  # in bytes, more or less, for progress
-
-
-@dataclass(frozen=True, slots=True)
-class Partial:
-    """What a task gives back: the counts of a part, or why it cannot be read.
-
-    Attributes
-    ----------
-    part, rows, checksum : int, int, bytes
-        Which part was counted, how many reports it has, and the SHA-256 of the counts: what a
-        second result for the part must agree with.
-    counts : bytes
-        The aggregate, in its stored form.
-    kind, reason : str
-        The error's class and message where there are no counts.
-    """
-
-    part: int
-    rows: int = 0
-    checksum: bytes = b""
-    counts: bytes = b""
-    kind: str = ""
-    reason: str = ""
-
-    @property
-    def error(self) -> SottovoceError:
-        """Why there are no counts."""
-        error: SottovoceError = getattr(errors, self.kind)(self.reason)
-        return error
-
-
-#: Runs `count_part` for every part; results come in any order, and perhaps more than once.
-Engine: TypeAlias = Callable[[Job, "Sequence[Part]"], "Iterable[Partial]"]
 
 
 @dataclass(frozen=True)
@@ -190,10 +134,18 @@ def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
             size = stream.seek(0, 2)
         if form == "sva" or size <= _WHOLE:
             return name, [Part(0, name, form, None, size)], None
+        before = stamp(name)
         cuts = cut_file(name, expect=job.collection, form=form, rows=_part_rows(job))
     except (WireError, OSError) as error:
         return name, [], _explained(name, error)
-    return name, [Part(0, name, form, cut, size // len(cuts)) for cut in cuts], None
+    return name, [Part(0, name, form, cut, size // len(cuts), before) for cut in cuts], None
+
+
+def _stamp(name: str) -> tuple[int, ...]:
+    try:
+        return stamp(name)
+    except OSError:
+        return ()  # it is gone
 
 
 def _part_rows(job: Job) -> int:
@@ -215,7 +167,11 @@ def _explained(name: str, error: SottovoceError | OSError) -> SottovoceError:
     if isinstance(error, WireError):
         from .recognise import not_reports, recognise
 
-        return WireError(what) if (what := not_reports(name, recognise(name))) else error
+        try:
+            what = not_reports(name, recognise(name))
+        except FileError as gone:  # meanwhile
+            return gone
+        return WireError(what) if what else error
     return (
         error if isinstance(error, SottovoceError) else FileError(f"cannot read {name!r}: {error}")
     )
@@ -337,8 +293,13 @@ class _Merging:
             self._bad.setdefault(part.file, result.error)
         elif part.file not in self._bad:
             self._add(part, result)
-        if not self._waiting[part.file] and (file := self._sums.pop(part.file, None)):
-            self._add_file(part, file.total())
+        if not self._waiting[part.file]:
+            if part.stamp and part.stamp != _stamp(part.file):
+                self._bad[part.file] = FileError(
+                    f"{part.file!r} changed while it was counted; count it when it is complete"
+                )
+            if file := self._sums.pop(part.file, None):
+                self._add_file(part, file.total())
 
     def _add(self, part: Part, result: Partial) -> None:
         from ..contract.aggregate import Aggregate, Sum

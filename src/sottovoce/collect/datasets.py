@@ -3,7 +3,8 @@
 A folder stands for every file of reports or counts below it, also where its folders are those of
 a partitioned data set (`date=2025-06-01/…`); names that begin with a dot or an underscore are
 left out, because other programs keep their own files there. In a pattern, `*` and `[…]` stay
-within a name, and `**` goes through any number of folders.
+within a name, and `**` goes through any number of folders; what it matches is chosen as in a
+folder. A file that is named is taken as it is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
+from typing import NoReturn
+from urllib.parse import quote
 
 from ..errors import FileError
 from ..files import is_address, store_of
@@ -28,6 +31,8 @@ def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
 
 
 def _files(name: str) -> list[str]:
+    if not name:
+        raise FileError("the name of a file is empty; name a file, or . for this folder")
     files = _objects(name) if is_address(name) else _local(name)
     if not files:
         what = "matches the pattern" if _WILD.search(name) else "with one of these endings is in"
@@ -38,19 +43,35 @@ def _files(name: str) -> list[str]:
 def _local(name: str) -> list[str]:
     path = Path(name)
     if path.is_dir():
-        return sorted(_below(name, path.rglob("*")))
+        return sorted(_below(path))
     if path.exists() or not (_WILD.search(name) or "?" in name):
         return [name]  # where it does not exist, reading it says so
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207, a Path takes no full one
-    inside = {file for match in matches if Path(match).is_dir() for file in _local(match)}
+    fixed = len(Path(re.split(r"[*?\[]", name)[0] + "x").parent.parts)
     # A pattern such as ** also matches the folders of the files that it matches.
-    return sorted(inside | {match for match in matches if Path(match).is_file()})
+    every = {
+        file
+        for match in matches
+        for file in (_below(Path(match)) if Path(match).is_dir() else [match])
+    }
+    return sorted(file for file in every if _counts(Path(*Path(file).parts[fixed:])))
 
 
-def _below(root: str, paths: Iterable[Path]) -> Iterator[str]:
-    for path in paths:
-        if _counts(path.relative_to(root)) and path.is_file():
-            yield str(path)
+def _below(root: Path) -> Iterator[str]:
+    """The files of a folder; a link that leads nowhere is one, so that reading it says so."""
+    for folder, names, files in os.walk(root, onerror=_refuse, followlinks=True):
+        real = Path(folder).resolve()
+        # A link to a folder above would be followed forever.
+        names[:] = [n for n in names if not real.is_relative_to((real / n).resolve())]
+        for file in files:
+            path = Path(folder, file)
+            if _counts(path.relative_to(root)):
+                yield str(path)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    """A folder that cannot be listed may have reports."""
+    raise FileError(f"cannot list {error.filename!r}: {error.strerror}") from error
 
 
 def _counts(path: PurePosixPath | Path) -> bool:
@@ -80,7 +101,7 @@ def _objects(address: str) -> list[str]:
     found = [path for path in kept if matched is None or matched.fullmatch(path)]
     if not below and not wild:
         return [address]  # reading it says what is wrong
-    return [f"{root.rstrip('/')}/{path}{end}" for path in found]
+    return [f"{root.rstrip('/')}/{quote(path, safe='/=')}{end}" for path in found]
 
 
 def _matcher(pattern: str) -> re.Pattern[str]:

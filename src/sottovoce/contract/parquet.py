@@ -91,7 +91,10 @@ def parquet_batches(
         rows = max(
             1, min(BATCH_ROWS, BATCH_BYTES // sum(column.nbytes for column in expected.layout))
         )
-        groups = list(range(*cut)) if cut else list(range(file.metadata.num_row_groups))
+        known_groups = file.metadata.num_row_groups
+        groups = list(range(*cut or (0, known_groups)))
+        if cut and cut[1] > known_groups:
+            raise WireError(f"{known_groups} row groups are there, and {cut[1]} were; it changed")
         left = whole = sum(file.metadata.row_group(k).num_rows for k in groups)
         some = file.iter_batches(batch_size=rows, row_groups=groups)
         for batch in some if whole else [schema.empty_table()]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from ..checks import html_table
 from ..domain.values import code_dtype
 from ..errors import FileError, MergeError, WireError
-from ..files import opened, whole_file
+from ..files import is_address, opened, whole_file
 
 Form = Literal["svr", "parquet"]
 BATCH_ROWS = 1 << 16  # read from a file at once, or fewer where they are wide
@@ -346,7 +346,10 @@ def cut_file(
 
 def folder_values(path: str | os.PathLike[str]) -> dict[str, str]:
     """What the folders of a partitioned data set state, such as {"date": "2025-06-01"}."""
-    folders = os.fspath(path).split("?")[0].split("/")[:-1]
+    name = os.fspath(path)
+    if is_address(name):
+        name = unquote(name.split("?")[0])
+    folders = name.split("/")[:-1]
     pairs = (unquote(folder).partition("=") for folder in folders)
     return {name: value for name, sign, value in pairs if sign and name}
 

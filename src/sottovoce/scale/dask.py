@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ..collect.counting import Engine, Job, Part, Partial, count_task, tasks_of
-from ..errors import ParameterError, TransportError
+from ..collect.counting import count_task, tasks_of
+from ..collect.parts import Engine, Job, Part, Partial
+from ..errors import ParameterError, SottovoceError, TransportError
 
 PATIENCE = 60.0  # seconds until the first worker must be there
 
@@ -23,8 +24,7 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
 
         futures: list[Any] = []
         try:
-            client.wait_for_workers(1, timeout=patience)
-            shared = on_every_worker(client, job)
+            shared = on_every_worker(client, job, patience)
             tasks = tasks_of(job, parts)
             futures = client.map(count_task, [shared] * len(tasks), tasks, pure=False)
             for future in as_completed(futures):
@@ -35,10 +35,16 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
                 f"several Dask workers died while they counted the same part ({error.task}); do "
                 "they have enough memory?"
             ) from error
-        except (TimeoutError, CommClosedError, CancelledError) as error:
+        except (CommClosedError, CancelledError) as error:
             raise TransportError(
-                f"the Dask cluster has no workers, or is gone ({type(error).__name__}); start "
-                "workers with `dask worker ADDRESS`"
+                f"the Dask cluster is gone ({type(error).__name__}); start it again"
+            ) from error
+        except SottovoceError:
+            raise
+        except Exception as error:  # whatever a worker raised
+            raise TransportError(
+                f"a Dask worker failed ({type(error).__name__}: {error}); has it the packages that "
+                "are installed here?"
             ) from error
         finally:
             client.cancel(futures)
@@ -46,15 +52,42 @@ def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
     return run
 
 
-def on_every_worker(client: Any, thing: Any) -> Any:
+def on_every_worker(client: Any, thing: Any, patience: float = PATIENCE) -> Any:
     """A future of something that all tasks need.
 
     It is the result of a task, so that it is sent once and computed again if it is lost; and every
     worker has it, because Dask prefers workers that have what a task needs.
     """
+    try:
+        client.wait_for_workers(1, timeout=patience)
+    except TimeoutError as error:
+        raise TransportError(
+            "the Dask cluster has no workers; start some with `dask worker ADDRESS`"
+        ) from error
+    _check_versions(client)
     shared = client.submit(_same, thing, pure=False)
     client.replicate([shared])
     return shared
+
+
+def _check_versions(client: Any) -> None:
+    """Refuse workers without this package: they would end at the first task, and nothing would."""
+
+    def version() -> str:  # a function in a function is sent as code, not by the package's name
+        from importlib import import_module
+
+        try:
+            return str(import_module("sottovoce").__version__)
+        except ImportError:
+            return ""
+
+    ours = version()
+    for worker, other in client.run(version, on_error="ignore").items():
+        if other != ours:
+            raise TransportError(
+                f"the Dask worker {worker} has {f'Sottovoce {other}' if other else 'no Sottovoce'}"
+                f", and {ours} is needed; install it there"
+            )
 
 
 def _same(thing: Any) -> Any:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
+from importlib import import_module
 from typing import Any
 
-from ..collect.counting import Engine, Job, Part, Partial, count_task, tasks_of
+from ..collect.counting import count_task, tasks_of
+from ..collect.parts import Engine, Job, Part, Partial
 from ..errors import TransportError
 
 _SCHEMA = "part long, rows long, checksum binary, counts binary, kind string, reason string"
@@ -40,9 +42,14 @@ def on_spark(session: Any) -> Engine:
 
 
 def _collect(session: Any, job: Job, tasks: Sequence[list[Part]]) -> list[Any]:
+    ours = import_module("sottovoce").__version__
+
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
+        other = import_module("sottovoce").__version__
+        if other != ours:
+            raise RuntimeError(f"an executor has Sottovoce {other}, and {ours} is needed")
         for batch in batches:
             for k in batch.column(0).to_pylist():
                 for result in count_task(job, tasks[k]):
