@@ -28,7 +28,7 @@ SPARK = (
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are cut as large ones are: into parts of about 200 reports."""
     monkeypatch.setattr(counting, "_WHOLE", 0)
-    monkeypatch.setattr(counting, "_part_rows", lambda collection: 200)
+    monkeypatch.setattr(counting, "part_rows", lambda collection: 200)
 
 
 @pytest.fixture(scope="session")

@@ -47,7 +47,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
     tmp_path, monkeypatch, client
 ) -> None:
     monkeypatch.setattr(counting, "_WHOLE", 0)
-    monkeypatch.setattr(counting, "_part_rows", lambda collection: 2000)
+    monkeypatch.setattr(counting, "part_rows", lambda collection: 2000)
     collection = sv.OLH(20_000, epsilon=1.0)  # takes some time to count
     reports = collection.randomise(np.arange(40_000) % 20_000)
     write(tmp_path / "a.svr", reports, pieces=20)

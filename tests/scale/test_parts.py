@@ -15,6 +15,7 @@ from sottovoce import testing
 from sottovoce.collect import counting
 from sottovoce.collect.counting import Job, Part, Partial, count_files, count_part
 from sottovoce.collect.datasets import files_of
+from sottovoce.collect.tasks import tasks_of
 from sottovoce.contract.parquet import to_table
 from sottovoce.errors import (
     DigestError,
@@ -46,21 +47,21 @@ def test_large_files_are_cut_and_the_parts_add_up(grr) -> None:
 
 def test_a_part_of_costly_reports_has_few_of_them() -> None:
     # Hashing a report takes a step for each value, so that few of them make a task of a second.
-    few = counting._part_rows(Job(sv.OLH(1 << 24, epsilon=1.0)))
+    few = counting.part_rows(Job(sv.OLH(1 << 24, epsilon=1.0)))
     assert few == counting.PART_STEPS >> 24
-    many = counting._part_rows(Job(sv.GRR(5, epsilon=1.0)))
+    many = counting.part_rows(Job(sv.GRR(5, epsilon=1.0)))
     assert many == counting.PART_BYTES
     both = {"a": sv.OLH(1 << 20, epsilon=0.5), "b": sv.OLH(1 << 20, epsilon=2.0)}
-    assert counting._part_rows(Job(sv.Levels(both))) == counting.PART_STEPS >> 20
+    assert counting.part_rows(Job(sv.Levels(both))) == counting.PART_STEPS >> 20
     chosen = Job(sv.OLH(1 << 31, epsilon=1.0), np.arange(1 << 10))  # as many steps as are chosen
-    assert counting._part_rows(chosen) == counting.PART_BYTES // 13
+    assert counting.part_rows(chosen) == counting.PART_BYTES // 13
 
 
 def test_small_files_share_a_task_and_large_parts_do_not() -> None:
     collection = sv.GRR(5, epsilon=1.0)
     sizes = [10] * 5 + [4 * counting.PART_BYTES] * 2 + [10] * 3
     parts = [Part(k, "x", "svr", None, size) for k, size in enumerate(sizes)]
-    tasks = counting.tasks_of(Job(collection), parts)
+    tasks = tasks_of(Job(collection), parts)
     assert [part for task in tasks for part in task] == parts
     assert [len(task) for task in tasks] == [6, 1, 3]
 

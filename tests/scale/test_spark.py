@@ -56,7 +56,7 @@ def test_an_executor_that_is_killed_in_the_middle_changes_nothing(
     tmp_path, monkeypatch, classic
 ) -> None:
     monkeypatch.setattr(counting, "_WHOLE", 0)
-    monkeypatch.setattr(counting, "_part_rows", lambda collection: 2000)
+    monkeypatch.setattr(counting, "part_rows", lambda collection: 2000)
     collection = sv.OLH(20_000, epsilon=1.0)
     reports = collection.randomise(np.arange(48_000) % 20_000)
     write(tmp_path / "a.parquet", reports, pieces=24)

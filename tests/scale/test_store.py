@@ -49,7 +49,7 @@ def bucket(options, tmp_path_factory):
 @pytest.fixture
 def small(monkeypatch) -> None:
     monkeypatch.setattr(counting, "_WHOLE", 0)
-    monkeypatch.setattr(counting, "_part_rows", lambda collection: 200)
+    monkeypatch.setattr(counting, "part_rows", lambda collection: 200)
 
 
 def test_a_folder_of_a_bucket(bucket, options, small) -> None:

@@ -9,25 +9,83 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from .. import errors
 from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
 from ..files import is_address, opened, stamp
-from .parts import Engine, Job, Part, Partial
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ..contract.aggregate import Aggregate, Sum
     from ..contract.collection import Collection
+    from ..contract.reports import Form
 
 PART_BYTES = 1 << 22  # of reports in a part: some milliseconds of counting
 PART_STEPS = 1 << 30  # of counting, where one report takes many: a fraction of a second
-_TASK = 4  # parts of a cluster's task, which itself costs milliseconds
 _WHOLE = 1 << 16  # bytes of a file that is not worth cutting
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is counted: all values of a collection, or those at chosen positions."""
+
+    collection: Collection
+    chosen: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task counts: some row groups or envelopes of a file, or a file of counts."""
+
+    id: int
+    file: str
+    form: Form | Literal["sva"]
+    cut: tuple[int, int] | None  # None: the whole file
+    size: int  # in bytes, more or less, for progress
+    stamp: tuple[int, ...] = ()  # of a file that was cut, before that
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What a task gives back: the counts of a part, or why it cannot be read.
+
+    Attributes
+    ----------
+    part, rows, checksum : int, int, bytes
+        Which part was counted, how many reports it has, and the SHA-256 of the counts: what a
+        second result for the part must agree with.
+    counts : bytes
+        The aggregate, in its stored form.
+    kind, reason : str
+        The error's class and message where there are no counts.
+    """
+
+    part: int
+    rows: int = 0
+    checksum: bytes = b""
+    counts: bytes = b""
+    kind: str = ""
+    reason: str = ""
+
+    @property
+    def error(self) -> SottovoceError:
+        """Why there are no counts."""
+        kind = getattr(errors, self.kind, None)  # a worker may deliver anything
+        if not (isinstance(kind, type) and issubclass(kind, SottovoceError)):
+            kind = TransportError
+        return kind(self.reason)
+
+
+#: Runs `count_part` for every part; results come in any order, and perhaps more than once.
+Engine: TypeAlias = Callable[[Job, "Sequence[Part]"], "Iterable[Partial]"]
 
 
 @dataclass(frozen=True)
@@ -135,7 +193,7 @@ def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
         if form == "sva" or size <= _WHOLE:
             return name, [Part(0, name, form, None, size)], None
         before = stamp(name)
-        cuts = cut_file(name, expect=job.collection, form=form, rows=_part_rows(job))
+        cuts = cut_file(name, expect=job.collection, form=form, rows=part_rows(job))
     except (WireError, OSError) as error:
         return name, [], _explained(name, error)
     return name, [Part(0, name, form, cut, size // len(cuts), before) for cut in cuts], None
@@ -148,7 +206,7 @@ def _stamp(name: str) -> tuple[int, ...]:
         return ()  # it is gone
 
 
-def _part_rows(job: Job) -> int:
+def part_rows(job: Job) -> int:
     """How many reports a part has: not too many bytes, nor steps of counting."""
     from ..mechanisms.linear import LinearMechanism
 
@@ -220,25 +278,6 @@ def _stored(job: Job, name: str) -> Aggregate:
             "these again"
         )
     return counts
-
-
-def tasks_of(job: Job, parts: Sequence[Part]) -> list[list[Part]]:
-    """Parts by task; many small files share one."""
-    enough = _TASK * _part_rows(job) * job.collection.report_bytes
-    tasks: list[list[Part]] = []
-    size = enough
-    for part in parts:
-        if size >= enough:
-            tasks.append([])
-            size = 0
-        tasks[-1].append(part)
-        size += part.size
-    return tasks
-
-
-def count_task(job: Job, parts: Sequence[Part]) -> list[Partial]:
-    """The results of one task."""
-    return [count_part(job, part) for part in parts]
 
 
 def _here(job: Job, parts: Sequence[Part]) -> Iterable[Partial]:

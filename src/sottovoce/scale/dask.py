@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ..collect.counting import count_task, tasks_of
-from ..collect.parts import Engine, Job, Part, Partial
+from ..collect.counting import Engine, Job, Part, Partial
+from ..collect.tasks import count_task, tasks_of
 from ..errors import ParameterError, SottovoceError, TransportError
 
 PATIENCE = 60.0  # seconds until the first worker must be there

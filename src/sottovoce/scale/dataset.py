@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..collect.counting import Count, count_files
+from ..collect.counting import Count, Engine, count_files
 from ..collect.datasets import files_of
-from ..collect.parts import Engine
 from ..collect.progress import Progress, silent
 from ..errors import ParameterError, SkippedWarning
 from ..files import is_address

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from ..collect.counting import count_task, tasks_of
-from ..collect.parts import Engine, Job, Part, Partial
+from ..collect.counting import Engine, Job, Part, Partial
+from ..collect.tasks import count_task, tasks_of
 from ..errors import TransportError
 
 _SCHEMA = "part long, rows long, checksum binary, counts binary, kind string, reason string"
