@@ -67,7 +67,7 @@ class Kernel:
     def is_small(self, arguments: tuple[Any, ...]) -> bool:
         """Whether the arrays among the arguments are few items, and may be interpreted."""
         most = self._most_items
-        return all(x.size <= most for x in arguments if isinstance(x, np.ndarray))
+        return all(_items(x) <= most for x in arguments if isinstance(x, np.ndarray))
 
     def interpret(self, *arguments: Any) -> Any:
         """The result by the interpreter; its time is taken off what is left for that."""
@@ -97,6 +97,12 @@ class Kernel:
                     _linked(self._function, lambda kernel: kernel.code)
                 )
         return self.machine
+
+
+def _items(array: Any) -> int:
+    """How many steps a loop over the array takes: of packed bits, one for a word."""
+    packed = array.ndim == 2 and array.dtype == np.uint8
+    return int(array.size // 8 if packed else array.size)
 
 
 def compiled(
