@@ -1,7 +1,7 @@
 """Eight numbers at once, for loops that the compiler does not turn into vectors by itself.
 
 Sums over a few rows of few numbers spend most of their time on loop counters. Written with these,
-a row is one operation: `load`, `+`, `*`, `/`, `max`, `store`. The compiler splits them for
+a row is one operation: `load`, `+`, `-`, `*`, `/`, `max`, `store`. The compiler splits them for
 processors with narrower vectors.
 """
 
@@ -157,6 +157,7 @@ def _operation(function, build):
 
 
 _operation(operator.add, lambda builder, x, y: builder.fadd(x, y, flags=_FLAGS))
+_operation(operator.sub, lambda builder, x, y: builder.fsub(x, y, flags=_FLAGS))
 _operation(operator.mul, lambda builder, x, y: builder.fmul(x, y, flags=_FLAGS))
 _operation(operator.truediv, lambda builder, x, y: builder.fdiv(x, y, flags=_FLAGS))
 _operation(max, lambda builder, x, y: builder.select(builder.fcmp_ordered(">", x, y), x, y))

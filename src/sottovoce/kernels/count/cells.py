@@ -72,6 +72,35 @@ def _subset_sums(rows, start, size, width, wide, at):
 
 
 @compiled(interpreted=False, inline="always")
+def _complement(code, g, size):
+    """The other values of group g."""
+    return code ^ ((1 << min(4, size - 4 * g)) - 1)
+
+
+@compiled(interpreted=False)
+def _add_up(rows, size, wide, at):
+    """The sum of all rows, behind those of their subsets."""
+    groups = (size + 3) // 4
+    for u in range(0, wide, 8):
+        total = fill(0.0)
+        for g in range(groups):
+            total = total + load(rows, at + (16 * g + _complement(0, g, size)) * wide + u)
+        store(rows, at + 16 * groups * wide + u, total)
+
+
+@compiled(interpreted=False)
+def _add_to_all(rows, at, size, width, wide, start):
+    """Each row += what all are owed, which is then 0."""
+    total = at + 16 * ((size + 3) // 4) * wide
+    for u in range(0, wide, 8):
+        every = load(rows, total + u)
+        store(rows, total + u, fill(0.0))
+        for v in range(size):
+            row = start + v * width + u
+            store(rows, row, load(rows, row) + every)
+
+
+@compiled(interpreted=False, inline="always")
 def _add_subsets_of(rows, at, size, width, wide, start):
     nothing = fill(0.0)
     for g in range((size + 3) // 4):
@@ -112,12 +141,6 @@ def _mask(codes, i, first, v):
 
 
 @compiled(interpreted=False, inline="always")
-def _complement(code, g, size):
-    """The other values of group g."""
-    return code ^ ((1 << min(4, size - 4 * g)) - 1)
-
-
-@compiled(interpreted=False, inline="always")
 def _split(subsets, rows, start, codes, i, first, size, width, wide, u):
     """The sums of the rows whose bit is 0, and of those whose bit is 1."""
     nothing = fill(0.0)
@@ -153,24 +176,25 @@ def _join(subsets, rows, start, codes, i, first, size, width, wide, u, zero, one
 
 @compiled(interpreted=False, inline="always")
 def _find(codes, i, first, size, start, wide, places):
-    """Where the sums of the other values in each group of four are, and those of a pattern's."""
-    for g in range((size + 3) // 4):
-        code = np.int64(codes[i, first + g])
-        places[2 * g] = start + (16 * g + _complement(code, g, size)) * wide
-        places[2 * g + 1] = start + (16 * g + code) * wide
+    """Where the sums of a pattern's values in each group of four are, and then that of all."""
+    groups = (size + 3) // 4
+    for g in range(groups):
+        places[g] = start + (16 * g + np.int64(codes[i, first + g])) * wide
+    places[groups] = start + 16 * groups * wide
 
 
 @compiled(interpreted=False)
 def _down(subsets, rows, start, codes, i, first, size, width, wide, to, places):
     """The rows of the next axis, from those of one axis and a pattern's bits on it."""
+    groups = (size + 3) // 4
     if subsets:
         _find(codes, i, first, size, start, wide, places)
     for u in range(0, wide, 8):
         zero = one = fill(0.0)
-        if subsets:
-            for g in range((size + 3) // 4):
-                zero = zero + load(rows, places[2 * g] + u)
-                one = one + load(rows, places[2 * g + 1] + u)
+        if subsets:  # what is not in the one sum is in the other
+            for g in range(groups):
+                one = one + load(rows, places[g] + u)
+            zero = max(load(rows, places[groups] + u) - one, zero)
         else:
             zero, one = _split(False, rows, start, codes, i, first, size, width, wide, u)
         store(rows, to + 2 * u, first_mixed(zero, one))
@@ -180,6 +204,7 @@ def _down(subsets, rows, start, codes, i, first, size, width, wide, to, places):
 @compiled(interpreted=False)
 def _up(subsets, rows, start, codes, i, first, size, width, wide, of, places):
     """What the rows of the next axis are owed goes to those of one axis, and is then 0."""
+    groups = (size + 3) // 4
     if subsets:
         _find(codes, i, first, size, start, wide, places)
     for u in range(0, wide, 8):
@@ -188,10 +213,10 @@ def _up(subsets, rows, start, codes, i, first, size, width, wide, of, places):
         store(rows, of + 2 * u, fill(0.0))
         store(rows, of + 2 * u + 8, fill(0.0))
         if subsets:
-            for g in range((size + 3) // 4):
-                unset, at = places[2 * g] + u, places[2 * g + 1] + u
-                store(rows, unset, load(rows, unset) + zero)
-                store(rows, at, load(rows, at) + one)
+            store(rows, places[groups] + u, load(rows, places[groups] + u) + zero)
+            more = one - zero
+            for g in range(groups):
+                store(rows, places[g] + u, load(rows, places[g] + u) + more)
         else:
             _join(False, rows, start, codes, i, first, size, width, wide, u, zero, one)
 
@@ -294,7 +319,7 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
         groups = (sizes[a] + 3) // 4
         first[a + 1] = first[a] + groups
         begin[a + 1] = begin[a] + 4 * groups * width[a] + 16
-        room[a + 1] = room[a] + 16 * groups * wide[a]
+        room[a + 1] = room[a] + (16 * groups + 1) * wide[a]
     changes = np.zeros(axes + 1, np.int64)
     for i in range(begin_at, end_at):
         changes[change[i] if i > begin_at else 0] += 1
@@ -310,13 +335,14 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
     room[axes] += begin[axes]
     # Apart by less than a page, so that reading one does not wait for writing the other.
     rows, owed = np.zeros(room[axes]), np.zeros(room[axes] + 264)[264:]
-    flat, places = laws.reshape(-1), np.zeros(2 * first[axes], np.int64)
+    flat, places = laws.reshape(-1), np.zeros(first[axes] + 1, np.int64)
     for f in range(0, many, fits):
         for c in range(p.shape[1]):
             for k in range(fits):
                 rows[c * fits + k] = p[min(f + k, many - 1), c]
         if subsets[0]:
             _subset_sums(rows, begin[0], sizes[0], width[0], wide[0], room[0])
+            _add_up(rows, sizes[0], wide[0], room[0])
         i = begin_at
         while i < end_at:
             for a in range(change[i] if i > begin_at else 0, last):
@@ -327,6 +353,8 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
                 )  # fmt: skip
                 if subsets[b]:
                     _subset_sums(rows, begin[b], sizes[b], width[b], wide[b], room[b])
+                    if b < last:
+                        _add_up(rows, sizes[b], wide[b], room[b])
             end = i + 1
             while end < end_at and change[end] >= last:
                 end += 1
@@ -338,6 +366,8 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
                 a = b - 1
                 if subsets[b]:
                     _add_subsets(owed, room[b], sizes[b], width[b], wide[b], begin[b])
+                    if b < last:
+                        _add_to_all(owed, room[b], sizes[b], width[b], wide[b], begin[b])
                 _up(
                     subsets[a], owed, start[a], codes, i, first[a], sizes[a], width[a], wide[a],
                     begin[b], places,
@@ -345,6 +375,8 @@ def expected_cells(codes, change, law, laws, sizes, p, counts, back, densities, 
             i = end
         if subsets[0]:
             _add_subsets(owed, room[0], sizes[0], width[0], wide[0], begin[0])
+            if last > 0:
+                _add_to_all(owed, room[0], sizes[0], width[0], wide[0], begin[0])
         for c in range(p.shape[1]):
             for k in range(fits):
                 if f + k < many:
