@@ -37,18 +37,19 @@ def measure(effort: Effort) -> tuple[list[Run], list[stages.Stage]]:
         folder = Path(name)
         answers = folder / "answers.csv"
         _write(answers, people)
-        question = ["--title", "Commute", "--question", "commute", "--epsilon", "1"]
-        _command(folder, ["study", "new", "s.toml", *question, "--values", ",".join(VALUES)])
+        question = ["--question", "commute", "--epsilon", "1", "--values", ",".join(VALUES)]
+        for title in ("few", "answers"):  # two studies, since nobody answers one twice
+            _command(folder, ["study", "new", f"{title}.toml", "--title", title, *question])
         _write(folder / "few.csv", min(people, 200_000))
         for command in _commands("few").values():  # compiles what an installation compiles once
             _command(folder, command)
         commands = _commands("answers")
         runs = [Run(key, people, *_command(folder, words)) for key, words in commands.items()]
-        return runs, stages.measure(answers, folder / "s.toml", "commute")
+        return runs, stages.measure(answers, folder / "answers.toml", "commute")
 
 
 def _commands(name: str) -> dict[str, list[str]]:
-    usual = ["--study", "s.toml"]
+    usual = ["--study", f"{name}.toml"]
     return {
         "randomise a CSV file": ["randomise", f"{name}.csv", *usual, "--out", f"{name}.svr"],
         "aggregate": ["aggregate", f"{name}.svr", *usual, "--out", f"{name}.sva"],
