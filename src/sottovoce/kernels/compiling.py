@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 _MOST = 1 << 16  # items of the largest array whose loop is worth interpreting
-_MOST_BY_NUMPY = 1 << 24
+_MOST_BY_NUMPY = 1 << 21
 _PATIENCE = 1.0  # seconds
 
 _seconds_left = _PATIENCE
@@ -67,7 +67,8 @@ class Kernel:
     def is_small(self, arguments: tuple[Any, ...]) -> bool:
         """Whether the arrays among the arguments are few items, and may be interpreted."""
         most = self._most_items
-        return all(_items(x) <= most for x in arguments if isinstance(x, np.ndarray))
+        items = np.size if most == _MOST_BY_NUMPY else _items
+        return all(items(x) <= most for x in arguments if isinstance(x, np.ndarray))
 
     def interpret(self, *arguments: Any) -> Any:
         """The result by the interpreter; its time is taken off what is left for that."""
