@@ -70,9 +70,14 @@ def over_ranges(
         _divided.set(True)
         return action(part)
 
-    with _Threads(threads) as pool:
-        results = pool.map(lambda context, part: context.run(undivided, part), contexts, parts)
-        return list(results)
+    # The first slice is worked on here: a thread that only waits would keep another off its core.
+    with _Threads(threads - 1) as pool:
+        others = [
+            pool.submit(context.run, undivided, part)
+            for context, part in zip(contexts[1:], parts[1:], strict=True)
+        ]
+        first = contexts[0].run(undivided, parts[0])
+        return [first, *(future.result() for future in others)]
 
 
 def over_items(

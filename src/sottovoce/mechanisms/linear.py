@@ -100,8 +100,8 @@ class LinearMechanism(Mechanism):
         return people, {self.table: self._select(counts)}
 
     @abstractmethod
-    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
-        """Unbiased fractions from the counts of n reports."""
+    def debias(self, counts: NDArray[Any], n: float) -> Floats:
+        """Unbiased fractions from the counts of n reports: linear in c / n, for weighted counts."""
 
     def debias_rows(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
         """The same for many groups: a row of counts and a positive number of reports for each."""

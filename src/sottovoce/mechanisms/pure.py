@@ -94,17 +94,23 @@ class PureMechanism(LinearMechanism):
         base, slope = q * (1 - q) / (p - q) ** 2, (1 - p - q) / (p - q)
         return float(q), float(p - q), float(base), float(slope)
 
-    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+    def debias(self, counts: NDArray[Any], n: float | NDArray[np.int64]) -> Floats:
         q, gap, _, _ = self.rounded
         fractions: Floats = counts / n
         fractions -= q  # in place: under a menu of levels and rates there are many
         fractions /= gap
         return fractions
 
+    def debias_rows(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
+        return self.debias(counts, n[:, None])
+
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         _, _, base, slope = self.rounded
         result: Floats = (base + slope * np.asarray(frequencies, float)) / n
         return result
+
+    def variance_rows(self, frequencies: Floats) -> Floats:
+        return self.variance(frequencies, 1)
 
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         p, q = self.p, self.q

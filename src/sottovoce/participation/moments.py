@@ -1,7 +1,7 @@
 """What the people of each stratum answer, and the noise of their reports: f_h and C_h.
 
-As tables with a row per stratum, or where a mechanism is pure from its counts: then everything is
-linear in them, and sums over a thousand strata need no tables of means or noise.
+As tables with a row per stratum, or from counts. Estimates are linear in the counts, and the noise
+of reports is linear in the answers, so that sums over a thousand strata need no such tables.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..estimate.intervals import Floats
-from ..mechanisms.pure import PureMechanism
+from ..mechanisms.linear import LinearMechanism
 
 Rows = NDArray[np.intp]
 
@@ -50,31 +50,26 @@ class KnownMeans:
 
 @dataclass(frozen=True, eq=False)
 class CountedMeans:
-    """From counts: (A_h / S_h − q) / (p − q), and zero where nobody reported."""
+    """From counts: each stratum's unbiased estimate, and zero where nobody reported."""
 
-    mechanism: PureMechanism
+    mechanism: LinearMechanism
     counts: NDArray[np.int64]
     reported: NDArray[np.int64]
 
     @cached_property
     def table(self) -> Floats:
-        reports = np.maximum(self.reported, 1)[:, None]
-        fractions = self.mechanism.debias(self.counts, reports)  # type: ignore[arg-type]
+        means = self.mechanism.debias_rows(self.counts, np.maximum(self.reported, 1))
         if not self.reported.all():
-            fractions[self.reported == 0] = 0.0
-        return fractions
-
-    @cached_property
-    def _reporting(self) -> tuple[Floats, Floats]:
-        """1 / S_h, and whether anybody reported; zero where nobody did."""
-        reporting = (self.reported > 0).astype(float)
-        return reporting / np.maximum(self.reported, 1), reporting
+            means[self.reported == 0] = 0.0
+        return means
 
     def sum(self, weights: Floats) -> Floats:
-        q, gap, _, _ = self.mechanism.rounded
-        each, reporting = self._reporting
-        support = kernels.count.weighted_sum(self.counts, weights * each)
-        return np.asarray((support - q * (weights @ reporting)) / gap)
+        used = np.where(self.reported > 0, weights, 0.0)
+        total = float(used.sum())
+        if total == 0:
+            return np.zeros(len(self.mechanism.labels))
+        counts = kernels.count.weighted_sum(self.counts, used / np.maximum(self.reported, 1))
+        return self.mechanism.debias(counts, total) * total
 
     def only(self, rows: Rows) -> Means:
         return CountedMeans(self.mechanism, self.counts[rows], self.reported[rows])
@@ -121,14 +116,14 @@ def _row(matrix: Callable[[int], Floats], rows: Rows, h: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class PureNoise:
-    """Of a pure mechanism, where C_h is linear in f_h."""
+class NoiseOfMeans:
+    """From what people answer: C_h is linear in f_h."""
 
-    mechanism: PureMechanism
+    mechanism: LinearMechanism
     means: Means
 
     def table(self) -> Floats:
-        return self.mechanism.variance(self.means.table, 1)
+        return self.mechanism.variance_rows(self.means.table)
 
     def sum(self, weights: Floats) -> Floats:
         total = float(weights.sum())
@@ -139,4 +134,4 @@ class PureNoise:
         return total * self.mechanism.covariance(self.means.sum(weights) / total, 1)
 
     def only(self, rows: Rows) -> Noise:
-        return PureNoise(self.mechanism, self.means.only(rows))
+        return NoiseOfMeans(self.mechanism, self.means.only(rows))

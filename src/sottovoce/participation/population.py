@@ -18,8 +18,7 @@ from ..estimate.intervals import Floats
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism
-from ..mechanisms.pure import PureMechanism
-from .moments import AnyNoise, CountedMeans, KnownMeans, Means, Noise, PureNoise
+from .moments import AnyNoise, CountedMeans, KnownMeans, Noise, NoiseOfMeans
 from .strata import Strata, expected_inverse, seen_inverse
 
 if TYPE_CHECKING:
@@ -36,9 +35,9 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
     }
     if isinstance(mechanism, LinearMechanism):
         counts = sample.tables[mechanism.table]
-        answers = _means(mechanism, counts, reported)
+        answers = CountedMeans(mechanism, counts, reported)
         noise = (
-            _noise(mechanism, answers)
+            NoiseOfMeans(mechanism, answers)
             if mechanism.knows_covariance
             else _noise_of_counts(mechanism, answers.table, counts, reported)
         )
@@ -90,13 +89,6 @@ def _diagonal(each: Floats, h: int) -> Floats:
     return np.diag(each[h])
 
 
-def _noise(mechanism: LinearMechanism, answers: Means) -> Noise:
-    if isinstance(mechanism, PureMechanism):
-        return PureNoise(mechanism, answers)
-    means = answers.table
-    return AnyNoise(mechanism.variance_rows(means), partial(_matrix, mechanism, means))
-
-
 def _noise_of_counts(
     mechanism: LinearMechanism,
     means: Floats,
@@ -109,25 +101,6 @@ def _noise_of_counts(
         n = max(int(reported[h]), 1)
         each[h] = n * mechanism.spread(means[h], counts[h], n)
     return AnyNoise(each, partial(_diagonal, each))
-
-
-def _matrix(mechanism: LinearMechanism, means: Floats, h: int) -> Floats:
-    return mechanism.covariance(means[h], 1)
-
-
-def _means(
-    mechanism: LinearMechanism, counts: NDArray[np.int64], reported: NDArray[np.int64]
-) -> Means:
-    """Each stratum's unbiased estimate, zeros where nobody reported."""
-    if isinstance(mechanism, PureMechanism):
-        return CountedMeans(mechanism, counts, reported)
-    some = reported > 0
-    if some.all():
-        return KnownMeans(mechanism.debias_rows(counts, reported))
-    means = np.zeros((reported.size, len(mechanism.labels)))
-    if some.any():
-        means[some] = mechanism.debias_rows(counts[some], reported[some])
-    return KnownMeans(means)
 
 
 def strata_of_frequencies(
@@ -154,7 +127,7 @@ def strata_of_frequencies(
         people=people,
         answers=answers,
         second=answers,
-        noise=_noise(mechanism, answers),
+        noise=NoiseOfMeans(mechanism, answers),
         inverse=_inverses(people, rates),
     )
 

@@ -14,6 +14,9 @@ import numpy as np
 
 from ..compiling import compiled
 
+_INDEX = np.uintp
+_LONG = 8  # entries that are worth a loop of their own
+
 
 @compiled(interpreted=False)
 def projective_sums(counts, order, dimension, sums):
@@ -21,7 +24,6 @@ def projective_sums(counts, order, dimension, sums):
     outputs = counts.copy()
     table = np.empty_like(counts)
     spare = np.empty_like(counts)
-    line = np.empty_like(counts)
     after = counts[0] - counts[0]  # outputs that begin after the value's last nonzero coordinate
     for length in range(dimension, 0, -1):  # of the value up to that coordinate, a 1
         values = 1
@@ -32,9 +34,10 @@ def projective_sums(counts, order, dimension, sums):
         if start < sums.size:
             support = np.empty(values, counts.dtype)
             support[0] = after
-            for y in range(start):
-                for z in range(order):
-                    table[y * order + z] = outputs[y * order + 1 + (order - z) % order]
+            for first in range(0, start * order, order):
+                table[first] = outputs[first + 1]
+                for z in range(1, order):
+                    table[first + z] = outputs[first + 1 + order - z]
             width = 1
             rows = start
             while rows > 0:
@@ -43,7 +46,7 @@ def projective_sums(counts, order, dimension, sums):
                     for i in range(width):
                         support[k * width + i] = support[i] + table[k * width + i]
                 rows = (rows - 1) // order
-                _settle(table, order, width, rows, line, spare)
+                _settle(table, order, width, rows, spare)
                 table, spare = spare, table
                 width *= order
             stop = min(start + values, sums.size)
@@ -57,25 +60,35 @@ def projective_sums(counts, order, dimension, sums):
 
 
 @compiled(interpreted=False)
-def _settle(table, order, width, rows, line, spare):
+def _settle(table, order, width, rows, spare):
     """spare[y, z, k, :] = Σ_b table[q y + 1 + b, z + k b, :] for all k: lines of every slope."""
     length = order * width
+    line = np.empty(length, table.dtype)
     for y in range(rows):
-        for k in range(order):
-            base = (y * order + 1) * length
+        base = (y * order + 1) * length
+        if width >= _LONG:
+            for z in range(order):
+                for k in range(order):
+                    target = _INDEX(((y * order + z) * order + k) * width)
+                    at = _INDEX(base + z * width)
+                    for i in range(_INDEX(width)):
+                        spare[target + i] = table[at + i]
+                    for b in range(1, order):
+                        at = _INDEX(base + b * length + (z + k * b) % order * width)
+                        for i in range(_INDEX(width)):
+                            spare[target + i] += table[at + i]
+            continue
+        for k in range(order):  # all z at a time
             for i in range(length):
                 line[i] = table[base + i]
             for b in range(1, order):
-                base = (y * order + 1 + b) * length
                 shift = (k * b) % order * width
-                first = table[base + shift : base + length]
+                part = table[base + b * length : base + (b + 1) * length]
                 for i in range(length - shift):
-                    line[i] += first[i]
-                last = line[length - shift : length]
+                    line[i] += part[shift + i]
                 for i in range(shift):
-                    last[i] += table[base + i]
+                    line[length - shift + i] += part[i]
             for z in range(order):
-                target = spare[((y * order + z) * order + k) * width :]
-                part = line[z * width :]
+                target = ((y * order + z) * order + k) * width
                 for i in range(width):
-                    target[i] = part[i]
+                    spare[target + i] = line[z * width + i]
