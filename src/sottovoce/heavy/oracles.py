@@ -28,7 +28,8 @@ from ..contract.reports import Column, Reports
 from ..domain.columns import Coded
 from ..domain.values import code_dtype, parts_of
 from ..errors import ParameterError, WireError
-from ..mechanisms.grr import draw_grr, keep_probability
+from ..mechanisms.grr import grr_drawing, keep_probability
+from ..mechanisms.outputs import draw_outputs
 from ..mechanisms.pure import PureMechanism
 from ..mechanisms.registry import by_id
 from ..parallel import over_ranges
@@ -135,7 +136,7 @@ class Hashed:
         n = codes.size
         columns = {name: np.empty(n, np.uint32) for name in _WORDS}
         y = np.empty(n, code_dtype(self.buckets))
-        shift = np.uint32(self._half)
+        shift, drawing = np.uint32(self._half), grr_drawing(self.buckets, self.keep)
 
         def some(draws: Draws, people: slice) -> None:
             for part in parts_of(people, _BLOCK):
@@ -144,7 +145,7 @@ class Hashed:
                     draws.fill(column)
                 halves, hashed = self._halves(codes[part]), np.empty_like(y[part])
                 kernels.draw.hash_pairs(*words, halves, self._mask, shift, hashed)
-                draw_grr(draws, hashed, self.buckets, self.keep, y[part])
+                draw_outputs(draws, hashed, drawing, y[part])
 
         source.over_ranges(some, n, work=100 * n)
         return {**columns, "y": y}

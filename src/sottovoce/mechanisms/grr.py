@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..contract.collection import Columns
-from ..contract.reports import Column, Reports
+from ..contract.reports import Reports
 from ..contract.way import Way
-from ..domain.values import Codes, Label
-from ..errors import WireError
+from ..domain.values import Label
 from ..estimate.likelihood import Fit, fit_outcomes
-from ..randomness import Draws, Probability, Source, exp
+from ..randomness import Probability, exp
 from .channel import Channel
 from .mechanism import Method
+from .outputs import Drawing, OutputMechanism
 from .pure import PureMechanism
 from .registry import register
 
@@ -35,7 +34,7 @@ _MOST_SHORT = 4096  # up to here 16 bits choose among the others with few reject
 
 
 @register("grr")
-class GRR(PureMechanism):
+class GRR(OutputMechanism, PureMechanism):
     """Keep the answer with probability p, else report one of the others.
 
     The smallest reports, and the lowest error when d < 3 e^ε + 2.
@@ -72,36 +71,11 @@ class GRR(PureMechanism):
         return Fraction(0), Fraction(0)
 
     @property
-    def layout(self) -> tuple[Column, ...]:
-        return (Column("value", self.domain.dtype.str),)
-
-    def check(self, columns: Columns) -> None:
-        values = columns["value"]
-        if values.size and int(values.max()) >= self.domain.size:
-            raise WireError(
-                f"a report names value {int(values.max())}; there are {self.domain.size} values, "
-                "counted from 0"
-            )
-
-    def draw(self, answers: Any, source: Source) -> Columns:
-        """Keep the answer with probability p, else one of the others."""
-        n, blocks = self.domain.blocks(answers)
-        out = np.empty(n, self.domain.dtype)
-        keep = self.keep
-
-        def some(draws: Draws, people: slice) -> None:
-            for where, codes in blocks(people):
-                draw_grr(draws, codes, self.domain.size, keep, out[where])
-
-        source.over_ranges(some, n, work=40 * n)
-        return {"value": out}
+    def drawing(self) -> Drawing:
+        return grr_drawing(self.domain.size, self.keep)
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
-        return kernels.count.histogram(reports.columns["value"], self.domain.size)
-
-    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
-        values = reports.columns["value"]
-        return kernels.count.histogram_by(group, values, groups, self.domain.size)
+        return self.tally(reports)
 
     @property
     def counting_key(self) -> Hashable:
@@ -120,16 +94,6 @@ class GRR(PureMechanism):
     def decode_steps(self, n: int) -> float:
         return n + self.domain.size
 
-    @property
-    def marks_per_report(self) -> int:
-        return 1
-
-    def every_report(self, way: Way | None = None) -> Reports:
-        self.refuse_large(self.domain.size)
-        return Reports(
-            self.id, self.digest, {"value": np.arange(self.domain.size, dtype=self.domain.dtype)}
-        )
-
     def channel(self, way: Way | None = None) -> Channel:
         d = self.domain.size
         self.refuse_large(d)
@@ -144,11 +108,7 @@ def keep_probability(epsilon: float, size: int) -> Probability:
     return Probability.at_most(power / (power + size - 1))
 
 
-def draw_grr(draws: Draws, codes: Codes, size: int, keep: Probability, out: Codes) -> None:
-    """Randomised response on codes below `size`, into `out`."""
-    upper, lower = keep.words
-
-    def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-        return kernels.draw.grr(words, codes[part], size, upper, lower, out[part], extra, used)
-
-    draws.each(codes.size, np.uint32 if size <= _MOST_SHORT else np.uint64, step)
+def grr_drawing(size: int, keep: Probability) -> Drawing:
+    """How randomised response is drawn on codes below `size`."""
+    word = np.uint32 if size <= _MOST_SHORT else np.uint64
+    return word, kernels.draw.grr, (size, *keep.words)

@@ -21,30 +21,29 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.collection import Columns
-from ..contract.reports import Column, Reports
+from ..contract.reports import Reports
 from ..contract.way import Way
-from ..domain.values import Label, code_dtype
-from ..errors import ParameterError, WireError
+from ..domain.values import Label
+from ..errors import ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
-from ..randomness import Draws, Probability, Source, exp
+from ..randomness import Probability, exp
 from .channel import Channel
-from .linear import LinearMechanism
 from .mechanism import TOO_SMALL, Method
+from .outputs import Drawing, OutputMechanism
 from .registry import register
 
 _MOST_BLOCKS = 1 << 11  # 16 random bits then choose among the blocks with few rejections
 
 
 @register("hadamard")
-class HadamardResponse(LinearMechanism):
+class HadamardResponse(OutputMechanism):
     """Report one of about 2d numbers; decoding takes n + d log d steps.
 
     Parameters
@@ -60,6 +59,8 @@ class HadamardResponse(LinearMechanism):
     >>> m.blocks, m.block_size
     (4, 256)
     """
+
+    column: ClassVar[str] = "y"
 
     def validate(self) -> None:
         super().validate()
@@ -98,49 +99,16 @@ class HadamardResponse(LinearMechanism):
         }
 
     @property
-    def layout(self) -> tuple[Column, ...]:
-        return (Column("y", code_dtype(self.cells).str),)
-
-    def check(self, columns: Columns) -> None:
-        y = columns["y"]
-        if y.size and int(y.max()) >= self.cells:
-            raise WireError(f"a report is {int(y.max())}; outputs end before {self.cells}")
-
-    def draw(self, answers: Any, source: Source) -> Columns:
-        """An output in the answer's set, or one outside it."""
-        n, blocks = self.domain.blocks(answers)
-        out = np.empty(n, code_dtype(self.cells))
-        upper, lower = self.inside.words
-        block_bits, size_bits = self.blocks.bit_length() - 1, self.block_size.bit_length() - 1
-
-        def some(draws: Draws, people: slice) -> None:
-            for where, codes in blocks(people):
-                target = out[where]
-
-                def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-                    inputs, outputs = codes[part], target[part]  # noqa: B023, called at once
-                    return kernels.draw.hadamard_response(
-                        words, inputs, block_bits, size_bits, upper, lower, outputs, extra, used
-                    )
-
-                draws.each(codes.size, np.uint64, step)
-
-        source.over_ranges(some, n, work=60 * n)
-        return {"y": out}
+    def drawing(self) -> Drawing:
+        bits = (self.blocks.bit_length() - 1, self.block_size.bit_length() - 1)
+        return np.uint64, kernels.draw.hadamard_response, (*bits, *self.inside.words)
 
     def restricted(self, candidates: NDArray[np.int64] | None) -> HadamardResponse:
         from .hadamard_candidates import HadamardCandidates
 
         return self if candidates is None else HadamardCandidates.of(self, candidates)
 
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        return kernels.count.histogram(reports.columns["y"], self.cells)
-
-    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
-        y = reports.columns["y"]
-        return kernels.count.histogram_by(group, y, groups, self.cells)
-
-    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+    def debias(self, counts: NDArray[Any], n: float) -> Floats:
         table = counts.reshape(self.blocks, self.block_size).copy()
         kernels.count.walsh_hadamard(table)
         values: Floats = self._of_values(table) / (n * float(self._gap))
@@ -274,15 +242,6 @@ class HadamardResponse(LinearMechanism):
 
     def decode_steps(self, n: int) -> float:
         return n + self.cells * math.log2(self.block_size)
-
-    @property
-    def marks_per_report(self) -> int:
-        return 1
-
-    def every_report(self, way: Way | None = None) -> Reports:
-        self.refuse_large(self.cells)
-        outputs = np.arange(self.cells, dtype=code_dtype(self.cells))
-        return Reports(self.id, self.digest, {"y": outputs})
 
     def channel(self, way: Way | None = None) -> Channel:
         self.refuse_large(self.cells)

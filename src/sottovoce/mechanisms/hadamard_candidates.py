@@ -14,7 +14,7 @@ Covariance  not known: within a block it depends on the fraction of a third valu
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,7 +50,7 @@ class HadamardCandidates(HadamardResponse):
         return 2 * self._positions.size
 
     @property
-    def marks_per_report(self) -> None:  # type: ignore[override]
+    def marks_per_report(self) -> None:
         return None
 
     @property
@@ -85,7 +85,7 @@ class HadamardCandidates(HadamardResponse):
     debias_rows = LinearMechanism.debias_rows
     variance_rows = LinearMechanism.variance_rows
 
-    def _pair(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _pair(self, counts: NDArray[Any]) -> NDArray[Any]:
         """Row 0 agrees, row 1 disagrees."""
         return counts.reshape(2, -1)
 
@@ -100,7 +100,7 @@ class HadamardCandidates(HadamardResponse):
         ):
             raise WireError("values of one block have different numbers of reports in it")
 
-    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+    def debias(self, counts: NDArray[Any], n: float) -> Floats:
         agree, disagree = self._pair(counts)
         return np.asarray((agree - disagree) / (n * float(self._gap)))
 

@@ -52,9 +52,10 @@ from ..errors import ParameterError, WireError
 from ..parallel import over_ranges
 from ..randomness import Draws, Keystream, Source
 from .channel import Channel
-from .grr import draw_grr, keep_probability
+from .grr import grr_drawing, keep_probability
 from .linear import TINY
 from .mechanism import Method
+from .outputs import draw_outputs
 from .pure import PureMechanism
 from .registry import register
 
@@ -203,9 +204,9 @@ class OLH(PureMechanism):
         n, blocks = self.domain.blocks(answers)
         a = {name: np.empty(n, np.uint32) for name in self._multipliers}
         b, y = np.empty(n, np.uint32), np.empty(n, code_dtype(self.buckets))
-        mask, buckets = self._mask, self.buckets
+        mask = self._mask
         shift = np.uint32(self.word_bits - self.bucket_bits)
-        keep = keep_probability(self.epsilon, self.buckets)
+        drawing = grr_drawing(self.buckets, keep_probability(self.epsilon, self.buckets))
 
         def some(draws: Draws, people: slice) -> None:
             for where, codes in blocks(people):
@@ -217,7 +218,7 @@ class OLH(PureMechanism):
                     kernels.draw.hash_codes(*words, codes, self.codes, mask, shift, hashed)
                 else:
                     kernels.draw.hash_pairs(*words, self.codes_of(codes), mask, shift, hashed)
-                draw_grr(draws, hashed, buckets, keep, y[where])
+                draw_outputs(draws, hashed, drawing, y[where])
 
         source.over_ranges(some, n, work=100 * n)
         return {**a, "b": b, "y": y}

@@ -26,24 +26,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from typing import Any, Self
+from functools import lru_cache
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.collection import Columns
-from ..contract.reports import Column, Reports
+from ..contract.reports import Reports
 from ..contract.way import Way
-from ..domain.values import Domain, Label, code_dtype
-from ..errors import ParameterError, WireError
-from ..estimate.intervals import Floats, ScoreInterval
+from ..domain.values import Domain, Label
+from ..estimate.intervals import Floats
 from ..estimate.likelihood import Fit, em
-from ..randomness import Draws, Probability, Source, exp
+from ..randomness import Probability, exp
 from .channel import Channel
-from .linear import TINY, LinearMechanism
-from .mechanism import TOO_SMALL, Method
+from .linear import TINY
+from .mechanism import Method
+from .outputs import Drawing, OutputMechanism
 from .projective_space import (
     best_order,
     check_order,
@@ -54,11 +53,14 @@ from .projective_space import (
     value_vectors,
 )
 from .registry import register
+from .support import SupportMechanism
+
+_ROOM = 1 << 20  # counts of outputs that are added up together
 
 
 @register("projective")
 @dataclass(frozen=True, init=False)
-class ProjectiveGeometryResponse(LinearMechanism):
+class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
     """Report a point of a projective space, likelier one on the answer's hyperplane.
 
     The error of subset selection for many values, with a few bytes per report; decoding takes
@@ -80,6 +82,7 @@ class ProjectiveGeometryResponse(LinearMechanism):
     (3, 7, 1093)
     """
 
+    column: ClassVar[str] = "y"
     order: int | None = None
 
     def __init__(
@@ -94,11 +97,9 @@ class ProjectiveGeometryResponse(LinearMechanism):
         super().__init__(domain, epsilon=epsilon, study=study)
 
     def validate(self) -> None:
-        super().validate()
         if self.order is not None:
             check_order(self.order, self.domain.size)
-        if self._gap <= 0:
-            raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
+        super().validate()
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -148,16 +149,6 @@ class ProjectiveGeometryResponse(LinearMechanism):
         return common * a + (self.set_size - common) * b
 
     @property
-    def _gap(self) -> Fraction:
-        return self.p - self.q
-
-    @cached_property
-    def _rounded(self) -> tuple[float, float, float, float]:
-        """(q, p − q, noise of a value nobody holds, what holding it adds), each rounded once."""
-        p, q, gap = self.p, self.q, self._gap
-        return float(q), float(gap), float(q * (1 - q) / gap**2), float((1 - p - q) / gap)
-
-    @property
     def methods(self) -> Mapping[str, Method]:
         return {
             "unbiased": Method("Feldman, Nelson, Nguyen, Talwar 2022", biased=False),
@@ -165,52 +156,25 @@ class ProjectiveGeometryResponse(LinearMechanism):
         }
 
     @property
-    def layout(self) -> tuple[Column, ...]:
-        return (Column("y", code_dtype(self.cells).str),)
-
-    def check(self, columns: Columns) -> None:
-        y = columns["y"]
-        if y.size and int(y.max()) >= self.cells:
-            raise WireError(f"a report is {int(y.max())}; outputs end before {self.cells}")
-
-    def draw(self, answers: Any, source: Source) -> Columns:
-        """An output in the answer's set, or one outside it."""
-        n, blocks = self.domain.blocks(answers)
-        out = np.empty(n, code_dtype(self.cells))
-        upper, lower = self.inside.words
-        prime, dimension = self.prime, self.dimension
-
-        def some(draws: Draws, people: slice) -> None:
-            for where, codes in blocks(people):
-                target = out[where]
-
-                def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-                    inputs, outputs = codes[part], target[part]  # noqa: B023, called at once
-                    return kernels.draw.projective_response(
-                        words, inputs, prime, dimension, upper, lower, outputs, extra, used
-                    )
-
-                draws.each(codes.size, np.uint64, step)
-
-        source.over_ranges(some, n, work=100 * n)
-        return {"y": out}
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        return kernels.count.histogram(reports.columns["y"], self.cells)
-
-    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
-        return kernels.count.histogram_by(group, reports.columns["y"], groups, self.cells)
+    def drawing(self) -> Drawing:
+        parameters = (self.prime, self.dimension, *self.inside.words)
+        return np.uint64, kernels.draw.projective_response, parameters
 
     def support(self, counts: NDArray[Any]) -> NDArray[Any]:
-        """Σ of the counts of the outputs in the set of each value: exact for integers."""
-        return kernels.count.projective_sums(
-            np.ascontiguousarray(counts), self.prime, self.dimension, self.domain.size
-        )
+        """Σ of the counts of the outputs in the set of each value: exact for integers.
 
-    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
-        q, gap, _, _ = self._rounded
-        values: Floats = (self.support(counts) / n - q) / gap
-        return values
+        Of a table with a row per output, a row per value.
+        """
+        return kernels.count.projective_sums(counts, self.prime, self.dimension, self.domain.size)
+
+    def debias(self, counts: NDArray[Any], n: float) -> Floats:
+        return self.fractions(self.support(counts), n)
+
+    def debias_rows(self, counts: NDArray[np.int64], n: NDArray[np.int64]) -> Floats:
+        step = 1 + _ROOM // self.cells
+        parts = [slice(start, start + step) for start in range(0, n.size, step)]
+        support = [self.support(counts[part].T).T for part in parts]
+        return self.fractions(np.concatenate(support), n[:, None])
 
     def _supported(self, frequencies: Floats) -> Floats:
         """For every output, the fraction of answers in whose set it is: Σ f_x over these x."""
@@ -237,19 +201,10 @@ class ProjectiveGeometryResponse(LinearMechanism):
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         return em(counts, self._law, self._back, np.ones(self.domain.size))
 
-    def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
-        _, gap, base, slope = self._rounded
-        return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * gap))
-
-    def variance(self, frequencies: ArrayLike, n: int) -> Floats:
-        _, _, base, slope = self._rounded
-        result: Floats = (base + slope * np.asarray(frequencies, float)) / n
-        return result
-
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact covariance matrix; it takes d² K steps."""
         f = np.asarray(frequencies, float)
-        (a, b), q, gap = self._outputs, self.q, self._gap
+        (a, b), q, gap = self._outputs, self.q, self.p - self.q
         common, three = (points(self.prime, self.dimension - k) for k in (2, 3))
         base = float((b * common + (a - b) * three - q * q) / gap**2)
         either = f[:, None] + f[None, :]
@@ -266,17 +221,12 @@ class ProjectiveGeometryResponse(LinearMechanism):
     def propagate(self, variances: Floats, n: int, *, full: bool) -> Floats:
         moved = (
             np.broadcast_to(np.asarray(variances, float), (self.cells,))
-            / (n * self._rounded[1]) ** 2
+            / (n * self.rounded[1]) ** 2
         )
         if not full:
             return self.support(moved)
         sets = self._incidence()
         return np.asarray((sets * moved) @ sets.T)
-
-    def total_variance(self, n: int = 1) -> float:
-        """Sum of the variances over all values; it does not depend on the data."""
-        p, q, d = self.p, self.q, self.domain.size
-        return float(d * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)) / n
 
     def _incidence(self) -> Floats:
         """1 where an output is in the set of a value, else 0: one row per value."""
@@ -292,18 +242,9 @@ class ProjectiveGeometryResponse(LinearMechanism):
     def decode_steps(self, n: int) -> float:
         return n + self.cells * self.prime * (self.dimension - 1)
 
-    @property
-    def marks_per_report(self) -> int:
-        return 1
-
     def tiny(self) -> Self:
         # With an order for three coordinates where it can be: two would be GRR.
         return replace(self, domain=Domain(min(self.domain.size, TINY)), order=2)
-
-    def every_report(self, way: Way | None = None) -> Reports:
-        self.refuse_large(self.cells)
-        outputs = np.arange(self.cells, dtype=code_dtype(self.cells))
-        return Reports(self.id, self.digest, {"y": outputs})
 
     def channel(self, way: Way | None = None) -> Channel:
         self.refuse_large(self.cells)

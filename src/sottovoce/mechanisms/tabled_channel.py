@@ -11,16 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..accounting.information import leakage
-from ..contract.collection import Columns
-from ..contract.reports import Column, Reports
+from ..contract.reports import Reports
 from ..contract.way import Way
-from ..domain.values import Codes, Label, code_dtype
-from ..errors import EstimateError, WireError
+from ..domain.values import Label
+from ..errors import EstimateError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
-from ..randomness import Draws, Source
 from .channel import Channel
-from .linear import LinearMechanism
+from .outputs import Drawing, OutputMechanism
 from .prior_channels import IntegerChannel, drawing_tables
 from .prior_estimates import (
     checked_sd,
@@ -37,7 +35,7 @@ from .prior_estimates import (
 _MOST_CORRELATED = 512
 
 
-class ChannelMechanism(LinearMechanism):
+class ChannelMechanism(OutputMechanism):
     """A report is one of a few outputs, drawn from the answer's row of a channel.
 
     A subclass gives the channel in whole numbers out of 2^128 and the fractions at which its
@@ -95,49 +93,18 @@ class ChannelMechanism(LinearMechanism):
         return self._score
 
     @property
-    def layout(self) -> tuple[Column, ...]:
-        return (Column("value", code_dtype(self.cells).str),)
-
-    @property
     def cells(self) -> int:
         return self.integers.outputs
-
-    @property
-    def marks_per_report(self) -> int:
-        return 1
-
-    def check(self, columns: Columns) -> None:
-        values = columns["value"]
-        if values.size and int(values.max()) >= self.cells:
-            raise WireError(
-                f"a report names value {int(values.max())}; there are {self.cells}, counted from 0"
-            )
 
     @cached_property
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return drawing_tables(self.integers)
 
-    def draw(self, answers: Any, source: Source) -> Columns:
-        """One draw from the answer's row."""
-        n, blocks = self.domain.blocks(answers)
-        out = np.empty(n, self.layout[0].dtype)
-        tables = self._tables  # computed before there are threads
+    @property
+    def drawing(self) -> Drawing:
+        return np.uint32, kernels.draw.table_response, self._tables
 
-        def some(draws: Draws, people: slice) -> None:
-            for where, codes in blocks(people):
-                _draw(draws, codes, tables, out[where])
-
-        source.over_ranges(some, n, work=60 * n)
-        return {"value": out}
-
-    def tally(self, reports: Reports) -> NDArray[np.int64]:
-        return kernels.count.histogram(reports.columns["value"], self.cells)
-
-    def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
-        values = reports.columns["value"]
-        return kernels.count.histogram_by(group, values, groups, self.cells)
-
-    def debias(self, counts: NDArray[np.int64], n: int) -> Floats:
+    def debias(self, counts: NDArray[Any], n: float) -> Floats:
         if self._mix is not None:
             keep, rest = self._mix
             return np.asarray((counts / n - rest) / keep)
@@ -237,11 +204,6 @@ class ChannelMechanism(LinearMechanism):
     def decode_steps(self, n: int) -> float:
         return n + self.domain.size
 
-    def every_report(self, way: Way | None = None) -> Reports:
-        self.refuse_large(self.cells)
-        values = np.arange(self.cells, dtype=self.layout[0].dtype)
-        return Reports(self.id, self.digest, {"value": values})
-
     def channel(self, way: Way | None = None) -> Channel:
         self.refuse_large(self.cells)
         law = self.integers
@@ -249,10 +211,3 @@ class ChannelMechanism(LinearMechanism):
         labels = self.domain.labels
         named = [str(labels[y]) if not law.rows else f"report {y}" for y in range(self.cells)]
         return Channel(labels, named, rows)
-
-
-def _draw(draws: Draws, codes: Codes, tables: tuple[np.ndarray, ...], out: Codes) -> None:
-    def step(words: Any, part: slice, extra: Any, used: int) -> Any:
-        return kernels.draw.table_response(words, codes[part], *tables, out[part], extra, used)
-
-    draws.each(codes.size, np.uint32, step)

@@ -64,6 +64,8 @@ class CountedMeans:
         return means
 
     def sum(self, weights: Floats) -> Floats:
+        if weights.size == 1:  # the table then has all there is
+            return np.asarray(weights[0] * self.table[0])
         used = np.where(self.reported > 0, weights, 0.0)
         total = float(used.sum())
         if total == 0:

@@ -202,14 +202,16 @@ def odd_parities(reports: NDArray[np.uint32], columns: NDArray[np.uint32], count
 
 
 def projective_sums(counts: NDArray[Any], order: int, dimension: int, size: int) -> NDArray[Any]:
-    """For each of the first `size` values, the sum over the outputs orthogonal to it."""
-    whole = counts.dtype == np.int64
-    if whole and counts.min() >= 0 and counts.sum(dtype=float) < 1 << 31:
-        narrow = counts.astype(np.uint32)  # half as much to keep in the cache
-        return projective_sums(narrow, order, dimension, size).astype(np.int64)
-    sums = np.zeros(size, counts.dtype)
-    kernel("projective_sums")(counts, order, dimension, sums)
-    return sums
+    """For each of the first `size` values, the sum over the outputs orthogonal to it.
+
+    `counts` has one item or one row per output.
+    """
+    rows = np.ascontiguousarray(counts if counts.ndim == 2 else counts[:, None])
+    if rows.dtype == np.int64 and rows.min() >= 0 and rows.sum(axis=0, dtype=float).max() < 1 << 31:
+        rows = rows.astype(np.uint32)  # half as much to keep in the cache
+    sums = np.zeros((size, rows.shape[1]), rows.dtype)
+    kernel("projective_sums")(rows, order, dimension, sums)
+    return sums.astype(counts.dtype, copy=False).reshape(size, *counts.shape[1:])
 
 
 def hadamard_values(counts: Counts, blocks: int, gaps: Floats, size: int) -> Floats:

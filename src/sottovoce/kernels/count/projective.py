@@ -20,25 +20,30 @@ _LONG = 8  # entries that are worth a loop of their own
 
 @compiled(interpreted=False)
 def projective_sums(counts, order, dimension, sums):
-    """sums[v] = Σ counts[y] over the outputs y orthogonal to v; int64 or float64."""
-    outputs = counts.copy()
-    table = np.empty_like(counts)
-    spare = np.empty_like(counts)
-    after = counts[0] - counts[0]  # outputs that begin after the value's last nonzero coordinate
+    """sums[v, :] = Σ counts[y, :] over the outputs y orthogonal to v; integers or floats.
+
+    Columns are other counts of the same outputs; they are the last axis of every table.
+    """
+    many = counts.shape[1]
+    outputs = counts.copy().reshape(counts.size)
+    table = np.empty(counts.size, counts.dtype)
+    spare = np.empty(counts.size, counts.dtype)
+    after = np.zeros(many, counts.dtype)  # outputs that begin after the value's last nonzero one
     for length in range(dimension, 0, -1):  # of the value up to that coordinate, a 1
         values = 1
         start = 0  # where values of that length start, and how many outputs are one shorter
         for _ in range(length - 1):
             start += values
             values *= order
-        if start < sums.size:
-            support = np.empty(values, counts.dtype)
-            support[0] = after
-            for first in range(0, start * order, order):
-                table[first] = outputs[first + 1]
-                for z in range(1, order):
-                    table[first + z] = outputs[first + 1 + order - z]
-            width = 1
+        if start < len(sums):
+            support = np.empty(values * many, counts.dtype)
+            support[:many] = after
+            for z in range(order):
+                to, origin = z * many, (1 + (order - z if z else 0)) * many
+                for y in range(0, start * order * many, order * many):
+                    for i in range(y, y + many):
+                        table[to + i] = outputs[origin + i]
+            width = many
             rows = start
             while rows > 0:
                 # The output that begins here: its 1 needs z to be the coordinate itself.
@@ -49,14 +54,16 @@ def projective_sums(counts, order, dimension, sums):
                 _settle(table, order, width, rows, spare)
                 table, spare = spare, table
                 width *= order
-            stop = min(start + values, sums.size)
-            sums[start:stop] = support[: stop - start]
-        after += outputs[0]
+            stop = min(start + values, len(sums))
+            sums[start:stop] = support.reshape(values, many)[: stop - start]
+        after += outputs[:many]
         for y in range(start):
-            total = outputs[y * order + 1]
-            for z in range(1, order):
-                total += outputs[y * order + 1 + z]
-            outputs[y] = total
+            first = (y * order + 1) * many
+            for i in range(many):
+                total = outputs[first + i]
+                for z in range(1, order):
+                    total += outputs[first + z * many + i]
+                outputs[y * many + i] = total
 
 
 @compiled(interpreted=False)

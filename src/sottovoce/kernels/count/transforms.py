@@ -11,6 +11,7 @@ from ..compiling import compiled
 from ..vectors import wide_vectors
 
 _NEAR = 4096  # cells that stay in the first-level cache
+_LANES = 32  # values of a row, four vectors
 
 
 @compiled
@@ -76,16 +77,22 @@ def hadamard_values(counts, blocks, gaps, values):
 
     One block after the other in a small table of its own, for many rows that are short.
     """
+    wide_vectors()
     block_size = counts.shape[1] // blocks
     table = np.empty((1, block_size), np.int64)
     cells = table[0]
     for g in range(counts.shape[0]):
+        scale, row = 1 / gaps[g], values[g]
         for block in range(blocks):
             cells[:] = counts[g, block * block_size : (block + 1) * block_size]
             walsh_hadamard(table)
-            column, scale = 1, 1 / gaps[g]
-            for v in range(block, values.shape[1], blocks):
-                values[g, v] = cells[column] * scale
+            if blocks == 1:  # as neighbours, which the compiler turns into vectors
+                for v in range(row.size):
+                    row[v] = cells[v + 1] * scale
+                continue
+            column = 1
+            for v in range(block, row.size, blocks):
+                row[v] = cells[column] * scale
                 column += 1
 
 
@@ -93,16 +100,22 @@ def hadamard_values(counts, blocks, gaps, values):
 def block_noise(fractions, blocks, own, other, gap, noise):
     """(own b + other (1 − b)) / gap² − f, b being the fraction of v's block, f of v within 0..b.
 
-    A row of fractions need not be a distribution; its blocks are made one.
+    A row of fractions need not be a distribution; its blocks are made one. Values are taken in
+    rows of whole vectors, in which every block has one place or more.
     """
     wide_vectors()
-    sums, squares = np.empty(blocks), np.empty(blocks)
-    last = blocks - 1  # all bits set, since the blocks are a power of two
+    lanes = max(blocks, _LANES)
+    sums, squares = np.empty(lanes), np.empty(lanes)
+    size = fractions.shape[1]
     for g in range(fractions.shape[0]):
         row, out = fractions[g], noise[g]
         sums[:] = 0.0
-        for v in range(row.size):
-            sums[v & last] += row[v]
+        for start in range(0, size, lanes):
+            part = row[start : start + lanes]
+            for k in range(part.size):
+                sums[k] += part[k]
+        for k in range(blocks, lanes):
+            sums[k % blocks] += sums[k]
         total = 0.0
         for block in range(blocks):
             sums[block] = max(sums[block], 0.0)
@@ -110,5 +123,9 @@ def block_noise(fractions, blocks, own, other, gap, noise):
         for block in range(blocks):
             b = sums[block] / max(total, 2.3e-308)
             sums[block], squares[block] = b, (b * own + (1 - b) * other) / (gap * gap)
-        for v in range(row.size):
-            out[v] = squares[v & last] - min(max(row[v], 0.0), sums[v & last])
+        for k in range(blocks, lanes):
+            sums[k], squares[k] = sums[k % blocks], squares[k % blocks]
+        for start in range(0, size, lanes):
+            part, target = row[start : start + lanes], out[start : start + lanes]
+            for k in range(part.size):
+                target[k] = squares[k] - min(max(part[k], 0.0), sums[k])
