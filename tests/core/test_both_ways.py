@@ -163,3 +163,14 @@ def test_subsets_and_their_truth(size: int) -> None:
             start, _ = kernels.draw.resize_subsets(
                 rows, codes, truth, size, size // 2, start, edge_words(500), 0
             )
+
+
+@pytest.mark.parametrize("size", [2, 6, 8, 16])
+def test_subsets_of_few_values(size: int) -> None:
+    codes = rng.integers(0, size, 3000).astype(code_dtype(size))
+    table = rng.integers(0, 1 << (size - 1), (2, 1 + 37 * size)).astype(np.uint16)
+    out = np.zeros(3000, code_dtype(1 << size))
+    for upper in (0, 1 << 31, 1 << 63):
+        kernels.draw.small_subsets(
+            edge_words(3000), codes, table, np.uint64(upper), np.uint64(9), out, edge_words(900), 0
+        )

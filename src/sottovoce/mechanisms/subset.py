@@ -16,21 +16,25 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import combinations
-from math import comb
+from math import comb, lcm
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import kernels
 from ..contract.collection import Columns
 from ..contract.reports import Reports
 from ..contract.way import Way
-from ..domain.values import Codes
+from ..domain.values import Codes, code_dtype
 from ..errors import WireError
 from ..randomness import BITS, Draws, Probability, Source, exp
 from .channel import Channel
+from .outputs import draw_outputs
 from .registry import register
 from .unary import BitVectorMechanism, Rows, Words
+
+_FEW = 16  # values, whose bits are one number: there are at most 12,870 sets of them
 
 
 @register("subset")
@@ -88,18 +92,24 @@ class SubsetSelection(BitVectorMechanism):
                 raise WireError(f"a report names {strange} values; each names {self.omega}")
 
     def draw(self, answers: Any, source: Source) -> Columns:
-        """A random set of about the right size, made exact."""
-        size, omega, holds = self.domain.size, self.omega, self.holds
-        about, mask = _about(omega, size), np.uint8(self.last_mask)
+        """Of few values, one of all sets in a table; else a random set of about the right size."""
+        few = self.domain.size <= _FEW
+        return {"bits": self.draw_rows(answers, source, self._from_table if few else self._resized)}
 
-        def block(draws: Draws, codes: Codes, lanes: Words, rows: Rows) -> None:
-            draws.bernoulli(about, lanes)
-            rows[:, -1] &= mask
-            truth = draws.coins(holds, codes.size)
-            resize = partial(kernels.draw.resize_subsets, rows, codes, truth, size, omega)
-            draws.until_done(codes.size, resize)
+    def _from_table(self, draws: Draws, codes: Codes, lanes: Words, rows: Rows) -> None:
+        table = _sets_of_others(self.domain.size, self.omega)
+        drawing = np.uint64, kernels.draw.small_subsets, (table, *self.holds.words)
+        draw_outputs(
+            draws, codes, drawing, rows.reshape(-1).view(code_dtype(1 << 8 * rows.shape[1]))
+        )
 
-        return {"bits": self.draw_rows(answers, source, block)}
+    def _resized(self, draws: Draws, codes: Codes, lanes: Words, rows: Rows) -> None:
+        size, omega = self.domain.size, self.omega
+        draws.bernoulli(_about(omega, size), lanes)
+        rows[:, -1] &= np.uint8(self.last_mask)
+        truth = draws.coins(self.holds, codes.size)
+        resize = partial(kernels.draw.resize_subsets, rows, codes, truth, size, omega)
+        draws.until_done(codes.size, resize)
 
     @property
     def marks_per_report(self) -> int:
@@ -146,6 +156,18 @@ def _omega(epsilon: float, size: int) -> int:
         return size * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)
 
     return min({max(1, middle), min(middle + 1, size - 1)}, key=total)
+
+
+@lru_cache(maxsize=16)
+def _sets_of_others(size: int, omega: int) -> NDArray[np.uint16]:
+    """Sets of the other values as bits: of ω − 1, for a set with the truth, and of ω without it.
+
+    Each row has all its sets equally often, and both rows are equally long.
+    """
+    every = np.arange(1 << (size - 1), dtype=np.uint16)
+    rows = [every[np.bitwise_count(every) == many] for many in (omega - 1, omega)]
+    length = lcm(*(row.size for row in rows))
+    return np.stack([np.tile(row, length // row.size) for row in rows])
 
 
 def _about(omega: int, size: int) -> Probability:
