@@ -163,6 +163,8 @@ class Draws:
         return sooner would have it back by then, and the threads would run in turn.
         """
         self._words = np.empty(_LONGER * _BUFFER_WORDS, np.uint64)
+        self._extra = np.empty(_LONGER * _EXTRA_WORDS, np.uint64)
+        self._used = self._extra.size
 
     def fill(self, array: NDArray[Any]) -> None:
         """Overwrite a contiguous array with random bytes."""
