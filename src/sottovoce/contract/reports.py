@@ -25,7 +25,7 @@ from ..errors import FileError, MergeError, WireError
 from ..files import is_address, opened, whole_file
 
 Form = Literal["svr", "parquet"]
-BATCH_ROWS = 1 << 16  # read from a file at once, or fewer where they are wide
+BATCH_ROWS = 1 << 18  # read from a file at once, or fewer where they are wide
 BATCH_BYTES = 1 << 24
 
 
