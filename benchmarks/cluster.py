@@ -151,7 +151,7 @@ def small_parts(chosen: dict[str, Any], many: int = 100) -> list[str]:
 
 def steps(n: int) -> tuple[int, float]:
     """How many expectation steps a fit of an 8 × 8 × 8 table takes, and how long one takes."""
-    from sottovoce.kernels.count.mixtures import expected_cells
+    from sottovoce.kernels.count.cells import expected_cells
 
     times: list[float] = []
 
