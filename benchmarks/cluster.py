@@ -279,7 +279,7 @@ END = """
 Up to 100,000 records the way to the workers takes longer than the step itself, so that steps are
 not shared out; whole tables divide almost evenly, and `scale.joint_tables` shares them out with
 their errors. A single table of millions of different records might gain from shared steps; a GPU
-makes its fit 14 times as fast ([measurements](gpu-benchmarks.md)).
+makes its fit twice as fast ([measurements](gpu-benchmarks.md)).
 """
 
 
