@@ -117,8 +117,8 @@ def timed(action: Callable[[], object], repeat: int) -> tuple[float, float]:
     """Seconds on one core, and how many times faster two are; in turn, the best of all runs."""
     seconds: dict[int, list[float]] = {1: [], 2: []}
     action()
-    rounds = repeat if once(action) > 0.1 else 4 * repeat
-    for _ in range(rounds):
+    # Short runs are repeated more often: the machine is disturbed for longer than they take.
+    for _ in range(max(repeat, int(0.35 * (repeat - 1) / once(action)))):
         for count in seconds:
             with cores(count):
                 seconds[count].append(once(action))
