@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pkgutil import iter_modules
+
 import numpy as np
 import pytest
 
@@ -174,3 +176,9 @@ def test_subsets_of_few_values(size: int) -> None:
         kernels.draw.small_subsets(
             edge_words(3000), codes, table, np.uint64(upper), np.uint64(9), out, edge_words(900), 0
         )
+
+
+def test_no_kernel_hides_behind_a_module_of_its_name() -> None:
+    """Importing a submodule puts it into the package, under whatever name it has."""
+    modules = {module.name for module in iter_modules(kernels.draw.__path__)}
+    assert modules.isdisjoint(kernels.draw.__all__)

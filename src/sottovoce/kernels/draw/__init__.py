@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .pairs import hash_pairs, pair_codes
     from .projective import projective_response
     from .records import record_bits
-    from .small_subsets import small_subsets
+    from .subset_tables import small_subsets
     from .subsets import resize_subsets
     from .tables import table_response
     from .urns import fill_urns
@@ -35,7 +35,7 @@ _HOME = {
     "projective_response": "projective",
     "record_bits": "records",
     "resize_subsets": "subsets",
-    "small_subsets": "small_subsets",
+    "small_subsets": "subset_tables",
     "table_response": "tables",
     "fill_urns": "urns",
 }
