@@ -5,13 +5,12 @@ Every run is a process of its own with an empty cache of compiled code.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
 
-from .machine import FULL, Effort
+from .machine import FULL, Effort, installed
 
 PEOPLE = 10_000
 WANTED_SECONDS = 2.0
@@ -63,7 +62,7 @@ def _ask(what: str, people: int) -> tuple[float, bool]:
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
             [sys.executable, "-c", _ASK, str(people), what],
-            env={**os.environ, "NUMBA_CACHE_DIR": folder},
+            env={**installed(), "NUMBA_CACHE_DIR": folder},
             check=True,
             capture_output=True,
             text=True,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numba
@@ -103,6 +104,27 @@ def limits(effort: Effort, written: int = 1 << 26, cells: int = 1024) -> Limits:
         multiply=products(1, effort),
         pick=set_one_by_one(effort),
     )
+
+
+def read_gain(effort: Effort) -> float:
+    """How many times faster two cores sum a large array than one."""
+    array = np.ones(1 << 26 if effort.scale == 1 else 1 << 20, np.int64)
+    seconds = []
+    for count in (1, 2):
+        parts = np.array_split(array, count)
+        with cores(count), ThreadPoolExecutor(count) as pool:
+            seconds.append(best(partial(_sum_each, pool, parts), effort.repeat))
+    return seconds[0] / seconds[1]
+
+
+def _sum_each(pool: ThreadPoolExecutor, parts: list[np.ndarray]) -> None:
+    for future in [pool.submit(part.sum) for part in parts]:
+        future.result()
+
+
+def installed() -> dict[str, str]:
+    """The environment of a command in an installation, whose modules are kept as bytecode."""
+    return {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
 
 
 def raised(effort: Effort, cells: int) -> float:

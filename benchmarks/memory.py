@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -13,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import stages
-from .machine import FULL, Effort
+from .machine import FULL, Effort, installed
 
 PEOPLE = 50_000_000
 VALUES = ("car", "train", "bike", "foot", "work from home", "other")
@@ -40,7 +39,7 @@ def measure(effort: Effort) -> tuple[list[Run], list[stages.Stage]]:
         question = ["--question", "commute", "--epsilon", "1", "--values", ",".join(VALUES)]
         for title in ("few", "answers"):  # two studies, since nobody answers one twice
             _command(folder, ["study", "new", f"{title}.toml", "--title", title, *question])
-        _write(folder / "few.csv", min(people, 200_000))
+        _write(folder / "few.csv", min(people, 3_000_000))
         for command in _commands("few").values():  # compiles what an installation compiles once
             _command(folder, command)
         commands = _commands("answers")
@@ -86,7 +85,7 @@ def _write(path: Path, people: int) -> None:
 
 def _command(folder: Path, words: list[str]) -> tuple[float, float]:
     """Seconds and megabytes of one command."""
-    environment = {**os.environ, "SOTTOVOCE_RECEIPTS": str(folder / "receipts")}
+    environment = {**installed(), "SOTTOVOCE_RECEIPTS": str(folder / "receipts")}
     code = "import sys; from sottovoce.cli import main; main(sys.argv[1:])"
     watcher = (
         "import resource, subprocess, sys, time; start = time.perf_counter();"

@@ -209,7 +209,13 @@ def decode(effort: Effort) -> Decode:
     return Decode(n, (seconds[0], seconds[1]), (least[0], least[1]))
 
 
-def section(figures: list[Figure], beside: list[Limits], heavy: Decode, others: list[str]) -> str:
+def section(
+    figures: list[Figure],
+    beside: list[Limits],
+    reading: float,
+    heavy: Decode,
+    others: list[str],
+) -> str:
     """The page's first part; `others` are slower than wanted in other parts."""
     spread = [
         [name, *(f"{end(getattr(one, key) for one in beside) / 1e9:.1f}" for end in (min, max))]
@@ -275,7 +281,8 @@ for each report (read, add, write in the first-level cache), which takes longer 
 Hadamard response a counter in a table of its {1 << 18:,} outputs, which that cache cannot hold; and
 for OLH one 32-bit product per report and value. How these speeds varied over the run shows how idle
 the machine was. *Two cores* is how many times faster two cores randomise or aggregate than one;
-wanted is {GAIN}.
+wanted is {GAIN}. Memory is read {reading:.2f} times as fast by two cores as by one, which bounds
+what the counting of bits gains from them.
 
 {table(["limit, one core", "least", "most"], spread)}
 
