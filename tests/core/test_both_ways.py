@@ -122,7 +122,8 @@ def test_floats_are_rounded_alike(both_ways: list[str]) -> None:
         tables[0, 0, :3] = np.nan, np.inf, -0.0
         kernels.count.strata_variance(*tables, *rng.normal(size=(2, 5)))
         wide = rng.integers(-(1 << 62), 1 << 62, (5, 64))
-        kernels.count.hadamard_values(wide, 4, scale * rng.random(5), 40)
+        for size in (32, 40):  # up to half a block, and beyond
+            kernels.count.hadamard_values(wide, 4, scale * rng.random(5), size)
         kernels.count.weighted_sum(wide, scale * rng.normal(size=5))
         kernels.count.row_sums(wide)
         for blocks in (1, 4):

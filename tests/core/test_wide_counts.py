@@ -45,7 +45,10 @@ def test_the_transform_is_the_product_with_the_matrix(size, kind):
     assert np.array_equal(table, expected)
 
 
-@pytest.mark.parametrize(("d", "epsilon"), [(5, 1.0), (1_000, 2.0), (1_024, 4.0), (3_000, 0.5)])
+@pytest.mark.parametrize(
+    ("d", "epsilon"),
+    [(2, 1.0), (4, 6.0), (5, 1.0), (1_000, 2.0), (1_023, 4.0), (1_024, 4.0), (3_000, 0.5)],
+)
 def test_many_groups_of_hadamard_response_are_estimated_like_each(d, epsilon):
     mechanism = sv.HadamardResponse(d, epsilon=epsilon)
     generator = np.random.default_rng(d)

@@ -75,17 +75,31 @@ def _between(cells, half, size):
 def hadamard_values(counts, blocks, gaps, values):
     """values[g, v]: the transform of row g of the counts at block and column of v, over gaps[g].
 
-    One block after the other in a small table of its own, for many rows that are short.
+    One block after the other in a small table of its own, for many rows that are short. Where
+    columns go up to half the block, as for a power of two of values, the other half is added to it
+    before: all columns but the last are then in the transform of half the size, and the last one is
+    the difference of both halves.
     """
     wide_vectors()
     block_size = counts.shape[1] // blocks
-    table = np.empty((1, block_size), np.int64)
-    cells = table[0]
+    half = block_size // 2
+    folded = values.shape[1] <= half * blocks
+    cells = np.empty(half + 1 if folded else block_size, np.int64)
     for g in range(counts.shape[0]):
         scale, row = 1 / gaps[g], values[g]
         for block in range(blocks):
-            cells[:] = counts[g, block * block_size : (block + 1) * block_size]
-            walsh_hadamard(table)
+            part = counts[g, block * block_size : (block + 1) * block_size]
+            if folded:
+                difference = 0
+                for k in range(half):
+                    a, b = part[k], part[half + k]
+                    cells[k] = a + b
+                    difference += a - b
+                walsh_hadamard(cells[:half].reshape(1, half))
+                cells[half] = difference
+            else:
+                cells[:] = part
+                walsh_hadamard(cells.reshape(1, block_size))
             if blocks == 1:  # as neighbours, which the compiler turns into vectors
                 for v in range(row.size):
                     row[v] = cells[v + 1] * scale
