@@ -13,7 +13,7 @@ import pytest
 from sottovoce.errors import FileError, GuaranteeError, ParameterError
 from sottovoce.parties.accounts import shown
 from sottovoce.parties.budget import Ledger, default_path
-from sottovoce.parties.charging import Charged
+from sottovoce.parties.machines import Charged
 from sottovoce.transport import Batch, Inbox, Machine, Outbox, Role
 
 pytestmark = pytest.mark.fast

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..domain.columns import first_few
 from ..errors import AnswerError, ShareError
+from ..sharing.triples import Codes
 
 SECRET_BYTES = 32
 _HEAD = b"sottovoce alignment v1"
@@ -73,6 +74,17 @@ class Keys:
         digest.update(len(self.texts).to_bytes(8, "little"))
         digest.update(b"\0".join(self.texts.tolist()))
         return digest.digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A party's columns as one axis: the position of every row on it, sorted by key."""
+
+    codes: Codes
+    keys: Keys
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 def common_secret(study: bytes, contributions: Mapping[int, bytes]) -> bytes:

@@ -96,10 +96,6 @@ def noise_shares(release: Release, party: str, source: Source) -> NDArray[np.int
     return release.share_law.draw(release.cells, source)
 
 
-#: Where the noise comes from, by name: each gives a party's share of it.
-NOISE = {"shares": noise_shares}
-
-
 def check_size(cells: int, what: str) -> None:
     """Refuse tables that nobody can hold."""
     if cells > _MOST_CELLS:

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 from ..checks import float_above
 from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
-from .design import Design
+from .engines import Engine
 
 SEVERAL = (
     "a person in the data of several parties is protected by the sum of what these parties spend"
@@ -28,6 +28,10 @@ FOLLOWED = (
     "parties and curator who work together may show each other all they see, and send what the "
     "protocol says: in products of columns, and in noise that nobody draws, an altered message "
     "could single out a row"
+)
+ALIGNED = (
+    "everyone's rows are about the same people, which the parties compare by their keys; who these "
+    "people are is known to all parties"
 )
 PUBLIC_SIZES = "how many rows each party has is public"
 
@@ -47,21 +51,30 @@ def colluders(collusion: int, dropouts: int = 0) -> str:
     )
 
 
-def guarantee(
+def trusted_members(
+    engine: Engine | None, collusion: int, dropouts: int, parties: int
+) -> tuple[str, ...]:
+    """Whom a promise trusts, as sentences: no more colluders than the engine tolerates."""
+    if engine is None:
+        return (colluders(collusion, dropouts),)
+    alone = engine.tolerates(parties) < collusion + 1  # the curator is one of them
+    return (ALONE if alone else colluders(collusion), engine.assuming, FOLLOWED)
+
+
+def party_promises(
     costs: Mapping[str, Fraction],
+    deltas: Mapping[str, Fraction],
     neighbours: Neighbours,
     protects: Protected,
     assuming: tuple[str, ...],
-    deltas: Mapping[str, Fraction] | None = None,
 ) -> Guarantee:
     """One promise per party, with what it really spends, rounded up."""
-    spare = deltas or {}
     return Guarantee(
         tuple(
             Promise(
                 DP,
                 float_above(epsilon),
-                float_above(spare.get(party, Fraction(0))),
+                float_above(deltas[party]),
                 neighbours,
                 Unit(protects, group=party),
                 Against.PARTIES,
@@ -70,18 +83,3 @@ def guarantee(
             for party, epsilon in costs.items()
         )
     )
-
-
-def rows_guarantee(
-    costs: Mapping[str, Fraction],
-    design: Design,
-    deltas: Mapping[str, Fraction] | None = None,
-    others: tuple[str, ...] | None = None,
-) -> Guarantee:
-    """The same where every party has rows of the same attributes."""
-    substituted = design.neighbours is Neighbours.SUBSTITUTION
-    protects = Protected.PARTY_RECORD if substituted else Protected.PARTICIPATION
-    sizes = (PUBLIC_SIZES,) if substituted else ()
-    trusted = others or (colluders(design.collusion, design.dropouts),)
-    assuming = (*trusted, SEVERAL, *sizes, COMPUTATIONAL, ONCE)
-    return guarantee(costs, design.neighbours, protects, assuming, deltas)

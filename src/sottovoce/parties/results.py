@@ -1,135 +1,101 @@
-"""From opened sums to the result of a run over split rows, and its plan beforehand."""
+"""From opened sums to the result of a run, and what can be said before it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..contract.aggregate import Aggregate
 from ..contract.route import AddedNoise, Route
+from ..errors import ShareError
 from ..mechanisms.mechanism import SEEDED
-from ..promise import Guarantee, Neighbours
+from ..promise import Guarantee
 from .design import Design
-from .methods import Sums
-from .receipts import Receipt
+from .machines import CuratorState
+from .methods.evidence import Margin
 from .releases import Release
-from .row_study import RowStudy
 from .run import Plan, Run
-from .tables import noisy_table
 
-_HELLO = 32 + 8
-_RECEIPT = 512
+if TYPE_CHECKING:
+    from .marginals import Marginals
 
 
-def run_of(
-    protocol: RowStudy,
-    sums: Sums,
-    rows: Mapping[str, int] | None,
-    receipt: Receipt,
-    *,
-    refused: tuple[str, ...],
-    seeded: bool,
-) -> Run:
-    """Estimates, aggregates and promises from what was opened."""
-    present = receipt.parties
-    designs = protocol.designs(rows, present)
-    guarantee = protocol.promised(receipt.spent, designs[0])
-    shown = Guarantee.none(SEEDED) if seeded else guarantee
-    estimates, aggregates, start = [], [], 0
-    for m, (names, design) in enumerate(zip(protocol.marginals, designs, strict=True)):
-        releases = protocol.releases(rows)[m]
-        opened = sums[start : start + len(releases)]
-        start += len(releases)
-        attributes = [protocol.schema[name] for name in names]
-        solved = protocol.method.solve(design, opened)
-        estimates.append(noisy_table(solved, attributes, shown, protocol.method))
-        people = _people(design, opened[0])
-        aggregates += [
-            _aggregate(protocol, design, release, cells, people, seeded)
-            for release, cells in zip(releases, opened, strict=True)
-        ]
-    dropped = tuple(party for party in protocol.parties if party not in present)
+def run_of(study: Marginals, state: CuratorState, *, refused: tuple[str, ...], seeded: bool) -> Run:
+    """Estimates, aggregates and promises from what the curator opened."""
+    if state.sums is None or state.receipt is None:
+        raise no_result(state.failed, refused)
+    rows, receipt = study.rows_said(state.opened.rows), state.receipt
+    promised = study.promised(receipt.spent, [one for _, one in study.all_releases(rows)])
+    shown = Guarantee.none(SEEDED) if seeded else promised
+    designs = study.designs(rows, receipt.parties)
+    estimates, aggregates, left = [], [], list(state.sums)
+    for m, (design, releases) in enumerate(zip(designs, study.releases(rows), strict=True)):
+        opened, left = left[: len(releases)], left[len(releases) :]
+        estimates.append(study.labelled(m, study.method.solve(design, opened), shown))
+        people = max(0, int(opened[0].sum()))  # what the noisy sum says, where N is not public
+        if rows is not None:
+            people = study.people({party: rows[party] for party in receipt.parties})
+        for release, cells in zip(releases, opened, strict=True):
+            route, table = _route(study, design, release), {release.name: cells}
+            aggregates.append(
+                Aggregate(study.name, study.digest, table, people, people, seeded, route)
+            )
     return Run(
         tuple(estimates),
         tuple(aggregates),
         shown,
         refused=refused,
-        dropped=dropped,
+        dropped=tuple(party for party in study.parties if party not in receipt.parties),
         receipt=receipt,
     )
 
 
-def _aggregate(
-    protocol: RowStudy,
-    design: Design,
-    release: Release,
-    cells: NDArray[np.int64],
-    people: int,
-    seeded: bool,
-) -> Aggregate:
-    """One opened sum with its noise and what it alone costs."""
-    if release.kept is None:
-        costs = {party: release.cost(party, design.neighbours) for party in design.parties}
-    else:
-        costs = protocol.method.spent(design)
-    summed = [party for party in release.noise_from if party in design.summed]
-    variance = release.variance * len(summed) / release.shares
-    noise = AddedNoise("discrete-laplace", variance)
-    route = Route(protocol.name, protocol.promised(costs, design), noise)
-    tables = {release.name: cells}
-    return Aggregate(protocol.name, protocol.digest, tables, people, people, seeded, route)
+def no_result(reason: str, refused: Sequence[str]) -> ShareError:
+    """Why there is no result, with the first messages that were refused."""
+    also = f". Refused: {'; '.join(refused[:3])}" if refused else ""
+    return ShareError(f"{reason}{also}")
 
 
-def _people(design: Design, cells: NDArray[np.int64]) -> int:
-    """How many rows are in the sum; where that is not public, what the noisy sum says."""
-    if design.neighbours is Neighbours.SUBSTITUTION:
-        return design.total
-    return max(0, int(cells.sum()))
+def _route(study: Marginals, design: Design, release: Release) -> Route:
+    """How one sum came about: its noise, and what it alone costs."""
+    costs = {party: release.cost(party, design.neighbours) for party in design.parties}
+    if release.kept is not None:
+        costs = study.method.spent(design)
+    present = [party for party in release.noise_from if party in design.summed]
+    law = "discrete-gaussian" if release.gaussian else "discrete-laplace"
+    noise = AddedNoise(law, release.variance * (len(present) / release.shares))
+    return Route(study.name, study.promised(costs, (release,)), noise)
 
 
-def plan_of(protocol: RowStudy, rows: Mapping[str, int] | None) -> Plan:
-    """What a run will cost, send and how precise it will be."""
-    errors, texts = [], []
-    for names, design, releases in zip(
-        protocol.marginals, protocol.designs(rows), protocol.releases(rows), strict=True
-    ):
-        total = None if rows is None else sum(rows.values())
-        errors.append(_standard_error(design, releases, total))
-        title = " × ".join(names)
-        texts += [
-            f"{title}: {release.name}, {release.cells:,} cells, noise of standard deviation "
-            f"{math.sqrt(release.variance):.4g}"
-            for release in releases
-        ]
-    return Plan(
-        protocol.spent(rows),
-        tuple(errors),
-        tuple(texts),
-        _bytes(protocol, rows),
-        protocol.message_rounds,
-    )
+def plan_of(study: Marginals, rows: Mapping[str, int] | None) -> Plan:
+    """What a run will cost and send, and how precise it will be."""
+    errors = [
+        math.nan if rows is None else _standard_error(study, design, releases)
+        for design, releases in zip(study.designs(rows), study.releases(rows), strict=True)
+    ]
+    texts = [
+        f"{study.described(m, release)}, noise of standard deviation "
+        f"{math.sqrt(release.variance):.4g}"
+        for m, release in study.all_releases(rows)
+    ]
+    sent, rounds = study.bytes_sent(rows), study.message_rounds
+    return Plan(study.spent(rows), tuple(errors), tuple(texts), sent, rounds)
 
 
-def _standard_error(design: Design, releases: tuple[Release, ...], total: int | None) -> float:
-    """Of a cell of the unbiased sum, as a fraction of all rows."""
-    if total is None:
-        return math.nan
+def _standard_error(study: Marginals, design: Design, releases: Sequence[Release]) -> float:
+    """Of one unbiased fraction; NaN where no release gives one."""
+    nested = getattr(study.method, "nested", None)
+    if nested is not None:
+        zeros = [np.zeros(release.cells, np.int64) for release in releases]
+        evidence = nested(design, zeros)[2]
+        return math.sqrt(float(evidence.variance(Margin.whole(design.shape)).mean()))
     errors = []
     for release in releases:
         weights = {release.weights.get(party, 0) for party in design.parties}
         if len(weights) == 1 and release.kept is None and release.cells == design.cells:
-            errors.append(math.sqrt(release.variance) / (total * weights.pop()))
+            people = study.people(design.rows or {}) * weights.pop()
+            errors.append(math.sqrt(release.variance) / people)
     return min(errors, default=math.nan)
-
-
-def _bytes(protocol: RowStudy, rows: Mapping[str, int] | None) -> int:
-    """Payload of all messages to others; envelopes and seals are small beside it."""
-    people = len(protocol.parties)
-    words = sum(block.cells * block.bits // 8 for block in protocol.blocks(rows))
-    sent = people * (people * _HELLO + 32 + words) + people * _RECEIPT
-    if protocol.dropouts:
-        sent += people * (people - 1) * (128 + 64 + 32) + people * people * (64 + 1 + 1)
-    return sent

@@ -81,7 +81,7 @@ class Spending:
 
     def charged(self, machine: Machine[Any]) -> Machine[Any]:
         """The party's machine, which charges before its masked vector leaves."""
-        from ...parties.charging import Charged
+        from ...parties.machines import Charged
 
         return Charged(machine, self._charge)
 

@@ -18,7 +18,6 @@ from ...errors import ParameterError
 from ...sharing.triples import Codes, Words
 from ...transport import Batch
 from ..products import Plan
-from ..promises import ALONE, colluders
 
 #: The round in which parties compare their rows; engines act from its end on.
 COMPARED = 2
@@ -103,12 +102,6 @@ class Engine(ABC):
         """Raise where the engine cannot run here."""
 
 
-def trusted_members(engine: Engine, collusion: int, parties: int) -> tuple[str, ...]:
-    """Whom a promise trusts, as sentences: no more colluders than the engine tolerates."""
-    alone = engine.tolerates(parties) < collusion + 1  # the curator is one of them
-    return (ALONE if alone else colluders(collusion), engine.assuming)
-
-
 def engine_of(name: str, **options: Any) -> Engine:
     """The engine of a name."""
     from . import cheetah, dealer, mpyc
@@ -124,4 +117,4 @@ def engine_of(name: str, **options: Any) -> Engine:
     return engine
 
 
-__all__ = ["COMPARED", "Engine", "PartyEngine", "engine_of", "trusted_members"]
+__all__ = ["COMPARED", "Engine", "PartyEngine", "engine_of"]

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import MissingExtraError, ParameterError
-from ..budgets import CURATOR
+from ..design import CURATOR
 from ..products import Plan
 from . import Engine
 from .processes import ROUNDS, ProcessMember, free_addresses, is_here, named, products_job
