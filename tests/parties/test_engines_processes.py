@@ -180,3 +180,11 @@ def test_oblivious_noise_over_rows_counts_once_and_needs_a_majority():
         Horizontal(ROWS, ["ward"], budgets, noise="oblivious", collusion=2)
     with pytest.raises(ParameterError, match="dropouts=0"):
         Horizontal(ROWS, ["ward"], budgets, noise="oblivious", dropouts=1)
+
+
+def test_a_study_with_another_method_keeps_its_addresses():
+    budgets = dict.fromkeys("ABC", 1)
+    addresses = {name: f"127.0.0.1:{9100 + k}" for k, name in enumerate([*"ABC", "curator"])}
+    h = Horizontal(ROWS, ["ward"], budgets, noise="oblivious", addresses=addresses)
+    assert h.with_method("mh").engine == h.engine
+    assert h.engine.addresses == tuple(addresses.values())
