@@ -112,8 +112,7 @@ def check(
 
     Next: sottovoce parties join study.toml --party B --data b.csv --curator HOST:PORT
     """  # noqa: D301
-    from ...parties.accounts import shown
-    from ...parties.budget import Ledger, default_path
+    from ...parties.budget import Ledger, default_path, shown
     from .data import content_of, read_table
 
     study = load_study(study_path)

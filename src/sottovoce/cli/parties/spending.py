@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ...parties.accounts import Account
-    from ...parties.budget import Ledger
+    from ...parties.budget import Account, Ledger
     from ...study.parties import PartyStudy
     from ...transport import Machine
     from ...transport.network import Played
@@ -145,7 +144,7 @@ class Spending:
 
     def facts(self) -> list[tuple[str, str]]:
         """Lines for the screen."""
-        from ...parties.accounts import shown
+        from ...parties.budget import shown
 
         account = self._account()
         if account is None:
