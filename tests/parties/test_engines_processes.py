@@ -149,7 +149,7 @@ def test_a_process_that_fails_or_is_gone_leaves_no_result(monkeypatch):
     member = engine_of("mpyc").here(2).party(0, ["A", "B"])
     with pytest.raises(ShareError, match="cannot be resumed"):
         member.close(member.start(), COMPARED + 1, plan, [np.zeros(4, np.int64)])
-    monkeypatch.setattr(member, "command", lambda: ["false"])
+    monkeypatch.setattr(type(member.engine), "command", lambda engine: ["false"])
     member.close(member.start(), COMPARED, plan, [np.zeros(4, np.int64)])
     with pytest.raises(ShareError, match="failed"):
         member.close(member.start(), COMPARED + 1, plan, [np.zeros(4, np.int64)])

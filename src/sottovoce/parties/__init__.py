@@ -12,8 +12,8 @@ works with some of them; a method turns these sums into one labelled table with 
     design, releases       public parameters of a marginal; the sums that are opened, their cost
     sums, blocks           masked vectors of which the curator learns the sum alone
     double_masking         the same where parties may drop out
-    alignment, dealing     rows in one order by a shared key; the dealer's machine
-    products, engines      shares of a table over columns
+    alignment              rows in one order by a shared key
+    products, engines      shares of a table over columns, and the dealer
     counting, oblivious    a party's counts, samples and shares of noise; noise that nobody draws
     methods, tables        from sums to labelled tables with intervals
     promises, receipts     what every party promises; what the curator signs

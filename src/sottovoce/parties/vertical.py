@@ -27,9 +27,9 @@ from ..transport.in_process import Tamper
 from ..transport.keys import KeyPair
 from .alignment import Columns, Keys, check_rows
 from .counting import Rows
-from .dealing import DealerMachine, check_dealer
 from .design import Design, exact_budgets
 from .engines import COMPARED, Engine, engine_of
+from .engines.dealer import DealerMachine, check_dealer
 from .machines import ColumnsParty
 from .marginals import Marginals
 from .methods import Method, Solved
