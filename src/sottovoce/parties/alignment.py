@@ -27,29 +27,14 @@ _HEAD = b"sottovoce alignment v1"
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The keys of one party's rows.
+    """The keys of one party's rows."""
 
-    Attributes
-    ----------
-    order : array of int
-        Which row comes first, second, … when rows are sorted by key.
-    texts : array of bytes
-        The keys in that order.
-    """
-
-    order: NDArray[np.intp]
-    texts: NDArray[np.bytes_]
+    order: NDArray[np.intp]  # which row comes first, second, … when rows are sorted by key
+    texts: NDArray[np.bytes_]  # the keys in that order
 
     @classmethod
     def of(cls, column: Any, name: str = "the key") -> Keys:
-        """Check a column of keys, and sort it.
-
-        Parameters
-        ----------
-        column : array-like
-            Text or whole numbers; 7 and "7" are the same key.
-        name : str
-            Of the column, for messages.
+        """Check a column of keys (text or whole numbers; 7 and "7" are the same), and sort it.
 
         Examples
         --------

@@ -23,33 +23,19 @@ _MOST_CELLS = 1 << 26
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A party's rows as positions in the public domains.
+    """A party's rows as positions in the public domains."""
 
-    Attributes
-    ----------
-    codes : array of int64, (rows, attributes)
-        The positions.
-    names : tuple of str
-        The attributes, in the order of the columns.
-    sizes : tuple of int
-        Of their domains.
-    """
-
-    codes: NDArray[np.int64]
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
+    codes: NDArray[np.int64]  # the positions
+    names: tuple[str, ...]  # the attributes, in the order of the columns
+    sizes: tuple[int, ...]  # of their domains
 
     @classmethod
     def of(cls, table: Any, attributes: Sequence[Attribute], *, may_be_empty: bool = False) -> Rows:
         """Check a table against public attributes; the one place where a party's data are read.
 
         Where a party hides how many rows it has, a table without any is one like all others: to
-        stay away would show that its last record is gone.
-
-        Raises
-        ------
-        AnswerError
-            For a table without rows or columns, or with values outside the domains.
+        stay away would show that its last record is gone. AnswerError for a table without rows or
+        columns, or with values outside the domains.
         """
         columns = columns_of(table, [attribute.name for attribute in attributes])
         rows = len(columns[0])

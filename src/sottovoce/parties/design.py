@@ -25,36 +25,19 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class Design:
-    """One marginal: its axes, who takes part with which budget, and whom they need not trust.
+    """One marginal: its axes, who takes part with which budget, and whom they need not trust."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Sizes of the axes. Where columns are split, axis k is all attributes of party k as one.
-    budgets : mapping of str to Fraction
-        ε of each party for this marginal, in the order of the study.
-    collusion : int
-        How many parties may work with the curator.
-    dropouts : int
-        How many parties may be missing from the sum.
-    neighbours : Neighbours
-        SUBSTITUTION or ADD_REMOVE.
-    rows : mapping of str to int, optional
-        How many rows each party has, where that is public: n_k, or n for every party where columns
-        are split.
-    present : tuple of str, optional
-        Who is in the sum; everyone by default.
-    oblivious : bool
-        Whether nobody knows any part of the noise (`oblivious`), so that one noise is enough.
-    """
-
+    #: Sizes of the axes. Where columns are split, axis k is all attributes of party k as one.
     shape: tuple[int, ...]
-    budgets: Mapping[str, Fraction]
-    collusion: int
-    dropouts: int = 0
-    neighbours: Neighbours = Neighbours.SUBSTITUTION
+    budgets: Mapping[str, Fraction]  # ε of each party for this marginal, in the order of the study
+    collusion: int  # how many parties may work with the curator
+    dropouts: int = 0  # how many parties may be missing from the sum
+    neighbours: Neighbours = Neighbours.SUBSTITUTION  # SUBSTITUTION or ADD_REMOVE
+    #: How many rows each party has, where that is public: n_k, or n for every party where columns
+    #: are split.
     rows: Mapping[str, int] | None = None
-    present: tuple[str, ...] | None = None
+    present: tuple[str, ...] | None = None  # who is in the sum; everyone by default
+    #: Whether nobody knows any part of the noise (`oblivious`), so that one noise is enough.
     oblivious: bool = False
 
     def __post_init__(self) -> None:

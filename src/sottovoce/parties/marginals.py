@@ -32,7 +32,7 @@ from .methods import Method, Solved, Sums
 from .oblivious import Coins, delta
 from .products import Plan as Products
 from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, party_promises, trusted_members
-from .releases import Release
+from .releases import Release, deltas
 from .results import no_result, plan_of, run_of
 from .run import Plan, Run
 from .sums import MaskedSum, OpenedSum, SumDesign
@@ -274,12 +274,11 @@ class Marginals(ABC):
     def promised(self, costs: Mapping[str, Fraction], releases: Sequence[Release]) -> Guarantee:
         """One promise for each party that spends so much on these releases."""
         protects = Protected.PARTY_RECORD if self.sizes_are_public else Protected.PARTICIPATION
-        deltas = {
-            party: sum((r.delta for r in releases if party in r.weights), Fraction(0))
-            + Fraction(delta(epsilon, self.coins))
-            for party, epsilon in costs.items()
+        spare = {
+            party: own + Fraction(delta(costs[party], self.coins))
+            for party, own in deltas(releases, costs).items()
         }
-        return party_promises(costs, deltas, self.neighbours, protects, self.assuming)
+        return party_promises(costs, spare, self.neighbours, protects, self.assuming)
 
     def check_sums(self, sums: Sums, rows: Mapping[str, int] | None) -> None:
         """Refuse totals that no rows and noise can give: messages were altered."""

@@ -29,21 +29,12 @@ from .releases import Release
 
 @dataclass(frozen=True)
 class Product:
-    """One table that is computed in shares.
+    """One table that is computed in shares."""
 
-    Attributes
-    ----------
-    label : str
-        Its name.
-    kept : mapping of str to Fraction
-        The probability with which parties keep each row; parties that keep all are absent.
-    releases : tuple of int
-        Which releases are sums of it.
-    """
-
-    label: str
+    label: str  # its name
+    #: The probability with which parties keep each row; parties that keep all are absent.
     kept: Mapping[str, Fraction]
-    releases: tuple[int, ...]
+    releases: tuple[int, ...]  # which releases are sums of it
 
 
 def products_of(releases: Sequence[Release]) -> tuple[Product, ...]:
@@ -58,26 +49,13 @@ def products_of(releases: Sequence[Release]) -> tuple[Product, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """The public form of all products: order of the parties, sizes, ring.
+    """The public form of all products: order of the parties, sizes, ring."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Sizes of the parties' axes, in the order of the study.
-    rows : int
-        n.
-    bits : int
-        Of the ring.
-    products : tuple of Product
-        What is computed.
-    noises : tuple of Coins
-        Noise that nobody draws, one entry for each release; none where parties add noise shares.
-    """
-
-    shape: tuple[int, ...]
-    rows: int
-    bits: int
-    products: tuple[Product, ...]
+    shape: tuple[int, ...]  # sizes of the parties' axes, in the order of the study
+    rows: int  # n
+    bits: int  # of the ring
+    products: tuple[Product, ...]  # what is computed
+    #: Noise that nobody draws, one entry for each release; none where parties add noise shares.
     noises: tuple[Coins, ...] = ()
 
     @property

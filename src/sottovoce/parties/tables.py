@@ -138,26 +138,10 @@ def noisy_table(
     *,
     axes: Sequence[Sequence[int]] | None = None,
 ) -> NoisyTable:
-    """The labelled table of one marginal.
+    """The labelled table of one marginal, its attributes in row-major order of the design's axes.
 
-    Parameters
-    ----------
-    solved : Solved
-        What the method computed.
-    attributes : sequence of Attribute
-        Of the table, in row-major order of the design's axes.
-    guarantee : Guarantee
-        What was promised to the people of every party.
-    method : Method
-        Which computed it.
-    axes : sequence of sequences of int, optional
-        Which attributes, by position, make up each axis of the design; one each by default. The
-        attributes of one axis stand together and in its order.
-
-    Returns
-    -------
-    NoisyTable
-        With its attributes in this order; `marginal` puts them in another one.
+    `axes` says which attributes, by position, make up each axis of the design, one each by default;
+    the attributes of one axis stand together and in its order.
     """
     sizes = tuple(attribute.size for attribute in attributes)
     places = [(a,) for a in range(len(sizes))] if axes is None else [tuple(axis) for axis in axes]
@@ -167,8 +151,6 @@ def noisy_table(
             "be in one, in order"
         )
     evidence = solved.evidence
-    if evidence is None:
-        raise EstimateError(f"{method.name} gave no evidence for intervals")
     margin = Margin(sizes, tuple(places), tuple(range(len(sizes))))
     blank = NoisyTable(
         values=solved.values,

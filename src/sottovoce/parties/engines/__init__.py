@@ -24,15 +24,9 @@ COMPARED = 2
 
 
 class PartyEngine(ABC):
-    """One party's side. It keeps nothing: its state is an argument, as of a `Machine`.
+    """One party's side. It keeps nothing: its state is an argument, as of a `Machine`."""
 
-    Attributes
-    ----------
-    kinds : frozenset of str
-        Of the messages that are for it.
-    """
-
-    kinds: frozenset[str]
+    kinds: frozenset[str]  # of the messages that are for it
 
     @abstractmethod
     def start(self) -> Any:
@@ -54,21 +48,11 @@ class PartyEngine(ABC):
 
 
 class Engine(ABC):
-    """One way to compute products.
+    """One way to compute products."""
 
-    Attributes
-    ----------
-    name : str
-        As in `engine=…`.
-    dealer : bool
-        Whether a dealer takes part.
-    assuming : str
-        What must be true for the parties to learn nothing, in words.
-    """
-
-    name: str
-    dealer: bool = False
-    assuming: str
+    name: str  # as in `engine=…`
+    dealer: bool = False  # whether a dealer takes part
+    assuming: str  # what must be true for the parties to learn nothing, in words
 
     @abstractmethod
     def rounds(self, parties: int) -> int:

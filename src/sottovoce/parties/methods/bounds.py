@@ -24,29 +24,14 @@ class Weighted(Evidence):
     all lie with the parties of the smallest weights, and the fewest when with those of the
     largest: both counts are piecewise linear in S. Where rows are sampled, w_k are the rates,
     and the sampled sum varies around S by at most (1 − min w) S.
-
-    Attributes
-    ----------
-    counts : ndarray
-        The noisy sums in row-major order.
-    noise : float
-        V, the variance of the noise of one cell.
-    n : int
-        N; an estimate where it is not public.
-    weights : tuple of float
-        Of the parties in the sum.
-    rows : tuple of int, optional
-        n_k in the same order, where they are public.
-    sampled : bool
-        Whether rows were sampled with these probabilities.
     """
 
-    counts: Floats
-    noise: float
-    n: int
-    weights: tuple[float, ...]
-    rows: tuple[int, ...] | None
-    sampled: bool = False
+    counts: Floats  # the noisy sums in row-major order
+    noise: float  # V, the variance of the noise of one cell
+    n: int  # N; an estimate where it is not public
+    weights: tuple[float, ...]  # of the parties in the sum
+    rows: tuple[int, ...] | None  # n_k in the same order, where they are public
+    sampled: bool = False  # whether rows were sampled with these probabilities
 
     @property
     def unbiased(self) -> bool:
@@ -130,14 +115,9 @@ class OneWay(Evidence):
 
     A joint fraction is at most the smallest of the attributes' fractions, and at least
     Σ_a p_a − (k − 1) (Fréchet); the k intervals hold together at 1 − α/k each.
-
-    Attributes
-    ----------
-    tables : tuple of Evidence
-        One per attribute.
     """
 
-    tables: tuple[Evidence, ...]
+    tables: tuple[Evidence, ...]  # one per attribute
 
     @property
     def n(self) -> int:  # type: ignore[override]

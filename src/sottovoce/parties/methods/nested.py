@@ -39,27 +39,14 @@ class CertificateWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Nested:
-    """Opened releases by ascending budget, last axis that of the largest.
+    """Opened releases by ascending budget, last axis that of the largest."""
 
-    Attributes
-    ----------
-    order : tuple of int
-        Axes of the design by ascending budget.
-    sizes : tuple of int
-        l_i in that order.
-    tables : dict of int to ndarray
-        y_i by place i in that order, with one array axis for each of the axes i..K.
-    variances : dict of int to float
-        σ_i².
-    n : int
-        N.
-    """
-
-    order: tuple[int, ...]
-    sizes: tuple[int, ...]
+    order: tuple[int, ...]  # axes of the design by ascending budget
+    sizes: tuple[int, ...]  # l_i in that order
+    #: y_i by place i in that order, with one array axis for each of the axes i..K.
     tables: dict[int, Floats]
-    variances: dict[int, float]
-    n: int
+    variances: dict[int, float]  # σ_i²
+    n: int  # N
 
     @classmethod
     def of(cls, design: Design, releases: tuple[Release, ...], opened: dict[str, Floats]) -> Nested:

@@ -32,7 +32,7 @@ class MH(Method):
 
     def solve(self, design: Design, sums: Sums) -> Solved:
         evidence = cells(design, self.opened(design, sums)["y1"], minimum(design).variance)
-        return Solved.of(simplex(evidence.counts / evidence.n), evidence, design.shape)
+        return Solved(simplex(evidence.counts / evidence.n), evidence, design.shape)
 
 
 class Independent(Method):
@@ -49,7 +49,7 @@ class Independent(Method):
         opened = self.opened(design, sums)
         noise = sum(r.variance for r in self.releases(design))
         evidence = cells(design, sum(opened.values(), np.zeros(design.cells)), noise)
-        return Solved.of(simplex(evidence.counts / evidence.n), evidence, design.shape)
+        return Solved(simplex(evidence.counts / evidence.n), evidence, design.shape)
 
 
 def local_tables(design: Design, part: int) -> tuple[Release, ...]:
@@ -85,7 +85,7 @@ class Product(Method):
         ways = [simplex(table.counts / table.n) for table in tables]
         values = reduce(np.multiply.outer, ways).reshape(-1)
         evidence = tables[0] if len(tables) == 1 else OneWay(tables)
-        return Solved.of(values, evidence, design.shape, assuming=_independence(len(tables)))
+        return Solved(values, evidence, design.shape, assuming=_independence(len(tables)))
 
 
 def _independence(attributes: int) -> str:

@@ -99,7 +99,7 @@ class SAH(_Sampling):
         evidence = Weighted(counts, opened.variance, n, weights, rows, sampled=True)
         values = simplex(counts / max(1.0, total))
         assuming = "" if evidence.unbiased else ALIKE
-        return Solved.of(values, evidence, design.shape, assuming=assuming)
+        return Solved(values, evidence, design.shape, assuming=assuming)
 
 
 class SAV(_Sampling):
@@ -121,4 +121,4 @@ class SAV(_Sampling):
         n = teams.rows(design)
         evidence = Weighted(counts, opened.variance, n, (kept,), (n,), sampled=True)
         values = simplex(np.asarray(counts / (n * kept)))
-        return Solved.of(values, evidence, design.shape)
+        return Solved(values, evidence, design.shape)

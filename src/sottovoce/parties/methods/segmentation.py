@@ -58,7 +58,7 @@ class PBSGLS(_Segmented):
         nested, raw, evidence = self.nested(design, sums)
         best = constrained(nested, raw / nested.n)
         values = nested.in_design(best.table)
-        return Solved.of(values, evidence, design.shape, converged=best.certified)
+        return Solved(values, evidence, design.shape, converged=best.certified)
 
 
 class PBS(_Segmented):
@@ -81,7 +81,7 @@ class PBS(_Segmented):
         table = np.maximum(table, 0)
         total = table.sum()
         table = table / total if total > 0 else np.full(table.shape, 1 / table.size)
-        return Solved.of(nested.in_design(table), evidence, design.shape)
+        return Solved(nested.in_design(table), evidence, design.shape)
 
 
 @dataclass(frozen=True)
@@ -90,14 +90,9 @@ class PBSGaussian(PBS):
 
     A substituted record moves two counts, so the L2 sensitivity is √2. The formula holds for
     ε < 1 only. Every level costs δ once more.
-
-    Parameters
-    ----------
-    delta : Fraction
-        δ of each level.
     """
 
-    delta: Fraction = Fraction(1, 1_000_000)
+    delta: Fraction = Fraction(1, 1_000_000)  # of each level
 
     name = "pbs-gaussian"
     source = "paper 002 §6.2, Gaussian mechanism"
@@ -139,4 +134,4 @@ class MV(Method):
         (opened,) = self.releases(design)
         n = teams.rows(design)
         evidence = Cells(self.opened(design, sums)["y"], opened.variance, n)
-        return Solved.of(simplex(evidence.counts / n), evidence, design.shape)
+        return Solved(simplex(evidence.counts / n), evidence, design.shape)

@@ -49,9 +49,9 @@ class TwoSums(Method):
         y2 = surplus(design) if "y2" in opened else None
         rows = 0.0 if y2 is None else _weighted_rows(design, y2, opened["y2"])
         if y2 is None or rows <= 0:  # nobody with a surplus is in the sum
-            return Solved.of(simplex(u), evidence, design.shape)
+            return Solved(simplex(u), evidence, design.shape)
         values = self.combine(u, opened["y2"] / rows, v1, y2.variance / rows**2)
-        return Solved.of(values, evidence, design.shape)
+        return Solved(values, evidence, design.shape)
 
     @staticmethod
     @abstractmethod

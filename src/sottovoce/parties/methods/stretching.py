@@ -89,19 +89,16 @@ class STH(Method):
         counts = self.opened(design, sums)["stretched"]
         evidence = evidence_of(design, stretched(design), counts)
         assuming = "" if evidence.unbiased else ALIKE
-        return Solved.of(pooled_table(evidence), evidence, design.shape, assuming=assuming)
+        return Solved(pooled_table(evidence), evidence, design.shape, assuming=assuming)
 
 
 @dataclass(frozen=True)
 class MM(Method):
     """The mixture of multinomials.
 
-    Parameters
-    ----------
-    start : {"uniform", "random", "noisy-local"}
-        Where EM starts, which decides the result: equal tables, random ones (public randomness
-        that follows from the sums), or the parties' own tables, for which half of every budget is
-        spent. True local tables would give the right result, and are private.
+    `start` is where EM starts, which decides the result: equal tables, random ones (public
+    randomness that follows from the sums), or the parties' own tables, for which half of every
+    budget is spent. True local tables would give the right result, and are private.
     """
 
     start: str = "uniform"
@@ -144,7 +141,7 @@ class MM(Method):
             start = np.full((len(design.summed), design.cells), 1 / design.cells)
         fitted, converged = fit(start, np.array(stretch.weights) * rows, pooled_table(stretch))
         values = rows @ fitted / rows.sum()
-        return Solved.of(
+        return Solved(
             values, evidence, design.shape, converged=converged, assuming=self._assuming(stretch)
         )
 
@@ -157,19 +154,8 @@ class MM(Method):
 def fit(start: Floats, sizes: Floats, target: Floats) -> tuple[Floats, bool]:
     """EM for μ (parties × cells): the mixture Σ_k α_k μ_k fitted to a distribution.
 
-    Parameters
-    ----------
-    start : ndarray
-        μ at the start.
-    sizes : ndarray
-        w_k n_k, proportional to α_k.
-    target : ndarray
-        The distribution of the stretched rows.
-
-    Returns
-    -------
-    ndarray, bool
-        μ, and whether it stopped changing.
+    Starts at `start`; `sizes` are w_k n_k, proportional to α_k. Gives μ, and whether it stopped
+    changing.
     """
     if not sizes.any():
         return start, False
