@@ -11,12 +11,11 @@ import pytest
 from sottovoce.errors import EstimateError, ParameterError
 from sottovoce.parties.design import Design
 from sottovoce.parties.methods.evidence import Cells, Margin
-from sottovoce.parties.methods.mhst import MHST
 from sottovoce.parties.methods.numbers import reach, simplex
 from sottovoce.parties.methods.registry import ROWS
 from sottovoce.parties.methods.row_sums import surplus
 from sottovoce.parties.methods.sampling import rate
-from sottovoce.parties.methods.sjs import SJS, block_edges
+from sottovoce.parties.methods.shrinkage import MHST, SJS, block_edges
 from sottovoce.parties.methods.stretching import fit, stretched
 from sottovoce.parties.releases import deltas
 from sottovoce.promise import Neighbours

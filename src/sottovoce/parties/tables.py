@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..estimate.projection import PROJECTIONS
 from ..estimate.table import Conditional, Table
 from ..promise import Guarantee
 from .methods import Method, Solved
-from .methods.evidence import ConditionalInterval, Evidence, Margin, MarginInterval
+from .methods.evidence import Evidence, Margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,7 @@ class NoisyTable(Table):
             assuming=both.assuming,
             shape=(rows, values.size // rows),
             attributes=both.attributes,
-            _interval=ConditionalInterval(evidence, margin, len(given)),
+            _interval=partial(evidence.conditional, margin, len(given)),
         )
 
     def _behind(self) -> tuple[Evidence, Margin]:
@@ -182,7 +183,7 @@ def _labelled(
         "attributes": attributes,
         "evidence": evidence,
         "margin": margin,
-        "_interval": MarginInterval(evidence, margin),
+        "_interval": partial(evidence.interval, margin),
     }
     table = replace(like, values=values, **common)
     fractions = evidence.fractions(margin)

@@ -192,26 +192,3 @@ class LeastSquares(_Linear):
             total += tau * a[i] * (1 - b[i] / size) * before * math.prod(a[i + 1 :])
             before *= a[i] * b[i] / size**2
         return total
-
-
-@dataclass(frozen=True, eq=False)
-class MarginInterval:
-    """The interval of a marginal as a function of the confidence; it pickles."""
-
-    evidence: Evidence
-    margin: Margin
-
-    def __call__(self, confidence: float) -> Interval:
-        return self.evidence.interval(self.margin, confidence)
-
-
-@dataclass(frozen=True, eq=False)
-class ConditionalInterval:
-    """The interval of conditional fractions as a function of the confidence; it pickles."""
-
-    evidence: Evidence
-    margin: Margin
-    given: int
-
-    def __call__(self, confidence: float) -> Interval:
-        return self.evidence.conditional(self.margin, self.given, confidence)
