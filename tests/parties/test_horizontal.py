@@ -191,6 +191,17 @@ def test_a_plan_spends_nothing_and_is_met():
     assert "smoker × ward: y1, 6 cells" in plan.releases[0]
 
 
+def test_a_plan_needs_rows_of_every_party():
+    h = study(3)
+    assert h.plan(100) == h.plan(dict.fromkeys(h.parties, 100))
+    nine = dict.fromkeys(h.parties, 9)
+    for rows in (0, {**nine, "A": 0}, {**nine, "B": "9"}):
+        with pytest.raises(ParameterError, match="it must be a whole number of at least 1"):
+            h.plan(rows)
+    with pytest.raises(ParameterError, match="give a number for each of"):
+        h.plan({"A": 10})
+
+
 def test_digests_differ_in_every_public_parameter():
     base = study(3)
     others = [
@@ -226,6 +237,9 @@ WRONG = [
     ({"attributes": [["smoker", "ward"], ["ward", "smoker"]]}, "same attributes"),
     ({"collusion": 0}, "from 1 to 1"),
     ({"collusion": 2}, "from 1 to 1"),
+    ({"collusion": "1"}, "collusion is '1'; it must be a whole number"),
+    ({"collusion": 1.5}, "whole number"),
+    ({"collusion": True}, "whole number"),
     ({"dropouts": 1}, "at least 4 parties"),
     ({"dropouts": -1}, "from 0 on"),
     ({"neighbours": "both"}, "'substitution'"),

@@ -12,9 +12,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 from typing import Any, ClassVar, Self
 
-from ..checks import float_above
+from ..checks import checked_count, float_above
 from ..domain.values import Attribute
 from ..errors import AnswerError, ParameterError, ShareError
 from ..promise import Guarantee, Neighbours, Protected
@@ -69,7 +70,7 @@ class Marginals(ABC):
     def _agree(
         self,
         *,
-        collusion: int | None,
+        collusion: Any,
         most: int,
         method: str | Method,
         noise: str,
@@ -79,11 +80,15 @@ class Marginals(ABC):
     ) -> None:
         """Fix the parameters; refuse what does not fit together, before anything is spent."""
         parties = tuple(own["budgets"])
+        if collusion is not None and (
+            isinstance(collusion, bool) or not isinstance(collusion, Integral)
+        ):
+            raise ParameterError(f"collusion is {collusion!r}; it must be a whole number")
         if engine is not None:
             most = max(1, engine.tolerates(len(parties)) - 1)
             engine = engine if addresses is None else engine.at(addresses, parties)
         common = {
-            "collusion": most if collusion is None else collusion,
+            "collusion": most if collusion is None else int(collusion),
             "method": self._method(method),
             "noise": noise,
             "engine": engine,
@@ -442,6 +447,16 @@ class Marginals(ABC):
         """
         return run_of(self, state, refused=refused, seeded=seeded)
 
-    def plan(self, rows: Mapping[str, int] | None = None) -> Plan:
-        """Costs and precision of a run; `rows` is how many rows each party has, where known."""
-        return plan_of(self, rows)
+    def plan(self, rows: Mapping[str, int] | int | None = None) -> Plan:
+        """Costs and precision of a run; nothing is spent to know it.
+
+        `rows` is how many rows each party has, where known: by party, or one number for all.
+        """
+        said = dict.fromkeys(self.parties, rows) if isinstance(rows, int) else rows
+        if said is not None and set(said) != set(self.parties):
+            raise ParameterError(
+                f"rows are of {list(said)}; give a number for each of {list(self.parties)}"
+            )
+        for party, n in (said or {}).items():
+            checked_count(n, f"the number of rows of {party!r}", 1)
+        return plan_of(self, said)

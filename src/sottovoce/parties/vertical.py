@@ -127,7 +127,7 @@ class Vertical(Marginals):
             },
             attributes=_names(attributes),
             budgets=checked,
-            engine=engine_of(engine) if isinstance(engine, str) else engine,
+            engine=engine if isinstance(engine, Engine) else engine_of(engine),
             collusion=collusion,
             most=len(checked) - 1,
             dropouts=0,
@@ -339,8 +339,7 @@ class Vertical(Marginals):
 
     def plan(self, rows: Mapping[str, int] | int | None = None) -> Plan:
         """Costs and precision of a run over so many rows; nothing is spent to know it."""
-        n = rows if isinstance(rows, int) or rows is None else self.people(rows)
-        return super().plan(None if n is None else dict.fromkeys(self.parties, n))
+        return super().plan(self.people(rows) if isinstance(rows, Mapping) else rows)
 
     def simulate(
         self,

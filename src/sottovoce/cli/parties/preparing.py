@@ -209,14 +209,15 @@ def _rows(study: PartyStudy, given: str | None) -> dict[str, int] | None:
         return None
     try:
         if "=" not in given:
-            return dict.fromkeys(study.parties, int(given))
-        pairs = (entry.split("=", 1) for entry in given.split(","))
-        rows = {name.strip(): int(number) for name, number in pairs}
+            rows = dict.fromkeys(study.parties, int(given))
+        else:
+            pairs = (entry.split("=", 1) for entry in given.split(","))
+            rows = {name.strip(): int(number) for name, number in pairs}
     except ValueError as error:
         raise ParameterError(f"--rows is {given!r}; give 10000, or A=10000,B=5000") from error
     if set(rows) != set(study.parties) or min(rows.values()) < 1:
         raise ParameterError(
-            f"--rows names {', '.join(rows)}; it must give a number above 0 for every one of "
+            f"--rows is {given!r}; it must give a number above 0 for every one of "
             f"{', '.join(study.parties)}"
         )
     return {party: rows[party] for party in study.parties}
