@@ -14,20 +14,10 @@ if TYPE_CHECKING:
 
 
 class Spending:
-    """What one run spends from a data set; a rehearsal spends nothing.
+    """What one run spends from a party's data set; a rehearsal spends nothing.
 
-    Parameters
-    ----------
-    study : PartyStudy
-        What is run.
-    party, data : str
-        Who takes part, and the data set that is charged.
-    path : path, optional
-        The ledger.
-    resumed : bool
-        Whether an interrupted run goes on from its journal.
-    content : bytes
-        SHA-256 of the file with the rows.
+    `resumed` says that an interrupted run goes on from its journal; `content` is the SHA-256 of the
+    file with the rows.
     """
 
     def __init__(

@@ -21,17 +21,8 @@ from ..support.show import (
     show_table,
     table_of,
 )
-from .shared import (
-    dataset_option,
-    key_beside,
-    key_option,
-    ledger_option,
-    load_study,
-    party_option,
-    seat_of,
-    show_promises,
-    study_argument,
-)
+from .member import Member, key_option, ledger_options, party_option, study_argument
+from .results import show_promises
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,9 +57,10 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
 
     Next: sottovoce parties check study.toml --party B --data b.csv
     """  # noqa: D301
-    study = load_study(study_path)
-    expected = _rows(study, rows)
-    planned = study.protocol.plan(expected)
+    from ...study.parties import PartyStudy
+
+    study = PartyStudy.load(study_path)
+    planned = study.protocol.plan(_rows(study, rows))
     digest = study.digest.hex() if study.entries else None
     about = _about(study, digest)
     if as_json:
@@ -88,8 +80,7 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
 @click.option("--data", "data_path", type=PATH, required=True, metavar="FILE", help="Your rows.")
 @table_options
 @key_option
-@ledger_option
-@dataset_option
+@ledger_options
 @json_option
 def check(
     study_path: Path,
@@ -115,11 +106,9 @@ def check(
     from ...parties.budget import Ledger, default_path, shown
     from .data import content_of, read_table
 
-    study = load_study(study_path)
-    key = key_beside(study_path, name, key_path)
-    seat = seat_of(study, name, key)
-    budget = study.budget_of(name)
-    _check_clock(study_path, key)
+    member = Member.of(study_path, name, key_path)
+    study, budget = member.study, member.study.budget_of(name)
+    _check_clock(study_path, member.key)
     rows = study.protocol.check(name, read_table(data_path, study, name, dialect))
     cost = study.cost_of(name)
     ledger = Ledger(ledger_path or default_path())
@@ -128,7 +117,7 @@ def check(
     attributes = [attribute.name for attribute in study.attributes_of(name)]
     about = {
         "study": study.digest.hex(),
-        "party": seat.party.id,
+        "party": name,
         "rows": rows,
         "attributes": attributes,
         "data_set": account.data,
@@ -144,7 +133,7 @@ def check(
         ("digest", study.digest.hex()),
         ("rows", f"{rows:,}"),
         ("attributes", ", ".join(attributes)),
-        ("key", f"{key} is the one in the roster"),
+        ("key", f"{member.key} is the one in the roster"),
         (
             "budget",
             f"ε = {shown(cost)} of {shown(account.left, down=True)} left for {account.data}",
