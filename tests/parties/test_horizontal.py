@@ -198,6 +198,10 @@ def test_a_plan_needs_rows_of_every_party():
     for rows in (0, {**nine, "A": 0}, {**nine, "B": "9"}):
         with pytest.raises(ParameterError, match="it must be a whole number of at least 1"):
             h.plan(rows)
+    hidden = study(3, neighbours="add-remove")
+    assert hidden.plan({**nine, "A": 0}).spent == hidden.plan(9).spent
+    with pytest.raises(ParameterError, match="all rows is 0"):
+        hidden.plan(0)
     with pytest.raises(ParameterError, match="give a number for each of"):
         h.plan({"A": 10})
 

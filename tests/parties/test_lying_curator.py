@@ -12,7 +12,7 @@ from sottovoce.errors import ShareError
 from sottovoce.parties import Horizontal, machines
 from sottovoce.parties.blocks import signed
 from sottovoce.parties.double_masking import FIELD, DoublyMaskedSum, bytes_of, survivors_message
-from sottovoce.parties.sums import Block, SumDesign
+from sottovoce.parties.sums import Block, Held, SumDesign
 from sottovoce.sharing import masks, shamir
 from sottovoce.transport import Role, drive
 from sottovoce.transport.keys import KeyPair
@@ -144,7 +144,7 @@ def test_a_vector_that_comes_late_stays_hidden_under_its_own_mask():
     keys = [KeyPair.generate() for _ in range(5)]
     verify = tuple(pair.verify_key for pair in keys)
     members = [DoublyMaskedSum(design, k, keys[k], verify) for k in range(5)]
-    states = [member.start() for member in members]
+    states = [Held() for _ in members]
     with testing.seeded(6) as source:
         for k, member in enumerate(members):
             hello, _, kept = member.hello(1, source)

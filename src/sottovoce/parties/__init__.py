@@ -7,7 +7,7 @@ Nobody sees a row. Parties open sums with integer noise that stays private even 
 works with some of them; a method turns these sums into one labelled table with intervals. Files::
 
     horizontal, vertical   Horizontal and Vertical: what is particular to rows and to columns
-    marginals, results     what both share: public parameters, roles, simulation, result
+    marginals, protocol    what both share: public parameters; roles, simulation, result
     machines               the roles: a party with its rows or columns, and the curator
     design, releases       public parameters of a marginal; the sums that are opened, their cost
     sums, blocks           masked vectors of which the curator learns the sum alone

@@ -16,7 +16,7 @@ from ..domain.values import Attribute
 from ..errors import AnswerError, ParameterError
 from ..noise.chances import flips, rational
 from ..randomness import Source
-from .releases import Release
+from .releases import Release, summed
 
 _MOST_CELLS = 1 << 26
 
@@ -69,10 +69,7 @@ def counts(
         # Who is in the sample stays with the party, and so does the size of the sample.
         cells = cells[flips([rational(kept)], np.zeros(cells.size, np.intp), source)]
     table = kernels.count.histogram(cells, int(np.prod(shape))).reshape(shape)
-    others = tuple(axis for axis in range(len(shape)) if axis not in release.axes)
-    left = [axis for axis in range(len(shape)) if axis in release.axes]
-    order = [left.index(axis) for axis in release.axes]
-    return np.asarray(table.sum(axis=others).transpose(order).reshape(-1) * weight, np.int64)
+    return np.asarray(summed(table, release.axes) * weight, np.int64)
 
 
 def noise_shares(release: Release, party: str, source: Source) -> NDArray[np.int64]:

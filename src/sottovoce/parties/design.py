@@ -156,3 +156,22 @@ def _in_order(
             f"fractions are given for {list(fractions)}; give one for each marginal of {asked}"
         )
     return tuple(by_names[frozenset(names)] for names in marginals)
+
+
+def marginals_of(attributes: Any) -> tuple[tuple[str, ...], ...]:
+    """The attributes of every marginal, from names or from lists of names."""
+    allowed = 'a list of names such as ["age", "smoker"], or a list of such lists'
+    if isinstance(attributes, (str, bytes)) or not isinstance(attributes, Sequence):
+        raise ParameterError(f"attributes are {attributes!r}; give {allowed}")
+    if all(isinstance(name, str) for name in attributes):
+        attributes = [attributes]
+    marginals = []
+    for names in attributes:
+        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
+            raise ParameterError(f"one marginal is {names!r}; give {allowed}")
+        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+            raise ParameterError(f"the attributes {list(names)} must be names, each once")
+        marginals.append(tuple(names))
+    if len({frozenset(names) for names in marginals}) < len(marginals):
+        raise ParameterError("two marginals have the same attributes; ask for each once")
+    return tuple(marginals)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -18,20 +17,16 @@ from ..domain.schema import Schema
 from ..domain.values import Attribute
 from ..errors import ParameterError
 from ..promise import Guarantee, Neighbours
-from ..randomness import Source
-from ..transport import Machine
-from ..transport.keys import KeyPair
 from .counting import Rows
-from .design import Design, exact_budgets, exact_fractions
-from .engines import COMPARED, engine_of
+from .design import exact_budgets, exact_fractions, marginals_of
+from .engines import engine_of
 from .machines import RowsParty
-from .marginals import Marginals
 from .methods import Method, Solved
 from .methods.registry import ROWS
 from .products import Plan as Products
 from .promises import SEVERAL
+from .protocol import Protocol
 from .releases import Release
-from .sums import SumDesign
 from .tables import NoisyTable, noisy_table
 
 _HELLO_BYTES = 32 + 8
@@ -39,7 +34,7 @@ _RECEIPT_BYTES = 512
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class Horizontal(Marginals):
+class Horizontal(Protocol):
     """Marginals over rows of K parties, each with a budget of its own.
 
     Parameters
@@ -79,8 +74,6 @@ class Horizontal(Marginals):
     """
 
     schema: Schema
-    marginals: tuple[tuple[str, ...], ...]
-    fractions: tuple[Fraction, ...]
 
     name = "horizontal"
     split = "split rows"
@@ -89,7 +82,6 @@ class Horizontal(Marginals):
     tolerant = "noise='shares'"
     party_kind = RowsParty
     options = ("fractions", "collusion", "dropouts", "neighbours", "method", "noise", "addresses")
-    dealer = False
 
     def __init__(
         self,
@@ -105,11 +97,12 @@ class Horizontal(Marginals):
         noise: str = "shares",
         addresses: Mapping[str, str] | None = None,
     ) -> None:
-        checked, asked = exact_budgets(budgets), _marginals(attributes)
+        checked, asked = exact_budgets(budgets), marginals_of(attributes)
         own = schema if isinstance(schema, Schema) else Schema(schema)
         if isinstance(dropouts, bool) or not isinstance(dropouts, int) or dropouts < 0:
             raise ParameterError(f"dropouts is {dropouts!r}; it must be a whole number from 0 on")
         self._agree(
+            asked=(own, asked),
             schema=own,
             marginals=asked,
             budgets=checked,
@@ -135,15 +128,6 @@ class Horizontal(Marginals):
         self.sum_design  # noqa: B018  the thresholds of double masking are refused here
         self._check(self.schema[name] for names in asked for name in names)
 
-    @property
-    def _asked(self) -> tuple[Schema, tuple[tuple[str, ...], ...]]:
-        return self.schema, self.marginals
-
-    @property
-    def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of every marginal."""
-        return self.marginals
-
     @cached_property
     def _attributes(self) -> tuple[Attribute, ...]:
         """Every attribute of some marginal, once, in the order of the schema."""
@@ -152,7 +136,6 @@ class Horizontal(Marginals):
 
     @cached_property
     def digest(self) -> bytes:
-        """Of all public parameters."""
         about = {
             "attributes": [attribute.canonical() for attribute in self._attributes],
             "marginals": [list(names) for names in self.marginals],
@@ -166,40 +149,15 @@ class Horizontal(Marginals):
         }
         return canonical_digest("horizontal", about)
 
-    @cached_property
-    def sum_design(self) -> SumDesign:
-        """Who adds up, in which rounds."""
-        masked = 3 if self.dropouts else 2
-        if self.engine is not None:
-            masked = COMPARED + self.engine.rounds(len(self.parties)) + 1
-        return SumDesign(
-            self.digest, self.parties, 1, masked, self.dropouts, max(self.collusion, 1)
-        )
-
     def shape(self, names: Sequence[str]) -> tuple[int, ...]:
         """The sizes of some attributes."""
         return tuple(self.schema[name].size for name in names)
 
-    def designs(
-        self, rows: Mapping[str, int] | None, present: Sequence[str] | None = None
-    ) -> tuple[Design, ...]:
-        """The public parameters of every marginal, with its fraction of the budgets."""
-        return tuple(
-            Design(
-                self.shape(names),
-                {party: epsilon * part for party, epsilon in self.budgets.items()},
-                self.collusion,
-                self.dropouts,
-                self.neighbours,
-                None if rows is None else dict(rows),
-                None if present is None else tuple(present),
-                self.noise == "oblivious",
-            )
-            for names, part in zip(self.marginals, self.fractions, strict=True)
-        )
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.shape(names) for names in self.marginals)
 
     def people(self, rows: Mapping[str, int]) -> int:
-        """How many people the rows of parties are about."""
         return sum(rows.values())
 
     def product_plan(self, rows: int) -> Products:
@@ -207,54 +165,22 @@ class Horizontal(Marginals):
         return Products((), 1, 64, (), self.coins)
 
     def own_table(self, name: str, data: Any) -> Rows:
-        """A party's table as its machine takes it."""
         return Rows.of(data, self._attributes, may_be_empty=not self.sizes_are_public)
 
-    def dealer_machine(
-        self,
-        keys: KeyPair | None = None,
-        verify_keys: Mapping[str, bytes] | None = None,
-        *,
-        source: Source | None = None,
-    ) -> Machine[Any]:
-        """Refused: sums over rows need no dealer."""
-        raise ParameterError("sums over rows need no dealer; only columns may")
-
     def labelled(self, marginal: int, solved: Solved, guarantee: Guarantee) -> NoisyTable:
-        """The table of a marginal."""
         attributes = [self.schema[name] for name in self.marginals[marginal]]
         return noisy_table(solved, attributes, guarantee, self.method)
 
     def described(self, marginal: int, release: Release) -> str:
-        """A release in words, without its noise."""
         return f"{' × '.join(self.marginals[marginal])}: {release.name}, {release.cells:,} cells"
 
     def bytes_sent(self, rows: Mapping[str, int] | None) -> int:
-        """Payload of all messages to others; envelopes and seals are small beside it."""
         people = len(self.parties)
         words = sum(block.cells * block.bits // 8 for block in self.blocks(rows))
         sent = people * (people * _HELLO_BYTES + 32 + words) + people * _RECEIPT_BYTES
         if self.dropouts:
             sent += people * (people - 1) * (128 + 64 + 32) + people * people * (64 + 1 + 1)
         return sent
-
-
-def _marginals(attributes: Any) -> tuple[tuple[str, ...], ...]:
-    allowed = 'a list of names such as ["age", "smoker"], or a list of such lists'
-    if isinstance(attributes, (str, bytes)) or not isinstance(attributes, Sequence):
-        raise ParameterError(f"attributes are {attributes!r}; give {allowed}")
-    if all(isinstance(name, str) for name in attributes):
-        attributes = [attributes]
-    marginals = []
-    for names in attributes:
-        if isinstance(names, str) or not isinstance(names, Sequence) or not names:
-            raise ParameterError(f"one marginal is {names!r}; give {allowed}")
-        if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-            raise ParameterError(f"the attributes {list(names)} must be names, each once")
-        marginals.append(tuple(names))
-    if len({frozenset(names) for names in marginals}) < len(marginals):
-        raise ParameterError("two marginals have the same attributes; ask for each once")
-    return tuple(marginals)
 
 
 def _neighbours(asked: str | Neighbours) -> Neighbours:

@@ -21,7 +21,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +45,9 @@ if TYPE_CHECKING:
     from .marginals import Marginals
     from .vertical import Vertical
 
-_NOTHING: Mapping[int, Any] = MappingProxyType({})
+#: Releases with the numbers of their marginals; shares of tables and noise, or counts.
+Numbered = Sequence[tuple[int, Release]]
+Vectors = Iterable[NDArray[Any]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +56,9 @@ class PartyState:
 
     held: Held
     engine: Any = None
-    contributions: Mapping[int, bytes] = field(default_factory=lambda: _NOTHING)  # by party
-    digests: Mapping[int, bytes] = field(default_factory=lambda: _NOTHING)  # of keys, by party
-    kept: Mapping[int, NDArray[np.uint8]] = field(default_factory=lambda: _NOTHING)  # by product
+    contributions: Mapping[int, bytes] = field(default_factory=dict)  # by party
+    digests: Mapping[int, bytes] = field(default_factory=dict)  # of keys, by party
+    kept: Mapping[int, NDArray[np.uint8]] = field(default_factory=dict)  # by product
     receipt: Receipt | None = None
     failed: str = ""  # why it stopped
 
@@ -85,7 +86,7 @@ class PartyMachine(Machine[PartyState]):
         return self.protocol.parties[self.index]
 
     def start(self) -> PartyState:
-        return PartyState(self.sum.start(), None if self.engine is None else self.engine.start())
+        return PartyState(Held(), None if self.engine is None else self.engine.start())
 
     def step(self, state: PartyState, inbox: Inbox) -> tuple[PartyState, Outbox]:
         for batch in inbox.batches:
@@ -166,7 +167,7 @@ class PartyMachine(Machine[PartyState]):
         shares = [] if self.engine is None else self.engine.shares(state.engine)
         noises = shares[len(shares) - len(coins) :]
         vectors = []
-        for i, vector in enumerate(self._counts(releases, shares, state)):
+        for i, vector in enumerate(self._counts(state, releases, shares)):
             noise = noises[i] if coins else noise_shares(releases[i][1], self.name, self.source)
             # Words of the ring and integers add up alike: both are taken modulo 2^bits.
             vectors.append(vector.astype(np.uint64) + noise.astype(np.uint64))
@@ -181,12 +182,7 @@ class PartyMachine(Machine[PartyState]):
         return ()
 
     @abstractmethod
-    def _counts(
-        self,
-        releases: Sequence[tuple[int, Release]],
-        shares: Sequence[NDArray[Any]],
-        state: PartyState,
-    ) -> Iterable[NDArray[Any]]:
+    def _counts(self, state: PartyState, releases: Numbered, shares: Vectors) -> Vectors:
         """What the party adds to every release, without noise."""
 
 
@@ -199,12 +195,7 @@ class RowsParty(PartyMachine):
         public = len(self.table) if self.protocol.sizes_are_public else -1
         return self.sum.hello(public, self.source)
 
-    def _counts(
-        self,
-        releases: Sequence[tuple[int, Release]],
-        shares: Sequence[NDArray[Any]],
-        state: PartyState,
-    ) -> Iterator[NDArray[Any]]:
+    def _counts(self, state: PartyState, releases: Numbered, shares: Vectors) -> Vectors:
         for m, some in groupby(releases, lambda one: one[0]):
             names = self.protocol.marginals[m]
             cells, shape = self.table.cells(names), self.protocol.shape(names)
@@ -302,14 +293,10 @@ class ColumnsParty(PartyMachine):
     def _codes(self, state: PartyState, plan: Plan) -> list[Codes]:
         return [keep(self.table.codes, state.kept.get(p)) for p in range(len(plan.products))]
 
-    def _counts(
-        self,
-        releases: Sequence[tuple[int, Release]],
-        shares: Sequence[NDArray[Any]],
-        state: PartyState,
-    ) -> Iterable[NDArray[Any]]:
+    def _counts(self, state: PartyState, releases: Numbered, shares: Vectors) -> Vectors:
         plan = self._plan(state)
-        return plan.vectors(shares[: len(plan.products)], [release for _, release in releases])
+        computed = list(shares)[: len(plan.products)]
+        return plan.vectors(computed, [release for _, release in releases])
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +321,7 @@ class Curator(Machine[CuratorState]):
     members: range = range(1)
 
     def start(self) -> CuratorState:
-        return CuratorState(self.sum.start())
+        return CuratorState(Opened())
 
     def step(self, state: CuratorState, inbox: Inbox) -> tuple[CuratorState, Outbox]:
         for batch in inbox.batches:

@@ -1,43 +1,33 @@
-"""What marginals over split rows and over split columns share: the study, its roles and its result.
+"""The public parameters of marginals between parties, over split rows or over split columns.
 
-Everyone computes the same from the public parameters: which sums are opened, what they cost, how
-they are cut into blocks. A run is either driven here (`simulate`) or by `transport` between
-machines; both end in `outcome`, which `results` computes.
+Everyone computes the same from them: which sums are opened, what they cost and promise, and how
+they are cut into blocks.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from numbers import Integral
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
-from ..checks import checked_count, float_above
+from ..checks import float_above
 from ..domain.values import Attribute
-from ..errors import AnswerError, ParameterError, ShareError
+from ..errors import ParameterError, ShareError
 from ..promise import Guarantee, Neighbours, Protected
-from ..randomness import Source, source_of
-from ..transport import Machine, drive
-from ..transport.in_process import Tamper
-from ..transport.keys import KeyPair
 from .blocks import Block
 from .counting import check_size
-from .design import CURATOR, Design
-from .double_masking import DoublyMaskedSum, DoublyOpenedSum
-from .engines import Engine
-from .machines import Curator, CuratorState, PartyMachine, PartyState
-from .methods import Method, Solved, Sums
+from .design import Design
+from .engines import COMPARED, Engine
+from .methods import Method, Sums
 from .oblivious import Coins, delta
 from .products import Plan as Products
 from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, party_promises, trusted_members
 from .releases import Release, deltas
-from .results import no_result, plan_of, run_of
-from .run import Plan, Run
-from .sums import MaskedSum, OpenedSum, SumDesign
-from .tables import NoisyTable
+from .sums import SumDesign
 
 _NEVER = 2.0**-60
 _NOISE = ("shares", "oblivious")
@@ -47,7 +37,10 @@ _NOISE = ("shares", "oblivious")
 class Marginals(ABC):
     """A study between parties; see `Horizontal` and `Vertical` for the parameters."""
 
+    asked: tuple[Any, Any]  # the constructor's schema and attributes
+    marginals: tuple[tuple[str, ...], ...]
     budgets: Mapping[str, Fraction]
+    fractions: tuple[Fraction, ...]
     collusion: int
     dropouts: int
     neighbours: Neighbours
@@ -63,9 +56,6 @@ class Marginals(ABC):
     people_are: ClassVar[str]
     #: What to choose where more parties may collude than the engine tolerates.
     tolerant: ClassVar[str]
-    party_kind: ClassVar[type[PartyMachine]]
-    #: What the constructor takes besides the attributes and the budgets.
-    options: ClassVar[tuple[str, ...]]
 
     def _agree(
         self,
@@ -123,7 +113,7 @@ class Marginals(ABC):
                     f"{attribute.name!r} declares public who gave no answer; between parties take "
                     "missing='value', since parties must not publish who is in a sum"
                 )
-        for design, names in zip(self.designs(None), self.tables, strict=True):
+        for design, names in zip(self.designs(None), self.marginals, strict=True):
             check_size(design.cells, f"the table of {list(names)}")
             for party, epsilon in self.method.spent(design).items():
                 if epsilon > design.budgets[party]:
@@ -131,26 +121,7 @@ class Marginals(ABC):
                         f"the method {self.method.name!r} would cost {party!r} more than its budget"
                     )
 
-    def varied(self, **changes: Any) -> Self:
-        """The same study with other parameters."""
-        own = {name: getattr(self, name) for name in self.options} | changes
-        return type(self)(*self._asked, self.budgets, **own)  # type: ignore[call-arg]
-
-    def with_method(self, method: str | Method) -> Self:
-        """The same study with another method."""
-        return self.varied(method=method)
-
     # --- what the split decides -----------------------------------------------------------------
-
-    @property
-    @abstractmethod
-    def _asked(self) -> tuple[Any, Any]:
-        """The constructor's schema and attributes."""
-
-    @property
-    @abstractmethod
-    def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of every marginal."""
 
     @property
     @abstractmethod
@@ -159,19 +130,8 @@ class Marginals(ABC):
 
     @property
     @abstractmethod
-    def sum_design(self) -> SumDesign:
-        """Who adds up, in which rounds."""
-
-    @property
-    @abstractmethod
-    def dealer(self) -> bool:
-        """Whether a dealer takes part."""
-
-    @abstractmethod
-    def designs(
-        self, rows: Mapping[str, int] | None, present: Sequence[str] | None = None
-    ) -> tuple[Design, ...]:
-        """The public parameters of every marginal, with its fraction of the budgets."""
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The sizes of the axes of every marginal."""
 
     @abstractmethod
     def people(self, rows: Mapping[str, int]) -> int:
@@ -181,23 +141,39 @@ class Marginals(ABC):
     def product_plan(self, rows: int) -> Products:
         """What the engine computes over so many rows."""
 
-    @abstractmethod
-    def own_table(self, name: str, data: Any) -> Any:
-        """A party's table as its machine takes it; AnswerError where it does not fit."""
-
-    @abstractmethod
-    def labelled(self, marginal: int, solved: Solved, guarantee: Guarantee) -> NoisyTable:
-        """The table of a marginal."""
-
-    @abstractmethod
-    def described(self, marginal: int, release: Release) -> str:
-        """A release in words, without its noise."""
-
-    @abstractmethod
-    def bytes_sent(self, rows: Mapping[str, int] | None) -> int:
-        """Payload of all messages to others; envelopes and seals are small beside it."""
-
     # --- what is opened, and what it costs ------------------------------------------------------
+
+    @cached_property
+    def sum_design(self) -> SumDesign:
+        """Who adds up, in which rounds: after hello, and with an engine after its rounds."""
+        masked = 3 if self.dropouts else 2
+        if self.engine is not None:
+            masked = COMPARED + self.engine.rounds(len(self.parties)) + 1
+        colluders = max(self.collusion, 1)
+        return SumDesign(self.digest, self.parties, 1, masked, self.dropouts, colluders)
+
+    @property
+    def dealer(self) -> bool:
+        """Whether a dealer takes part."""
+        return self.engine is not None and self.engine.dealer
+
+    def designs(
+        self, rows: Mapping[str, int] | None, present: Sequence[str] | None = None
+    ) -> tuple[Design, ...]:
+        """The public parameters of every marginal, with its fraction of the budgets."""
+        return tuple(
+            Design(
+                shape,
+                {party: epsilon * part for party, epsilon in self.budgets.items()},
+                self.collusion,
+                self.dropouts,
+                self.neighbours,
+                None if rows is None else dict(rows),
+                None if present is None else tuple(present),
+                self.noise == "oblivious",
+            )
+            for shape, part in zip(self.shapes, self.fractions, strict=True)
+        )
 
     @property
     def parties(self) -> tuple[str, ...]:
@@ -301,162 +277,3 @@ class Marginals(ABC):
     def _most(self, release: Release, rows: Mapping[str, int]) -> int:
         """The largest total of a cell without noise."""
         return self.people({party: release.weights.get(party, 0) * n for party, n in rows.items()})
-
-    # --- roles ----------------------------------------------------------------------------------
-
-    def index_of(self, name: str) -> int:
-        """A party's place in the study."""
-        if name not in self.parties:
-            known = ", ".join(map(repr, self.parties))
-            raise ParameterError(f"there is no party {name!r}; the study has {known}")
-        return self.parties.index(name)
-
-    def check(self, name: str, data: Any) -> int:
-        """How many rows a party's table has; refused where it does not fit the study.
-
-        It spends nothing.
-        """
-        return len(self._table_of(name, data))
-
-    def _table_of(self, name: str, data: Any) -> Any:
-        self.index_of(name)
-        try:
-            return self.own_table(name, data)
-        except AnswerError as error:
-            raise AnswerError(f"the table of {name!r}: {error}") from error
-
-    def party_machine(
-        self,
-        name: str,
-        data: Any,
-        keys: KeyPair,
-        verify_keys: Mapping[str, bytes],
-        *,
-        source: Source | None = None,
-    ) -> Machine[PartyState]:
-        """The role of a party with its own table.
-
-        Parameters
-        ----------
-        name : str
-            Of the party.
-        data : data frame or mapping
-            Its rows.
-        keys : KeyPair
-            Of the party.
-        verify_keys : mapping of str to bytes
-            Of all parties by name, and of the curator as "curator".
-        source : Source, optional
-            Randomness; the system's by default.
-        """
-        index, table = self.index_of(name), self._table_of(name, data)
-        needed = (*self.parties, CURATOR) if self.dropouts else (CURATOR,)
-        missing = [one for one in needed if one not in verify_keys]
-        if missing:
-            raise ParameterError(f"the verification keys of {missing} are missing")
-        party = MaskedSum(self.sum_design, index)
-        if self.dropouts:
-            everyone = tuple(verify_keys[one] for one in self.parties)
-            party = DoublyMaskedSum(self.sum_design, index, keys, everyone)
-        engine = None if self.engine is None else self.engine.party(index, self.parties)
-        key, drawn = verify_keys[CURATOR], source_of(source)
-        return self.party_kind(self, index, table, party, key, drawn, engine)
-
-    def curator_machine(
-        self, keys: KeyPair, verify_keys: Mapping[str, bytes] | None = None
-    ) -> Machine[CuratorState]:
-        """The role of the curator, who has no data and learns sums with noise."""
-        opened = (DoublyOpenedSum if self.dropouts else OpenedSum)(self.sum_design)
-        engine = None if self.engine is None else self.engine.curator(self.parties)
-        return Curator(self, opened, keys, engine)
-
-    @abstractmethod
-    def dealer_machine(
-        self,
-        keys: KeyPair | None = None,
-        verify_keys: Mapping[str, bytes] | None = None,
-        *,
-        source: Source | None = None,
-    ) -> Machine[Any]:
-        """The role of the dealer, where there is one."""
-
-    def simulate(
-        self,
-        frames: Mapping[str, Any],
-        *,
-        method: str | Method | None = None,
-        source: Source | None = None,
-        views: bool | None = None,
-        tamper: Tamper | None = None,
-    ) -> Run:
-        """Run every role on this machine, with the same messages as between machines.
-
-        Parameters
-        ----------
-        frames : mapping of str to data frame or mapping
-            The table of every party.
-        method : str, optional
-            Another method than the study's.
-        source : Source, optional
-            Randomness; the system's by default.
-        views : bool, optional
-            Whether to keep all messages; by default where they are not too large.
-        tamper : callable, optional
-            What happens to messages on their way, for tests of failures.
-        """
-        if not isinstance(frames, Mapping) or set(frames) != set(self.parties):
-            tables = list(frames) if isinstance(frames, Mapping) else type(frames).__name__
-            raise ParameterError(
-                f"frames are {tables}; give one table for each of {list(self.parties)}"
-            )
-        study = self.varied(method=method or self.method)
-        if self.engine is not None:
-            object.__setattr__(study, "engine", self.engine.here(len(self.parties)))
-        return study._simulate(frames, source_of(source), views, tamper)
-
-    def _simulate(
-        self, frames: Mapping[str, Any], source: Source, views: bool | None, tamper: Tamper | None
-    ) -> Run:
-        keys = {one: KeyPair.generate() for one in (*self.parties, CURATOR)}
-        public = {one: pair.verify_key for one, pair in keys.items()}
-        machines: list[Machine[Any]] = [
-            self.party_machine(one, frames[one], keys[one], public, source=source)
-            for one in self.parties
-        ]
-        if self.dealer:
-            machines.append(self.dealer_machine(source=source))
-        machines.append(self.curator_machine(keys[CURATOR], public))
-        driven = drive(machines, self.message_rounds, tamper=tamper, views=views)
-        stopped = [state.failed for state in driven.states[: len(self.parties)] if state.failed]
-        if self.engine is not None and stopped:
-            raise no_result(stopped[0], driven.refused)
-        run = self.outcome(driven.states[-1], refused=driven.refused, seeded=source.seeded)
-        return replace(run, costs=driven.costs, views=driven.views)
-
-    # --- results --------------------------------------------------------------------------------
-
-    def outcome(
-        self, state: CuratorState, *, refused: tuple[str, ...] = (), seeded: bool = False
-    ) -> Run:
-        """The result, from the curator's last state.
-
-        Raises
-        ------
-        ShareError
-            Where there is none; it names what is missing, and nothing partial is released.
-        """
-        return run_of(self, state, refused=refused, seeded=seeded)
-
-    def plan(self, rows: Mapping[str, int] | int | None = None) -> Plan:
-        """Costs and precision of a run; nothing is spent to know it.
-
-        `rows` is how many rows each party has, where known: by party, or one number for all.
-        """
-        said = dict.fromkeys(self.parties, rows) if isinstance(rows, int) else rows
-        if said is not None and set(said) != set(self.parties):
-            raise ParameterError(
-                f"rows are of {list(said)}; give a number for each of {list(self.parties)}"
-            )
-        for party, n in (said or {}).items():
-            checked_count(n, f"the number of rows of {party!r}", 1)
-        return plan_of(self, said)

@@ -24,7 +24,7 @@ from ..errors import ParameterError
 from ..randomness import Probability, Source
 from ..sharing.triples import Chain, Codes, Words
 from .oblivious import Coins
-from .releases import Release
+from .releases import Release, summed
 
 
 @dataclass(frozen=True)
@@ -97,13 +97,7 @@ def share_of(table: Words, release: Release) -> Words:
             f"the release {release.name!r} has the weights {dict(release.weights)}; where columns "
             "are split all parties have the same weight, since nobody has counts of their own"
         )
-    outside = tuple(axis for axis in range(table.ndim) if axis not in release.axes)
-    summed = table.sum(axis=outside, dtype=table.dtype)
-    inside = sorted(release.axes)
-    ordered = np.transpose(summed, [inside.index(axis) for axis in release.axes])
-    if ordered.shape != release.shape:
-        raise ParameterError(f"the release {release.name!r} has the shape {release.shape}")
-    weighted: Words = ordered.reshape(-1) * table.dtype.type(weights.pop())
+    weighted: Words = summed(table, release.axes) * table.dtype.type(weights.pop())
     return weighted
 
 

@@ -15,6 +15,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..noise import DiscreteGaussian, DiscreteLaplace, Polya
@@ -92,6 +96,14 @@ class Release:
     def delta(self) -> Fraction:
         """δ of the release; 0 for Laplace noise."""
         return Fraction(0) if self.gaussian is None else self.gaussian.delta
+
+
+def summed(table: NDArray[Any], axes: Sequence[int]) -> NDArray[Any]:
+    """A table summed over all axes but these, which come in this order; flat."""
+    others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+    left = sorted(axes)
+    part = table.sum(axis=others, dtype=table.dtype)
+    return np.asarray(part.transpose([left.index(axis) for axis in axes]).reshape(-1))
 
 
 def sensitivity(neighbours: Neighbours) -> int:

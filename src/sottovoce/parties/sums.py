@@ -14,13 +14,13 @@ A protocol with rounds of its own between hello and masked vectors uses the same
 
     protocol = SumDesign(study, parties, hello=1, masked=4)
     party = MaskedSum(protocol, index)             # at the party
-    held = party.start()
+    held = Held()
     batches = party.hello(rows, source)            # when it closes round hello − 1
     held = party.take(held, batch)                 # for every batch whose kind is in party.kinds
     rows = held.rows                               # by index, once party.missing(held) is empty
     batches = party.mask(held, blocks, vectors)    # when it closes round masked − 1
     curator = OpenedSum(protocol)                  # at the curator
-    opened = curator.start()
+    opened = Opened()
     opened = curator.take(opened, batch, blocks)   # kinds in curator.kinds; hellos need no blocks
     opened, _ = curator.close(opened, number)      # when it closes any round; and the party:
     held, _ = party.close(held, number, source)    # what they send is empty without drop-outs
@@ -187,10 +187,6 @@ class MaskedSum:
     kinds: ClassVar = frozenset({"hello", "kept"})
     remembered: ClassVar[tuple[str, ...]] = ("secret",)
 
-    def start(self) -> Held:
-        """Before the run."""
-        return Held()
-
     def hello(self, rows: int, source: Source) -> tuple[Batch, ...]:
         """What is sent at the start, when round hello − 1 is closed."""
         public, private = self._drawn(source)
@@ -301,10 +297,6 @@ class OpenedSum:
     design: SumDesign
 
     kinds: ClassVar = frozenset({"hello", "masked"})
-
-    def start(self) -> Opened:
-        """Before the run."""
-        return Opened()
 
     def take(self, opened: Opened, batch: Batch, blocks: Sequence[Block] = ()) -> Opened:
         """Take in one batch; masked vectors must have the form that `blocks` say."""

@@ -21,31 +21,27 @@ from ..domain.tables import columns_of
 from ..domain.values import Attribute
 from ..errors import AnswerError, ParameterError
 from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
-from ..randomness import Source, source_of
-from ..transport import Machine
+from ..randomness import Source
 from ..transport.in_process import Tamper
-from ..transport.keys import KeyPair
 from .alignment import Columns, Keys, check_rows
 from .counting import Rows
-from .design import Design, exact_budgets
-from .engines import COMPARED, Engine, engine_of
-from .engines.dealer import DealerMachine, check_dealer
+from .design import exact_budgets, marginals_of
+from .engines import Engine, engine_of
 from .machines import ColumnsParty
-from .marginals import Marginals
 from .methods import Method, Solved
 from .methods.registry import COLUMNS
 from .oblivious import delta
 from .products import Plan as Products
 from .products import Product, products_of
 from .promises import ALIGNED
+from .protocol import Protocol
 from .releases import Release
 from .run import Plan, Run
-from .sums import SumDesign
 from .tables import NoisyTable, noisy_table
 
 
 @dataclass(frozen=True, init=False, eq=False)
-class Vertical(Marginals):
+class Vertical(Protocol):
     """A marginal over columns of K parties, each with a budget of its own.
 
     Parameters
@@ -87,7 +83,6 @@ class Vertical(Marginals):
     """
 
     schemas: Mapping[str, Schema]
-    attributes: tuple[str, ...]
     engine: Engine
     key: str
     holds: Mapping[str, str]
@@ -114,19 +109,27 @@ class Vertical(Marginals):
         holds: Mapping[str, str] | None = None,
         addresses: Mapping[str, str] | None = None,
     ) -> None:
-        checked = exact_budgets(budgets)
+        checked, asked = exact_budgets(budgets), marginals_of(attributes)
+        if len(asked) > 1:
+            raise ParameterError(
+                f"attributes are {attributes!r}; give the names of one table, such as "
+                '["age", "diagnosis"]'
+            )
         if not isinstance(schemas, Mapping) or set(schemas) != set(checked):
             raise ParameterError(
                 f"schemas are of {list(schemas)} and budgets of {list(checked)}; every party needs "
                 "one of each"
             )
+        own = {
+            party: one if isinstance(one := schemas[party], Schema) else Schema(one)
+            for party in checked
+        }
         self._agree(
-            schemas={
-                party: one if isinstance(one := schemas[party], Schema) else Schema(one)
-                for party in checked
-            },
-            attributes=_names(attributes),
+            asked=(own, asked[0]),
+            schemas=own,
+            marginals=asked,
             budgets=checked,
+            fractions=(Fraction(1),),
             engine=engine if isinstance(engine, Engine) else engine_of(engine),
             collusion=collusion,
             most=len(checked) - 1,
@@ -153,13 +156,9 @@ class Vertical(Marginals):
     # --- who holds what -------------------------------------------------------------------------
 
     @property
-    def _asked(self) -> tuple[Mapping[str, Schema], tuple[str, ...]]:
-        return self.schemas, self.attributes
-
-    @property
-    def tables(self) -> tuple[tuple[str, ...], ...]:
-        """The attributes of the one marginal."""
-        return (self.attributes,)
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the table, in its order."""
+        return self.marginals[0]
 
     @cached_property
     def held(self) -> dict[str, tuple[str, ...]]:
@@ -210,6 +209,10 @@ class Vertical(Marginals):
             math.prod(one.size for one in self.attributes_of(party)) for party in self.parties
         )
 
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return (self.shape,)
+
     def own_table(self, name: str, data: Any) -> Columns:
         """A party's columns as one axis, its rows sorted by key."""
         keys = Keys.of(columns_of(data, [self.key])[0], f"the key {self.key!r}")
@@ -220,14 +223,8 @@ class Vertical(Marginals):
 
     # --- what is computed and opened ------------------------------------------------------------
 
-    @property
-    def dealer(self) -> bool:
-        """Whether a dealer takes part."""
-        return self.engine.dealer
-
     @cached_property
     def digest(self) -> bytes:
-        """Of all public parameters."""
         about = {
             "attributes": list(self.attributes),
             "held": [
@@ -243,22 +240,8 @@ class Vertical(Marginals):
         }
         return canonical_digest("vertical", about)
 
-    @cached_property
-    def sum_design(self) -> SumDesign:
-        """Who adds up, in which rounds: after hello, comparison and the engine's rounds."""
-        masked = COMPARED + self.engine.rounds(len(self.parties)) + 1
-        return SumDesign(self.digest, self.parties, 1, masked)
-
-    def designs(
-        self, rows: Mapping[str, int] | None, present: Sequence[str] | None = None
-    ) -> tuple[Design, ...]:
-        """The one marginal as methods see it; all parties are in it."""
-        said, oblivious = None if rows is None else dict(rows), self.noise == "oblivious"
-        return (Design(self.shape, self.budgets, self.collusion, rows=said, oblivious=oblivious),)
-
     def people(self, rows: Mapping[str, int]) -> int:
-        """How many people the rows are about: everyone's are about the same."""
-        return max(rows.values())
+        return max(rows.values())  # everyone's rows are about the same people
 
     def rows_said(self, said: Mapping[int, int]) -> Mapping[str, int] | None:
         """Numbers of rows from the hellos; ShareError where they differ."""
@@ -291,30 +274,7 @@ class Vertical(Marginals):
         )
         return Guarantee((*parties.promises, person))
 
-    # --- the dealer, and what is shown ----------------------------------------------------------
-
-    def dealer_machine(
-        self,
-        keys: KeyPair | None = None,
-        verify_keys: Mapping[str, bytes] | None = None,
-        *,
-        source: Source | None = None,
-    ) -> Machine[Any]:
-        """The role of the dealer, who sees neither columns nor the result.
-
-        Parameters
-        ----------
-        keys : KeyPair, optional
-            Of the dealer: refused where the curator or a party has the same.
-        verify_keys : mapping of str to bytes, optional
-            Of the curator and of all parties.
-        """
-        if not self.dealer:
-            raise ParameterError(f"the engine {self.engine.name!r} needs no dealer")
-        if keys is not None:
-            others = {name: key for name, key in (verify_keys or {}).items() if name != "dealer"}
-            check_dealer(keys.verify_key, others)
-        return DealerMachine(self.parties, self.product_plan, source_of(source))
+    # --- what is shown --------------------------------------------------------------------------
 
     def labelled(self, marginal: int, solved: Solved, guarantee: Guarantee) -> NoisyTable:
         """The table, with its attributes in the order asked."""
@@ -327,7 +287,6 @@ class Vertical(Marginals):
         return whole if [one.name for one in self.columns] == asked else whole.marginal(asked)
 
     def described(self, marginal: int, release: Release) -> str:
-        """A release in words, without its noise."""
         team = " and ".join(repr(self.parties[axis]) for axis in release.axes)
         return f"{release.name}: {release.cells:,} cells of {team}"
 
@@ -356,17 +315,3 @@ class Vertical(Marginals):
         return super(Vertical, study).simulate(
             frames, method=method, source=source, views=views, tamper=tamper
         )
-
-
-def _names(attributes: Any) -> tuple[str, ...]:
-    if isinstance(attributes, (str, bytes)) or not isinstance(attributes, Sequence):
-        raise ParameterError(f"attributes are {attributes!r}; give a list of names")
-    names = tuple(attributes)
-    if not names or not all(isinstance(name, str) for name in names):
-        raise ParameterError(
-            f"attributes are {attributes!r}; give the names of one table, such as "
-            '["age", "diagnosis"]'
-        )
-    if len(set(names)) < len(names):
-        raise ParameterError(f"the attributes {list(names)} must be names, each once")
-    return names

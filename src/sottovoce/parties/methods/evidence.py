@@ -20,6 +20,7 @@ from functools import cached_property
 import numpy as np
 
 from ...estimate.intervals import Floats, Interval
+from ..releases import summed
 from .numbers import ratio_interval, reach
 
 
@@ -56,10 +57,7 @@ class Margin:
 
     def sum(self, cells: Floats) -> Floats:
         """A table, in row-major order, summed to the marginal."""
-        others = tuple(a for a in range(len(self.sizes)) if a not in self.kept)
-        rest = sorted(self.kept)
-        summed = cells.reshape(self.sizes).sum(axis=others)
-        return np.asarray(summed.transpose([rest.index(a) for a in self.kept]).reshape(-1))
+        return summed(cells.reshape(self.sizes), self.kept)
 
 
 class Evidence(ABC):

@@ -34,9 +34,13 @@ class _Segmented(Method):
     def releases(self, design: Design) -> tuple[Release, ...]:
         order = teams.ascending(design)
         return tuple(
-            teams.table_release(design, f"level-{i + 1}", order[i:], delta)
+            self._level(teams.table_release(design, f"level-{i + 1}", order[i:], delta), delta)
             for i, delta in teams.segments(design)
         )
+
+    def _level(self, release: Release, epsilon: Fraction) -> Release:
+        """The release of a level that may cost so much."""
+        return release
 
     def nested(self, design: Design, sums: Sums) -> tuple[Nested, Floats, LeastSquares]:
         """The opened levels, the raw least-squares table and the evidence in it."""
@@ -98,14 +102,7 @@ class PBSGaussian(PBS):
     source = "paper 002 §6.2, Gaussian mechanism"
     default_note = "a weaker promise (ε, δ) than pbs, for ε < 1 only, with more noise"
 
-    def releases(self, design: Design) -> tuple[Release, ...]:
-        order = teams.ascending(design)
-        return tuple(
-            self._gaussian(teams.table_release(design, f"level-{i + 1}", order[i:], delta), delta)
-            for i, delta in teams.segments(design)
-        )
-
-    def _gaussian(self, release: Release, epsilon: Fraction) -> Release:
+    def _level(self, release: Release, epsilon: Fraction) -> Release:
         if epsilon >= 1:
             raise ParameterError(
                 f"a level has ε = {float(epsilon):g}; the Gaussian formula holds for ε < 1 only. "
