@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from ..checks import float_above
 from ..domain.values import Attribute
 from ..errors import ParameterError, ShareError
-from ..promise import Guarantee, Neighbours, Protected
+from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
 from .blocks import Block
 from .counting import check_size
 from .design import Design
@@ -25,7 +25,7 @@ from .engines import COMPARED, Engine
 from .methods import Method, Sums
 from .oblivious import Coins, delta
 from .products import Plan as Products
-from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, party_promises, trusted_members
+from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, trusted_members
 from .releases import Release, deltas
 from .sums import SumDesign
 
@@ -255,11 +255,18 @@ class Marginals(ABC):
     def promised(self, costs: Mapping[str, Fraction], releases: Sequence[Release]) -> Guarantee:
         """One promise for each party that spends so much on these releases."""
         protects = Protected.PARTY_RECORD if self.sizes_are_public else Protected.PARTICIPATION
-        spare = {
-            party: own + Fraction(delta(costs[party], self.coins))
-            for party, own in deltas(releases, costs).items()
-        }
-        return party_promises(costs, spare, self.neighbours, protects, self.assuming)
+        spare = deltas(releases, costs)
+        return Guarantee(
+            tuple(
+                self._promise(epsilon, spare[party], Unit(protects, group=party))
+                for party, epsilon in costs.items()
+            )
+        )
+
+    def _promise(self, epsilon: Fraction, spare: Fraction, unit: Unit) -> Promise:
+        """What is really spent, rounded up; noise that nobody draws adds its own δ."""
+        loss = float_above(epsilon), float_above(spare + Fraction(delta(epsilon, self.coins)))
+        return Promise(DP, *loss, self.neighbours, unit, Against.PARTIES, self.assuming)
 
     def check_sums(self, sums: Sums, rows: Mapping[str, int] | None) -> None:
         """Refuse totals that no rows and noise can give: messages were altered."""

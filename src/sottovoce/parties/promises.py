@@ -6,11 +6,6 @@ most its budget. Releases add up by basic composition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
-
-from ..checks import float_above
-from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
 from .engines import Engine
 
 SEVERAL = (
@@ -59,27 +54,3 @@ def trusted_members(
         return (colluders(collusion, dropouts),)
     alone = engine.tolerates(parties) < collusion + 1  # the curator is one of them
     return (ALONE if alone else colluders(collusion), engine.assuming, FOLLOWED)
-
-
-def party_promises(
-    costs: Mapping[str, Fraction],
-    deltas: Mapping[str, Fraction],
-    neighbours: Neighbours,
-    protects: Protected,
-    assuming: tuple[str, ...],
-) -> Guarantee:
-    """One promise per party, with what it really spends, rounded up."""
-    return Guarantee(
-        tuple(
-            Promise(
-                DP,
-                float_above(epsilon),
-                float_above(deltas[party]),
-                neighbours,
-                Unit(protects, group=party),
-                Against.PARTIES,
-                assuming,
-            )
-            for party, epsilon in costs.items()
-        )
-    )

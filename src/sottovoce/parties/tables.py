@@ -28,31 +28,19 @@ from .methods.evidence import Evidence, Margin
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable(Table):
-    """A table between parties; see `Table` for what can be computed from it.
-
-    Attributes
-    ----------
-    evidence : Evidence
-        What the opened sums say, which every interval comes from.
-    margin : Margin
-        Which marginal of the opened table this is.
-    """
+    """A table between parties; see `Table` for what can be computed from it."""
 
     counted: ClassVar[str] = "people"
 
+    #: What the opened sums say, which every interval comes from.
     evidence: Evidence | None = field(default=None, repr=False)
+    #: Which marginal of the opened table this is.
     margin: Margin | None = field(default=None, repr=False)
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Interval:
         """An interval around each value; see `Estimate.interval`.
 
-        Parameters
-        ----------
-        confidence : float
-            Between 0 and 1.
-        simultaneous : bool
-            Whether all intervals hold together with this confidence (each at 1 − α/L), instead of
-            each on its own.
+        `simultaneous` ones hold together with this confidence: each at 1 − α/L.
         """
         if simultaneous:
             confidence = 1 - (1 - confidence) / self.values.size

@@ -14,13 +14,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
-from ..checks import float_above
 from ..contract.collection import canonical_digest
 from ..domain.schema import Schema
 from ..domain.tables import columns_of
 from ..domain.values import Attribute
 from ..errors import AnswerError, ParameterError
-from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
+from ..promise import Guarantee, Neighbours, Protected, Unit
 from ..randomness import Source
 from ..transport.in_process import Tamper
 from .alignment import Columns, Keys, check_rows
@@ -30,7 +29,6 @@ from .engines import Engine, engine_of
 from .machines import ColumnsParty
 from .methods import Method, Solved
 from .methods.registry import COLUMNS
-from .oblivious import delta
 from .products import Plan as Products
 from .products import Product, products_of
 from .promises import ALIGNED
@@ -262,16 +260,8 @@ class Vertical(Protocol):
         """Promises per party, and for a whole person: the sum of what all releases cost."""
         parties = super().promised(costs, releases)
         whole = sum((r.cost(next(iter(r.weights)), self.neighbours) for r in releases), Fraction(0))
-        spare = sum((r.delta for r in releases), Fraction(delta(whole, self.coins)))
-        person = Promise(
-            DP,
-            float_above(whole),
-            float_above(spare),
-            self.neighbours,
-            Unit(Protected.RECORD),
-            Against.PARTIES,
-            self.assuming,
-        )
+        spare = sum((r.delta for r in releases), Fraction(0))
+        person = self._promise(whole, spare, Unit(Protected.RECORD))
         return Guarantee((*parties.promises, person))
 
     # --- what is shown --------------------------------------------------------------------------

@@ -62,13 +62,12 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
     study = PartyStudy.load(study_path)
     planned = study.protocol.plan(_rows(study, rows))
     digest = study.digest.hex() if study.entries else None
-    about = _about(study, digest)
     if as_json:
-        print_json({**about, **_plan_json(study, planned)})
+        print_json(_plan_json(study, planned, digest))
         return
     screen = console()
     screen.print(heading(study.title))
-    show_table(screen, facts([(name, str(value)) for name, value in _facts(study, digest)]))
+    show_table(screen, facts(_facts(study, digest)))
     screen.print()
     _show_plan(screen, study, planned, full=full)
     show_next(screen, f"parties check {study_path} --party {study.parties[0]} --data FILE")
@@ -144,9 +143,14 @@ def check(
     show_next(screen, f"parties join {study_path} --party {name} --data {data_path} --curator …")
 
 
-def _plan_json(study: PartyStudy, planned: Plan) -> dict[str, Any]:
+def _plan_json(study: PartyStudy, planned: Plan, digest: str | None) -> dict[str, Any]:
     errors = [None if error != error else error for error in planned.standard_errors]
     return {
+        "title": study.title,
+        "digest": digest,
+        "split": study.options["split"],
+        "budgets": {party: float(budget) for party, budget in study.budgets.items()},
+        "marginals": [list(marginal.attributes) for marginal in study.marginals],
         "spent": dict(planned.spent),
         "standard_errors": errors,
         "releases": list(planned.releases),
@@ -210,16 +214,6 @@ def _rows(study: PartyStudy, given: str | None) -> dict[str, int] | None:
             f"{', '.join(study.parties)}"
         )
     return {party: rows[party] for party in study.parties}
-
-
-def _about(study: PartyStudy, digest: str | None) -> dict[str, Any]:
-    return {
-        "title": study.title,
-        "digest": digest,
-        "split": study.options["split"],
-        "budgets": {party: float(budget) for party, budget in study.budgets.items()},
-        "marginals": [list(marginal.attributes) for marginal in study.marginals],
-    }
 
 
 def _facts(study: PartyStudy, digest: str | None) -> list[tuple[str, str]]:

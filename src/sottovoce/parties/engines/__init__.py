@@ -82,23 +82,13 @@ class Engine(ABC):
         """What parties and dealer send for the products; None where it is not known."""
         return None
 
-    def check(self) -> None:  # noqa: B027  most engines need nothing
-        """Raise where the engine cannot run here."""
-
 
 def engine_of(name: str, **options: Any) -> Engine:
     """The engine of a name."""
     from . import cheetah, dealer, mpyc
 
-    known: dict[str, Any] = {
-        "dealer": dealer.Dealer,
-        "mpyc": mpyc.Mpyc,
-        "cheetah": cheetah.Cheetah,
-    }
+    known: dict[str, Any] = {one.name: one for one in (dealer.Dealer, mpyc.Mpyc, cheetah.Cheetah)}
     if name not in known:
         raise ParameterError(f"engine is {name!r}; engines are {', '.join(map(repr, known))}")
     engine: Engine = known[name](**options)
     return engine
-
-
-__all__ = ["COMPARED", "Engine", "PartyEngine", "engine_of"]

@@ -21,35 +21,15 @@ def matrix_batches(
 ) -> Iterator[Batch]:
     """The messages in which one member sends a matrix to a party."""
     height = max(1, _PART_BYTES // max(1, matrix.shape[1] * matrix.itemsize))
-    whole = matrix.shape[0] // height
-    if whole:
-        parts = matrix[: whole * height].reshape(whole, height, matrix.shape[1])
-        yield _batch(kind, number, sent_by, to, product, np.arange(whole) * height, parts)
-    if matrix.shape[0] % height:
-        rest = matrix[whole * height :][None]
-        yield _batch(kind, number, sent_by, to, product, np.array([whole * height]), rest)
-
-
-def _batch(
-    kind: str,
-    number: int,
-    sent_by: tuple[Role, int],
-    to: int,
-    product: int,
-    rows: np.ndarray[tuple[int], np.dtype[np.int64]],
-    words: Words,
-) -> Batch:
-    many = len(rows)
-    return Batch(
-        kind,
-        number,
-        sent_by[0],
-        Role.PARTY,
-        np.full(many, sent_by[1], np.int64),
-        np.full(many, to, np.int64),
-        {"product": np.full(many, product, np.int64), "row": rows.astype(np.int64), "words": words},
-        rows.astype(np.int64) * 2**16 + product,
-    )
+    whole = matrix.shape[0] // height * height
+    parts = matrix[:whole].reshape(-1, height, matrix.shape[1]), matrix[whole:][None]
+    for first, words in zip((0, whole), parts, strict=True):
+        rows = first + height * np.arange(len(words), dtype=np.int64)
+        if words.size:
+            sender, receiver = np.full_like(rows, sent_by[1]), np.full_like(rows, to)
+            payload = {"product": np.full_like(rows, product), "row": rows, "words": words}
+            order = rows * 2**16 + product
+            yield Batch(kind, number, sent_by[0], Role.PARTY, sender, receiver, payload, order)
 
 
 def check_part(

@@ -151,6 +151,10 @@ class ProcessEngine(Engine):
         """How many addresses there are."""
 
     @abstractmethod
+    def check(self) -> None:
+        """Raise where the program cannot run here."""
+
+    @abstractmethod
     def command(self) -> list[str]:
         """What is run."""
 
