@@ -15,8 +15,7 @@ from sottovoce.errors import EstimateError, ParameterError
 from sottovoce.parties.design import Design
 from sottovoce.parties.methods import nested as nested_module
 from sottovoce.parties.methods.evidence import LeastSquares, Margin
-from sottovoce.parties.methods.interior import solve_tree
-from sottovoce.parties.methods.nested import CertificateWarning, Nested, constrained
+from sottovoce.parties.methods.nested import CertificateWarning, Nested, constrained, solve_tree
 from sottovoce.parties.methods.registry import COLUMNS
 from sottovoce.parties.methods.teams import noise_of
 from sottovoce.parties.releases import deltas

@@ -7,7 +7,7 @@ Nobody sees a row. Parties open sums with integer noise that stays private even 
 works with some of them; a method turns these sums into one labelled table with intervals. Files::
 
     horizontal, vertical   Horizontal and Vertical: what is particular to rows and to columns
-    marginals, protocol    what both share: public parameters; roles, simulation, result
+    marginals, protocol    what both share: parameters and promises; roles, simulation, result
     machines               the roles: a party with its rows or columns, and the curator
     design, releases       public parameters of a marginal; the sums that are opened, their cost
     sums, blocks           masked vectors of which the curator learns the sum alone
@@ -16,7 +16,7 @@ works with some of them; a method turns these sums into one labelled table with 
     products, engines      shares of a table over columns, and the dealer
     counting, oblivious    a party's counts, samples and shares of noise; noise that nobody draws
     methods, tables        from sums to labelled tables with intervals
-    promises, receipts     what every party promises; what the curator signs
+    receipts               what the curator signs
     budget                 a party's ledger of what its data sets have spent
 """
 

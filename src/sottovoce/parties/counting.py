@@ -13,12 +13,10 @@ from .. import kernels
 from ..domain.columns import Coded
 from ..domain.tables import codes_of, columns_of
 from ..domain.values import Attribute
-from ..errors import AnswerError, ParameterError
+from ..errors import AnswerError
 from ..noise.chances import flips, rational
 from ..randomness import Source
 from .releases import Release, summed
-
-_MOST_CELLS = 1 << 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,15 +75,6 @@ def noise_shares(release: Release, party: str, source: Source) -> NDArray[np.int
     if party not in release.noise_from:
         return np.zeros(release.cells, np.int64)
     return release.share_law.draw(release.cells, source)
-
-
-def check_size(cells: int, what: str) -> None:
-    """Refuse tables that nobody can hold."""
-    if cells > _MOST_CELLS:
-        raise ParameterError(
-            f"{what} has {cells:,} cells; at most {_MOST_CELLS:,} can be added up, so leave out "
-            "attributes or join values"
-        )
 
 
 def _plain(column: Any) -> Any:

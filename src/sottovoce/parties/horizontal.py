@@ -21,10 +21,10 @@ from .counting import Rows
 from .design import exact_budgets, exact_fractions, marginals_of
 from .engines import engine_of
 from .machines import RowsParty
+from .marginals import SEVERAL
 from .methods import Method, Solved
 from .methods.registry import ROWS
 from .products import Plan as Products
-from .promises import SEVERAL
 from .protocol import Protocol
 from .releases import Release
 from .tables import NoisyTable, noisy_table

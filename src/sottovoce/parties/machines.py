@@ -150,8 +150,11 @@ class PartyMachine(Machine[PartyState]):
             sent = (*sent, *self._masked(state))
         return state, sent
 
+    def _missing(self, state: PartyState) -> set[int]:
+        return set(self.sum.missing(state.held))
+
     def _check_present(self, state: PartyState) -> None:
-        missing = self.sum.missing(state.held)
+        missing = sorted(self._missing(state))
         if missing:
             names = self.sum.design.name(missing)
             raise ShareError(f"stopped before anything was spent: {names} did not take part")
@@ -278,13 +281,12 @@ class ColumnsParty(PartyMachine):
                 raise ShareError("the sampled rows are lost; nothing was released")
         return super()._close(state, number)
 
+    def _missing(self, state: PartyState) -> set[int]:
+        silent = set(range(len(self.protocol.parties))) - set(state.contributions)
+        return super()._missing(state) | silent
+
     def _compare(self, state: PartyState) -> Batch:
         self._check_present(state)
-        parties = range(len(self.protocol.parties))
-        missing = [k for k in parties if k not in state.contributions]
-        if missing:
-            names = self.sum.design.name(missing)
-            raise ShareError(f"stopped before anything was spent: {names} did not take part")
         self.protocol.rows_said(state.held.rows)  # refuses different numbers of rows
         secret = common_secret(self.sum.session(state.held), state.contributions)
         digest = np.frombuffer(self.table.keys.digest(secret), np.uint8)[None]

@@ -1,7 +1,8 @@
 """The public parameters of marginals between parties, over split rows or over split columns.
 
 Everyone computes the same from them: which sums are opened, what they cost and promise, and how
-they are cut into blocks.
+they are cut into blocks. ε_k is what the releases of all marginals really cost party k, exactly
+(`Method.spent`); it is at most its budget, and releases add up by basic composition.
 """
 
 from __future__ import annotations
@@ -19,18 +20,44 @@ from ..domain.values import Attribute
 from ..errors import ParameterError, ShareError
 from ..promise import DP, Against, Guarantee, Neighbours, Promise, Protected, Unit
 from .blocks import Block
-from .counting import check_size
 from .design import Design
 from .engines import COMPARED, Engine
 from .methods import Method, Sums
 from .oblivious import Coins, delta
 from .products import Plan as Products
-from .promises import COMPUTATIONAL, ONCE, PUBLIC_SIZES, trusted_members
 from .releases import Release, deltas
 from .sums import SumDesign
 
 _NEVER = 2.0**-60
 _NOISE = ("shares", "oblivious")
+_MOST_CELLS = 1 << 26
+
+# What promises assume, as sentences.
+SEVERAL = (
+    "a person in the data of several parties is protected by the sum of what these parties spend"
+)
+COMPUTATIONAL = (
+    "masks are computed from X25519 and AES, which an observer cannot break; every party uses the "
+    "key that the study names, and its system's randomness"
+)
+ONCE = (
+    "epsilon counts this run alone; other runs over the same data add to it, and each party's "
+    "ledger says what has been spent"
+)
+FOLLOWED = (
+    "parties and curator who work together may show each other all they see, and send what the "
+    "protocol says: in products of columns, and in noise that nobody draws, an altered message "
+    "could single out a row"
+)
+ALIGNED = (
+    "everyone's rows are about the same people, which the parties compare by their keys; who these "
+    "people are is known to all parties"
+)
+PUBLIC_SIZES = "how many rows each party has is public"
+ALONE = (
+    "no party works with the curator or with another party; everyone follows the protocol, and may "
+    "look at the result"
+)
 
 
 @dataclass(frozen=True, init=False, eq=False)
@@ -114,7 +141,11 @@ class Marginals(ABC):
                     "missing='value', since parties must not publish who is in a sum"
                 )
         for design, names in zip(self.designs(None), self.marginals, strict=True):
-            check_size(design.cells, f"the table of {list(names)}")
+            if design.cells > _MOST_CELLS:
+                raise ParameterError(
+                    f"the table of {list(names)} has {design.cells:,} cells; at most "
+                    f"{_MOST_CELLS:,} can be added up, so leave out attributes or join values"
+                )
             for party, epsilon in self.method.spent(design).items():
                 if epsilon > design.budgets[party]:
                     raise ParameterError(
@@ -248,7 +279,7 @@ class Marginals(ABC):
     @property
     def assuming(self) -> tuple[str, ...]:
         """What the promises assume."""
-        trusted = trusted_members(self.engine, self.collusion, self.dropouts, len(self.parties))
+        trusted = _trusted(self.engine, self.collusion, self.dropouts, len(self.parties))
         sizes = (PUBLIC_SIZES,) if self.sizes_are_public else ()
         return (*trusted, self.people_are, *sizes, COMPUTATIONAL, ONCE)
 
@@ -284,3 +315,21 @@ class Marginals(ABC):
     def _most(self, release: Release, rows: Mapping[str, int]) -> int:
         """The largest total of a cell without noise."""
         return self.people({party: release.weights.get(party, 0) * n for party, n in rows.items()})
+
+
+def _colluders(collusion: int, dropouts: int = 0) -> str:
+    """Whom the promise holds against, as a sentence."""
+    others = "one other party works" if collusion == 1 else f"{collusion} other parties work"
+    missing = f" and at most {dropouts} dropped out" if dropouts else ""
+    return (
+        f"at most {others} with the curator{missing}; all the rest add their noise and follow the "
+        "protocol"
+    )
+
+
+def _trusted(engine: Engine | None, collusion: int, dropouts: int, parties: int) -> tuple[str, ...]:
+    """Whom a promise trusts, as sentences: no more colluders than the engine tolerates."""
+    if engine is None:
+        return (_colluders(collusion, dropouts),)
+    alone = engine.tolerates(parties) < collusion + 1  # the curator is one of them
+    return (ALONE if alone else _colluders(collusion), engine.assuming, FOLLOWED)

@@ -27,11 +27,11 @@ from .counting import Rows
 from .design import exact_budgets, marginals_of
 from .engines import Engine, engine_of
 from .machines import ColumnsParty
+from .marginals import ALIGNED
 from .methods import Method, Solved
 from .methods.registry import COLUMNS
 from .products import Plan as Products
 from .products import Product, products_of
-from .promises import ALIGNED
 from .protocol import Protocol
 from .releases import Release
 from .run import Plan, Run

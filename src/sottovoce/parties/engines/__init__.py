@@ -82,6 +82,9 @@ class Engine(ABC):
         """What parties and dealer send for the products; None where it is not known."""
         return None
 
+    def check(self) -> None:  # noqa: B027  most engines need nothing
+        """Raise where the engine cannot run here."""
+
 
 def engine_of(name: str, **options: Any) -> Engine:
     """The engine of a name."""

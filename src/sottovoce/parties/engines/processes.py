@@ -29,12 +29,8 @@ from . import COMPARED, Engine, PartyEngine
 
 _PATIENCE_SECONDS = 1800.0
 
-
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """The shares, once they arrived in a message of the member to itself."""
-
-    shares: tuple[Words, ...] | None = None
+#: The shares, once they arrived in a message of the member to itself.
+Computed = tuple[Words, ...] | None
 
 
 @dataclass(eq=False)
@@ -54,17 +50,17 @@ class ProcessMember(PartyEngine):
         return self.engine.program
 
     def start(self) -> Computed:
-        return Computed()
+        return None
 
     def take(self, state: Computed, batch: Batch, plan: Plan) -> Computed:
         own = batch.sent_by is Role.PARTY and batch.sender.tolist() == [self.index]
-        if not own or batch.round != COMPARED + 2 or state.shares is not None:
+        if not own or batch.round != COMPARED + 2 or state is not None:
             raise WireError("shares of a product came from another party, or twice; refused")
         cells = _cells(plan)
         names = {f"share{i}": (size,) for i, size in enumerate(cells)}
         if {name: column.shape[1:] for name, column in batch.payload.items()} != names:
             raise WireError("shares of a product do not have the form of the study; refused")
-        return Computed(tuple(batch.payload[f"share{i}"][0] for i in range(len(cells))))
+        return tuple(batch.payload[f"share{i}"][0] for i in range(len(cells)))
 
     def close(
         self, state: Computed, number: int, plan: Plan, columns: Sequence[Codes]
@@ -81,9 +77,9 @@ class ProcessMember(PartyEngine):
         return state, (Batch("computed", number + 1, Role.PARTY, Role.PARTY, me, me, payload),)
 
     def shares(self, state: Computed) -> list[Words]:
-        if state.shares is None:
+        if state is None:
             raise ShareError("the products were not computed; nothing was released")
-        return list(state.shares)
+        return list(state)
 
     def _begin(self, plan: Plan, columns: Sequence[Codes]) -> None:
         codes = b"".join(np.ascontiguousarray(c, np.int64).tobytes() for c in columns)
@@ -149,10 +145,6 @@ class ProcessEngine(Engine):
     @abstractmethod
     def places(self, parties: int) -> int:
         """How many addresses there are."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Raise where the program cannot run here."""
 
     @abstractmethod
     def command(self) -> list[str]:
