@@ -8,11 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from sottovoce.parties.design import Design
-from sottovoce.parties.methods.mhst import MHST
 from sottovoce.parties.methods.numbers import simplex
 from sottovoce.parties.methods.registry import COLUMNS
 from sottovoce.parties.methods.row_sums import minimum, surplus
-from sottovoce.parties.methods.sjs import SJS
+from sottovoce.parties.methods.shrinkage import MHST, SJS
 
 from .parties_data import Integers, column_sums, noise
 

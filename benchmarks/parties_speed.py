@@ -13,7 +13,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.errors import MissingExtraError
-from sottovoce.parties import Horizontal, Vertical, counting
+from sottovoce.parties import Horizontal, Vertical, counting, machines
 from sottovoce.parties.engines import engine_of
 from sottovoce.parties.releases import Release
 from sottovoce.randomness import Source
@@ -68,7 +68,7 @@ class RowsFigure:
 def _timed() -> Iterator[dict[str, float]]:
     """Seconds that all parties spend on noise and on counting."""
     spent = {"noise": 0.0, "counting": 0.0}
-    noise, rows = counting.NOISE["shares"], counting.Rows.cells
+    noise, rows = machines.noise_shares, counting.Rows.cells
 
     def timed_noise(release: Release, party: str, source: Source) -> np.ndarray:
         start = time.perf_counter()
@@ -82,12 +82,12 @@ def _timed() -> Iterator[dict[str, float]]:
         spent["counting"] += time.perf_counter() - start
         return cells
 
-    counting.NOISE["shares"] = timed_noise
+    machines.noise_shares = timed_noise
     counting.Rows.cells = timed_cells  # type: ignore[method-assign]
     try:
         yield spent
     finally:
-        counting.NOISE["shares"] = noise
+        machines.noise_shares = noise
         counting.Rows.cells = rows  # type: ignore[method-assign]
 
 

@@ -63,7 +63,7 @@ def test_plan_shows_what_is_released_what_it_costs_and_the_digest(
     assert "Assuming:" in run("parties", "plan", "study.toml", "--guarantee").stdout
 
 
-@pytest.mark.parametrize("rows", ["many", "A=1", "A=1,B=2,C=0", "A=1,B=2,D=3"])
+@pytest.mark.parametrize("rows", ["many", "0", "-5", "A=1", "A=1,B=2,C=0", "A=1,B=2,D=3"])
 def test_rows_of_a_plan_are_numbers_of_all_parties(
     rows: str, party_folder: Folder, fails: Callable[..., str]
 ) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import ShareError
-from sottovoce.parties import counting
+from sottovoce.parties import counting, machines
 from sottovoce.transport import Batch, Role
 
 from ..parties.attacks import loss, measured, share_pmf
@@ -40,7 +40,7 @@ def test_a_run_without_a_party_opens_nothing_and_another_run_has_fresh_noise(
         drawn.append(share.tobytes())
         return share
 
-    monkeypatch.setitem(counting.NOISE, "shares", noise)
+    monkeypatch.setattr(machines, "noise_shares", noise)
     study = sv.parties.Horizontal(SCHEMA, ["ward"], dict.fromkeys("ABC", 0.01), method="mh")
     frames = dict.fromkeys("ABC", ROWS)
     with pytest.raises(ShareError, match="masked vector of 'B' is missing; nothing was opened"):

@@ -10,7 +10,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce.errors import ShareError
-from sottovoce.parties import counting
+from sottovoce.parties import counting, machines
 from sottovoce.parties.methods.registry import ROWS as METHODS
 from sottovoce.transport import Batch
 
@@ -31,7 +31,7 @@ def test_every_release_has_the_shares_that_its_account_assumes(
             added.setdefault(release.name, []).append(party)
         return counting.noise_shares(release, party, source)
 
-    monkeypatch.setitem(counting.NOISE, "shares", noise)
+    monkeypatch.setattr(machines, "noise_shares", noise)
     study = sv.parties.Horizontal(SCHEMA, ["ward"], BUDGETS, method=method, collusion=2, dropouts=1)
     run = study.simulate({key: {"ward": [0, 1, 2, 3, 4]} for key in "ABCDE"})
     for release in study.releases(None)[0]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.parties import column_machines
+from sottovoce.parties import machines
 from sottovoce.parties.vertical import Vertical
 
 
@@ -35,7 +35,7 @@ def study(schemas, **options):
 def without_noise(monkeypatch):
     """Leave the noise out, so that opened sums can be compared with counts."""
     monkeypatch.setattr(
-        column_machines, "noise_shares", lambda r, party, source: np.zeros(r.cells, np.int64)
+        machines, "noise_shares", lambda r, party, source: np.zeros(r.cells, np.int64)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.parties import counting
+from sottovoce.parties import counting, machines
 
 SCHEMA = sv.Schema(
     [sv.Attribute("smoker", ["yes", "no"]), sv.Attribute("ward", 3), sv.Attribute("stage", 5)]
@@ -45,5 +45,5 @@ def known_noise(monkeypatch):
         drawn.setdefault((release.name, release.cells), {})[party] = share
         return share
 
-    monkeypatch.setitem(counting.NOISE, "shares", noise)
+    monkeypatch.setattr(machines, "noise_shares", noise)
     return drawn

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
-from sottovoce.parties import column_machines
+from sottovoce.parties import machines
 from sottovoce.transport import Inbox
 from sottovoce.transport.keys import KeyPair
 
@@ -79,7 +79,7 @@ def test_a_party_that_starts_again_opens_nothing_under_an_old_seed():
 
 def test_without_that_check_the_old_seed_shows_rows(monkeypatch):
     """The fault: A samples anew, and the difference of what it opens is rows of A in clear."""
-    monkeypatch.setattr(column_machines.ColumnsParty, "_check_dealt", lambda *arguments: None)
+    monkeypatch.setattr(machines.ColumnsParty, "_check_dealt", lambda *arguments: None)
     session = Session()
     first, _ = session.play()
     second, _ = session.play(_dealt(first))

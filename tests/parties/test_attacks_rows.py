@@ -8,7 +8,7 @@ import pytest
 from sottovoce import testing
 from sottovoce.errors import ParameterError
 from sottovoce.noise import Polya
-from sottovoce.parties import Horizontal, counting
+from sottovoce.parties import Horizontal, counting, machines
 from sottovoce.parties.blocks import signed
 from sottovoce.parties.sums import Block
 from sottovoce.sharing import masks
@@ -196,7 +196,7 @@ def test_a_new_run_draws_new_noise_and_new_masks(monkeypatch):
         drawn.append(counting.noise_shares(release, party, source))
         return drawn[-1]
 
-    monkeypatch.setitem(counting.NOISE, "shares", noise)
+    monkeypatch.setattr(machines, "noise_shares", noise)
     study = Horizontal(SCHEMA, ["stage", "ward"], {"A": 0.1, "B": 0.1}, method="mh")
     runs = [study.simulate(frames("AB")) for _ in range(2)]
     assert len({share.tobytes() for share in drawn}) == 4

@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 from sottovoce.errors import FileError, GuaranteeError, ParameterError
-from sottovoce.parties.accounts import shown
-from sottovoce.parties.budget import Ledger, default_path
-from sottovoce.parties.charging import Charged
+from sottovoce.parties.budget import Ledger, default_path, shown
+from sottovoce.parties.machines import Charged
 from sottovoce.transport import Batch, Inbox, Machine, Outbox, Role
 
 pytestmark = pytest.mark.fast

@@ -60,9 +60,9 @@ def test_oblivious_noise_through_mpyc():
     schemas, frames, table = split((2, 2), 50)
     v = study(schemas, engine="mpyc", noise="oblivious", method="mv")
     run = v.simulate(frames)
-    reach = v.coins()[0].reach
+    reach = v.coins[0].reach
     assert np.abs(opened(run)["y"] - table.ravel()).max() <= reach
-    assert run.guarantee.promises[0].delta == delta(Fraction(1, 2), v.coins()) < 2**-60
+    assert run.guarantee.promises[0].delta == delta(Fraction(1, 2), v.coins) < 2**-60
 
 
 def test_digits_have_the_law_of_discrete_laplace_noise():
@@ -149,7 +149,7 @@ def test_a_process_that_fails_or_is_gone_leaves_no_result(monkeypatch):
     member = engine_of("mpyc").here(2).party(0, ["A", "B"])
     with pytest.raises(ShareError, match="cannot be resumed"):
         member.close(member.start(), COMPARED + 1, plan, [np.zeros(4, np.int64)])
-    monkeypatch.setattr(member, "command", lambda: ["false"])
+    monkeypatch.setattr(type(member.engine), "command", lambda engine: ["false"])
     member.close(member.start(), COMPARED, plan, [np.zeros(4, np.int64)])
     with pytest.raises(ShareError, match="failed"):
         member.close(member.start(), COMPARED + 1, plan, [np.zeros(4, np.int64)])
@@ -164,7 +164,7 @@ def test_sums_over_rows_with_noise_that_nobody_draws():
     frames = {"A": {"ward": [0, 0, 1, 2]}, "B": {"ward": [2, 2, 1]}, "C": {"ward": [0, 1, 1]}}
     h = Horizontal(ROWS, ["ward"], {"A": 8, "B": 8, "C": 8}, noise="oblivious", method="mh")
     run = h.simulate(frames)
-    assert np.abs(opened(run)["y1"] - [3, 4, 3]).max() <= h.noise_plan().noises[0].reach
+    assert np.abs(opened(run)["y1"] - [3, 4, 3]).max() <= h.coins[0].reach
     assert run.refused == ()
     assert [promise.epsilon for promise in run.guarantee.promises] == [8] * 3
     assert all(0 < promise.delta < 2**-50 for promise in run.guarantee.promises)
@@ -180,3 +180,11 @@ def test_oblivious_noise_over_rows_counts_once_and_needs_a_majority():
         Horizontal(ROWS, ["ward"], budgets, noise="oblivious", collusion=2)
     with pytest.raises(ParameterError, match="dropouts=0"):
         Horizontal(ROWS, ["ward"], budgets, noise="oblivious", dropouts=1)
+
+
+def test_a_study_with_another_method_keeps_its_addresses():
+    budgets = dict.fromkeys("ABC", 1)
+    addresses = {name: f"127.0.0.1:{9100 + k}" for k, name in enumerate([*"ABC", "curator"])}
+    h = Horizontal(ROWS, ["ward"], budgets, noise="oblivious", addresses=addresses)
+    assert h.with_method("mh").engine == h.engine
+    assert h.engine.addresses == tuple(addresses.values())

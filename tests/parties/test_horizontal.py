@@ -14,7 +14,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.checks import float_above
 from sottovoce.errors import AnswerError, EstimateError, ParameterError, SeededError, ShareError
-from sottovoce.parties import Horizontal, row_machines
+from sottovoce.parties import Horizontal, machines
 from sottovoce.parties.methods.registry import ROWS
 from sottovoce.parties.receipts import Receipt
 from sottovoce.promise import Against, Neighbours, Protected
@@ -158,7 +158,7 @@ def test_a_receipt_that_leaves_a_party_out_is_refused(dropouts, monkeypatch):
         def signed(self, keys):
             return Receipt.signed(replace(self, parties=self.parties[:-1]), keys)
 
-    monkeypatch.setattr(row_machines, "Receipt", Fewer)
+    monkeypatch.setattr(machines, "Receipt", Fewer)
     run = h.simulate(frames(h.parties))
     assert len(run.refused) == 4
     assert all("other costs or parties" in reason for reason in run.refused)
@@ -189,6 +189,21 @@ def test_a_plan_spends_nothing_and_is_met():
     assert plan.bytes == pytest.approx(sent, rel=0.3)
     assert len(plan.releases) == 2
     assert "smoker × ward: y1, 6 cells" in plan.releases[0]
+
+
+def test_a_plan_needs_rows_of_every_party():
+    h = study(3)
+    assert h.plan(100) == h.plan(dict.fromkeys(h.parties, 100))
+    nine = dict.fromkeys(h.parties, 9)
+    for rows in (0, {**nine, "A": 0}, {**nine, "B": "9"}):
+        with pytest.raises(ParameterError, match="it must be a whole number of at least 1"):
+            h.plan(rows)
+    hidden = study(3, neighbours="add-remove")
+    assert hidden.plan({**nine, "A": 0}).spent == hidden.plan(9).spent
+    with pytest.raises(ParameterError, match="all rows is 0"):
+        hidden.plan(0)
+    with pytest.raises(ParameterError, match="give a number for each of"):
+        h.plan({"A": 10})
 
 
 def test_digests_differ_in_every_public_parameter():
@@ -226,6 +241,9 @@ WRONG = [
     ({"attributes": [["smoker", "ward"], ["ward", "smoker"]]}, "same attributes"),
     ({"collusion": 0}, "from 1 to 1"),
     ({"collusion": 2}, "from 1 to 1"),
+    ({"collusion": "1"}, "collusion is '1'; it must be a whole number"),
+    ({"collusion": 1.5}, "whole number"),
+    ({"collusion": True}, "whole number"),
     ({"dropouts": 1}, "at least 4 parties"),
     ({"dropouts": -1}, "from 0 on"),
     ({"neighbours": "both"}, "'substitution'"),

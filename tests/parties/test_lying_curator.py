@@ -9,11 +9,10 @@ import pytest
 
 from sottovoce import testing
 from sottovoce.errors import ShareError
-from sottovoce.parties import Horizontal, counting
+from sottovoce.parties import Horizontal, machines
 from sottovoce.parties.blocks import signed
 from sottovoce.parties.double_masking import FIELD, DoublyMaskedSum, bytes_of, survivors_message
-from sottovoce.parties.hellos import SumDesign
-from sottovoce.parties.sums import Block
+from sottovoce.parties.sums import Block, Held, SumDesign
 from sottovoce.sharing import masks, shamir
 from sottovoce.transport import Role, drive
 from sottovoce.transport.keys import KeyPair
@@ -107,7 +106,7 @@ def test_with_a_lower_threshold_the_same_lie_opens_a_partys_vector(monkeypatch):
         sent[party] = np.zeros(release.cells, np.int64)
         return sent[party]
 
-    monkeypatch.setitem(counting.NOISE, "shares", noise)
+    monkeypatch.setattr(machines, "noise_shares", noise)
     driven, data = lying_run(study, [(), (), (4,), (4,), ()])
     view = driven.views.of(Role.CURATOR)
     seeds, secrets = opened_masks(view, design)
@@ -145,7 +144,7 @@ def test_a_vector_that_comes_late_stays_hidden_under_its_own_mask():
     keys = [KeyPair.generate() for _ in range(5)]
     verify = tuple(pair.verify_key for pair in keys)
     members = [DoublyMaskedSum(design, k, keys[k], verify) for k in range(5)]
-    states = [member.start() for member in members]
+    states = [Held() for _ in members]
     with testing.seeded(6) as source:
         for k, member in enumerate(members):
             hello, _, kept = member.hello(1, source)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sottovoce.errors import ParameterError, ShareError, WireError
-from sottovoce.parties.sums import Block, MaskedSum, OpenedSum, SumDesign
+from sottovoce.parties.sums import Block, Held, MaskedSum, Opened, OpenedSum, SumDesign
 from sottovoce.randomness import SYSTEM
 from sottovoce.sharing import masks
 from sottovoce.transport import Batch, Role
@@ -24,9 +24,9 @@ class Sum:
         self.blocks = blocks
         self.design = SumDesign(STUDY, tuple("ABCDEFGH"[:parties]))
         self.members = [MaskedSum(self.design, k) for k in range(parties)]
-        self.states = [member.start() for member in self.members]
+        self.states = [Held() for _ in self.members]
         self.curator = OpenedSum(self.design)
-        self.opened = self.curator.start()
+        self.opened = Opened()
         self.hellos = [member.hello(10 + k, SYSTEM) for k, member in enumerate(self.members)]
         for k, batches in enumerate(self.hellos):
             for batch in batches:
@@ -110,7 +110,7 @@ def test_messages_that_do_not_fit_are_refused_by_name():
 
 def test_hellos_that_do_not_fit_are_refused_by_name():
     between = Sum(3)
-    member, fresh = between.members[0], between.members[0].start()
+    member, fresh = between.members[0], Held()
     hello, _, kept = between.hellos[1]
     with pytest.raises(ShareError, match="'B' said hello twice"):
         member.take(between.states[0], hello)

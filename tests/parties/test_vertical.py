@@ -206,10 +206,10 @@ def test_intervals_cover_and_estimates_are_near_the_counts():
 
 
 def test_large_matrices_travel_in_parts(monkeypatch):
-    from sottovoce.parties.engines import matrices
+    from sottovoce.parties.engines import dealer
 
     without_noise(monkeypatch)
-    monkeypatch.setattr(matrices, "_PART_BYTES", 64)
+    monkeypatch.setattr(dealer, "_PART_BYTES", 64)
     schemas, frames, table = split((2, 3, 2), 37)
     run = study(schemas).simulate(frames)
     assert opened(run)["level-1"].tolist() == table.ravel().tolist()

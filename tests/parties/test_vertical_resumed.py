@@ -72,7 +72,7 @@ def test_every_role_may_crash_after_every_step(method, monkeypatch):
 
 def test_a_machine_that_keeps_coins_to_itself_would_be_noticed(monkeypatch):
     """The fault: a sample that is drawn anew in every step instead of being remembered."""
-    from sottovoce.parties import column_machines
+    from sottovoce.parties import machines
     from sottovoce.randomness import SYSTEM
 
     without_noise(monkeypatch)
@@ -82,7 +82,7 @@ def test_a_machine_that_keeps_coins_to_itself_would_be_noticed(monkeypatch):
         SYSTEM.fill(fresh)
         return np.where(fresh < 128, codes, -1)
 
-    monkeypatch.setattr(column_machines, "keep", forgetful)
+    monkeypatch.setattr(machines, "keep", forgetful)
     schemas, frames, _ = split((2, 3, 2), 40)
     with pytest.raises(ShareError, match="outside what these rows can give"):
         study(schemas).simulate(frames)  # E is of one sample, and the product of another

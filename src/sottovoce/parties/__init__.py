@@ -6,20 +6,18 @@ Vertical     every party has some attributes of the same people
 Nobody sees a row. Parties open sums with integer noise that stays private even when the curator
 works with some of them; a method turns these sums into one labelled table with intervals. Files::
 
-    sums             masked vectors of which the curator learns the sum alone; blocks, hellos: their
-                     public form; double_masking, unmasking: the same where parties may drop out
-    row_study        what is public about marginals over split rows, and which sums are opened
-    row_machines     the roles: a party with its rows, and the curator
-    horizontal       Horizontal: a study over split rows, and a simulation with every role
-    column_study     what is public about a marginal over split columns; column_promises: promises
-    column_machines  the roles: a party with its columns, and the curator; dealing: the dealer
-    vertical         Vertical: a study over split columns, and a simulation with every role
-    alignment        rows in one order by a shared key; products, engines: shares of the table
-    oblivious        noise that nobody draws; oblivious_rows: the roles with it
-    counting         a party's own counts, secret samples and shares of noise
-    methods, tables  from sums to labelled tables
-    promises         what every party promises; budgets: exact; receipts: signed by the curator
-    budget           a party's ledger (accounts, ledger_file); charging: before anything leaves
+    horizontal, vertical   Horizontal and Vertical: what is particular to rows and to columns
+    marginals, protocol    what both share: parameters and promises; roles, simulation, result
+    machines               the roles: a party with its rows or columns, and the curator
+    design, releases       public parameters of a marginal; the sums that are opened, their cost
+    sums, blocks           masked vectors of which the curator learns the sum alone
+    double_masking         the same where parties may drop out
+    alignment              rows in one order by a shared key
+    products, engines      shares of a table over columns, and the dealer
+    counting, oblivious    a party's counts, samples and shares of noise; noise that nobody draws
+    methods, tables        from sums to labelled tables with intervals
+    receipts               what the curator signs
+    budget                 a party's ledger of what its data sets have spent
 """
 
 from __future__ import annotations

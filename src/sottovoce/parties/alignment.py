@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..domain.columns import first_few
 from ..errors import AnswerError, ShareError
+from ..sharing.triples import Codes
 
 SECRET_BYTES = 32
 _HEAD = b"sottovoce alignment v1"
@@ -26,29 +27,14 @@ _HEAD = b"sottovoce alignment v1"
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """The keys of one party's rows.
+    """The keys of one party's rows."""
 
-    Attributes
-    ----------
-    order : array of int
-        Which row comes first, second, … when rows are sorted by key.
-    texts : array of bytes
-        The keys in that order.
-    """
-
-    order: NDArray[np.intp]
-    texts: NDArray[np.bytes_]
+    order: NDArray[np.intp]  # which row comes first, second, … when rows are sorted by key
+    texts: NDArray[np.bytes_]  # the keys in that order
 
     @classmethod
     def of(cls, column: Any, name: str = "the key") -> Keys:
-        """Check a column of keys, and sort it.
-
-        Parameters
-        ----------
-        column : array-like
-            Text or whole numbers; 7 and "7" are the same key.
-        name : str
-            Of the column, for messages.
+        """Check a column of keys (text or whole numbers; 7 and "7" are the same), and sort it.
 
         Examples
         --------
@@ -73,6 +59,17 @@ class Keys:
         digest.update(len(self.texts).to_bytes(8, "little"))
         digest.update(b"\0".join(self.texts.tolist()))
         return digest.digest()
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """A party's columns as one axis: the position of every row on it, sorted by key."""
+
+    codes: Codes
+    keys: Keys
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
 
 def common_secret(study: bytes, contributions: Mapping[int, bytes]) -> bytes:

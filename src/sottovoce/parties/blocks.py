@@ -25,21 +25,11 @@ _WRAP = (
 
 @dataclass(frozen=True)
 class Block:
-    """One release within the vector that parties add up.
+    """One release within the vector that parties add up."""
 
-    Attributes
-    ----------
-    label : str
-        Distinguishes it from all others of the run.
-    cells : int
-        How many numbers.
-    bits : int
-        32 or 64: numbers are added modulo 2^bits.
-    """
-
-    label: str
-    cells: int
-    bits: int
+    label: str  # distinguishes it from all others of the run
+    cells: int  # how many numbers
+    bits: int  # 32 or 64: numbers are added modulo 2^bits
 
     def __post_init__(self) -> None:
         masks.word_type(self.bits)

@@ -13,43 +13,27 @@ from .. import kernels
 from ..domain.columns import Coded
 from ..domain.tables import codes_of, columns_of
 from ..domain.values import Attribute
-from ..errors import AnswerError, ParameterError
+from ..errors import AnswerError
 from ..noise.chances import flips, rational
 from ..randomness import Source
-from .releases import Release
-
-_MOST_CELLS = 1 << 26
+from .releases import Release, summed
 
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """A party's rows as positions in the public domains.
+    """A party's rows as positions in the public domains."""
 
-    Attributes
-    ----------
-    codes : array of int64, (rows, attributes)
-        The positions.
-    names : tuple of str
-        The attributes, in the order of the columns.
-    sizes : tuple of int
-        Of their domains.
-    """
-
-    codes: NDArray[np.int64]
-    names: tuple[str, ...]
-    sizes: tuple[int, ...]
+    codes: NDArray[np.int64]  # the positions
+    names: tuple[str, ...]  # the attributes, in the order of the columns
+    sizes: tuple[int, ...]  # of their domains
 
     @classmethod
     def of(cls, table: Any, attributes: Sequence[Attribute], *, may_be_empty: bool = False) -> Rows:
         """Check a table against public attributes; the one place where a party's data are read.
 
         Where a party hides how many rows it has, a table without any is one like all others: to
-        stay away would show that its last record is gone.
-
-        Raises
-        ------
-        AnswerError
-            For a table without rows or columns, or with values outside the domains.
+        stay away would show that its last record is gone. AnswerError for a table without rows or
+        columns, or with values outside the domains.
         """
         columns = columns_of(table, [attribute.name for attribute in attributes])
         rows = len(columns[0])
@@ -83,10 +67,7 @@ def counts(
         # Who is in the sample stays with the party, and so does the size of the sample.
         cells = cells[flips([rational(kept)], np.zeros(cells.size, np.intp), source)]
     table = kernels.count.histogram(cells, int(np.prod(shape))).reshape(shape)
-    others = tuple(axis for axis in range(len(shape)) if axis not in release.axes)
-    left = [axis for axis in range(len(shape)) if axis in release.axes]
-    order = [left.index(axis) for axis in release.axes]
-    return np.asarray(table.sum(axis=others).transpose(order).reshape(-1) * weight, np.int64)
+    return np.asarray(summed(table, release.axes) * weight, np.int64)
 
 
 def noise_shares(release: Release, party: str, source: Source) -> NDArray[np.int64]:
@@ -94,19 +75,6 @@ def noise_shares(release: Release, party: str, source: Source) -> NDArray[np.int
     if party not in release.noise_from:
         return np.zeros(release.cells, np.int64)
     return release.share_law.draw(release.cells, source)
-
-
-#: Where the noise comes from, by name: each gives a party's share of it.
-NOISE = {"shares": noise_shares}
-
-
-def check_size(cells: int, what: str) -> None:
-    """Refuse tables that nobody can hold."""
-    if cells > _MOST_CELLS:
-        raise ParameterError(
-            f"{what} has {cells:,} cells; at most {_MOST_CELLS:,} can be added up, so leave out "
-            "attributes or join values"
-        )
 
 
 def _plain(column: Any) -> Any:

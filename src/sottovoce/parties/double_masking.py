@@ -24,8 +24,8 @@ Bonawitz et al. 2017, §6; the round of signatures is that of its actively secur
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -39,35 +39,13 @@ from ..sharing.masks import KEY_BYTES, Words
 from ..transport import EVERYONE, Batch, Role
 from ..transport.checking import check_batch
 from ..transport.keys import KeyPair, is_signed
-from .blocks import Block
-from .sums import EMPTY, Held, MaskedSum, SumDesign
+from .blocks import Block, signed
+from .sums import Held, MaskedSum, Opened, OpenedSum, SumDesign
 
 #: The smallest prime above 2^32: every word of 32 bits is an element.
 FIELD = PrimeField(4_294_967_311)
 WORDS = KEY_BYTES // 4
 SIGNATURE_BYTES = 64
-
-
-@dataclass(frozen=True, eq=False)
-class HeldTwice(Held):
-    """What a party has received.
-
-    Attributes
-    ----------
-    seed : bytes, optional
-        Of its own mask.
-    shares : mapping of int to array of uint64, (2, 8)
-        By party: a share of its fresh secret, and one of its seed.
-    survivors : tuple of int, optional
-        Whose vectors the curator says it has.
-    agreed : frozenset of int
-        Who signed exactly these survivors.
-    """
-
-    seed: bytes | None = None
-    shares: Mapping[int, Elements] = field(default_factory=lambda: EMPTY)
-    survivors: tuple[int, ...] | None = None
-    agreed: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -80,9 +58,6 @@ class DoublyMaskedSum(MaskedSum):
     kinds: ClassVar = frozenset({"hello", "kept", "shares", "survivors", "agree"})
     remembered: ClassVar[tuple[str, ...]] = ("secret", "seed")
 
-    def start(self) -> HeldTwice:
-        return HeldTwice()
-
     def _drawn(self, source: Source) -> tuple[dict[str, bytes], dict[str, bytes]]:
         public, private = super()._drawn(source)
         seed = np.empty(KEY_BYTES, np.uint8)
@@ -90,21 +65,17 @@ class DoublyMaskedSum(MaskedSum):
         private["seed"] = seed.tobytes()
         return {**public, "commitment": commitment(seed.tobytes())}, private
 
-    def _keep(self, held: Held, batch: Batch) -> HeldTwice:
-        kept = super()._keep(held, batch)
-        return replace(_twice(kept), seed=batch.payload["seed"][0].tobytes())
-
     def take(self, held: Held, batch: Batch) -> Held:
-        state = _twice(held)
-        if batch.kind == "shares":
-            return self._take_shares(state, batch)
-        if batch.kind == "survivors":
-            return self._take_survivors(state, batch)
-        if batch.kind == "agree":
-            return self._take_signatures(state, batch)
+        match batch.kind:
+            case "shares":
+                return self._take_shares(held, batch)
+            case "survivors":
+                return self._take_survivors(held, batch)
+            case "agree":
+                return self._take_signatures(held, batch)
         return super().take(held, batch)
 
-    def _take_shares(self, held: HeldTwice, batch: Batch) -> HeldTwice:
+    def _take_shares(self, held: Held, batch: Batch) -> Held:
         design = self.design
         form = {"shares": (np.uint64, (2, WORDS))}
         check_batch(batch, design.hello + 1, held.closed, Role.PARTY, len(design.parties), form)
@@ -115,7 +86,7 @@ class DoublyMaskedSum(MaskedSum):
             shares[k] = FIELD.check(row)
         return replace(held, shares=shares)
 
-    def _take_survivors(self, held: HeldTwice, batch: Batch) -> HeldTwice:
+    def _take_survivors(self, held: Held, batch: Batch) -> Held:
         design = self.design
         form = {"present": (np.bool_, (len(design.parties),))}
         check_batch(batch, design.masked + 1, held.closed, Role.CURATOR, 1, form)
@@ -134,7 +105,7 @@ class DoublyMaskedSum(MaskedSum):
             )
         return replace(held, survivors=survivors)
 
-    def _take_signatures(self, held: HeldTwice, batch: Batch) -> HeldTwice:
+    def _take_signatures(self, held: Held, batch: Batch) -> Held:
         design = self.design
         form = {"signature": (np.uint8, (SIGNATURE_BYTES,))}
         number = design.masked + 2
@@ -156,7 +127,7 @@ class DoublyMaskedSum(MaskedSum):
         return replace(held, agreed=frozenset(agreed))
 
     def close(self, held: Held, number: int, source: Source) -> tuple[Held, tuple[Batch, ...]]:
-        state, design = replace(_twice(held), closed=number), self.design
+        state, design = replace(held, closed=number), self.design
         if number == design.hello and not self.missing(state):
             return state, self._share(state, source)
         if state.survivors is None:
@@ -167,7 +138,7 @@ class DoublyMaskedSum(MaskedSum):
             return state, (self._unmask(state),)
         return state, ()
 
-    def _share(self, held: HeldTwice, source: Source) -> tuple[Batch, ...]:
+    def _share(self, held: Held, source: Source) -> tuple[Batch, ...]:
         if held.secret is None or held.seed is None:
             return ()
         people = len(self.design.parties)
@@ -178,13 +149,13 @@ class DoublyMaskedSum(MaskedSum):
         payload = {"shares": shares}
         return (Batch("shares", number, Role.PARTY, Role.PARTY, me, to, payload),)
 
-    def _agree(self, held: HeldTwice) -> Batch:
+    def _agree(self, held: Held) -> Batch:
         message = survivors_message(self.design, self.session(held), held.survivors or ())
         signature = np.frombuffer(self.keys.sign(message), np.uint8)
         number = self.design.masked + 2
         return self.batch("agree", number, Role.PARTY, {"signature": signature[None]}, EVERYONE)
 
-    def _unmask(self, held: HeldTwice) -> Batch:
+    def _unmask(self, held: Held) -> Batch:
         """For every party one share: of the seed of survivors, of the secret of all others."""
         survivors = held.survivors or ()
         rows = np.stack([held.shares[k][int(k in survivors)] for k in self._everyone])
@@ -196,18 +167,18 @@ class DoublyMaskedSum(MaskedSum):
         return range(len(self.design.parties))
 
     def present(self, held: Held) -> tuple[str, ...]:
-        return tuple(self.design.parties[k] for k in _twice(held).survivors or ())
+        return tuple(self.design.parties[k] for k in held.survivors or ())
 
     def missing(self, held: Held) -> tuple[int, ...]:
         absent = super().missing(held)
         if held.closed < self.design.hello + 1 or absent:
             return absent
-        return tuple(k for k in self._everyone if k not in _twice(held).shares)
+        return tuple(k for k in self._everyone if k not in held.shares)
 
     def masked(
         self, held: Held, blocks: Sequence[Block], vectors: Sequence[NDArray[Any]]
     ) -> list[Words]:
-        words, seed = super().masked(held, blocks, vectors), _twice(held).seed
+        words, seed = super().masked(held, blocks, vectors), held.seed
         if seed is None:
             raise ShareError("this party has drawn no seed for its own mask; nothing is sent")
         session = self.session(held)
@@ -215,6 +186,100 @@ class DoublyMaskedSum(MaskedSum):
             context = self.design.context(session, block)
             masks.add_own(vector, context, self.index, seed, remove=False)
         return words
+
+
+@dataclass(frozen=True)
+class DoublyOpenedSum(OpenedSum):
+    """The curator's side."""
+
+    kinds: ClassVar = frozenset({"hello", "masked", "unmask"})
+
+    def take(self, opened: Opened, batch: Batch, blocks: Sequence[Block] = ()) -> Opened:
+        if batch.kind != "unmask":
+            return super().take(opened, batch, blocks)
+        design, people = self.design, len(self.design.parties)
+        form = {"present": (np.bool_, (people,)), "shares": (np.uint64, (people, WORDS))}
+        check_batch(batch, design.masked + 3, opened.closed, Role.PARTY, people, form)
+        unmasking = dict(opened.unmasking)
+        for i, k in enumerate(batch.sender.tolist()):
+            name, present = design.parties[k], batch.payload["present"][i]
+            named = tuple(np.flatnonzero(present).tolist())
+            if named != opened.survivors or k not in named:
+                raise ShareError(f"{name!r} unmasks for other survivors than were named; refused")
+            if k in unmasking:
+                raise ShareError(f"{name!r} sent unmasking shares twice; refused")
+            unmasking[k] = FIELD.check(batch.payload["shares"][i])
+        return replace(opened, unmasking=unmasking)
+
+    def close(self, opened: Opened, number: int) -> tuple[Opened, tuple[Batch, ...]]:
+        state, design = replace(opened, closed=number), self.design
+        if number != design.masked or len(state.masked) < design.threshold:
+            return state, ()
+        state = replace(state, survivors=tuple(sorted(state.masked)))
+        payload = {"present": flags_of(design, state.survivors or ())[None]}
+        one, everyone = np.zeros(1, np.int64), np.array([EVERYONE], np.int64)
+        batch = Batch(
+            "survivors", design.masked + 1, Role.CURATOR, Role.PARTY, one, everyone, payload
+        )
+        return state, (batch,)
+
+    def sums(self, opened: Opened, blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
+        """The opened sums of the survivors, one for each block.
+
+        ShareError where too few survive or agree, or key shares do not fit; nothing is opened.
+        """
+        design, session = self.design, self.session(opened)
+        absent = [k for k in range(len(design.parties)) if k not in opened.masked]
+        if opened.survivors is None:
+            raise ShareError(
+                f"no result: the masked vectors of {design.name(absent)} are missing, and only "
+                f"{design.dropouts} may be; nothing was opened"
+            )
+        if len(opened.unmasking) < design.threshold:
+            silent = [k for k in opened.survivors if k not in opened.unmasking]
+            raise ShareError(
+                f"no result: {design.name(silent)} did not help to unmask, and "
+                f"{design.threshold} parties are needed; nothing was opened"
+            )
+        secrets = {k: self._reconstructed(opened, k) for k in range(len(design.parties))}
+        words = self.add_up(opened, blocks)
+        for block, total in zip(blocks, words, strict=True):
+            context = design.context(session, block)
+            for k in opened.survivors:
+                masks.add_own(total, context, k, secrets[k], remove=True)
+            for k in absent:
+                keys = {j: opened.hellos[j].key for j in opened.survivors}
+                common = {j: masks.agree(secrets[k], key) for j, key in keys.items()}
+                # Adding what the missing party would have added cancels the survivors' masks.
+                masks.add_pairwise(total, context, k, common)
+        return [signed(total) for total in words]
+
+    def _reconstructed(self, opened: Opened, k: int) -> bytes:
+        """The seed of a survivor, or the fresh secret of a party that dropped out."""
+        senders = sorted(opened.unmasking)
+        name, hello = self.design.parties[k], opened.hellos[k]
+        rows = np.stack([opened.unmasking[j][k] for j in senders])
+        try:
+            elements = shamir.reconstruct(
+                FIELD, [j + 1 for j in senders], rows, threshold=self.design.threshold
+            )
+            secret = bytes_of(elements)
+        except ShareError as error:
+            raise ShareError(
+                f"no result: the key shares of {name!r} do not fit: {error}"
+            ) from error
+        survives = k in (opened.survivors or ())
+        right = (
+            commitment(secret) == hello.commitment
+            if survives
+            else masks.public_key(secret) == hello.key
+        )
+        if not right:
+            raise ShareError(
+                f"no result: the key shares of {name!r} are not of the key that it announced; at "
+                "least one was altered"
+            )
+        return secret
 
 
 def survivors_message(design: SumDesign, session: bytes, survivors: Sequence[int]) -> bytes:
@@ -246,9 +311,3 @@ def flags_of(design: SumDesign, survivors: Sequence[int]) -> NDArray[np.bool_]:
     flags = np.zeros(len(design.parties), bool)
     flags[list(survivors)] = True
     return flags
-
-
-def _twice(held: Held) -> HeldTwice:
-    if not isinstance(held, HeldTwice):
-        raise TypeError("this state belongs to a sum without drop-outs")
-    return held

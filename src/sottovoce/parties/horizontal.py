@@ -7,30 +7,34 @@ they cost, `methods` for what is opened and how tables are estimated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from ..errors import AnswerError, ParameterError
-from ..randomness import Source, source_of
-from ..transport import Machine, drive
-from ..transport.in_process import Tamper
-from ..transport.keys import KeyPair
-from .alike import check_frames, ended, index_of
-from .budgets import CURATOR
+from ..contract.collection import canonical_digest
+from ..domain.schema import Schema
+from ..domain.values import Attribute
+from ..errors import ParameterError
+from ..promise import Guarantee, Neighbours
 from .counting import Rows
-from .double_masking import DoublyMaskedSum
-from .methods import Method
-from .oblivious_rows import ObliviousCurator, ObliviousParty
-from .results import plan_of, run_of
-from .row_machines import CuratorState, PartyState, RowsCurator, RowsParty
-from .row_study import RowStudy
-from .run import Plan, Run
-from .sums import MaskedSum, OpenedSum
-from .unmasking import DoublyOpenedSum
+from .design import exact_budgets, exact_fractions, marginals_of
+from .engines import engine_of
+from .machines import RowsParty
+from .marginals import SEVERAL
+from .methods import Method, Solved
+from .methods.registry import ROWS
+from .products import Plan as Products
+from .protocol import Protocol
+from .releases import Release
+from .tables import NoisyTable, noisy_table
+
+_HELLO_BYTES = 32 + 8
+_RECEIPT_BYTES = 512
 
 
-class Horizontal(RowStudy):
+@dataclass(frozen=True, init=False, eq=False)
+class Horizontal(Protocol):
     """Marginals over rows of K parties, each with a budget of its own.
 
     Parameters
@@ -69,148 +73,121 @@ class Horizontal(RowStudy):
     {'A': 0.5, 'B': 0.5}
     """
 
-    dealer = False
+    schema: Schema
 
-    def plan(self, rows: Mapping[str, int] | None = None) -> Plan:
-        """Costs and precision of a run; `rows` is how many rows each party has, where known."""
-        return plan_of(self, rows)
+    name = "horizontal"
+    split = "split rows"
+    methods = ROWS
+    people_are = SEVERAL
+    tolerant = "noise='shares'"
+    party_kind = RowsParty
+    options = ("fractions", "collusion", "dropouts", "neighbours", "method", "noise", "addresses")
 
-    # --- what the roles do ----------------------------------------------------------------------
-
-    def check(self, name: str, data: Any) -> int:
-        """How many rows a party's table has; refused where it does not fit the study.
-
-        It spends nothing.
-        """
-        return len(self._rows(name, data))
-
-    def _rows(self, name: str, data: Any) -> Rows:
-        index_of(name, self.parties)
-        try:
-            return Rows.of(data, self._attributes, may_be_empty=not self.sizes_are_public)
-        except AnswerError as error:
-            raise AnswerError(f"the table of {name!r}: {error}") from error
-
-    def party_machine(
+    def __init__(
         self,
-        name: str,
-        data: Any,
-        keys: KeyPair,
-        verify_keys: Mapping[str, bytes],
+        schema: Schema | Sequence[Attribute],
+        attributes: Sequence[str] | Sequence[Sequence[str]],
+        budgets: Mapping[str, Any],
         *,
-        source: Source | None = None,
-    ) -> Machine[PartyState]:
-        """The role of a party with its own table.
+        fractions: Any = None,
+        collusion: int | None = None,
+        dropouts: int = 0,
+        neighbours: str | Neighbours = "substitution",
+        method: str | Method = "sjs",
+        noise: str = "shares",
+        addresses: Mapping[str, str] | None = None,
+    ) -> None:
+        checked, asked = exact_budgets(budgets), marginals_of(attributes)
+        own = schema if isinstance(schema, Schema) else Schema(schema)
+        if isinstance(dropouts, bool) or not isinstance(dropouts, int) or dropouts < 0:
+            raise ParameterError(f"dropouts is {dropouts!r}; it must be a whole number from 0 on")
+        self._agree(
+            asked=(own, asked),
+            schema=own,
+            marginals=asked,
+            budgets=checked,
+            fractions=exact_fractions(fractions, asked),
+            collusion=collusion,
+            # Double masking needs K − drop-outs > (K + collusion)/2.
+            most=len(checked) - 1 - 2 * dropouts,
+            dropouts=dropouts,
+            neighbours=_neighbours(neighbours),
+            method=method,
+            noise=noise,
+            engine=engine_of("mpyc") if noise == "oblivious" else None,
+            addresses=addresses,
+        )
+        if self.dropouts and self.engine is not None:
+            raise ParameterError("noise='oblivious' needs all parties to the end: dropouts=0")
+        if self.dropouts and len(self.parties) < 2 + 2 * self.dropouts:
+            raise ParameterError(
+                f"of {len(self.parties)} parties {self.dropouts} may not drop out: then nothing "
+                "would stop a curator from opening two different sums; at least "
+                f"{2 + 2 * self.dropouts} parties are needed"
+            )
+        self.sum_design  # noqa: B018  the thresholds of double masking are refused here
+        self._check(self.schema[name] for names in asked for name in names)
 
-        Parameters
-        ----------
-        name : str
-            Of the party.
-        data : data frame or mapping
-            Its rows.
-        keys : KeyPair
-            Of the party.
-        verify_keys : mapping of str to bytes
-            Of all parties by name, and of the curator as "curator".
-        source : Source, optional
-            Randomness; the system's by default.
-        """
-        index, rows = index_of(name, self.parties), self._rows(name, data)
-        missing = [one for one in (*self.parties, CURATOR) if one not in verify_keys]
-        if missing:
-            raise ParameterError(f"the verification keys of {missing} are missing")
-        party = MaskedSum(self.sum_design, index)
+    @cached_property
+    def _attributes(self) -> tuple[Attribute, ...]:
+        """Every attribute of some marginal, once, in the order of the schema."""
+        asked = {name for names in self.marginals for name in names}
+        return tuple(attribute for attribute in self.schema if attribute.name in asked)
+
+    @cached_property
+    def digest(self) -> bytes:
+        about = {
+            "attributes": [attribute.canonical() for attribute in self._attributes],
+            "marginals": [list(names) for names in self.marginals],
+            "budgets": [[party, str(epsilon)] for party, epsilon in self.budgets.items()],
+            "fractions": [str(part) for part in self.fractions],
+            "collusion": self.collusion,
+            "dropouts": self.dropouts,
+            "neighbours": self.neighbours.value,
+            "method": self.method.name,
+            "noise": self.noise,
+        }
+        return canonical_digest("horizontal", about)
+
+    def shape(self, names: Sequence[str]) -> tuple[int, ...]:
+        """The sizes of some attributes."""
+        return tuple(self.schema[name].size for name in names)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.shape(names) for names in self.marginals)
+
+    def people(self, rows: Mapping[str, int]) -> int:
+        return sum(rows.values())
+
+    def product_plan(self, rows: int) -> Products:
+        """The noise that the engine draws for all releases, where parties draw none."""
+        return Products((), 1, 64, (), self.coins)
+
+    def own_table(self, name: str, data: Any) -> Rows:
+        return Rows.of(data, self._attributes, may_be_empty=not self.sizes_are_public)
+
+    def labelled(self, marginal: int, solved: Solved, guarantee: Guarantee) -> NoisyTable:
+        attributes = [self.schema[name] for name in self.marginals[marginal]]
+        return noisy_table(solved, attributes, guarantee, self.method)
+
+    def described(self, marginal: int, release: Release) -> str:
+        return f"{' × '.join(self.marginals[marginal])}: {release.name}, {release.cells:,} cells"
+
+    def bytes_sent(self, rows: Mapping[str, int] | None) -> int:
+        people = len(self.parties)
+        words = sum(block.cells * block.bits // 8 for block in self.blocks(rows))
+        sent = people * (people * _HELLO_BYTES + 32 + words) + people * _RECEIPT_BYTES
         if self.dropouts:
-            everyone = tuple(verify_keys[one] for one in self.parties)
-            party = DoublyMaskedSum(self.sum_design, index, keys, everyone)
-        key, drawn = verify_keys[CURATOR], source_of(source)
-        if self.engine is not None:
-            engine = self.engine.party(index, self.parties)
-            return ObliviousParty(self, index, rows, party, key, drawn, engine=engine)
-        return RowsParty(self, index, rows, party, key, drawn)
+            sent += people * (people - 1) * (128 + 64 + 32) + people * people * (64 + 1 + 1)
+        return sent
 
-    def curator_machine(
-        self, keys: KeyPair, verify_keys: Mapping[str, bytes] | None = None
-    ) -> Machine[CuratorState]:
-        """The role of the curator, who has no data and learns sums with noise."""
-        opened = (DoublyOpenedSum if self.dropouts else OpenedSum)(self.sum_design)
-        if self.engine is not None:
-            engine = self.engine.curator(self.parties)
-            return ObliviousCurator(self, opened, keys, engine=engine)
-        return RowsCurator(self, opened, keys)
 
-    def dealer_machine(self) -> Machine[Any]:
-        """Refused: sums over rows need no dealer."""
-        raise ParameterError("sums over rows need no dealer; only columns may")
-
-    def outcome(
-        self, state: CuratorState, *, refused: tuple[str, ...] = (), seeded: bool = False
-    ) -> Run:
-        """The result, from the curator's last state.
-
-        Raises
-        ------
-        ShareError
-            Where there is none; it names what is missing, and nothing partial is released.
-        """
-        sums, receipt = ended(state, refused)
-        rows = self.rows_said(state.opened.rows)
-        return run_of(self, sums, rows, receipt, refused=refused, seeded=seeded)
-
-    # --- all roles in one process ---------------------------------------------------------------
-
-    def simulate(
-        self,
-        frames: Mapping[str, Any],
-        *,
-        method: str | Method | None = None,
-        source: Source | None = None,
-        views: bool | None = None,
-        tamper: Tamper | None = None,
-    ) -> Run:
-        """Run every role in this process, with the same messages as between machines.
-
-        Parameters
-        ----------
-        frames : mapping of str to data frame or mapping
-            The table of every party.
-        method : str, optional
-            Another method than the study's.
-        source : Source, optional
-            Randomness; the system's by default.
-        views : bool, optional
-            Whether to keep all messages; by default where they are not too large.
-        tamper : callable, optional
-            What happens to messages on their way, for tests of failures.
-        """
-        if method is not None:
-            return self.with_method(method).simulate(
-                frames, source=source, views=views, tamper=tamper
-            )
-        check_frames(frames, self.parties)
-        if self.engine is not None and not self.engine.addresses:
-            free = self.engine.here(len(self.parties)).addresses
-            addresses = dict(zip((*self.parties, CURATOR), free, strict=True))
-            return self._with(addresses=addresses).simulate(
-                frames, source=source, views=views, tamper=tamper
-            )
-        randomness = source_of(source)
-        keys = {one: KeyPair.generate() for one in (*self.parties, CURATOR)}
-        public = {one: pair.verify_key for one, pair in keys.items()}
-        machines: list[Machine[Any]] = [
-            self.party_machine(one, frames[one], keys[one], public, source=randomness)
-            for one in self.parties
-        ]
-        machines.append(self.curator_machine(keys[CURATOR], public))
-        driven = drive(machines, self.message_rounds, tamper=tamper, views=views)
-        run = self.outcome(driven.states[-1], refused=driven.refused, seeded=randomness.seeded)
-        return replace(run, costs=driven.costs, views=driven.views)
-
-    def with_method(self, method: str | Method) -> Horizontal:
-        """The same study with another method."""
-        return self._with(method=method)
-
-    def _with(self, **changes: Any) -> Horizontal:
-        names = ("fractions", "collusion", "dropouts", "neighbours", "method", "noise")
-        own = {name: getattr(self, name) for name in names} | changes
-        return Horizontal(self.schema, self.marginals, self.budgets, **own)
+def _neighbours(asked: str | Neighbours) -> Neighbours:
+    for known in (Neighbours.SUBSTITUTION, Neighbours.ADD_REMOVE):
+        if asked in (known, known.value):
+            return known
+    raise ParameterError(
+        f"neighbours is {asked!r}; it must be 'substitution' (what a record contains is protected) "
+        "or 'add-remove' (also whether there is one)"
+    )

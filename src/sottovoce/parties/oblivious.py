@@ -31,13 +31,6 @@ _MISS = Fraction(1, 1 << 67)
 class Coins:
     """The coins of one release's noise.
 
-    Attributes
-    ----------
-    cells : int
-        How many numbers.
-    scale : Fraction
-        b.
-
     Examples
     --------
     >>> coins = Coins(8, Fraction(20))
@@ -45,8 +38,8 @@ class Coins:
     (10, 74, True)
     """
 
-    cells: int
-    scale: Fraction
+    cells: int  # how many numbers
+    scale: Fraction  # b
 
     @cached_property
     def count(self) -> int:

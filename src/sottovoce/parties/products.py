@@ -24,26 +24,17 @@ from ..errors import ParameterError
 from ..randomness import Probability, Source
 from ..sharing.triples import Chain, Codes, Words
 from .oblivious import Coins
-from .releases import Release
+from .releases import Release, summed
 
 
 @dataclass(frozen=True)
 class Product:
-    """One table that is computed in shares.
+    """One table that is computed in shares."""
 
-    Attributes
-    ----------
-    label : str
-        Its name.
-    kept : mapping of str to Fraction
-        The probability with which parties keep each row; parties that keep all are absent.
-    releases : tuple of int
-        Which releases are sums of it.
-    """
-
-    label: str
+    label: str  # its name
+    #: The probability with which parties keep each row; parties that keep all are absent.
     kept: Mapping[str, Fraction]
-    releases: tuple[int, ...]
+    releases: tuple[int, ...]  # which releases are sums of it
 
 
 def products_of(releases: Sequence[Release]) -> tuple[Product, ...]:
@@ -58,26 +49,13 @@ def products_of(releases: Sequence[Release]) -> tuple[Product, ...]:
 
 @dataclass(frozen=True)
 class Plan:
-    """The public form of all products: order of the parties, sizes, ring.
+    """The public form of all products: order of the parties, sizes, ring."""
 
-    Attributes
-    ----------
-    shape : tuple of int
-        Sizes of the parties' axes, in the order of the study.
-    rows : int
-        n.
-    bits : int
-        Of the ring.
-    products : tuple of Product
-        What is computed.
-    noises : tuple of Coins
-        Noise that nobody draws, one entry for each release; none where parties add noise shares.
-    """
-
-    shape: tuple[int, ...]
-    rows: int
-    bits: int
-    products: tuple[Product, ...]
+    shape: tuple[int, ...]  # sizes of the parties' axes, in the order of the study
+    rows: int  # n
+    bits: int  # of the ring
+    products: tuple[Product, ...]  # what is computed
+    #: Noise that nobody draws, one entry for each release; none where parties add noise shares.
     noises: tuple[Coins, ...] = ()
 
     @property
@@ -119,13 +97,7 @@ def share_of(table: Words, release: Release) -> Words:
             f"the release {release.name!r} has the weights {dict(release.weights)}; where columns "
             "are split all parties have the same weight, since nobody has counts of their own"
         )
-    outside = tuple(axis for axis in range(table.ndim) if axis not in release.axes)
-    summed = table.sum(axis=outside, dtype=table.dtype)
-    inside = sorted(release.axes)
-    ordered = np.transpose(summed, [inside.index(axis) for axis in release.axes])
-    if ordered.shape != release.shape:
-        raise ParameterError(f"the release {release.name!r} has the shape {release.shape}")
-    weighted: Words = ordered.reshape(-1) * table.dtype.type(weights.pop())
+    weighted: Words = summed(table, release.axes) * table.dtype.type(weights.pop())
     return weighted
 
 

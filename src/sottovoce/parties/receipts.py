@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -23,28 +23,14 @@ _MOST_BYTES = 1 << 20
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a run spent, signed by the curator.
+    """What a run spent, signed by the curator."""
 
-    Attributes
-    ----------
-    study, session : bytes
-        What was run, and in which session.
-    parties : tuple of str
-        Whose data are in the sums.
-    spent : mapping of str to Fraction
-        ε of every party, exactly.
-    sums : bytes
-        A digest of what was opened.
-    signature : bytes
-        The curator's.
-    """
-
-    study: bytes
+    study: bytes  # what was run
     session: bytes
-    parties: tuple[str, ...]
-    spent: Mapping[str, Fraction]
-    sums: bytes
-    signature: bytes = b""
+    parties: tuple[str, ...]  # whose data are in the sums
+    spent: Mapping[str, Fraction]  # ε of every party, exactly
+    sums: bytes  # a digest of what was opened
+    signature: bytes = b""  # the curator's
 
     @property
     def message(self) -> bytes:
@@ -55,8 +41,7 @@ class Receipt:
 
     def signed(self, keys: KeyPair) -> Receipt:
         """The same with a signature."""
-        signature = keys.sign(self.message)
-        return Receipt(self.study, self.session, self.parties, self.spent, self.sums, signature)
+        return replace(self, signature=keys.sign(self.message))
 
     def is_signed_by(self, verify_key: bytes) -> bool:
         """Whether the holder of a key signed it."""
@@ -79,13 +64,7 @@ class Receipt:
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Receipt:
-        """The receipt that `to_bytes` wrote.
-
-        Raises
-        ------
-        WireError
-            For anything else.
-        """
+        """The receipt that `to_bytes` wrote; WireError for anything else."""
         try:
             if len(data) > _MOST_BYTES:
                 raise ValueError("too long")

@@ -12,9 +12,13 @@ Variance  `shares` shares in the sum: V = (shares/honest) 2α/(1 − α)², α =
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import ParameterError
 from ..noise import DiscreteGaussian, DiscreteLaplace, Polya
@@ -23,53 +27,30 @@ from ..promise import Neighbours
 
 @dataclass(frozen=True)
 class GaussianCost:
-    """What Gaussian noise costs the people of every party whose counts it is added to.
+    """What Gaussian noise costs the people of every party whose counts it is added to."""
 
-    Attributes
-    ----------
-    epsilon, delta : Fraction
-        Of one release, for a substituted record.
-    """
-
-    epsilon: Fraction
+    epsilon: Fraction  # of one release, for a substituted record
     delta: Fraction
 
 
 @dataclass(frozen=True)
 class Release:
-    """One sum that is opened.
+    """One sum that is opened."""
 
-    Attributes
-    ----------
-    name : str
-        Of the release within its marginal, such as "y1".
-    axes : tuple of int
-        Which axes of the marginal it has; the counts are summed over all others.
-    shape : tuple of int
-        The sizes of these axes.
-    weights : mapping of str to int
-        What each party's counts are multiplied by; parties that contribute no counts are absent.
-    scale : Fraction
-        b, of the noise that any `honest` shares add up to; where the noise is Gaussian, the σ of
-        one share.
-    shares, honest : int
-        How many shares of noise are in the sum, and how many of them make up the noise.
-    noise_from : tuple of str
-        The parties that add a share.
-    kept : mapping of str to Fraction
-        Sampling (SAH, SAV): the probability with which a party keeps each of its rows, in secret.
-    gaussian : GaussianCost, optional
-        Discrete Gaussian noise instead of Laplace noise, and what it costs.
-    """
-
-    name: str
+    name: str  # of the release within its marginal, such as "y1"
+    #: Which axes of the marginal it has; the counts are summed over all others.
     axes: tuple[int, ...]
-    shape: tuple[int, ...]
+    shape: tuple[int, ...]  # the sizes of these axes
+    #: What each party's counts are multiplied by; parties that contribute no counts are absent.
     weights: Mapping[str, int]
+    #: b, of the noise that any `honest` shares add up to; where the noise is Gaussian, the σ of one
+    #: share.
     scale: Fraction
-    honest: int
-    noise_from: tuple[str, ...]
+    honest: int  # how many of the shares make up the noise
+    noise_from: tuple[str, ...]  # the parties that add a share
+    #: Sampling (SAH, SAV): the probability with which a party keeps each of its rows, in secret.
     kept: Mapping[str, Fraction] | None = None
+    #: Discrete Gaussian noise instead of Laplace noise, and what it costs.
     gaussian: GaussianCost | None = None
 
     def __post_init__(self) -> None:
@@ -117,6 +98,22 @@ class Release:
         return Fraction(0) if self.gaussian is None else self.gaussian.delta
 
 
+def summed(table: NDArray[Any], axes: Sequence[int]) -> NDArray[Any]:
+    """A table summed over all axes but these, which come in this order; flat."""
+    others = tuple(axis for axis in range(table.ndim) if axis not in axes)
+    left = sorted(axes)
+    part = table.sum(axis=others, dtype=table.dtype)
+    return np.asarray(part.transpose([left.index(axis) for axis in axes]).reshape(-1))
+
+
 def sensitivity(neighbours: Neighbours) -> int:
     """By how much one person changes the counts of a table in all cells together."""
     return 1 if neighbours is Neighbours.ADD_REMOVE else 2
+
+
+def deltas(releases: Sequence[Release], parties: Iterable[str]) -> dict[str, Fraction]:
+    """δ that releases cost each party's people; 0 for Laplace noise."""
+    return {
+        party: sum((r.delta for r in releases if party in r.weights), Fraction(0))
+        for party in parties
+    }

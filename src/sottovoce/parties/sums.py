@@ -14,13 +14,13 @@ A protocol with rounds of its own between hello and masked vectors uses the same
 
     protocol = SumDesign(study, parties, hello=1, masked=4)
     party = MaskedSum(protocol, index)             # at the party
-    held = party.start()
+    held = Held()
     batches = party.hello(rows, source)            # when it closes round hello − 1
     held = party.take(held, batch)                 # for every batch whose kind is in party.kinds
     rows = held.rows                               # by index, once party.missing(held) is empty
     batches = party.mask(held, blocks, vectors)    # when it closes round masked − 1
     curator = OpenedSum(protocol)                  # at the curator
-    opened = curator.start()
+    opened = Opened()
     opened = curator.take(opened, batch, blocks)   # kinds in curator.kinds; hellos need no blocks
     opened, _ = curator.close(opened, number)      # when it closes any round; and the party:
     held, _ = party.close(held, number, source)    # what they send is empty without drop-outs
@@ -34,50 +34,147 @@ Bonawitz et al. 2017, "Practical secure aggregation for privacy-preserving machi
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import ShareError
+from ..errors import ParameterError, ShareError
 from ..randomness import Source
-from ..sharing import masks
-from ..sharing.masks import KEY_BYTES, Words
+from ..sharing import Elements, masks
+from ..sharing.masks import KEY_BYTES, Context, Words
 from ..transport import EVERYONE, Batch, Role
 from ..transport.checking import check_batch
 from .blocks import Block, add_up, checked_vectors, columns, form_of, signed
-from .hellos import Hello, SumDesign, take_hellos
 
-__all__ = ["Block", "Held", "Hello", "MaskedSum", "Opened", "OpenedSum", "SumDesign"]
-
-EMPTY: Mapping[int, Any] = MappingProxyType({})
+_MOST_ROWS = 1 << 40  # more than any study has; totals then fit into 64 bits
 
 
 @dataclass(frozen=True)
-class Held:
-    """What a party has received.
+class SumDesign:
+    """Who adds up, and in which rounds; with drop-outs as in `double_masking`."""
 
-    Attributes
-    ----------
-    hellos : mapping of int to Hello
-        By party.
-    secret : bytes, optional
-        Of its own fresh key.
-    closed : int
-        The last round that was closed.
+    study: bytes  # digest of all public parameters
+    parties: tuple[str, ...]  # a party is a member of its role by its place here
+    hello: int = 1  # the rounds in which hellos and masked vectors are sent
+    masked: int = 2
+    dropouts: int = 0  # how many parties may be missing from the sum
+    collusion: int = 1  # how many may work with the curator
+
+    def __post_init__(self) -> None:
+        if len(self.parties) < 2 or len(set(self.parties)) < len(self.parties):
+            raise ParameterError(f"sums are between at least 2 different parties: {self.parties}")
+        if not 1 <= self.hello < self.masked:
+            raise ParameterError(
+                f"hellos are in round {self.hello} and masked vectors in {self.masked}; hellos "
+                "come first"
+            )
+        if self.dropouts:
+            self._check_threshold()
+
+    def _check_threshold(self) -> None:
+        people, needed = len(self.parties), self.threshold
+        if self.masked < self.hello + 2:
+            raise ParameterError("with drop-outs a round of key shares comes before masked vectors")
+        if needed <= self.collusion or 2 * needed <= people + self.collusion:
+            most = (people - self.collusion - 1) // 2
+            raise ParameterError(
+                f"of {people} parties {self.collusion} may collude and {self.dropouts} drop out; "
+                f"then {needed} could agree on two different sets of parties, and a curator could "
+                f"open both masks of one. Allow at most {max(most, 0)} drop-outs, or fewer "
+                "colluders"
+            )
+
+    @property
+    def threshold(self) -> int:
+        """How many parties must agree before anything is unmasked: T = K − drop-outs.
+
+        Colluders may sign two sets and everyone else one, so that T > (K + collusion)/2 lets no
+        two sets through.
+        """
+        return len(self.parties) - self.dropouts
+
+    @property
+    def opening(self) -> int:
+        """After this round was closed the sums can be opened."""
+        return self.masked + (3 if self.dropouts else 0)
+
+    def session(self, hellos: Mapping[int, Hello]) -> bytes:
+        """The digest of what everyone said at the start; it names the session."""
+        digest = hashlib.sha256(b"sottovoce session of a sum v1" + self.study)
+        for k, name in enumerate(self.parties):
+            digest.update(len(name.encode()).to_bytes(8, "little") + name.encode())
+            digest.update(hellos[k].key + hellos[k].rows.to_bytes(8, "little", signed=True))
+            digest.update(hellos[k].commitment)
+        return digest.digest()
+
+    def context(self, session: bytes, block: Block) -> Context:
+        """What the masks of one block belong to."""
+        return Context(self.study, session, self.parties, block.label)
+
+    def name(self, indices: Sequence[int]) -> str:
+        """The names of some parties."""
+        return ", ".join(repr(self.parties[k]) for k in indices)
+
+
+@dataclass(frozen=True)
+class Hello:
+    """What a party says at the start: a fresh public key, and its number of rows or −1.
+
+    With drop-outs also a commitment to the seed of its own mask.
     """
 
-    hellos: Mapping[int, Hello] = field(default_factory=lambda: EMPTY)
-    secret: bytes | None = None
+    key: bytes
+    rows: int
+    commitment: bytes = b""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrived:
+    """What a party or the curator has received: hellos by party, and the last closed round."""
+
+    hellos: Mapping[int, Hello] = field(default_factory=dict)
     closed: int = -1
 
     @property
     def rows(self) -> dict[int, int]:
         """Everyone's number of rows, by party."""
         return {k: hello.rows for k, hello in sorted(self.hellos.items())}
+
+    def with_hellos(self, design: SumDesign, batch: Batch) -> Self:
+        """With the hellos of one batch; each party says hello once."""
+        form: dict[str, Any] = {"key": (np.uint8, (KEY_BYTES,)), "rows": (np.int64, ())}
+        if design.dropouts:
+            form["commitment"] = (np.uint8, (KEY_BYTES,))
+        check_batch(batch, design.hello, self.closed, Role.PARTY, len(design.parties), form)
+        known = dict(self.hellos)
+        for i, k in enumerate(batch.sender.tolist()):
+            name, rows = design.parties[k], int(batch.payload["rows"][i])
+            key = batch.payload["key"][i].tobytes()
+            commitment = batch.payload["commitment"][i].tobytes() if design.dropouts else b""
+            if k in known:
+                raise ShareError(f"{name!r} said hello twice; the second is refused")
+            if not -1 <= rows <= _MOST_ROWS:
+                raise ShareError(f"{name!r} says that it has {rows} rows; refused")
+            if any(hello.key == key for hello in known.values()):
+                raise ShareError(f"{name!r} said hello with the key of another party; refused")
+            known[k] = Hello(key, rows, commitment)
+        return replace(self, hellos=known)
+
+
+@dataclass(frozen=True, eq=False)
+class Held(Arrived):
+    """What a party has. All but the secret is for sums from which parties may drop out."""
+
+    secret: bytes | None = None  # of its own fresh key
+    seed: bytes | None = None  # of its own mask
+    #: By party, (2, 8): a share of its fresh secret, and one of its seed.
+    shares: Mapping[int, Elements] = field(default_factory=dict)
+    survivors: tuple[int, ...] | None = None  # whose vectors the curator says it has
+    agreed: frozenset[int] = frozenset()  # who signed exactly these survivors
 
 
 @dataclass(frozen=True)
@@ -89,10 +186,6 @@ class MaskedSum:
 
     kinds: ClassVar = frozenset({"hello", "kept"})
     remembered: ClassVar[tuple[str, ...]] = ("secret",)
-
-    def start(self) -> Held:
-        """Before the run."""
-        return Held()
 
     def hello(self, rows: int, source: Source) -> tuple[Batch, ...]:
         """What is sent at the start, when round hello − 1 is closed."""
@@ -114,16 +207,10 @@ class MaskedSum:
         return {"key": masks.public_key(secret.tobytes())}, {"secret": secret.tobytes()}
 
     def take(self, held: Held, batch: Batch) -> Held:
-        """Take in one batch.
-
-        Raises
-        ------
-        ShareError, WireError
-            For what nobody can have sent who follows the protocol.
-        """
+        """Take in one batch; ShareError or WireError for what nobody can have sent."""
         if batch.kind == "kept":
             return self._keep(held, batch)
-        return replace(held, hellos=take_hellos(self.design, held.hellos, held.closed, batch))
+        return held.with_hellos(self.design, batch)
 
     def _keep(self, held: Held, batch: Batch) -> Held:
         design = self.design
@@ -131,7 +218,8 @@ class MaskedSum:
         check_batch(batch, design.hello, held.closed, Role.PARTY, len(design.parties), form)
         if batch.sender.tolist() != [self.index] or held.secret is not None:
             raise ShareError("another party sent what a party sends to itself alone; refused")
-        return replace(held, secret=batch.payload["secret"][0].tobytes())
+        kept = {name: batch.payload[name][0].tobytes() for name in self.remembered}
+        return replace(held, **kept)
 
     def close(self, held: Held, number: int, source: Source) -> tuple[Held, tuple[Batch, ...]]:
         """Close a round: what arrives later is refused. What is sent besides hello and vectors."""
@@ -192,27 +280,14 @@ class MaskedSum:
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
-    """What the curator has.
+class Opened(Arrived):
+    """What the curator has. The last two are for sums from which parties may drop out."""
 
-    Attributes
-    ----------
-    hellos : mapping of int to Hello
-        By party.
-    masked : mapping of int to mapping
-        The columns of every party's masked vector.
-    closed : int
-        The last round that was closed.
-    """
-
-    hellos: Mapping[int, Hello] = field(default_factory=lambda: EMPTY)
-    masked: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=lambda: EMPTY)
-    closed: int = -1
-
-    @property
-    def rows(self) -> dict[int, int]:
-        """Everyone's number of rows, by party."""
-        return {k: hello.rows for k, hello in sorted(self.hellos.items())}
+    #: The columns of every party's masked vector.
+    masked: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    survivors: tuple[int, ...] | None = None  # whose vectors it has, as announced to the parties
+    #: By survivor, (parties, 8): one share for every party.
+    unmasking: Mapping[int, Elements] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -223,21 +298,10 @@ class OpenedSum:
 
     kinds: ClassVar = frozenset({"hello", "masked"})
 
-    def start(self) -> Opened:
-        """Before the run."""
-        return Opened()
-
     def take(self, opened: Opened, batch: Batch, blocks: Sequence[Block] = ()) -> Opened:
-        """Take in one batch; masked vectors must have the form that `blocks` say.
-
-        Raises
-        ------
-        ShareError, WireError
-            For what nobody can have sent who follows the protocol.
-        """
+        """Take in one batch; masked vectors must have the form that `blocks` say."""
         if batch.kind == "hello":
-            hellos = take_hellos(self.design, opened.hellos, opened.closed, batch)
-            return replace(opened, hellos=hellos)
+            return opened.with_hellos(self.design, batch)
         form = {"session": (np.uint8, (KEY_BYTES,)), **form_of(blocks)}
         number, people = self.design.masked, len(self.design.parties)
         check_batch(batch, number, opened.closed, Role.PARTY, people, form)
@@ -271,13 +335,7 @@ class OpenedSum:
         return self.design.session(opened.hellos)
 
     def sums(self, opened: Opened, blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
-        """The opened sums, one for each block.
-
-        Raises
-        ------
-        ShareError
-            Where somebody's vector is missing; it names them, and nothing is opened.
-        """
+        """The opened sums, one for each block; ShareError where a vector is missing."""
         self.session(opened)
         missing = [k for k in range(len(self.design.parties)) if k not in opened.masked]
         if missing:

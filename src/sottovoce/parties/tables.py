@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,36 +23,24 @@ from ..estimate.projection import PROJECTIONS
 from ..estimate.table import Conditional, Table
 from ..promise import Guarantee
 from .methods import Method, Solved
-from .methods.evidence import ConditionalInterval, Evidence, Margin, MarginInterval
+from .methods.evidence import Evidence, Margin
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyTable(Table):
-    """A table between parties; see `Table` for what can be computed from it.
-
-    Attributes
-    ----------
-    evidence : Evidence
-        What the opened sums say, which every interval comes from.
-    margin : Margin
-        Which marginal of the opened table this is.
-    """
+    """A table between parties; see `Table` for what can be computed from it."""
 
     counted: ClassVar[str] = "people"
 
+    #: What the opened sums say, which every interval comes from.
     evidence: Evidence | None = field(default=None, repr=False)
+    #: Which marginal of the opened table this is.
     margin: Margin | None = field(default=None, repr=False)
 
     def interval(self, confidence: float = 0.95, *, simultaneous: bool = False) -> Interval:
         """An interval around each value; see `Estimate.interval`.
 
-        Parameters
-        ----------
-        confidence : float
-            Between 0 and 1.
-        simultaneous : bool
-            Whether all intervals hold together with this confidence (each at 1 − α/L), instead of
-            each on its own.
+        `simultaneous` ones hold together with this confidence: each at 1 − α/L.
         """
         if simultaneous:
             confidence = 1 - (1 - confidence) / self.values.size
@@ -121,7 +110,7 @@ class NoisyTable(Table):
             assuming=both.assuming,
             shape=(rows, values.size // rows),
             attributes=both.attributes,
-            _interval=ConditionalInterval(evidence, margin, len(given)),
+            _interval=partial(evidence.conditional, margin, len(given)),
         )
 
     def _behind(self) -> tuple[Evidence, Margin]:
@@ -138,26 +127,10 @@ def noisy_table(
     *,
     axes: Sequence[Sequence[int]] | None = None,
 ) -> NoisyTable:
-    """The labelled table of one marginal.
+    """The labelled table of one marginal, its attributes in row-major order of the design's axes.
 
-    Parameters
-    ----------
-    solved : Solved
-        What the method computed.
-    attributes : sequence of Attribute
-        Of the table, in row-major order of the design's axes.
-    guarantee : Guarantee
-        What was promised to the people of every party.
-    method : Method
-        Which computed it.
-    axes : sequence of sequences of int, optional
-        Which attributes, by position, make up each axis of the design; one each by default. The
-        attributes of one axis stand together and in its order.
-
-    Returns
-    -------
-    NoisyTable
-        With its attributes in this order; `marginal` puts them in another one.
+    `axes` says which attributes, by position, make up each axis of the design, one each by default;
+    the attributes of one axis stand together and in its order.
     """
     sizes = tuple(attribute.size for attribute in attributes)
     places = [(a,) for a in range(len(sizes))] if axes is None else [tuple(axis) for axis in axes]
@@ -167,8 +140,6 @@ def noisy_table(
             "be in one, in order"
         )
     evidence = solved.evidence
-    if evidence is None:
-        raise EstimateError(f"{method.name} gave no evidence for intervals")
     margin = Margin(sizes, tuple(places), tuple(range(len(sizes))))
     blank = NoisyTable(
         values=solved.values,
@@ -200,7 +171,7 @@ def _labelled(
         "attributes": attributes,
         "evidence": evidence,
         "margin": margin,
-        "_interval": MarginInterval(evidence, margin),
+        "_interval": partial(evidence.interval, margin),
     }
     table = replace(like, values=values, **common)
     fractions = evidence.fractions(margin)

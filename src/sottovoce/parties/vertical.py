@@ -8,39 +8,38 @@ sends the result masked; the curator opens the sums and turns them into a labell
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from ..contract.aggregate import Aggregate
-from ..contract.route import AddedNoise, Route
+from ..contract.collection import canonical_digest
+from ..domain.schema import Schema
 from ..domain.tables import columns_of
-from ..errors import AnswerError, ParameterError, ShareError
-from ..mechanisms.mechanism import SEEDED
-from ..promise import Guarantee
-from ..randomness import Source, source_of
-from ..transport import Machine, drive
+from ..domain.values import Attribute
+from ..errors import AnswerError, ParameterError
+from ..promise import Guarantee, Neighbours, Protected, Unit
+from ..randomness import Source
 from ..transport.in_process import Tamper
-from ..transport.keys import KeyPair
-from .alignment import Keys
-from .alike import check_frames, ended, index_of
-from .budgets import CURATOR
-from .column_machines import Columns, ColumnsCurator, ColumnsParty, ColumnsState
-from .column_promises import columns_guarantee
-from .column_study import ColumnStudy
+from .alignment import Columns, Keys, check_rows
 from .counting import Rows
-from .dealing import DealerMachine, check_dealer
-from .methods import Method
-from .methods.evidence import Margin
-from .row_machines import CuratorState
+from .design import exact_budgets, marginals_of
+from .engines import Engine, engine_of
+from .machines import ColumnsParty
+from .marginals import ALIGNED
+from .methods import Method, Solved
+from .methods.registry import COLUMNS
+from .products import Plan as Products
+from .products import Product, products_of
+from .protocol import Protocol
+from .releases import Release
 from .run import Plan, Run
-from .sums import MaskedSum, OpenedSum
-from .tables import noisy_table
+from .tables import NoisyTable, noisy_table
 
 
-class Vertical(ColumnStudy):
+@dataclass(frozen=True, init=False, eq=False)
+class Vertical(Protocol):
     """A marginal over columns of K parties, each with a budget of its own.
 
     Parameters
@@ -81,153 +80,215 @@ class Vertical(ColumnStudy):
     [0.5, 1.0, 1.0]
     """
 
-    # --- what the roles do ----------------------------------------------------------------------
+    schemas: Mapping[str, Schema]
+    engine: Engine
+    key: str
+    holds: Mapping[str, str]
 
-    def check(self, name: str, data: Any) -> int:
-        """How many rows a party's table has; refused where it does not fit the study.
+    name = "vertical"
+    split = "split columns"
+    methods = COLUMNS
+    people_are = ALIGNED
+    tolerant = "engine='dealer' or 'cheetah'"
+    party_kind = ColumnsParty
+    options = ("engine", "collusion", "method", "noise", "key", "holds", "addresses")
 
-        It spends nothing.
-        """
-        return len(self._columns(name, data))
+    def __init__(
+        self,
+        schemas: Mapping[str, Schema | Sequence[Attribute]],
+        attributes: Sequence[str],
+        budgets: Mapping[str, Any],
+        *,
+        engine: str | Engine = "dealer",
+        collusion: int | None = None,
+        method: str | Method = "pbs-gls",
+        noise: str = "shares",
+        key: str = "person_id",
+        holds: Mapping[str, str] | None = None,
+        addresses: Mapping[str, str] | None = None,
+    ) -> None:
+        checked, asked = exact_budgets(budgets), marginals_of(attributes)
+        if len(asked) > 1:
+            raise ParameterError(
+                f"attributes are {attributes!r}; give the names of one table, such as "
+                '["age", "diagnosis"]'
+            )
+        if not isinstance(schemas, Mapping) or set(schemas) != set(checked):
+            raise ParameterError(
+                f"schemas are of {list(schemas)} and budgets of {list(checked)}; every party needs "
+                "one of each"
+            )
+        own = {
+            party: one if isinstance(one := schemas[party], Schema) else Schema(one)
+            for party in checked
+        }
+        self._agree(
+            asked=(own, asked[0]),
+            schemas=own,
+            marginals=asked,
+            budgets=checked,
+            fractions=(Fraction(1),),
+            engine=engine if isinstance(engine, Engine) else engine_of(engine),
+            collusion=collusion,
+            most=len(checked) - 1,
+            dropouts=0,
+            neighbours=Neighbours.SUBSTITUTION,
+            method=method,
+            noise=noise,
+            key=key,
+            holds=dict(holds or {}),
+            addresses=addresses,
+        )
+        if noise == "oblivious" and self.engine.name != "mpyc":
+            raise ParameterError(
+                "noise='oblivious' is drawn by the engine 'mpyc'; take engine='mpyc'"
+            )
+        if not isinstance(key, str) or not key:
+            raise ParameterError(f"key is {key!r}; it is the name of the shared key's column")
+        if key in self.attributes:
+            raise ParameterError(f"the key {key!r} is no attribute of a table")
+        self._check(self.columns)
+        if noise == "oblivious" and any(r.gaussian for r in self.releases(None)[0]):
+            raise ParameterError("noise='oblivious' is Laplace noise; take another method")
 
-    def _columns(self, name: str, data: Any) -> Columns:
-        index_of(name, self.parties)
-        try:
-            keys = Keys.of(columns_of(data, [self.key])[0], f"the key {self.key!r}")
-            rows = Rows.of(data, self.attributes_of(name))
-        except AnswerError as error:
-            raise AnswerError(f"the table of {name!r}: {error}") from error
+    # --- who holds what -------------------------------------------------------------------------
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """The attributes of the table, in its order."""
+        return self.marginals[0]
+
+    @cached_property
+    def held(self) -> dict[str, tuple[str, ...]]:
+        """The attributes of the table that each party brings, in the order asked."""
+        holders = {name: self._holder(name) for name in self.attributes}
+        held = {
+            party: tuple(name for name in self.attributes if holders[name] == party)
+            for party in self.parties
+        }
+        idle = [party for party, names in held.items() if not names]
+        if idle:
+            raise ParameterError(
+                f"{' and '.join(map(repr, idle))} would bring no attribute to this table; leave "
+                "them out"
+            )
+        return held
+
+    def _holder(self, name: str) -> str:
+        """Whose column of an attribute counts."""
+        known = [
+            party for party in self.parties if name in {one.name for one in self.schemas[party]}
+        ]
+        if not known:
+            raise ParameterError(f"no party has the attribute {name!r}")
+        if len(known) > 1 and name not in self.holds:
+            raise ParameterError(
+                f"{name!r} is held by {' and '.join(map(repr, known))}; say whose column "
+                f"counts, such as holds={{{name!r}: {known[0]!r}}}"
+            )
+        chosen = self.holds.get(name, known[0])
+        if chosen not in known:
+            raise ParameterError(f"{chosen!r} does not have the attribute {name!r}")
+        return chosen
+
+    def attributes_of(self, party: str) -> tuple[Attribute, ...]:
+        """What a party brings to the table."""
+        return tuple(self.schemas[party][name] for name in self.held[party])
+
+    @cached_property
+    def columns(self) -> tuple[Attribute, ...]:
+        """All attributes, party after party."""
+        return tuple(one for party in self.parties for one in self.attributes_of(party))
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the parties' axes."""
+        return tuple(
+            math.prod(one.size for one in self.attributes_of(party)) for party in self.parties
+        )
+
+    @property
+    def shapes(self) -> tuple[tuple[int, ...], ...]:
+        return (self.shape,)
+
+    def own_table(self, name: str, data: Any) -> Columns:
+        """A party's columns as one axis, its rows sorted by key."""
+        keys = Keys.of(columns_of(data, [self.key])[0], f"the key {self.key!r}")
+        rows = Rows.of(data, self.attributes_of(name))
         if len(rows) != len(keys.order):
-            raise AnswerError(f"the table of {name!r} has {len(keys.order)} keys, {len(rows)} rows")
+            raise AnswerError(f"it has {len(keys.order)} keys, {len(rows)} rows")
         return Columns(rows.cells(rows.names)[keys.order], keys)
 
-    def party_machine(
-        self,
-        name: str,
-        data: Any,
-        keys: KeyPair,
-        verify_keys: Mapping[str, bytes],
-        *,
-        source: Source | None = None,
-    ) -> Machine[ColumnsState]:
-        """The role of a party with its own columns; parameters as for `Horizontal`."""
-        index, columns = index_of(name, self.parties), self._columns(name, data)
-        if CURATOR not in verify_keys:
-            raise ParameterError("the verification key of the curator is missing")
-        party = MaskedSum(self.sum_design, index)
-        engine = self.engine.party(index, self.parties)
-        key, drawn = verify_keys[CURATOR], source_of(source)
-        return ColumnsParty(self, index, columns, party, engine, key, drawn)
+    # --- what is computed and opened ------------------------------------------------------------
 
-    def curator_machine(
-        self, keys: KeyPair, verify_keys: Mapping[str, bytes] | None = None
-    ) -> Machine[CuratorState]:
-        """The role of the curator, who has no data and learns sums with noise."""
-        engine = self.engine.curator(self.parties)
-        return ColumnsCurator(self, OpenedSum(self.sum_design), keys, engine=engine)
+    @cached_property
+    def digest(self) -> bytes:
+        about = {
+            "attributes": list(self.attributes),
+            "held": [
+                [party, [one.canonical() for one in self.attributes_of(party)]]
+                for party in self.parties
+            ],
+            "budgets": [[party, str(epsilon)] for party, epsilon in self.budgets.items()],
+            "engine": self.engine.name,
+            "collusion": self.collusion,
+            "method": self.method.name,
+            "noise": self.noise,
+            "key": self.key,
+        }
+        return canonical_digest("vertical", about)
 
-    def dealer_machine(
-        self,
-        keys: KeyPair | None = None,
-        verify_keys: Mapping[str, bytes] | None = None,
-        *,
-        source: Source | None = None,
-    ) -> Machine[Any]:
-        """The role of the dealer, who sees neither columns nor the result.
+    def people(self, rows: Mapping[str, int]) -> int:
+        return max(rows.values())  # everyone's rows are about the same people
 
-        Parameters
-        ----------
-        keys : KeyPair, optional
-            Of the dealer: refused where the curator or a party has the same.
-        verify_keys : mapping of str to bytes, optional
-            Of the curator and of all parties.
-        """
-        if not self.dealer:
-            raise ParameterError(f"the engine {self.engine.name!r} needs no dealer")
-        if keys is not None:
-            others = {name: key for name, key in (verify_keys or {}).items() if name != "dealer"}
-            check_dealer(keys.verify_key, others)
-        return DealerMachine(self.parties, self.product_plan, source_of(source))
+    def rows_said(self, said: Mapping[int, int]) -> Mapping[str, int] | None:
+        """Numbers of rows from the hellos; ShareError where they differ."""
+        rows = super().rows_said(said)
+        check_rows(self.parties, said)
+        return rows
 
-    # --- results --------------------------------------------------------------------------------
+    def products(self) -> tuple[Product, ...]:
+        """The tables that are computed in shares."""
+        return products_of(self.releases(None)[0])
 
-    def outcome(
-        self, state: CuratorState, *, refused: tuple[str, ...] = (), seeded: bool = False
-    ) -> Run:
-        """The result, from the curator's last state.
+    def product_plan(self, rows: int) -> Products:
+        """The public form of the products over so many rows."""
+        bits = max(block.bits for block in self.blocks(dict.fromkeys(self.parties, rows)))
+        return Products(self.shape, rows, bits, self.products(), self.coins)
 
-        Raises
-        ------
-        ShareError
-            Where there is none; it names what is missing, and nothing partial is released.
-        """
-        sums, receipt = ended(state, refused)
-        rows = self.rows_said(state.opened.rows)
-        (releases,) = self.releases(rows)
-        promised = columns_guarantee(self, releases, receipt.spent)
-        shown = Guarantee.none(SEEDED) if seeded else promised
-        solved = self.method.solve(self.design(rows), sums)
-        whole = noisy_table(solved, self.columns, shown, self.method, axes=self._axes())
-        names = [attribute.name for attribute in self.columns]
-        asked = list(self.attributes)
-        table = whole if names == asked else whole.marginal(asked)
-        people = max(rows.values())
-        aggregates = []
-        for release, cells in zip(releases, sums, strict=True):
-            alone = {party: release.cost(party, self.neighbours) for party in self.parties}
-            costs = alone if release.kept is None else dict(receipt.spent)
-            law = "discrete-gaussian" if release.gaussian else "discrete-laplace"
-            noise = AddedNoise(law, release.variance)
-            route = Route(self.name, columns_guarantee(self, (release,), costs), noise)
-            tables = {release.name: cells}
-            aggregates.append(
-                Aggregate(self.name, self.digest, tables, people, people, seeded, route)
-            )
-        return Run((table,), tuple(aggregates), shown, refused=refused, receipt=receipt)
+    def promised(self, costs: Mapping[str, Fraction], releases: Sequence[Release]) -> Guarantee:
+        """Promises per party, and for a whole person: the sum of what all releases cost."""
+        parties = super().promised(costs, releases)
+        whole = sum((r.cost(next(iter(r.weights)), self.neighbours) for r in releases), Fraction(0))
+        spare = sum((r.delta for r in releases), Fraction(0))
+        person = self._promise(whole, spare, Unit(Protected.RECORD))
+        return Guarantee((*parties.promises, person))
 
-    def _axes(self) -> list[list[int]]:
-        """Which attributes make up each party's axis."""
+    # --- what is shown --------------------------------------------------------------------------
+
+    def labelled(self, marginal: int, solved: Solved, guarantee: Guarantee) -> NoisyTable:
+        """The table, with its attributes in the order asked."""
         axes, start = [], 0
-        for party in self.parties:
-            axes.append(list(range(start, start + len(self.held[party]))))
-            start += len(self.held[party])
-        return axes
+        for names in self.held.values():  # the attributes that make up each party's axis
+            axes.append(range(start, start + len(names)))
+            start += len(names)
+        whole = noisy_table(solved, self.columns, guarantee, self.method, axes=axes)
+        asked = list(self.attributes)
+        return whole if [one.name for one in self.columns] == asked else whole.marginal(asked)
+
+    def described(self, marginal: int, release: Release) -> str:
+        team = " and ".join(repr(self.parties[axis]) for axis in release.axes)
+        return f"{release.name}: {release.cells:,} cells of {team}"
+
+    def bytes_sent(self, rows: Mapping[str, int] | None) -> int:
+        """Payload of masked vectors and, where the number of rows is known, of the products."""
+        words = sum(block.cells * block.bits // 8 for block in self.blocks(rows))
+        computed = None if rows is None else self.engine.bytes(self.product_plan(self.people(rows)))
+        return (computed or 0) + words * len(self.parties)
 
     def plan(self, rows: Mapping[str, int] | int | None = None) -> Plan:
         """Costs and precision of a run over so many rows; nothing is spent to know it."""
-        n = rows if isinstance(rows, int) or rows is None else max(rows.values())
-        said = None if n is None else dict.fromkeys(self.parties, n)
-        (releases,) = self.releases(said)
-        texts = tuple(
-            f"{release.name}: {release.cells:,} cells of "
-            f"{' and '.join(repr(self.parties[axis]) for axis in release.axes)}, noise of standard "
-            f"deviation {math.sqrt(release.variance):.4g}"
-            for release in releases
-        )
-        sent = 0
-        if n is not None:
-            sent = self.engine.bytes(self.product_plan(n)) or 0
-        sent += sum(block.cells * block.bits // 8 for block in self.blocks(said)) * len(
-            self.parties
-        )
-        error = self._standard_error(said)
-        return Plan(self.spent(), (error,), texts, sent, self.message_rounds)
-
-    def _standard_error(self, said: Mapping[str, int] | None) -> float:
-        """Of one unbiased fraction."""
-        if said is None:
-            return math.nan
-        design, (releases,) = self.design(said), self.releases(said)
-        nested = getattr(self.method, "nested", None)
-        if nested is not None:
-            zeros = [np.zeros(release.cells, np.int64) for release in releases]
-            evidence = nested(design, zeros)[2]
-            return math.sqrt(float(evidence.variance(Margin.whole(self.shape)).mean()))
-        whole = [r for r in releases if r.cells == math.prod(self.shape) and r.kept is None]
-        n = max(said.values())
-        return min((math.sqrt(r.variance) / n for r in whole), default=math.nan)
-
-    # --- all roles in one process ---------------------------------------------------------------
+        return super().plan(self.people(rows) if isinstance(rows, Mapping) else rows)
 
     def simulate(
         self,
@@ -239,54 +300,8 @@ class Vertical(ColumnStudy):
         views: bool | None = None,
         tamper: Tamper | None = None,
     ) -> Run:
-        """Run every role on this machine, with the same messages as between machines.
-
-        Parameters
-        ----------
-        frames : mapping of str to data frame or mapping
-            The table of every party.
-        key : str, optional
-            Another key column than the study's.
-        method : str, optional
-            Another method than the study's.
-        source : Source, optional
-            Randomness; the system's by default.
-        views : bool, optional
-            Whether to keep all messages; by default where they are not too large.
-        tamper : callable, optional
-            What happens to messages on their way, for tests of failures.
-        """
-        check_frames(frames, self.parties)
-        engine = self.engine.here(len(self.parties))
-        study = self.varied(engine=engine, key=key or self.key, method=method or self.method)
-        return study._simulate(frames, source_of(source), views, tamper)
-
-    def _simulate(
-        self, frames: Mapping[str, Any], source: Source, views: bool | None, tamper: Tamper | None
-    ) -> Run:
-        keys = {one: KeyPair.generate() for one in (*self.parties, CURATOR)}
-        public = {one: pair.verify_key for one, pair in keys.items()}
-        machines: list[Machine[Any]] = [
-            self.party_machine(one, frames[one], keys[one], public, source=source)
-            for one in self.parties
-        ]
-        if self.dealer:
-            machines.append(self.dealer_machine(source=source))
-        machines.append(self.curator_machine(keys[CURATOR], public))
-        driven = drive(machines, self.message_rounds, tamper=tamper, views=views)
-        stopped = [state.failed for state in driven.states[: len(self.parties)] if state.failed]
-        if stopped:
-            also = f". Refused: {'; '.join(driven.refused[:3])}" if driven.refused else ""
-            raise ShareError(f"{stopped[0]}{also}")
-        run = self.outcome(driven.states[-1], refused=driven.refused, seeded=source.seeded)
-        return replace(run, costs=driven.costs, views=driven.views)
-
-    def varied(self, **changes: Any) -> Vertical:
-        """The same study with other parameters."""
-        names = ("engine", "collusion", "method", "noise", "key", "holds")
-        own = {name: getattr(self, name) for name in names} | changes
-        return Vertical(self.schemas, self.attributes, self.budgets, **own)
-
-    def with_method(self, method: str | Method) -> Vertical:
-        """The same study with another method."""
-        return self.varied(method=method)
+        """As `Horizontal.simulate`; `key` is another key column than the study's."""
+        study = self if key is None else self.varied(key=key)
+        return super(Vertical, study).simulate(
+            frames, method=method, source=source, views=views, tamper=tamper
+        )

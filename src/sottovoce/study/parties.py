@@ -90,25 +90,6 @@ _TABLES = {
 class PartyStudy:
     """What organisations agreed on.
 
-    Attributes
-    ----------
-    title : str
-        In one line.
-    options : mapping
-        Of the table [protocol]: split, method and so on.
-    budgets : mapping of str to Fraction
-        ε of each party for the whole study, in the order of the roster.
-    schema : Schema
-        All attributes.
-    holders : mapping of str to str
-        Where columns are split: whose values of an attribute count.
-    marginals : tuple of Marginal
-        What is released.
-    entries : tuple of Party
-        The roster; empty while keys are still being made.
-    rehearsal : bool
-        Whether rows are synthetic (`--dry-run`).
-
     Examples
     --------
     >>> study = PartyStudy.from_toml('''
@@ -123,14 +104,15 @@ class PartyStudy:
     (('smoker',), Fraction(1, 10))
     """
 
-    title: str
-    options: Mapping[str, Any]
+    title: str  # in one line
+    options: Mapping[str, Any]  # of the table [protocol]: split, method and so on
+    #: ε of each party for the whole study, in the order of the roster.
     budgets: Mapping[str, Fraction]
-    schema: Schema
-    holders: Mapping[str, str]
-    marginals: tuple[Marginal, ...]
-    entries: tuple[Party, ...] = ()
-    rehearsal: bool = False
+    schema: Schema  # all attributes
+    holders: Mapping[str, str]  # where columns are split: whose values of an attribute count
+    marginals: tuple[Marginal, ...]  # what is released
+    entries: tuple[Party, ...] = ()  # the roster; empty while keys are still being made
+    rehearsal: bool = False  # whether rows are synthetic (`--dry-run`)
 
     # --- what it says ---------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import click
 
 from .budget import budget
 from .keys import keygen
-from .preparing import check, plan
+from .plans import check, plan
 from .roles import curator, dealer, join
 
 

@@ -14,7 +14,7 @@ from ..support.show import console, heading, plural, print_json, printable, show
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...parties.accounts import Account
+    from ...parties.budget import Account
 
 _DIGITS = 16  # of digests on the screen; --json has all
 
@@ -84,7 +84,7 @@ def _exact(total: str) -> Fraction:
 
 
 def _show(screen: Console, account: Account) -> None:
-    from ...parties.accounts import shown
+    from ...parties.budget import shown
 
     screen.print(heading(account.data))
     screen.print(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from ..support.show import decimals_for, percent, plural, printable
 if TYPE_CHECKING:
     from ...estimate.table import Table
     from ...parties.run import Run
-    from ...promise import Promise
     from ...study.parties import PartyStudy
 
 _MOST_BARS, _MOST_ROWS = 30, 500
@@ -81,22 +80,14 @@ def _table_section(table: Table, confidence: float) -> str:
     drawn, listed = sorted(largest[:_MOST_BARS]), sorted(largest[:_MOST_ROWS])
     labels = [str(label) for label in table.labels]
     picture = interval_svg([(labels[k], *cells[k]) for k in drawn], f"Fractions of {table.name}")
-    title = f"<h2>{_text(table.name)}</h2>"
     about = f"Fractions of {table.n:,} people; method {table.method}."
     if table.assuming:
         about += f" Assuming: {table.assuming.rstrip('.')}."
-    some = ""
-    if len(drawn) < len(cells):
-        some = f'<p class="muted">The {len(drawn)} largest of {len(cells):,} cells.</p>'
-    return "\n".join(
-        [
-            title,
-            f"<p>{_text(about)}</p>",
-            f'<div class="wide">{picture}</div>',
-            some,
-            _cell_table(table, cells, listed, confidence),
-        ]
-    )
+    parts = [f"<h2>{_text(table.name)}</h2>", f"<p>{_text(about)}</p>"]
+    parts.append(f'<div class="wide">{picture}</div>')
+    some = f'<p class="muted">The {len(drawn)} largest of {len(cells):,} cells.</p>'
+    parts.append(some if len(drawn) < len(cells) else "")
+    return "\n".join([*parts, _cell_table(table, cells, listed, confidence)])
 
 
 def _cell_table(
@@ -122,10 +113,8 @@ def _cell_table(
             + "".join(f"<td>{_text(name)}</td>" for name in names)
             + f'<td class="n">{percent(value, decimals)}</td><td class="n">{ends}</td></tr>'
         )
-    note = ""
-    if len(listed) < len(cells):
-        note = f"<caption>The {len(listed)} largest of {len(cells):,} cells.</caption>"
-    body = "\n".join(rows)
+    some = f"<caption>The {len(listed)} largest of {len(cells):,} cells.</caption>"
+    note, body = some if len(listed) < len(cells) else "", "\n".join(rows)
     return (
         f'<div class="wide"><table>{note}<thead><tr>{heads}</tr></thead>\n'
         f"<tbody>\n{body}\n</tbody></table></div>"
@@ -140,7 +129,11 @@ def _guarantee_section(run: Run) -> str:
     if not promises:
         parts.append(f"<p>No privacy is promised: {_text(run.guarantee.reason)}</p>")
     # What all promises assume is said once, at the end.
-    shared = [one for one in promises[0].assuming if _in_all(one, promises)] if promises else []
+    shared = [
+        one
+        for one in (promises[0].assuming if promises else ())
+        if all(one in promise.assuming for promise in promises)
+    ]
     for promise in promises:
         group = promise.unit.group
         title = f"To the people in the data of {group}" if group else "To every person"
@@ -155,20 +148,16 @@ def _guarantee_section(run: Run) -> str:
     return "\n".join(parts)
 
 
-def _in_all(assumption: str, promises: Sequence[Promise]) -> bool:
-    return all(assumption in promise.assuming for promise in promises)
-
-
 def _run_section(study: PartyStudy, about: Mapping[str, Any]) -> str:
-    rows: list[tuple[str, str]] = [
-        ("study", str(about["study"])),
-        ("session", str(about["session"])),
-        ("received by the curator", f"{about['bytes_received']:,} bytes"),
-        ("sent by the curator", f"{about['bytes_sent']:,} bytes"),
-    ]
+    rows = {
+        "study": about["study"],
+        "session": about["session"],
+        "received by the curator": f"{about['bytes_received']:,} bytes",
+        "sent by the curator": f"{about['bytes_sent']:,} bytes",
+    }
     cells = "\n".join(
-        f"<tr><th>{_text(name)}</th><td><code>{_text(value)}</code></td></tr>"
-        for name, value in rows
+        f"<tr><th>{name}</th><td><code>{_text(value)}</code></td></tr>"
+        for name, value in rows.items()
     )
     budgets = "\n".join(
         f'<tr><td>{_text(party)}</td><td class="n">{rounded_up(spent, 6)}</td>'

@@ -14,14 +14,17 @@ from ..support.show import (
     plural,
     print_json,
     printable,
+    show_guarantee,
     show_table,
 )
 from ..support.tables import check_csv, save_csv, tidy_rows
-from .shared import show_promises
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ...estimate.table import Table
     from ...parties.run import Run
+    from ...promise import Guarantee
     from ...study.parties import PartyStudy
     from ...transport.network import Played
 
@@ -29,18 +32,8 @@ if TYPE_CHECKING:
 class Release:
     """What a run releases, and where to.
 
-    Parameters
-    ----------
-    study : PartyStudy
-        What is run.
-    report, out : path, optional
-        Files to write: a page, and the aggregates (numbered where several sums are opened).
-    confidence : float
-        Of the intervals.
-    force : bool
-        Whether files may be replaced.
-    csv : path, optional
-        A file for each table (numbered where there are several).
+    Files are a page (`report`), the aggregates (`out`) and the tables (`csv`), numbered where there
+    are several.
     """
 
     def __init__(
@@ -61,20 +54,12 @@ class Release:
     @property
     def outputs(self) -> list[Path]:
         """The files of the aggregates."""
-        if self.out is None:
-            return []
-        n = len(self.study.protocol.plan(None).releases)
-        if n == 1:
-            return [self.out]
-        return [self.out.with_stem(f"{self.out.stem}-{k}") for k in range(1, n + 1)]
+        return _numbered(self.out, len(self.study.protocol.plan(None).releases))
 
-    def tables(self, n: int) -> list[Path]:
-        """The CSV files of n tables, numbered where there are several."""
-        if self.csv is None:
-            return []
-        if n == 1:
-            return [self.csv]
-        return [self.csv.with_stem(f"{self.csv.stem}-{k}") for k in range(1, n + 1)]
+    @property
+    def tables(self) -> list[Path]:
+        """The CSV files of the tables."""
+        return _numbered(self.csv, len(self.study.marginals))
 
     def check_files(self, *inputs: Path) -> None:
         """Refuse what cannot be written before anyone has spent anything."""
@@ -100,11 +85,10 @@ class Release:
             page = report_page(self.study, self.run, self.about(played), self.confidence)
             with whole_file(self.report) as stream:
                 stream.write(page.encode())
-        for path, content in zip(self.outputs, contents if self.outputs else [], strict=True):
+        for path, content in zip(self.outputs, contents, strict=False):
             with whole_file(path) as stream:
                 stream.write(content)
-        tables = self.tables(len(self.run.estimates))
-        for path, table in zip(tables, self.run.estimates, strict=False):
+        for path, table in zip(self.tables, self.run.estimates, strict=False):
             save_csv(path, table.columns(self.confidence))
 
     def about(self, played: Played) -> dict[str, Any]:
@@ -122,13 +106,7 @@ class Release:
         }
 
     def show(self, played: Played, *, full: bool, as_json: bool) -> None:
-        """The tables, with each party's guarantee in a line.
-
-        Raises
-        ------
-        ShareError
-            Where there is no result; it names who is missing.
-        """
+        """The tables, with each party's guarantee in a line; ShareError where there are none."""
         from ...errors import ShareError
 
         if self.run is None:
@@ -153,7 +131,7 @@ class Release:
         show_promises(screen, self.run.guarantee, full=full)
         screen.print()
         files = [("report", self.report)] + [("aggregate", path) for path in self.outputs]
-        files += [("table", path) for path in self.tables(len(self.run.estimates))]
+        files += [("table", path) for path in self.tables]
         show_table(screen, facts([(name, str(path)) for name, path in files if path is not None]))
 
     def _json(self, run: Run, played: Played) -> dict[str, Any]:
@@ -176,3 +154,20 @@ class Release:
             "confidence": self.confidence,
             "values": tidy_rows(table, self.confidence),
         }
+
+
+def _numbered(path: Path | None, n: int) -> list[Path]:
+    """The files of n things, numbered where there are several."""
+    if path is None or n == 1:
+        return [] if path is None else [path]
+    return [path.with_stem(f"{path.stem}-{k}") for k in range(1, n + 1)]
+
+
+def show_promises(screen: Console, guarantee: Guarantee, *, full: bool) -> None:
+    """A line for every party, or all words."""
+    if full:
+        show_guarantee(screen, guarantee)
+        return
+    for promise in guarantee.promises:
+        screen.print(printable(promise.line()), soft_wrap=True)
+    screen.print("details: --guarantee", style="dim")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,30 +15,19 @@ from ..support.options import (
     json_option,
     table_options,
 )
-from ..support.show import console, facts, heading, print_json, progress, show_next, show_table
 from ..support.tables import csv_option
-from .shared import (
+from .member import (
+    Member,
     curator_options,
-    dataset_option,
-    is_resumable,
-    journal_beside,
-    key_beside,
-    ledger_option,
-    load_study,
-    only_member,
+    ledger_options,
     party_option,
     playing_options,
-    seat_of,
     study_argument,
     url_of,
 )
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
-    from ...study.parties import PartyStudy
-    from ...transport import Machine
-    from ...transport.network import Played
-    from ...transport.post import Seat
 
 
 @click.command()
@@ -98,26 +85,17 @@ def curator(
     from ...transport.relay import Patience
     from .results import Release
 
-    study = load_study(study_path, dry_run=dry_run)
-    name = only_member(study, Role.CURATOR)
-    key = key_beside(study_path, name, key_path)
-    seat = seat_of(study, name, key)
+    member = Member.of(study_path, Role.CURATOR, key_path, journal_path, dry_run=dry_run)
+    study = member.study
     release = Release(study, report, out, confidence=confidence, force=force, csv=csv_path)
-    release.check_files(study_path, key)
-    machine = study.protocol.curator_machine(seat.keys, study.verify_keys)
-    played = _play(
-        lambda done: serve(
-            machine,
-            study.protocol.message_rounds,
-            seat,
-            address=Address(host, port, tls=True if tls else None),
-            patience=Patience(gather, wait),
-            listening=lambda where: click.echo(f"listening on {where}", err=True),
-            progress=done,
-            journal=journal_beside(key, journal_path, study),
-            finished=release.finish,
-        ),
-        study.protocol.message_rounds,
+    release.check_files(study_path, member.key)
+    played = member.play(
+        serve,
+        study.protocol.curator_machine(member.seat.keys, study.verify_keys),
+        address=Address(host, port, tls=True if tls else None),
+        patience=Patience(gather, wait),
+        listening=lambda where: click.echo(f"listening on {where}", err=True),
+        finished=release.finish,
     )
     release.show(played, full=full, as_json=as_json)
 
@@ -136,8 +114,7 @@ def curator(
     show_default=True,
     help="With --dry-run: how many synthetic rows.",
 )
-@ledger_option
-@dataset_option
+@ledger_options
 @json_option
 def join(
     study_path: Path,
@@ -175,13 +152,10 @@ def join(
 
     if (data_path is None) != dry_run:
         raise click.UsageError("give --data FILE, or --dry-run for synthetic rows")
-    study = load_study(study_path, dry_run=dry_run)
-    key = key_beside(study_path, name, key_path)
-    seat = seat_of(study, name, key)
-    journal = journal_beside(key, journal_path, study)
-    rounds = study.protocol.message_rounds
-    resumed = is_resumable(journal, seat, rounds)
+    member = Member.of(study_path, name, key_path, journal_path, dry_run=dry_run)
+    study, keys = member.study, member.seat.keys
     content = b"" if data_path is None else content_of(data_path)
+    resumed = member.is_resumed
     spending = Spending(study, name, dataset or name, ledger_path, resumed=resumed, content=content)
     spending.check_before()
     if data_path is None:
@@ -191,39 +165,26 @@ def join(
         if content_of(data_path) != content:
             raise FileError(f"{str(data_path)!r} was changed while it was read; nothing was sent")
     n_rows = study.protocol.check(name, table)
-    machine = study.protocol.party_machine(name, table, seat.keys, study.verify_keys)
+    machine = study.protocol.party_machine(name, table, keys, study.verify_keys)
     try:
-        played = _play(
-            lambda done: take_part(
-                spending.charged(machine),
-                rounds,
-                seat,
-                url_of(address),
-                timeout=timeout,
-                progress=done,
-                journal=journal,
-                # The same bytes read in another way are other data.
-                data=seat.keys.fingerprint(content + dialect.mark) if content else "",
-                joined=spending.join,
-                finished=spending.finish,
-            ),
-            rounds,
+        played = member.play(
+            take_part,
+            spending.charged(machine),
+            url_of(address),
+            timeout=timeout,
+            # The same bytes read in another way are other data.
+            data=keys.fingerprint(content + dialect.mark) if content else "",
+            joined=spending.join,
+            finished=spending.finish,
         )
     except (GuaranteeError, ShareError) as error:
         raise spending.refusal or error from None
     if spending.failure:
         raise ShareError(spending.failure)
-    about = {"party": name, "study": study.digest.hex(), "rehearsal": dry_run, "rows": n_rows}
-    about |= spending.as_dict() | {"refused": list(played.refused)}
-    if as_json:
-        print_json(about)
-        return
-    screen = console()
-    screen.print(heading(f"{name}: the run has ended"))
     lines = [("session", played.session.hex()), ("rows", f"{n_rows:,}"), *spending.facts()]
-    lines += [("refused", reason) for reason in played.refused]
-    show_table(screen, facts(lines))
-    show_next(screen, "parties budget")
+    end = {"rehearsal": dry_run, "rows": n_rows, **spending.as_dict()}
+    end["refused"] = list(played.refused)
+    member.show_end(lines, end, as_json=as_json, after="parties budget")
 
 
 @click.command()
@@ -254,44 +215,9 @@ def dealer(
     from ...transport import Role
     from ...transport.network import take_part
 
-    study = load_study(study_path, dry_run=dry_run)
-    name = only_member(study, Role.DEALER)
-    key = key_beside(study_path, name, key_path)
-    seat = seat_of(study, name, key)
-    machine = _dealer_machine(study, seat)
-    played = _play(
-        lambda done: take_part(
-            machine,
-            study.protocol.message_rounds,
-            seat,
-            url_of(address),
-            timeout=timeout,
-            progress=done,
-            journal=journal_beside(key, journal_path, study),
-        ),
-        study.protocol.message_rounds,
-    )
-    about = {"party": name, "study": study.digest.hex(), "session": played.session.hex()}
-    if as_json:
-        print_json({**about, "refused": list(played.refused)})
-        return
-    screen = console()
-    screen.print(heading(f"{name}: the run has ended"))
-    show_table(screen, facts([*about.items(), *(("refused", why) for why in played.refused)]))
-
-
-def _dealer_machine(study: PartyStudy, seat: Seat) -> Machine[Any]:
-    from ...parties.vertical import Vertical
-
-    protocol = study.protocol
-    if isinstance(protocol, Vertical):  # which refuses a dealer with the key of somebody else
-        return protocol.dealer_machine(seat.keys, study.verify_keys)
-    return protocol.dealer_machine()
-
-
-def _play(
-    start: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, Played]], rounds: int
-) -> Played:
-    """Run a role to the end, with a bar over the rounds."""
-    with progress("Rounds", rounds) as done:
-        return asyncio.run(start(lambda closed, _: done(closed)))
+    member = Member.of(study_path, Role.DEALER, key_path, journal_path, dry_run=dry_run)
+    machine = member.study.protocol.dealer_machine(member.seat.keys, member.study.verify_keys)
+    played = member.play(take_part, machine, url_of(address), timeout=timeout)
+    session, digest = played.session.hex(), member.study.digest.hex()
+    lines = [("party", member.name), ("study", digest), ("session", session)]
+    member.show_end(lines, {"session": session, "refused": list(played.refused)}, as_json=as_json)

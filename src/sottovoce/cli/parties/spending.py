@@ -7,28 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ...parties.accounts import Account
-    from ...parties.budget import Ledger
+    from ...parties.budget import Account, Ledger
     from ...study.parties import PartyStudy
     from ...transport import Machine
     from ...transport.network import Played
 
 
 class Spending:
-    """What one run spends from a data set; a rehearsal spends nothing.
+    """What one run spends from a party's data set; a rehearsal spends nothing.
 
-    Parameters
-    ----------
-    study : PartyStudy
-        What is run.
-    party, data : str
-        Who takes part, and the data set that is charged.
-    path : path, optional
-        The ledger.
-    resumed : bool
-        Whether an interrupted run goes on from its journal.
-    content : bytes
-        SHA-256 of the file with the rows.
+    `resumed` says that an interrupted run goes on from its journal; `content` is the SHA-256 of the
+    file with the rows.
     """
 
     def __init__(
@@ -81,7 +70,7 @@ class Spending:
 
     def charged(self, machine: Machine[Any]) -> Machine[Any]:
         """The party's machine, which charges before its masked vector leaves."""
-        from ...parties.charging import Charged
+        from ...parties.machines import Charged
 
         return Charged(machine, self._charge)
 
@@ -145,7 +134,7 @@ class Spending:
 
     def facts(self) -> list[tuple[str, str]]:
         """Lines for the screen."""
-        from ...parties.accounts import shown
+        from ...parties.budget import shown
 
         account = self._account()
         if account is None:

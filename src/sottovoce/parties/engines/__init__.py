@@ -18,22 +18,15 @@ from ...errors import ParameterError
 from ...sharing.triples import Codes, Words
 from ...transport import Batch
 from ..products import Plan
-from ..promises import ALONE, colluders
 
 #: The round in which parties compare their rows; engines act from its end on.
 COMPARED = 2
 
 
 class PartyEngine(ABC):
-    """One party's side. It keeps nothing: its state is an argument, as of a `Machine`.
+    """One party's side. It keeps nothing: its state is an argument, as of a `Machine`."""
 
-    Attributes
-    ----------
-    kinds : frozenset of str
-        Of the messages that are for it.
-    """
-
-    kinds: frozenset[str]
+    kinds: frozenset[str]  # of the messages that are for it
 
     @abstractmethod
     def start(self) -> Any:
@@ -55,21 +48,11 @@ class PartyEngine(ABC):
 
 
 class Engine(ABC):
-    """One way to compute products.
+    """One way to compute products."""
 
-    Attributes
-    ----------
-    name : str
-        As in `engine=…`.
-    dealer : bool
-        Whether a dealer takes part.
-    assuming : str
-        What must be true for the parties to learn nothing, in words.
-    """
-
-    name: str
-    dealer: bool = False
-    assuming: str
+    name: str  # as in `engine=…`
+    dealer: bool = False  # whether a dealer takes part
+    assuming: str  # what must be true for the parties to learn nothing, in words
 
     @abstractmethod
     def rounds(self, parties: int) -> int:
@@ -103,25 +86,12 @@ class Engine(ABC):
         """Raise where the engine cannot run here."""
 
 
-def trusted_members(engine: Engine, collusion: int, parties: int) -> tuple[str, ...]:
-    """Whom a promise trusts, as sentences: no more colluders than the engine tolerates."""
-    alone = engine.tolerates(parties) < collusion + 1  # the curator is one of them
-    return (ALONE if alone else colluders(collusion), engine.assuming)
-
-
 def engine_of(name: str, **options: Any) -> Engine:
     """The engine of a name."""
     from . import cheetah, dealer, mpyc
 
-    known: dict[str, Any] = {
-        "dealer": dealer.Dealer,
-        "mpyc": mpyc.Mpyc,
-        "cheetah": cheetah.Cheetah,
-    }
+    known: dict[str, Any] = {one.name: one for one in (dealer.Dealer, mpyc.Mpyc, cheetah.Cheetah)}
     if name not in known:
         raise ParameterError(f"engine is {name!r}; engines are {', '.join(map(repr, known))}")
     engine: Engine = known[name](**options)
     return engine
-
-
-__all__ = ["COMPARED", "Engine", "PartyEngine", "engine_of", "trusted_members"]

@@ -1,40 +1,48 @@
 """Engine `dealer`: products with triples of an offline dealer (`sharing.triples`).
 
-Round 2   dealer → party: "seed", and "correction" matrices to the parties that join
+Round 1   every party → dealer: the number of rows, and the fresh key of its hello
+Round 2   dealer → party: "seed" with that key, and "correction" matrices to the parties that join
 Round 3…  step after step, parties send each other "open": D from holders to the party that joins,
           E from that party to the holders
 
+A party accepts a seed with its own fresh key only. One that starts again in the same session has
+another key, so that a relay which delivers the old seed once more gets nothing opened under it.
+
 Any parties but one may collude. The dealer must work with nobody: with a party's help it could
-undo what is opened. It never gets the result, and nobody who gets the result is the dealer.
+undo what is opened. It never gets the result, and nobody who gets the result is the dealer: a
+curator who deals and sees the shares would recover the table without any noise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
-from ...errors import ShareError, WireError
+from ...errors import ParameterError, ShareError, WireError
+from ...randomness import Source
 from ...sharing.masks import KEY_BYTES
 from ...sharing.triples import SEED_BYTES, Codes, Words
-from ...transport import Batch, Role
+from ...transport import Batch, Inbox, Machine, Outbox, Role
+from ...transport.checking import check_batch
 from ..products import Plan
 from . import COMPARED, Engine, PartyEngine
-from .matrices import Parts, add_part, check_part, matrix_batches, whole_matrix
 
-_NOTHING: Mapping[Any, Any] = MappingProxyType({})
+_PART_BYTES = 1 << 22  # of a matrix, so that no message outgrows what a relay carries
+_FORM = {"rows": (np.int64, ()), "key": (np.uint8, (KEY_BYTES,))}
+
+#: Parts of a matrix by their first row.
+Parts = Mapping[int, Words]
 
 
 @dataclass(frozen=True)
 class Dealer(Engine):
     """Triples from a dealer."""
 
-    name: str = "dealer"
-    dealer: bool = True
-    assuming: str = (
+    name = "dealer"
+    dealer = True
+    assuming = (
         "the dealer of correlated randomness follows the protocol and works with nobody: with the "
         "curator or a party it would learn the other parties' columns"
     )
@@ -52,26 +60,13 @@ class Dealer(Engine):
 
 @dataclass(frozen=True, eq=False)
 class Dealt:
-    """What a party has.
-
-    Attributes
-    ----------
-    seed : bytes, optional
-        From the dealer.
-    corrections : mapping
-        From the dealer, by (product, step).
-    opened : mapping
-        What others opened to it, by (product, step, position of the sender).
-    own : tuple of array, optional
-        Its share of every product after its last step.
-    closed : int
-        The last round that was closed.
-    """
+    """What a party has: seed and corrections from the dealer, and what others opened to it."""
 
     seed: bytes | None = None
-    corrections: Mapping[tuple[int, int], Parts] = field(default_factory=lambda: _NOTHING)
-    opened: Mapping[tuple[int, int, int], Parts] = field(default_factory=lambda: _NOTHING)
-    own: tuple[Words, ...] | None = None
+    corrections: Mapping[tuple[int, int], Parts] = field(default_factory=dict)  # product, step
+    #: By product, step and position of the sender.
+    opened: Mapping[tuple[int, int, int], Parts] = field(default_factory=dict)
+    own: tuple[Words, ...] | None = None  # its share of every product after its last step
     closed: int = COMPARED - 1
 
 
@@ -198,3 +193,131 @@ class DealtParty(PartyEngine):
         if state.own is None:
             raise ShareError("the products were not computed; nothing was released")
         return list(state.own)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the dealer received (numbers of rows, fresh keys), and the last closed round."""
+
+    rows: Mapping[int, int] = field(default_factory=dict)
+    keys: Mapping[int, bytes] = field(default_factory=dict)
+    closed: int = -1
+
+
+@dataclass(frozen=True, eq=False)
+class DealerMachine(Machine[Asked]):
+    """The dealer: it gets nothing after the start, neither columns nor the result."""
+
+    parties: tuple[str, ...]
+    plan: Callable[[int], Plan]  # from the number of rows
+    source: Source
+    role: Role = Role.DEALER
+    members: range = range(1)
+
+    def start(self) -> Asked:
+        return Asked()
+
+    def step(self, state: Asked, inbox: Inbox) -> tuple[Asked, Outbox]:
+        for batch in inbox.batches:
+            state = self._hear(state, batch)
+        if inbox.closed is None:
+            return state, Outbox()
+        state = replace(state, closed=inbox.closed)
+        if inbox.closed != COMPARED - 1:
+            return state, Outbox()
+        missing = [name for k, name in enumerate(self.parties) if k not in state.rows]
+        if missing or len(set(state.rows.values())) != 1:
+            return state, Outbox()  # the parties themselves say why, and stop
+        return state, Outbox(self._deal(self.plan(state.rows[0]), state.keys))
+
+    def _hear(self, state: Asked, batch: Batch) -> Asked:
+        if batch.kind != "rows" or batch.sent_by is not Role.PARTY:
+            raise WireError(f"the dealer got {batch.kind!r} from {batch.sent_by.value!r}; refused")
+        check_batch(batch, COMPARED - 1, state.closed, Role.PARTY, len(self.parties), _FORM)
+        rows, keys = dict(state.rows), dict(state.keys)
+        for i, k in enumerate(batch.sender.tolist()):
+            count = int(batch.payload["rows"][i])
+            if k in rows or count < 1:
+                raise ShareError(f"party {k} says {count} rows, or says it twice; refused")
+            rows[k], keys[k] = count, batch.payload["key"][i].tobytes()
+        return replace(state, rows=rows, keys=keys)
+
+    def _deal(self, plan: Plan, keys: Mapping[int, bytes]) -> Iterator[Batch]:
+        drawn = np.empty((len(self.parties), SEED_BYTES), np.uint8)
+        self.source.fill(drawn)
+        many, me = np.arange(len(drawn), dtype=np.int64), (Role.DEALER, 0)
+        fresh = np.array([list(keys[k]) for k in range(len(drawn))], np.uint8)
+        payload = {"seed": drawn, "key": fresh}
+        yield Batch("seed", COMPARED, Role.DEALER, Role.PARTY, np.zeros_like(many), many, payload)
+        seeds = [drawn[k].tobytes() for k in plan.order]
+        for p, chain in enumerate(plan.chains):
+            for step in chain.steps:
+                matrix = chain.correction(step, seeds)
+                yield from matrix_batches("correction", COMPARED, me, plan.order[step], p, matrix)
+
+
+def check_dealer(dealer: bytes, others: Mapping[str, bytes]) -> None:
+    """Refuse a dealer with the public key of the curator or a party."""
+    for name, key in others.items():
+        if key == dealer:
+            raise ParameterError(
+                f"{name!r} is the dealer as well; the dealer must be nobody who receives the "
+                "result or holds columns: it could undo what the parties open. Let another "
+                "organisation deal, or use engine='mpyc'"
+            )
+
+
+def matrix_batches(
+    kind: str, number: int, sent_by: tuple[Role, int], to: int, product: int, matrix: Words
+) -> Iterator[Batch]:
+    """The messages in which one member sends a matrix to a party."""
+    height = max(1, _PART_BYTES // max(1, matrix.shape[1] * matrix.itemsize))
+    whole = matrix.shape[0] // height * height
+    parts = matrix[:whole].reshape(-1, height, matrix.shape[1]), matrix[whole:][None]
+    for first, words in zip((0, whole), parts, strict=True):
+        rows = first + height * np.arange(len(words), dtype=np.int64)
+        if words.size:
+            sender, receiver = np.full_like(rows, sent_by[1]), np.full_like(rows, to)
+            payload = {"product": np.full_like(rows, product), "row": rows, "words": words}
+            order = rows * 2**16 + product
+            yield Batch(kind, number, sent_by[0], Role.PARTY, sender, receiver, payload, order)
+
+
+def check_part(
+    batch: Batch, products: int, shape: tuple[int, int], words: np.dtype[np.generic]
+) -> None:
+    """Refuse parts that cannot belong to a matrix of this shape."""
+    if set(batch.payload) != {"product", "row", "words"}:
+        raise WireError(f"{batch.kind!r} has the columns {sorted(batch.payload)}")
+    product, row, part = (batch.payload[name] for name in ("product", "row", "words"))
+    if product.dtype != np.int64 or row.dtype != np.int64 or product.ndim != 1 or row.ndim != 1:
+        raise WireError(f"{batch.kind!r} does not say which part of a matrix it is")
+    if part.dtype != words or part.ndim != 3 or part.shape[2] != shape[1]:
+        raise WireError(
+            f"{batch.kind!r} has words of type {part.dtype} and shape {part.shape[1:]}; rows of "
+            f"{shape[1]} of type {words} are expected"
+        )
+    if ((product < 0) | (product >= products)).any():
+        raise WireError(f"{batch.kind!r} is of a product that there is not")
+    if ((row < 0) | (row + part.shape[1] > shape[0])).any():
+        raise WireError(f"{batch.kind!r} has more rows than a matrix of {shape[0]:,}")
+
+
+def add_part(parts: Parts, row: int, words: Words) -> Parts:
+    """The parts with one more, which must be new."""
+    if row in parts:
+        raise ShareError(f"the part of a matrix from row {row} on arrived twice; refused")
+    return {**parts, row: words}
+
+
+def whole_matrix(parts: Parts, shape: tuple[int, int], what: str) -> Words:
+    """The matrix, or an error where parts are missing or overlap."""
+    reached = 0
+    for row, words in sorted(parts.items()):
+        if row != reached:
+            break
+        reached += len(words)
+    if reached != shape[0] or not parts:
+        raise ShareError(f"{what} is missing, or not complete; nothing was released")
+    ordered = [words for _, words in sorted(parts.items())]
+    return ordered[0] if len(ordered) == 1 else np.concatenate(ordered)

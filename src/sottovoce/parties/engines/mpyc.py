@@ -14,29 +14,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...errors import MissingExtraError, ParameterError
-from ..budgets import CURATOR
+from ...errors import MissingExtraError
+from ..design import CURATOR
 from ..products import Plan
-from . import Engine
-from .processes import ROUNDS, ProcessMember, free_addresses, is_here, named, products_job
+from .processes import ProcessEngine, ProcessMember, addresses_of
 
 _SLACK_BITS = 80
 
 
 @dataclass(frozen=True)
-class Mpyc(Engine):
-    """Shamir sharing through mpyc.
+class Mpyc(ProcessEngine):
+    """Shamir sharing through mpyc; addresses are of every party and, last, of the curator."""
 
-    Parameters
-    ----------
-    addresses : sequence of str
-        host:port of every party and, last, of the curator. They must be on this machine, for
-        instance ends of encrypted tunnels: mpyc's processes neither encrypt nor authenticate.
-    """
-
-    addresses: tuple[str, ...] = ()
-    name: str = "mpyc"
-    assuming: str = (
+    name = program = "mpyc"
+    needs = "each, and one for the curator"
+    assuming = (
         "fewer than half of the members who compute (the parties and the curator) work together; "
         "half of them together could see the columns. What is opened during the computation is "
         "masked but for a probability of 2^-80 per cell"
@@ -50,55 +42,24 @@ class Mpyc(Engine):
         """How many of the parties and the curator may work together: fewer than half."""
         return parties // 2
 
-    def rounds(self, parties: int) -> int:
-        return ROUNDS
-
     def at(self, addresses: Mapping[str, str], parties: Sequence[str]) -> Mpyc:
-        return replace(self, addresses=named(addresses, (*parties, CURATOR)))
+        return replace(self, addresses=addresses_of((*parties, CURATOR), addresses))
 
-    def here(self, parties: int) -> Mpyc:
-        return replace(self, addresses=free_addresses(parties + 1))
+    def places(self, parties: int) -> int:
+        return parties + 1
 
-    def party(self, index: int, parties: Sequence[str]) -> MpycMember:
-        self.check()
-        if len(self.addresses) != len(parties) + 1:
-            raise ParameterError(
-                f"{len(self.addresses)} addresses for {len(parties)} parties and the curator; the "
-                'engine mpyc needs one for each, such as "127.0.0.1:9101"'
-            )
-        away = [address for address in self.addresses if not is_here(address)]
-        if away:
-            raise ParameterError(
-                f"the address {away[0]!r} is on another machine; shares would travel in clear, "
-                "and anyone could connect. Use the ends of encrypted tunnels on this machine"
-            )
-        return MpycMember(index, len(parties), self)
-
-    def curator(self, parties: Sequence[str]) -> MpycMember:
+    def curator(self, parties: Sequence[str]) -> ProcessMember:
         return self.party(len(parties), parties)
-
-
-class MpycMember(ProcessMember):
-    """One member's process."""
-
-    name = "mpyc"
-
-    def __init__(self, index: int, parties: int, engine: Mpyc) -> None:
-        super().__init__(index, parties)
-        self.engine = engine
 
     def command(self) -> list[str]:
         return [sys.executable, "-m", f"{__package__}.mpyc_worker"]
 
-    def job(self, plan: Plan) -> dict[str, Any]:
+    def job(self, plan: Plan, index: int, parties: int) -> dict[str, Any]:
         return {
-            "addresses": self.engine.addresses,
-            "index": self.index,
-            "parties": self.parties,
-            "threshold": self.engine.tolerates(self.parties),
-            "bits": plan.bits,
+            "addresses": self.addresses,
+            "parties": parties,
+            "threshold": self.tolerates(parties),
             "mask_bits": max(plan.bits, plan.largest.bit_length() + _SLACK_BITS),
-            "products": products_job(plan),
             "noises": [
                 {
                     "cells": noise.cells,

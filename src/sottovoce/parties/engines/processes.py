@@ -16,8 +16,8 @@ import socket
 import subprocess
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -25,19 +25,12 @@ from ...errors import ParameterError, ShareError, WireError
 from ...sharing.triples import Codes, Words
 from ...transport import Batch, Role
 from ..products import Plan
-from . import COMPARED, PartyEngine
+from . import COMPARED, Engine, PartyEngine
 
 _PATIENCE_SECONDS = 1800.0
 
-#: How many rounds of messages such an engine takes.
-ROUNDS = 2
-
-
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """The shares, once they arrived in a message of the member to itself."""
-
-    shares: tuple[Words, ...] | None = None
+#: The shares, once they arrived in a message of the member to itself.
+Computed = tuple[Words, ...] | None
 
 
 @dataclass(eq=False)
@@ -46,31 +39,28 @@ class ProcessMember(PartyEngine):
 
     index: int
     parties: int
+    engine: ProcessEngine
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     kinds = frozenset({"computed"})
-    name = ""
 
-    @abstractmethod
-    def command(self) -> list[str]:
-        """What is run."""
-
-    @abstractmethod
-    def job(self, plan: Plan) -> dict[str, Any]:
-        """The first line of its input."""
+    @property
+    def name(self) -> str:
+        """Of the program, for messages."""
+        return self.engine.program
 
     def start(self) -> Computed:
-        return Computed()
+        return None
 
     def take(self, state: Computed, batch: Batch, plan: Plan) -> Computed:
         own = batch.sent_by is Role.PARTY and batch.sender.tolist() == [self.index]
-        if not own or batch.round != COMPARED + 2 or state.shares is not None:
+        if not own or batch.round != COMPARED + 2 or state is not None:
             raise WireError("shares of a product came from another party, or twice; refused")
         cells = _cells(plan)
         names = {f"share{i}": (size,) for i, size in enumerate(cells)}
         if {name: column.shape[1:] for name, column in batch.payload.items()} != names:
             raise WireError("shares of a product do not have the form of the study; refused")
-        return Computed(tuple(batch.payload[f"share{i}"][0] for i in range(len(cells))))
+        return tuple(batch.payload[f"share{i}"][0] for i in range(len(cells)))
 
     def close(
         self, state: Computed, number: int, plan: Plan, columns: Sequence[Codes]
@@ -87,20 +77,28 @@ class ProcessMember(PartyEngine):
         return state, (Batch("computed", number + 1, Role.PARTY, Role.PARTY, me, me, payload),)
 
     def shares(self, state: Computed) -> list[Words]:
-        if state.shares is None:
+        if state is None:
             raise ShareError("the products were not computed; nothing was released")
-        return list(state.shares)
+        return list(state)
 
     def _begin(self, plan: Plan, columns: Sequence[Codes]) -> None:
         codes = b"".join(np.ascontiguousarray(c, np.int64).tobytes() for c in columns)
+        job = {
+            "index": self.index,
+            "bits": plan.bits,
+            **self.engine.job(plan, self.index, self.parties),
+        }
+        job["products"] = [
+            {"order": plan.order, "sizes": chain.sizes, "rows": chain.rows} for chain in plan.chains
+        ]
         process = subprocess.Popen(  # noqa: S603
-            self.command(),
+            self.engine.command(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         with contextlib.suppress(BrokenPipeError):  # it ended early, and `_finish` says why
-            process.stdin.write(json.dumps(self.job(plan)).encode() + b"\n" + codes)  # type: ignore[union-attr]
+            process.stdin.write(json.dumps(job).encode() + b"\n" + codes)  # type: ignore[union-attr]
             process.stdin.close()  # type: ignore[union-attr]
         process.stdin = None
         self._process = process
@@ -131,16 +129,61 @@ class ProcessMember(PartyEngine):
         return np.split(words, np.cumsum(cells)[:-1]) if cells else []
 
 
-def free_addresses(many: int) -> tuple[str, ...]:
-    """Addresses on this machine whose ports are free now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(many)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return tuple(f"127.0.0.1:{one.getsockname()[1]}" for one in sockets)
+@dataclass(frozen=True)
+class ProcessEngine(Engine):
+    """An engine whose members run a program of their own.
+
+    Its processes neither encrypt nor authenticate: addresses, host:port, must be on this machine,
+    for instance the ends of encrypted tunnels.
+    """
+
+    addresses: tuple[str, ...] = ()
+
+    program: ClassVar[str]  # its name
+    needs: ClassVar[str]  # whose addresses, in words
+
+    @abstractmethod
+    def places(self, parties: int) -> int:
+        """How many addresses there are."""
+
+    @abstractmethod
+    def command(self) -> list[str]:
+        """What is run."""
+
+    @abstractmethod
+    def job(self, plan: Plan, index: int, parties: int) -> dict[str, Any]:
+        """What is particular in the first line of a member's input."""
+
+    def rounds(self, parties: int) -> int:
+        return 2
+
+    def here(self, parties: int) -> Self:
+        """The same with addresses on this machine whose ports are free now."""
+        with contextlib.ExitStack() as stack:
+            sockets = [stack.enter_context(socket.socket()) for _ in range(self.places(parties))]
+            for one in sockets:
+                one.bind(("127.0.0.1", 0))
+            free = tuple(f"127.0.0.1:{one.getsockname()[1]}" for one in sockets)
+        return replace(self, addresses=free)
+
+    def party(self, index: int, parties: Sequence[str]) -> ProcessMember:
+        self.check()
+        if len(self.addresses) != self.places(len(parties)):
+            raise ParameterError(
+                f"{len(self.addresses)} addresses for {len(parties)} parties; the engine "
+                f'{self.name} needs one for {self.needs}, such as "127.0.0.1:9101"'
+            )
+        for address in self.addresses:
+            if address.rsplit(":", 1)[0] not in ("127.0.0.1", "localhost"):
+                raise ParameterError(
+                    f"the address {address!r} is on another machine; what is sent would travel in "
+                    "clear, and anyone could connect. Use the ends of encrypted tunnels on this "
+                    "machine"
+                )
+        return ProcessMember(index, len(parties), self)
 
 
-def named(addresses: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]:
+def addresses_of(names: Sequence[str], addresses: Mapping[str, str]) -> tuple[str, ...]:
     """The addresses of some members in order; all must be there, each host:port."""
     missing = [name for name in names if name not in addresses]
     if missing:
@@ -152,18 +195,6 @@ def named(addresses: Mapping[str, str], names: Sequence[str]) -> tuple[str, ...]
                 f'the address of {name!r} is {addresses[name]!r}; it must be "host:port"'
             )
     return tuple(addresses[name] for name in names)
-
-
-def is_here(address: str) -> bool:
-    """Whether an address is on this machine."""
-    return address.rsplit(":", 1)[0] in ("127.0.0.1", "localhost")
-
-
-def products_job(plan: Plan) -> list[dict[str, Any]]:
-    """The products as a job names them."""
-    return [
-        {"order": plan.order, "sizes": chain.sizes, "rows": chain.rows} for chain in plan.chains
-    ]
 
 
 def _cells(plan: Plan) -> list[int]:

@@ -16,89 +16,46 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import EstimateError
-from ...estimate.intervals import Floats
+from ...estimate.intervals import Floats, Interval
 from ..design import Design
 from ..releases import Release
-from .evidence import Evidence, Margin, MarginInterval
+from .evidence import Evidence, Margin
 
 Sums = Sequence[NDArray[np.int64]]
 
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """A table as a method found it.
+    """A table as a method found it, and what the sums say about it whatever the data."""
 
-    Attributes
-    ----------
-    values : ndarray
-        Fractions in row-major order; what is released.
-    raw : ndarray
-        Unbiased fractions behind them, which intervals are around; NaN where there are none.
-    variance : float
-        Of each raw fraction; the mean where they differ.
-    interval : callable
-        From a confidence to an Interval of every cell; it must pickle.
-    converged : bool
-        False where an iteration stopped early.
-    assuming : str
-        What must be true for the values to be right, in words; empty where nothing must.
-    evidence : Evidence
-        What the sums say about cells, marginals and conditional fractions, whatever the data.
-    """
+    values: Floats  # fractions in row-major order; what is released
+    evidence: Evidence
+    shape: tuple[int, ...]
+    converged: bool = True  # False where an iteration stopped early
+    assuming: str = ""  # what must be true for the values to be right, in words
 
-    values: Floats
-    raw: Floats
-    variance: float
-    interval: Any
-    converged: bool = True
-    assuming: str = ""
-    evidence: Evidence | None = None
+    @property
+    def raw(self) -> Floats:
+        """Unbiased fractions, which intervals are around; NaN where there are none."""
+        return self.evidence.fractions(Margin.whole(self.shape))
 
-    @classmethod
-    def of(
-        cls,
-        values: Floats,
-        evidence: Evidence,
-        shape: tuple[int, ...],
-        *,
-        converged: bool = True,
-        assuming: str = "",
-    ) -> Solved:
-        """A table, with errors from the sums behind it."""
-        margin = Margin.whole(shape)
-        return cls(
-            values=values,
-            raw=evidence.fractions(margin),
-            variance=float(evidence.variance(margin).mean()),
-            interval=MarginInterval(evidence, margin),
-            converged=converged,
-            assuming=assuming,
-            evidence=evidence,
-        )
+    def interval(self, confidence: float) -> Interval:
+        """An interval of every cell."""
+        return self.evidence.interval(Margin.whole(self.shape), confidence)
 
 
 class Method(ABC):
-    """How sums become a table.
+    """How sums become a table."""
 
-    Attributes
-    ----------
-    name, source : str
-        As in `method=…`, and where it comes from.
-    biased : bool
-        Whether the released values are biased.
-    default_note : str
-        For published methods that are wrong or dominated: why, in one line; empty otherwise.
-    """
-
-    name: str
-    source: str
-    biased: bool = True
+    name: str  # as in `method=…`
+    source: str  # where it comes from
+    biased: bool = True  # whether the released values are biased
+    #: For published methods that are wrong or dominated: why, in one line; empty otherwise.
     default_note: str = ""
 
     @abstractmethod
@@ -117,14 +74,6 @@ class Method(ABC):
         opened = self.releases(design)
         return {
             party: sum((r.cost(party, design.neighbours) for r in opened), Fraction(0))
-            for party in design.parties
-        }
-
-    def deltas(self, design: Design) -> dict[str, Fraction]:
-        """δ that the releases cost each party's people; 0 for Laplace noise."""
-        opened = self.releases(design)
-        return {
-            party: sum((r.delta for r in opened if party in r.weights), Fraction(0))
             for party in design.parties
         }
 

@@ -24,29 +24,14 @@ class Weighted(Evidence):
     all lie with the parties of the smallest weights, and the fewest when with those of the
     largest: both counts are piecewise linear in S. Where rows are sampled, w_k are the rates,
     and the sampled sum varies around S by at most (1 − min w) S.
-
-    Attributes
-    ----------
-    counts : ndarray
-        The noisy sums in row-major order.
-    noise : float
-        V, the variance of the noise of one cell.
-    n : int
-        N; an estimate where it is not public.
-    weights : tuple of float
-        Of the parties in the sum.
-    rows : tuple of int, optional
-        n_k in the same order, where they are public.
-    sampled : bool
-        Whether rows were sampled with these probabilities.
     """
 
-    counts: Floats
-    noise: float
-    n: int
-    weights: tuple[float, ...]
-    rows: tuple[int, ...] | None
-    sampled: bool = False
+    counts: Floats  # the noisy sums in row-major order
+    noise: float  # V, the variance of the noise of one cell
+    n: int  # N; an estimate where it is not public
+    weights: tuple[float, ...]  # of the parties in the sum
+    rows: tuple[int, ...] | None  # n_k in the same order, where they are public
+    sampled: bool = False  # whether rows were sampled with these probabilities
 
     @property
     def unbiased(self) -> bool:
@@ -58,18 +43,17 @@ class Weighted(Evidence):
         """How much the sampled sum varies, in units of the sum."""
         return 1 - min(self.weights) if self.sampled else 0.0
 
+    @property
+    def _whole(self) -> float:
+        """What all rows weigh together; NaN where they weigh differently."""
+        return self.weights[0] * self.n if self.unbiased else math.nan
+
     def fractions(self, margin: Margin) -> Floats:
-        sums = margin.sum(self.counts)
-        if not self.unbiased:
-            return np.full(sums.size, np.nan)
-        return sums / (self.weights[0] * self.n)
+        return margin.sum(self.counts) / self._whole
 
     def variance(self, margin: Margin) -> Floats:
-        sums = margin.sum(self.counts)
-        if not self.unbiased:
-            return np.full(sums.size, np.nan)
-        spread = math.prod(margin.merged) * self.noise + self._drawn * np.maximum(sums, 0)
-        return np.asarray(spread / (self.weights[0] * self.n) ** 2)
+        sampled = self._drawn * np.maximum(margin.sum(self.counts), 0)
+        return np.asarray((math.prod(margin.merged) * self.noise + sampled) / self._whole**2)
 
     def interval(self, margin: Margin, confidence: float) -> Interval:
         if self.rows is None:
@@ -130,14 +114,9 @@ class OneWay(Evidence):
 
     A joint fraction is at most the smallest of the attributes' fractions, and at least
     Σ_a p_a − (k − 1) (Fréchet); the k intervals hold together at 1 − α/k each.
-
-    Attributes
-    ----------
-    tables : tuple of Evidence
-        One per attribute.
     """
 
-    tables: tuple[Evidence, ...]
+    tables: tuple[Evidence, ...]  # one per attribute
 
     @property
     def n(self) -> int:  # type: ignore[override]
@@ -145,14 +124,17 @@ class OneWay(Evidence):
         return self.tables[0].n
 
     def fractions(self, margin: Margin) -> Floats:
-        if len(margin.kept) == 1:
-            return self._one(margin.kept[0]).fractions(self._alone(margin, 0))
-        return np.full(math.prod(margin.shape), np.nan)
+        return self._alone(margin, "fractions")
 
     def variance(self, margin: Margin) -> Floats:
-        if len(margin.kept) == 1:
-            return self._one(margin.kept[0]).variance(self._alone(margin, 0))
-        return np.full(math.prod(margin.shape), np.nan)
+        return self._alone(margin, "variance")
+
+    def _alone(self, margin: Margin, what: str) -> Floats:
+        """What the table of a single attribute says; joint tables were not opened."""
+        if len(margin.kept) != 1:
+            return np.full(math.prod(margin.shape), np.nan)
+        known: Floats = getattr(self.tables[margin.kept[0]], what)(Margin.whole(margin.shape))
+        return known
 
     def interval(self, margin: Margin, confidence: float) -> Interval:
         many = len(margin.kept)
@@ -160,20 +142,11 @@ class OneWay(Evidence):
         low: Floats = np.zeros((1,) * many)
         high: Floats = np.full((1,) * many, np.inf)
         for place, attribute in enumerate(margin.kept):
-            ends = self._one(attribute).interval(self._alone(margin, place), each)
+            alone = Margin.whole((margin.shape[place],))
+            ends = self.tables[attribute].interval(alone, each)
             along = [1] * many
             along[place] = -1
             low = low + ends.low.reshape(along)
             high = np.minimum(high, ends.high.reshape(along))
-        low = low - (many - 1)
-        shape = margin.shape
-        return Interval(
-            np.broadcast_to(low, shape).reshape(-1), np.broadcast_to(high, shape).reshape(-1)
-        )
-
-    def _one(self, attribute: int) -> Evidence:
-        return self.tables[attribute]
-
-    @staticmethod
-    def _alone(margin: Margin, place: int) -> Margin:
-        return Margin.whole((margin.shape[place],))
+        joint = (np.broadcast_to(end, margin.shape) for end in (low - (many - 1), high))
+        return Interval(*(end.reshape(-1) for end in joint))

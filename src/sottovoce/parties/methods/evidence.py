@@ -20,25 +20,17 @@ from functools import cached_property
 import numpy as np
 
 from ...estimate.intervals import Floats, Interval
+from ..releases import summed
 from .numbers import ratio_interval, reach
 
 
 @dataclass(frozen=True)
 class Margin:
-    """A marginal of a table whose axes are made up of attributes.
+    """A marginal of a table whose axes are made up of attributes."""
 
-    Attributes
-    ----------
-    sizes : tuple of int
-        Of all attributes, in the order of the table.
-    axes : tuple of tuple of int
-        Which attributes make up each axis of the design, in order.
-    kept : tuple of int
-        The attributes of the marginal, in any order; the others are summed over.
-    """
-
-    sizes: tuple[int, ...]
-    axes: tuple[tuple[int, ...], ...]
+    sizes: tuple[int, ...]  # of all attributes, in the order of the table
+    axes: tuple[tuple[int, ...], ...]  # which attributes make up each axis of the design, in order
+    #: The attributes of the marginal, in any order; the others are summed over.
     kept: tuple[int, ...]
 
     @classmethod
@@ -65,22 +57,13 @@ class Margin:
 
     def sum(self, cells: Floats) -> Floats:
         """A table, in row-major order, summed to the marginal."""
-        others = tuple(a for a in range(len(self.sizes)) if a not in self.kept)
-        rest = sorted(self.kept)
-        summed = cells.reshape(self.sizes).sum(axis=others)
-        return np.asarray(summed.transpose([rest.index(a) for a in self.kept]).reshape(-1))
+        return summed(cells.reshape(self.sizes), self.kept)
 
 
 class Evidence(ABC):
-    """What opened sums say about true fractions.
+    """What opened sums say about true fractions."""
 
-    Attributes
-    ----------
-    n : int
-        How many people the fractions are of; estimated where it is not public.
-    """
-
-    n: int
+    n: int  # how many people the fractions are of; estimated where it is not public
 
     @abstractmethod
     def fractions(self, margin: Margin) -> Floats:
@@ -153,21 +136,11 @@ class _Linear(Evidence):
 
 @dataclass(frozen=True, eq=False)
 class Cells(_Linear):
-    """Counts with independent noise of one variance; the number of rows is public.
+    """Counts with independent noise of one variance; the number of rows is public."""
 
-    Attributes
-    ----------
-    counts : ndarray
-        With noise, in row-major order.
-    noise : float
-        V, the variance of the noise of one cell.
-    n : int
-        N.
-    """
-
-    counts: Floats
-    noise: float
-    n: int
+    counts: Floats  # with noise, in row-major order
+    noise: float  # V, the variance of the noise of one cell
+    n: int  # N
     _step = 0.0
 
     def covariance(self, part: tuple[int, ...], whole: tuple[int, ...]) -> float:
@@ -200,26 +173,13 @@ class LeastSquares(_Linear):
     values of axis j,
 
         Cov(A, B) = Σ_i τ_i a_i (1 − b_i/l_i) Π_{j<i} a_j b_j / l_j² Π_{j>i} a_j
-
-    Attributes
-    ----------
-    counts : ndarray
-        G_1 in row-major order of the design.
-    n : int
-        N.
-    order : tuple of int
-        Axes of the design by ascending budget.
-    sizes : tuple of int
-        l_i, in that order.
-    taus : tuple of float
-        τ_i, in that order.
     """
 
-    counts: Floats
-    n: int
-    order: tuple[int, ...]
-    sizes: tuple[int, ...]
-    taus: tuple[float, ...]
+    counts: Floats  # G_1 in row-major order of the design
+    n: int  # N
+    order: tuple[int, ...]  # axes of the design by ascending budget
+    sizes: tuple[int, ...]  # l_i, in that order
+    taus: tuple[float, ...]  # τ_i, in that order
     _step = 0.5
 
     def covariance(self, part: tuple[int, ...], whole: tuple[int, ...]) -> float:
@@ -230,26 +190,3 @@ class LeastSquares(_Linear):
             total += tau * a[i] * (1 - b[i] / size) * before * math.prod(a[i + 1 :])
             before *= a[i] * b[i] / size**2
         return total
-
-
-@dataclass(frozen=True, eq=False)
-class MarginInterval:
-    """The interval of a marginal as a function of the confidence; it pickles."""
-
-    evidence: Evidence
-    margin: Margin
-
-    def __call__(self, confidence: float) -> Interval:
-        return self.evidence.interval(self.margin, confidence)
-
-
-@dataclass(frozen=True, eq=False)
-class ConditionalInterval:
-    """The interval of conditional fractions as a function of the confidence; it pickles."""
-
-    evidence: Evidence
-    margin: Margin
-    given: int
-
-    def __call__(self, confidence: float) -> Interval:
-        return self.evidence.conditional(self.margin, self.given, confidence)

@@ -20,6 +20,10 @@ from .bounds import OneWay
 from .numbers import simplex
 from .row_sums import cells, minimum, release
 
+_INDEPENDENCE = (
+    "the attributes are independent of each other; the intervals hold anyway, which makes them wide"
+)
+
 
 class MH(Method):
     """The sum of all rows at the smallest budget."""
@@ -32,7 +36,7 @@ class MH(Method):
 
     def solve(self, design: Design, sums: Sums) -> Solved:
         evidence = cells(design, self.opened(design, sums)["y1"], minimum(design).variance)
-        return Solved.of(simplex(evidence.counts / evidence.n), evidence, design.shape)
+        return Solved(simplex(evidence.counts / evidence.n), evidence, design.shape)
 
 
 class Independent(Method):
@@ -49,7 +53,7 @@ class Independent(Method):
         opened = self.opened(design, sums)
         noise = sum(r.variance for r in self.releases(design))
         evidence = cells(design, sum(opened.values(), np.zeros(design.cells)), noise)
-        return Solved.of(simplex(evidence.counts / evidence.n), evidence, design.shape)
+        return Solved(simplex(evidence.counts / evidence.n), evidence, design.shape)
 
 
 def local_tables(design: Design, part: int) -> tuple[Release, ...]:
@@ -84,14 +88,6 @@ class Product(Method):
         tables = tuple(cells(design, opened[r.name], r.variance) for r in self.releases(design))
         ways = [simplex(table.counts / table.n) for table in tables]
         values = reduce(np.multiply.outer, ways).reshape(-1)
-        evidence = tables[0] if len(tables) == 1 else OneWay(tables)
-        return Solved.of(values, evidence, design.shape, assuming=_independence(len(tables)))
-
-
-def _independence(attributes: int) -> str:
-    if attributes == 1:
-        return ""
-    return (
-        "the attributes are independent of each other; the intervals hold anyway, which makes "
-        "them wide"
-    )
+        if len(tables) == 1:
+            return Solved(values, tables[0], design.shape)
+        return Solved(values, OneWay(tables), design.shape, assuming=_INDEPENDENCE)

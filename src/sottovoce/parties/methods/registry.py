@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from . import Method
-from .mhst import MHST
 from .plain import MH, Independent, Product
 from .sampling import SAH, SAV
 from .segmentation import MV, PBS, PBSGLS, PBSGaussian
-from .sjs import SJS
+from .shrinkage import MHST, SJS
 from .stretching import MM, STARTS, STH
 
 #: Where rows are split; the first is the default.

@@ -20,6 +20,7 @@ from ...noise import DiscreteLaplace
 from ...promise import Neighbours
 from ..design import Design
 from ..releases import Release, sensitivity
+from .bounds import Weighted
 from .evidence import Cells, CellsAlone
 
 _COARSE, _FINE = 64, 1024
@@ -99,8 +100,19 @@ def cells(design: Design, counts: Floats, noise: float) -> Cells:
     return kind(np.asarray(counts, float), noise, people(design, counts))
 
 
-def rows_of(design: Design) -> tuple[int, ...] | None:
-    """n_k of those present, where public."""
+def weighted(
+    design: Design,
+    counts: Floats,
+    noise: float,
+    weights: Mapping[str, float],
+    *,
+    sampled: bool = False,
+) -> Weighted:
+    """Evidence in a sum in which the rows of parties weigh differently, or are sampled."""
+    own = tuple(float(weights.get(party, 0)) for party in design.summed)
     if design.neighbours is Neighbours.ADD_REMOVE or design.rows is None:
-        return None
-    return tuple(design.rows[party] for party in design.summed)
+        mean = sum(own) / len(own) or 1.0
+        n = max(1, round(float(counts.sum()) / mean))
+        return Weighted(counts, noise, n, own, None, sampled=sampled)
+    rows = tuple(design.rows[party] for party in design.summed)
+    return Weighted(counts, noise, design.total, own, rows, sampled=sampled)

@@ -30,7 +30,7 @@ from ..releases import Release, sensitivity
 from . import Method, Solved, Sums, teams
 from .bounds import Weighted
 from .numbers import simplex
-from .row_sums import release, rows_of
+from .row_sums import release, weighted
 from .stretching import ALIKE
 
 _BITS = 64
@@ -90,16 +90,11 @@ class SAH(_Sampling):
     def solve(self, design: Design, sums: Sums) -> Solved:
         counts = self.opened(design, sums)["sampled"]
         (opened,) = self.releases(design)
-        rates = self.rates(design)
-        weights = tuple(float(rates[party]) for party in design.summed)
-        rows = rows_of(design)
-        total = float(counts.sum())
-        mean = sum(weights) / len(weights)
-        n = max(1, round(total / mean)) if rows is None else design.total
-        evidence = Weighted(counts, opened.variance, n, weights, rows, sampled=True)
-        values = simplex(counts / max(1.0, total))
+        rates = {party: float(rate) for party, rate in self.rates(design).items()}
+        evidence = weighted(design, counts, opened.variance, rates, sampled=True)
+        values = simplex(counts / max(1.0, float(counts.sum())))
         assuming = "" if evidence.unbiased else ALIKE
-        return Solved.of(values, evidence, design.shape, assuming=assuming)
+        return Solved(values, evidence, design.shape, assuming=assuming)
 
 
 class SAV(_Sampling):
@@ -121,4 +116,4 @@ class SAV(_Sampling):
         n = teams.rows(design)
         evidence = Weighted(counts, opened.variance, n, (kept,), (n,), sampled=True)
         values = simplex(np.asarray(counts / (n * kept)))
-        return Solved.of(values, evidence, design.shape)
+        return Solved(values, evidence, design.shape)

@@ -34,9 +34,13 @@ class _Segmented(Method):
     def releases(self, design: Design) -> tuple[Release, ...]:
         order = teams.ascending(design)
         return tuple(
-            teams.table_release(design, f"level-{i + 1}", order[i:], delta)
+            self._level(teams.table_release(design, f"level-{i + 1}", order[i:], delta), delta)
             for i, delta in teams.segments(design)
         )
+
+    def _level(self, release: Release, epsilon: Fraction) -> Release:
+        """The release of a level that may cost so much."""
+        return release
 
     def nested(self, design: Design, sums: Sums) -> tuple[Nested, Floats, LeastSquares]:
         """The opened levels, the raw least-squares table and the evidence in it."""
@@ -58,7 +62,7 @@ class PBSGLS(_Segmented):
         nested, raw, evidence = self.nested(design, sums)
         best = constrained(nested, raw / nested.n)
         values = nested.in_design(best.table)
-        return Solved.of(values, evidence, design.shape, converged=best.certified)
+        return Solved(values, evidence, design.shape, converged=best.certified)
 
 
 class PBS(_Segmented):
@@ -81,7 +85,7 @@ class PBS(_Segmented):
         table = np.maximum(table, 0)
         total = table.sum()
         table = table / total if total > 0 else np.full(table.shape, 1 / table.size)
-        return Solved.of(nested.in_design(table), evidence, design.shape)
+        return Solved(nested.in_design(table), evidence, design.shape)
 
 
 @dataclass(frozen=True)
@@ -90,27 +94,15 @@ class PBSGaussian(PBS):
 
     A substituted record moves two counts, so the L2 sensitivity is √2. The formula holds for
     ε < 1 only. Every level costs δ once more.
-
-    Parameters
-    ----------
-    delta : Fraction
-        δ of each level.
     """
 
-    delta: Fraction = Fraction(1, 1_000_000)
+    delta: Fraction = Fraction(1, 1_000_000)  # of each level
 
     name = "pbs-gaussian"
     source = "paper 002 §6.2, Gaussian mechanism"
     default_note = "a weaker promise (ε, δ) than pbs, for ε < 1 only, with more noise"
 
-    def releases(self, design: Design) -> tuple[Release, ...]:
-        order = teams.ascending(design)
-        return tuple(
-            self._gaussian(teams.table_release(design, f"level-{i + 1}", order[i:], delta), delta)
-            for i, delta in teams.segments(design)
-        )
-
-    def _gaussian(self, release: Release, epsilon: Fraction) -> Release:
+    def _level(self, release: Release, epsilon: Fraction) -> Release:
         if epsilon >= 1:
             raise ParameterError(
                 f"a level has ε = {float(epsilon):g}; the Gaussian formula holds for ε < 1 only. "
@@ -139,4 +131,4 @@ class MV(Method):
         (opened,) = self.releases(design)
         n = teams.rows(design)
         evidence = Cells(self.opened(design, sums)["y"], opened.variance, n)
-        return Solved.of(simplex(evidence.counts / n), evidence, design.shape)
+        return Solved(simplex(evidence.counts / n), evidence, design.shape)

@@ -30,7 +30,7 @@ from .bounds import Weighted
 from .evidence import Evidence
 from .numbers import simplex
 from .plain import local_tables
-from .row_sums import cells, release, rows_of
+from .row_sums import cells, release, weighted
 
 _DENOMINATOR = 1024
 _FLOOR = 1e-12  # a start of 0 would stay 0
@@ -58,15 +58,6 @@ def stretched(design: Design, part: int = 1) -> Release:
     return release(design, "stretched", weights, scale)
 
 
-def evidence_of(design: Design, opened: Release, counts: Floats) -> Weighted:
-    """What a stretched sum says about the rows."""
-    weights = tuple(float(opened.weights.get(party, 0)) for party in design.summed)
-    rows = rows_of(design)
-    mean = sum(weights) / len(weights) or 1.0
-    n = max(1, round(float(counts.sum()) / mean)) if rows is None else design.total
-    return Weighted(counts, opened.variance, n, weights, rows)
-
-
 def pooled_table(evidence: Weighted) -> Floats:
     """The distribution of the weighted rows, projected first: noise may make counts negative."""
     if evidence.rows is None:
@@ -87,21 +78,19 @@ class STH(Method):
 
     def solve(self, design: Design, sums: Sums) -> Solved:
         counts = self.opened(design, sums)["stretched"]
-        evidence = evidence_of(design, stretched(design), counts)
+        opened = stretched(design)
+        evidence = weighted(design, counts, opened.variance, opened.weights)
         assuming = "" if evidence.unbiased else ALIKE
-        return Solved.of(pooled_table(evidence), evidence, design.shape, assuming=assuming)
+        return Solved(pooled_table(evidence), evidence, design.shape, assuming=assuming)
 
 
 @dataclass(frozen=True)
 class MM(Method):
     """The mixture of multinomials.
 
-    Parameters
-    ----------
-    start : {"uniform", "random", "noisy-local"}
-        Where EM starts, which decides the result: equal tables, random ones (public randomness
-        that follows from the sums), or the parties' own tables, for which half of every budget is
-        spent. True local tables would give the right result, and are private.
+    `start` is where EM starts, which decides the result: equal tables, random ones (public
+    randomness that follows from the sums), or the parties' own tables, for which half of every
+    budget is spent. True local tables would give the right result, and are private.
     """
 
     start: str = "uniform"
@@ -128,7 +117,8 @@ class MM(Method):
     def solve(self, design: Design, sums: Sums) -> Solved:
         opened = self.opened(design, sums)
         releases = self.releases(design)
-        stretch = evidence_of(design, releases[0], opened["stretched"])
+        first = releases[0]
+        stretch = weighted(design, opened["stretched"], first.variance, first.weights)
         evidence: Evidence = stretch
         rows = np.array(stretch.rows or np.ones(len(design.summed)), float)
         if self.start == "noisy-local":
@@ -144,7 +134,7 @@ class MM(Method):
             start = np.full((len(design.summed), design.cells), 1 / design.cells)
         fitted, converged = fit(start, np.array(stretch.weights) * rows, pooled_table(stretch))
         values = rows @ fitted / rows.sum()
-        return Solved.of(
+        return Solved(
             values, evidence, design.shape, converged=converged, assuming=self._assuming(stretch)
         )
 
@@ -157,19 +147,8 @@ class MM(Method):
 def fit(start: Floats, sizes: Floats, target: Floats) -> tuple[Floats, bool]:
     """EM for μ (parties × cells): the mixture Σ_k α_k μ_k fitted to a distribution.
 
-    Parameters
-    ----------
-    start : ndarray
-        μ at the start.
-    sizes : ndarray
-        w_k n_k, proportional to α_k.
-    target : ndarray
-        The distribution of the stretched rows.
-
-    Returns
-    -------
-    ndarray, bool
-        μ, and whether it stopped changing.
+    Starts at `start`; `sizes` are w_k n_k, proportional to α_k. Gives μ, and whether it stopped
+    changing.
     """
     if not sizes.any():
         return start, False

@@ -21,17 +21,8 @@ from ..support.show import (
     show_table,
     table_of,
 )
-from .shared import (
-    dataset_option,
-    key_beside,
-    key_option,
-    ledger_option,
-    load_study,
-    party_option,
-    seat_of,
-    show_promises,
-    study_argument,
-)
+from .member import Member, key_option, ledger_options, party_option, study_argument
+from .results import show_promises
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,17 +57,17 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
 
     Next: sottovoce parties check study.toml --party B --data b.csv
     """  # noqa: D301
-    study = load_study(study_path)
-    expected = _rows(study, rows)
-    planned = study.protocol.plan(expected)
+    from ...study.parties import PartyStudy
+
+    study = PartyStudy.load(study_path)
+    planned = study.protocol.plan(_rows(study, rows))
     digest = study.digest.hex() if study.entries else None
-    about = _about(study, digest)
     if as_json:
-        print_json({**about, **_plan_json(study, planned)})
+        print_json(_plan_json(study, planned, digest))
         return
     screen = console()
     screen.print(heading(study.title))
-    show_table(screen, facts([(name, str(value)) for name, value in _facts(study, digest)]))
+    show_table(screen, facts(_facts(study, digest)))
     screen.print()
     _show_plan(screen, study, planned, full=full)
     show_next(screen, f"parties check {study_path} --party {study.parties[0]} --data FILE")
@@ -88,8 +79,7 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
 @click.option("--data", "data_path", type=PATH, required=True, metavar="FILE", help="Your rows.")
 @table_options
 @key_option
-@ledger_option
-@dataset_option
+@ledger_options
 @json_option
 def check(
     study_path: Path,
@@ -112,15 +102,12 @@ def check(
 
     Next: sottovoce parties join study.toml --party B --data b.csv --curator HOST:PORT
     """  # noqa: D301
-    from ...parties.accounts import shown
-    from ...parties.budget import Ledger, default_path
+    from ...parties.budget import Ledger, default_path, shown
     from .data import content_of, read_table
 
-    study = load_study(study_path)
-    key = key_beside(study_path, name, key_path)
-    seat = seat_of(study, name, key)
-    budget = study.budget_of(name)
-    _check_clock(study_path, key)
+    member = Member.of(study_path, name, key_path)
+    study, budget = member.study, member.study.budget_of(name)
+    _check_clock(study_path, member.key)
     rows = study.protocol.check(name, read_table(data_path, study, name, dialect))
     cost = study.cost_of(name)
     ledger = Ledger(ledger_path or default_path())
@@ -129,7 +116,7 @@ def check(
     attributes = [attribute.name for attribute in study.attributes_of(name)]
     about = {
         "study": study.digest.hex(),
-        "party": seat.party.id,
+        "party": name,
         "rows": rows,
         "attributes": attributes,
         "data_set": account.data,
@@ -145,7 +132,7 @@ def check(
         ("digest", study.digest.hex()),
         ("rows", f"{rows:,}"),
         ("attributes", ", ".join(attributes)),
-        ("key", f"{key} is the one in the roster"),
+        ("key", f"{member.key} is the one in the roster"),
         (
             "budget",
             f"ε = {shown(cost)} of {shown(account.left, down=True)} left for {account.data}",
@@ -156,9 +143,14 @@ def check(
     show_next(screen, f"parties join {study_path} --party {name} --data {data_path} --curator …")
 
 
-def _plan_json(study: PartyStudy, planned: Plan) -> dict[str, Any]:
+def _plan_json(study: PartyStudy, planned: Plan, digest: str | None) -> dict[str, Any]:
     errors = [None if error != error else error for error in planned.standard_errors]
     return {
+        "title": study.title,
+        "digest": digest,
+        "split": study.options["split"],
+        "budgets": {party: float(budget) for party, budget in study.budgets.items()},
+        "marginals": [list(marginal.attributes) for marginal in study.marginals],
         "spent": dict(planned.spent),
         "standard_errors": errors,
         "releases": list(planned.releases),
@@ -210,27 +202,18 @@ def _rows(study: PartyStudy, given: str | None) -> dict[str, int] | None:
         return None
     try:
         if "=" not in given:
-            return dict.fromkeys(study.parties, int(given))
-        pairs = (entry.split("=", 1) for entry in given.split(","))
-        rows = {name.strip(): int(number) for name, number in pairs}
+            rows = dict.fromkeys(study.parties, int(given))
+        else:
+            pairs = (entry.split("=", 1) for entry in given.split(","))
+            rows = {name.strip(): int(number) for name, number in pairs}
     except ValueError as error:
         raise ParameterError(f"--rows is {given!r}; give 10000, or A=10000,B=5000") from error
     if set(rows) != set(study.parties) or min(rows.values()) < 1:
         raise ParameterError(
-            f"--rows names {', '.join(rows)}; it must give a number above 0 for every one of "
+            f"--rows is {given!r}; it must give a number above 0 for every one of "
             f"{', '.join(study.parties)}"
         )
     return {party: rows[party] for party in study.parties}
-
-
-def _about(study: PartyStudy, digest: str | None) -> dict[str, Any]:
-    return {
-        "title": study.title,
-        "digest": digest,
-        "split": study.options["split"],
-        "budgets": {party: float(budget) for party, budget in study.budgets.items()},
-        "marginals": [list(marginal.attributes) for marginal in study.marginals],
-    }
 
 
 def _facts(study: PartyStudy, digest: str | None) -> list[tuple[str, str]]:
