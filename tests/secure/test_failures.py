@@ -169,7 +169,7 @@ def test_a_missing_share_leaves_garbage_where_nobody_looks() -> None:
         state, outbox = users.step(users.start(), Inbox(closed=0))
         (sent,) = outbox.batches
         state, _ = users.step(state, Inbox((sent.select(np.arange(3)),)))
-        assert int(field.add_rows(state.totals)[0]) != 2
+        assert int(field.add_rows(state.gathered.totals)[0]) != 2
         _, outbox = users.step(state, Inbox(closed=1))
         kinds = {batch.kind: len(batch) for batch in outbox.batches}
     assert kinds == {"sum": 1, "incomplete": 1}

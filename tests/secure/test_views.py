@@ -14,10 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sottovoce.accounting import TwoStage
-from sottovoce.secure.committee import CommitteeElector, CommitteeSummer
-from sottovoce.secure.committee_users import CommitteeUsers
-from sottovoce.secure.elected import Elector, ReportingUsers
-from sottovoce.secure.elected_sums import Summer
+from sottovoce.secure.committee import CommitteeElector, CommitteeSummer, CommitteeUsers
+from sottovoce.secure.elected import Elector, ReportingUsers, Summer
 from sottovoce.secure.everyone import Aggregator, SharingUsers
 from sottovoce.secure.helpers import Helper, SeedingUsers
 from sottovoce.sharing import PrimeField, seeds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
 from ..accounting.sampled_counts import Neighbours, sampled_counts
 from ..accounting.two_stage import TwoStage
@@ -62,7 +63,7 @@ def noise_promise(
 
 def hidden_shares(against: Against, *assuming: str) -> Promise:
     """Shares alone carry no information."""
-    return Promise(LDP, 0.0, 0.0, unit=_PERSON, against=against, assuming=assuming)
+    return listed_items(0.0, against, *assuming)
 
 
 def listed_items(epsilon: float, against: Against, *assuming: str) -> Promise:
@@ -145,19 +146,19 @@ def repeated(promise: Promise, rounds: int) -> Promise:
     """The same after so many rounds with fresh coins, by basic composition, and saying so."""
     if rounds == 1:
         return promise
-    from fractions import Fraction
-
     return replace(
         promise,
         epsilon=float_above(Fraction(promise.epsilon) * rounds),
         delta=min(1.0, float_above(Fraction(promise.delta) * rounds)),
-        assuming=(*promise.assuming, rounds_sentence(rounds)),
+        assuming=(*promise.assuming, *repetition(rounds)),
     )
 
 
-def rounds_sentence(rounds: int) -> str:
-    """Says that a run was repeated."""
+def repetition(rounds: int) -> tuple[str, ...]:
+    """Says that a run was repeated, where it was."""
+    if rounds == 1:
+        return ()
     return (
         f"the run was repeated with other senders, so that there are {rounds} rounds with fresh "
-        "coins; they are counted here"
+        "coins; they are counted here",
     )

@@ -15,9 +15,9 @@ Yang et al., "Fair and Differentially Private Distributed Frequency Estimation",
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting.two_stage import TwoStage
@@ -25,21 +25,19 @@ from ..checks import checked_count, checked_rate
 from ..errors import ParameterError
 from ..promise import Against, Guarantee
 from ..randomness import Source
-from ..sharing import PrimeField
-from ..transport import Driven, Machine
-from .committee import CommitteeElector, CommitteeSummer, quorum
-from .committee_users import CommitteeUsers
+from ..transport import Machine
+from .committee import CommitteeElector, CommitteeSummer, CommitteeUsers, quorum
 from .dpcs import NO_COUNT, Sampling
-from .elected import Elector, Reported, ReportingUsers
-from .elected_sums import Summer
+from .elected import Elector, ReportingUsers, Summer
 from .promises import FOLLOWED, ROSTER, listed_items, repeated, two_stage_promise
-from .protocol import Prepared
-from .receiving import pack
+from .protocol import Prepared, Setting
+from .receiving import Flags
 from .selection import coins, one_hot, reported_sets
 
 Selection = Literal["uniform", "adaptive"]
 
 
+@dataclass(frozen=True, eq=False, init=False)
 class TSS(Sampling):
     """Two-stage sampling, with elected users or a committee.
 
@@ -69,12 +67,13 @@ class TSS(Sampling):
     (2, 0.348, 0.286)
     """
 
-    name = "tss"
     report: float
     design: TwoStage
     phi: int | None
     committee: int | None
     published: bool
+
+    name = "tss"
 
     def __init__(
         self,
@@ -105,14 +104,13 @@ class TSS(Sampling):
                     f"a committee of {committee} cannot agree when {collusion} may collude; take "
                     f"at least {collusion + 1}, and more for members who drop out"
                 )
-        for name, value in (
-            ("report", float(report)),
-            ("design", design),
-            ("phi", collusion),
-            ("committee", committee),
-            ("published", bool(published)),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(
+            report=float(report),
+            design=design,
+            phi=collusion,
+            committee=committee,
+            published=bool(published),
+        )
 
     @property
     def kept(self) -> float:
@@ -126,15 +124,8 @@ class TSS(Sampling):
         sets = reported_sets(codes, sampled, self.items, design.reported, design.gamma, source)
         return Prepared(one_hot(codes, self.items, sampled), sets)
 
-    def users_machine(
-        self,
-        prepared: Prepared,
-        members: range,
-        people: int,
-        field: PrimeField,
-        source: Source,
-        exactly: bytes | None = None,
-    ) -> Machine[Any]:
+    def users_machine(self, prepared: Prepared, members: range, setting: Setting) -> Machine[Any]:
+        people, field, source = setting.people, setting.field, setting.source
         secrets, sets = field.encode(prepared.rows), prepared.sets
         if sets is None:
             raise ParameterError("two-stage sampling needs the sets of reported items")
@@ -150,36 +141,27 @@ class TSS(Sampling):
             sets,
             self.design.reported,
             source,
-            exactly,
+            setting.exactly,
         )
 
-    def server_machines(
-        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
-    ) -> list[Machine[Any]]:
+    def server_machines(self, setting: Setting) -> list[Machine[Any]]:
+        people, field, source = setting.people, setting.field, setting.source
         items, phi, size = self.items, self.phi, self.committee
         if phi is not None and people <= phi:
             raise ParameterError(f"{people:,} people take part; more than collusion={phi} must")
         if size is None or phi is None:
             reported = self.design.reported
-            elector = Elector(people, items, reported, phi, source, exactly)
+            elector = Elector(people, items, reported, phi, source, setting.exactly)
             return [elector, Summer(people, items, field)]
         if size > people:
             raise ParameterError(f"a committee of {size} needs as many people; there are {people}")
-        return [
-            CommitteeElector(people, size, source),
-            CommitteeSummer(people, items, size, phi, field),
-        ]
+        summer = CommitteeSummer(people, items, size, phi, field)
+        return [CommitteeElector(people, size, source), summer]
 
     def message_rounds(self, people: int) -> int:
         return 4 if self.committee is None else 5
 
-    def opened(self, driven: Driven) -> set[bytes]:
-        if self.committee is not None:
-            return super().opened(driven)
-        notices = [state for state in driven.states if isinstance(state, Reported)]
-        return {pack(state.arrived & ~state.repeated).tobytes() for state in notices}
-
-    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
         return self.promise_at(None, rounds)
 
     def promise_at(self, epsilon: float | None, rounds: int = 1) -> Guarantee:

@@ -90,7 +90,7 @@ def protocol_of(
     elif helpers:
         raise StudyError(f"the protocol {name!r} has no helpers, but {helpers} are given")
     try:
-        return kind(domain, users=users, **arguments)  # type: ignore[call-arg]
+        return kind(domain, users=users, **arguments)
     except TypeError as error:
         missing = str(error).partition("argument: ")[2] or str(error)
         raise StudyError(f"the protocol {name!r} needs the parameter {missing}") from error
