@@ -45,29 +45,20 @@ _NUMBERS = ("round", "sequence")
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a parcel without opening it; nobody can alter it unnoticed.
+    """What is known of a parcel without opening it; nobody can alter it unnoticed."""
 
-    Attributes
-    ----------
-    study, session : str
-        What the parcel belongs to, in hex.
-    round : int
-        In which round it was sent.
-    kind : str
-        The protocol's word for the messages in it.
-    sender, receiver : str
-        Names of parties.
-    sequence : int
-        Counts the parcels from this sender to this receiver in this round, from 0 on.
-    """
-
-    study: str
+    study: str  # in hex, as the session
     session: str
     round: int
-    kind: str
-    sender: str
+    kind: str  # the protocol's word for the messages in it
+    sender: str  # a party's name
     receiver: str
-    sequence: int
+    sequence: int  # from this sender to this receiver in this round, from 0 on
+
+    @property
+    def place(self) -> tuple[str, str, int, int]:
+        """What no two parcels of a session have in common."""
+        return self.sender, self.receiver, self.round, self.sequence
 
     def to_bytes(self) -> bytes:
         """In one canonical form."""
@@ -96,13 +87,7 @@ def seal(text: bytes, head: Head, keys: KeyPair, receiver: bytes) -> bytes:
 
 
 def unseal(parcel: bytes, keys: KeyPair, sender: bytes) -> bytes:
-    """The receiver's side: what is in a parcel, if exactly the pinned sender sealed exactly that.
-
-    Raises
-    ------
-    ShareError
-        For parcels that were altered, sent by somebody else, or meant for somebody else.
-    """
+    """The receiver's side: what is in a parcel, if the pinned sender sealed exactly that."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
@@ -121,24 +106,12 @@ def unseal(parcel: bytes, keys: KeyPair, sender: bytes) -> bytes:
 
 
 def read_head(parcel: bytes) -> Head:
-    """What a relay can know of a parcel.
-
-    Raises
-    ------
-    WireError
-        For bytes that are no parcel.
-    """
+    """What a relay can know of a parcel."""
     return _split(parcel)[0]
 
 
 def check_head(head: Head, roster: Roster, study: bytes, session: bytes) -> None:
-    """Refuse parcels of another run, or between parties that are not in the roster.
-
-    Raises
-    ------
-    DigestError, WireError
-        Saying which.
-    """
+    """Refuse parcels of another run, or between parties that are not in the roster."""
     if (head.study, head.session) != (study.hex(), session.hex()):
         raise DigestError(f"{head.name} belongs to another study, roster or session; refused")
     for name in (head.sender, head.receiver):
