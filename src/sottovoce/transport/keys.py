@@ -67,13 +67,7 @@ class KeyPair:
         return cls(os.urandom(KEY_BYTES))
 
     def exchange(self, public: bytes) -> bytes:
-        """The secret that this key and another party's public key have in common.
-
-        Raises
-        ------
-        StudyError
-            For public keys that are no point of large order.
-        """
+        """The secret that this key and another party's public key, of large order, share."""
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
         try:
@@ -140,29 +134,14 @@ def _derived(secret: bytes, use: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Party:
-    """One process: its name, role and public key, and the members of the role that it plays.
+    """One process: its name, role and public key, and the members of the role that it plays."""
 
-    Attributes
-    ----------
-    id : str
-        Letters, digits, dots, hyphens and underscores.
-    role : Role
-        What it does.
-    key : bytes
-        Its public key.
-    users : int
-        How many members it plays; 1 for servers.
-    relay : bool
-        Whether it carries the messages of all.
-    certificate : bytes, optional
-        Of its signing key (`KeyPair.certificate`), as DER; all parties have one, or none.
-    """
-
-    id: str
+    id: str  # letters, digits, dots, hyphens and underscores
     role: Role
     key: bytes = field(repr=False)
-    users: int = 1
-    relay: bool = False
+    users: int = 1  # how many members it plays; 1 for servers
+    relay: bool = False  # whether it carries the messages of all
+    #: Of its signing key (`KeyPair.certificate`), as DER; all parties have one, or none.
     certificate: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:

@@ -15,13 +15,7 @@ _WITH_PARTIES = (Role.PARTY, Role.CURATOR, Role.DEALER)
 
 
 def check_roster(parties: Sequence[Party]) -> None:
-    """Refuse rosters that nobody should take part in.
-
-    Raises
-    ------
-    StudyError
-        Saying which rule is broken.
-    """
+    """Refuse rosters that nobody should take part in."""
     for what, values in (
         ("name", [party.id for party in parties]),
         ("key", [party.key for party in parties]),
