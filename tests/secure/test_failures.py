@@ -165,7 +165,8 @@ def test_a_missing_share_leaves_garbage_where_nobody_looks() -> None:
 
     field = PrimeField(1009)
     with testing.seeded(1) as source:
-        users = SharingUsers(range(2), 2, field, np.ones((2, 1), np.uint64), source)
+        secrets = np.ones((2, 1), np.uint64)
+        users = SharingUsers(2, 1, field, source, members=range(2), secrets=secrets)
         state, outbox = users.step(users.start(), Inbox(closed=0))
         (sent,) = outbox.batches
         state, _ = users.step(state, Inbox((sent.select(np.arange(3)),)))

@@ -24,8 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ShareError, WireError
-from ..randomness import Source
-from ..sharing import Elements, PrimeField, shamir
+from ..sharing import Elements, shamir
 from ..transport import EVERYONE, Batch, Outbox, Role
 from .receiving import (
     DIGEST_BYTES,
@@ -53,18 +52,13 @@ def quorum(committee: int, collusion: int) -> int:
     return (committee + collusion) // 2 + 1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CommitteeElector(RoundMachine[Phase]):
     """S1, who elects the committee and learns nothing else."""
 
-    people: int
     committee: int
-    source: Source
     role: Role = Role.S1
     members: range = range(1)
-
-    def start(self) -> Phase:
-        return Phase()
 
     def close(self, state: Phase, number: int) -> tuple[Phase, Outbox]:
         if number != 0:
@@ -108,31 +102,23 @@ class Committee(Phase):
     desks: dict[int, Desk] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CommitteeUsers(RoundMachine[Committee]):
     """Users, some of whom may be members; rows of `secrets` and `sets` belong to the members."""
 
     members: range
-    people: int
     committee: int
     collusion: int
-    field: PrimeField
     secrets: Elements
     sets: Flags
     reported: int
-    source: Source
-    exactly: bytes | None = None
     role: Role = Role.USER
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        return self.people, int(self.sets.shape[1])
 
     def start(self) -> Committee:
         return Committee()
 
     def forms(self) -> Mapping[str, Form]:
-        bits = (np.uint8, (-(-self.people * self._shape[1] // 8),))
+        bits = (np.uint8, (-(-self.people * self.items // 8),))
         have = {"have": bits, "salt": (np.uint8, (_SALT,))}
         return {
             "committee": _COMMITTEE,
@@ -148,7 +134,7 @@ class CommitteeUsers(RoundMachine[Committee]):
         if not np.isin(batch.receiver, list(desks)).all():
             raise ShareError(f"{batch.kind!r} came to somebody who is not in the committee")
         if batch.kind == "share":
-            if ((batch.order < 0) | (batch.order >= self._shape[1])).any():
+            if ((batch.order < 0) | (batch.order >= self.items)).any():
                 raise WireError(f"user {int(batch.sender[0])} sent a share of an unknown item")
         elif state.seats is None or not np.isin(batch.sender, state.seats).all():
             raise WireError(f"{batch.kind!r} came from somebody who is not in the committee")
@@ -165,7 +151,7 @@ class CommitteeUsers(RoundMachine[Committee]):
             rows = zip(batch.sender, batch.payload["have"], batch.payload["salt"], strict=True)
             cells = desk.shares.arrived.size
             notices = {
-                int(k): (unpack(bits, cells).reshape(self._shape), salt.tobytes())
+                int(k): (unpack(bits, cells).reshape(self.people, self.items), salt.tobytes())
                 for k, bits, salt in rows
             }
             return replace(desk, arrived=notices | desk.arrived)
@@ -201,7 +187,7 @@ class CommitteeUsers(RoundMachine[Committee]):
     def _desk(self) -> Desk:
         salt = np.empty(_SALT, np.uint8)
         self.source.fill(salt)
-        return Desk(Kept.empty(self._shape, np.uint64), salt.tobytes())
+        return Desk(Kept.empty((self.people, self.items), np.uint64), salt.tobytes())
 
     def _shares(self, seats: Indices) -> Iterator[Batch]:
         row, item = np.nonzero(self.sets)
@@ -265,15 +251,12 @@ class Opened(Phase):
     repeated: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class CommitteeSummer(RoundMachine[Opened]):
     """S2, who reconstructs the sums."""
 
-    people: int
-    items: int
     committee: int
     collusion: int
-    field: PrimeField
     role: Role = Role.S2
     members: range = range(1)
 

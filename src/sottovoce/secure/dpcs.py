@@ -19,16 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from ..accounting.sampled_counts import largest_rate
+from ..accounting.sampled_counts import largest_rate, sampled_counts
 from ..checks import checked_count, checked_rate
 from ..errors import ParameterError
 from ..promise import Against, Guarantee
-from ..randomness import Source
-from ..sharing import Elements, PrimeField, additive
+from ..sharing import Elements, additive
 from ..transport import Batch, Machine, Outbox, Role
-from .promises import CURATOR, repetition, sampled_promise
-from .protocol import Prepared, Protocol, Rows, Setting
-from .receiving import Flags, Form, Outcome, Phase, RoundMachine
+from .promises import CURATOR, PRESENT, repetition
+from .protocol import Prepared, Protocol, Rows
+from .receiving import Flags, Form, Outcome, Phase, RoundMachine, Setting
 
 NO_COUNT = (
     "no public lower bound on the holders of every answer was given, and an answer that nobody "
@@ -93,33 +92,26 @@ class Sampling(Protocol):
         """The promise of the counts, or none where nothing is known about holders."""
         if self.count is None:
             return Guarantee.none(NO_COUNT)
-        promise = sampled_promise(
-            self.rate,
+        promise = sampled_counts(
             self.count,
+            self.rate,
             self.delta,
-            self.neighbours,
-            self.collusion,
-            rounds,
-            *assuming,
-            *repetition(rounds),
-            against=against,
+            neighbours=self.neighbours,
+            insiders=self.collusion,
+            rounds=rounds,
         )
-        return Guarantee((promise,))
+        provided = *promise.assuming, PRESENT, *assuming, *repetition(rounds)
+        return Guarantee((replace(promise, against=against, assuming=provided),))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Curator(RoundMachine[Phase]):
     """The trusted server: it has everyone's answers and coins."""
 
-    field: PrimeField
     rows: Rows
     shares: int
-    source: Source
     role: Role = Role.CURATOR
     members: range = range(1)
-
-    def start(self) -> Phase:
-        return Phase()
 
     def close(self, state: Phase, number: int) -> tuple[Phase, Outbox]:
         if number != 0:
@@ -135,29 +127,23 @@ class Curator(RoundMachine[Phase]):
         return state, Outbox((batch,), sampled=sampled, added=sampled)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Receiver(RoundMachine[Phase]):
     """Whoever receives the curator's counts, or all shares of them."""
 
-    field: PrimeField
-    width: int
     parts: int
-    people: int
     role: Role = Role.AGGREGATOR
     members: range = range(1)
 
-    def start(self) -> Phase:
-        return Phase()
-
     def forms(self) -> Mapping[str, Form]:
-        return {"sum": Form(1, Role.CURATOR, 1, {"sum": (np.uint64, (self.width,))})}
+        return {"sum": Form(1, Role.CURATOR, 1, {"sum": (np.uint64, (self.items,))})}
 
     def take(self, state: Phase, batch: Batch) -> tuple[Phase, int]:
         rows = self.field.check(batch.payload["sum"])
         if sorted(batch.order.tolist()) != list(range(self.parts)) or state.outcome:
             return self._fail(state, "shares of the curator are missing"), 0
         outcome = Outcome(self.field.add_rows(rows), {}, np.ones(self.people, bool))
-        return replace(state, outcome=outcome), (self.parts - 1) * self.width
+        return replace(state, outcome=outcome), (self.parts - 1) * self.items
 
     def close(self, state: Phase, number: int) -> tuple[Phase, Outbox]:
         if number == 1 and state.outcome is None:
@@ -165,7 +151,7 @@ class Receiver(RoundMachine[Phase]):
         return state, Outbox()
 
     def _fail(self, state: Phase, why: str) -> Phase:
-        return replace(state, outcome=Outcome(None, dict.fromkeys(range(self.width), why)))
+        return replace(state, outcome=Outcome(None, dict.fromkeys(range(self.items), why)))
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -192,11 +178,10 @@ class DPCS(Sampling):
     def users_machine(self, prepared: Prepared, members: range, setting: Setting) -> Machine[Any]:
         """The curator, who has the answers of all users."""
         shares = setting.people if self.shared else 0
-        return Curator(setting.field, prepared.rows, shares, setting.source)
+        return Curator(**vars(setting), rows=prepared.rows, shares=shares)
 
     def server_machines(self, setting: Setting) -> list[Machine[Any]]:
-        parts = setting.people if self.shared else 1
-        return [Receiver(setting.field, self.items, parts, setting.people)]
+        return [Receiver(**vars(setting), parts=setting.people if self.shared else 1)]
 
     def message_rounds(self, people: int) -> int:
         return 1

@@ -14,13 +14,13 @@ from typing import Any
 from ..checks import checked_count
 from ..errors import ParameterError
 from ..promise import Against, Guarantee
-from ..transport import Machine, Role
+from ..transport import Machine
 from .dpcs import Sampling
 from .everyone import Aggregator, SharingUsers
 from .helpers import Helper, SeedingUsers
-from .promises import FOLLOWED, ROSTER, hidden_shares, repetition
-from .protocol import Prepared, Protocol, Setting
-from .receiving import Flags
+from .promises import FOLLOWED, ROSTER, local_promise, repetition
+from .protocol import Prepared, Protocol
+from .receiving import Flags, Setting
 
 MOST_TO_THE_LETTER = 3_000
 _HELPERS = 3
@@ -48,20 +48,17 @@ class SecureSum(Protocol):
         return self.helpers
 
     def users_machine(self, prepared: Prepared, members: range, setting: Setting) -> Machine[Any]:
-        people, field, source = setting.people, setting.field, setting.source
-        secrets, parts = field.encode(prepared.rows), self.helpers_for(people)
-        if parts == 0:
-            return SharingUsers(members, people, field, secrets, source)
-        return SeedingUsers(members, parts, field, secrets, source)
+        helpers = self.helpers_for(setting.people)
+        secrets, about = setting.field.encode(prepared.rows), vars(setting)
+        if helpers == 0:
+            return SharingUsers(**about, members=members, secrets=secrets)
+        return SeedingUsers(**about, members=members, secrets=secrets, helpers=helpers)
 
     def server_machines(self, setting: Setting) -> list[Machine[Any]]:
-        people, field, width = setting.people, setting.field, self.items
-        parts = self.helpers_for(people)
-        if parts == 0:
-            return [Aggregator(people, field, width, Role.USER, 2)]
-        least, exactly = self.least_senders(people), setting.exactly
-        helpers = [Helper(k, parts, people, field, width, least, exactly) for k in range(parts)]
-        return [*helpers, Aggregator(parts, field, width, Role.HELPER, 3, people)]
+        count, least = self.helpers_for(setting.people), self.least_senders(setting.people)
+        about = {**vars(setting), "helpers": count}
+        helpers = [Helper(**about, index=k, least=least) for k in range(count)]
+        return [*helpers, Aggregator(**about)]
 
     def least_senders(self, people: int) -> tuple[int, int]:
         """(a, b): without b of the first a people no sum is opened."""
@@ -77,7 +74,7 @@ class SecureSum(Protocol):
         against, unless = Against.COALITION, "none of them sees the result"
         if self.helpers_for(people):
             against, unless = Against.HELPERS, "one helper works together with nobody"
-        alone = hidden_shares(against, unless, FOLLOWED, *repetition(rounds))
+        alone = local_promise(0.0, against, unless, FOLLOWED, *repetition(rounds))
         return Guarantee((*result.promises, alone))
 
 

@@ -22,8 +22,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import ShareError, WireError
-from ..randomness import Source
-from ..sharing import Elements, PrimeField, additive
+from ..sharing import Elements, additive
 from ..transport import EVERYONE, Batch, Outbox, Role
 from .receiving import (
     BLOCK,
@@ -53,16 +52,12 @@ class Reported(Phase):
     sets: Kept
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Elector(RoundMachine[Reported]):
-    """S1. `collusion` is φ, or None for Algorithm 3; `exactly` are the only permitted senders."""
+    """S1. `collusion` is φ, or None for Algorithm 3."""
 
-    people: int
-    items: int
     reported: int
     collusion: int | None
-    source: Source
-    exactly: bytes | None = None
     role: Role = Role.S1
     members: range = range(1)
 
@@ -118,37 +113,30 @@ class Elector(RoundMachine[Reported]):
 
 def sender_digest(item: int, senders: Flags) -> bytes:
     """What S1 and an elected user compare: who shares an item."""
-    return set_digest(item.to_bytes(8, "little"), pack(senders).tobytes())
-
-
-@dataclass(frozen=True, eq=False)
-class Seats:
-    """The elected users of one item among a machine's members, in ascending order."""
-
-    who: Indices
-    gathered: Gathered
+    return set_digest(int(item).to_bytes(8, "little"), pack(senders).tobytes())
 
 
 @dataclass(frozen=True, eq=False)
 class Electorate(Phase):
-    """What users know: the elected, the seats that they hold, and what to expect there."""
+    """What users know: the elected, the seats that they hold, and what to expect there.
+
+    The seat of user k for item j is j n + k; seats are in ascending order.
+    """
 
     elected: dict[int, Indices] = field(default_factory=dict)
     arrived: Flags | None = None
-    expected: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    seats: dict[int, Seats] = field(default_factory=dict)
+    expected: dict[int, bytes] = field(default_factory=dict)
+    seats: Indices = field(default_factory=lambda: np.empty(0, np.int64))
+    gathered: Gathered = field(default_factory=lambda: Gathered.empty(0, 1, 0))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class ReportingUsers(RoundMachine[Electorate]):
     """Users; rows of `secrets` and `sets` belong to the members."""
 
     members: range
-    people: int
-    field: PrimeField
     secrets: Elements
     sets: Flags
-    source: Source
     role: Role = Role.USER
 
     def start(self) -> Electorate:
@@ -165,28 +153,29 @@ class ReportingUsers(RoundMachine[Electorate]):
 
     def take(self, state: Electorate, batch: Batch) -> tuple[Electorate, int]:
         if batch.kind == "elected":
-            lists = elected_lists(batch, int(self.sets.shape[1]), self.people)
+            lists = elected_lists(batch, self.items, self.people)
             return replace(state, elected=lists), 0
         if batch.kind == "arrived":
             return replace(state, arrived=unpack(batch.payload["users"][0], self.people)), 0
         if batch.kind == "senders":
-            rows = zip(batch.order, batch.receiver, batch.payload["senders"], strict=True)
-            notices = {(int(j), int(k)): row.tobytes() for j, k, row in rows}
+            rows = zip(self._seat(batch).tolist(), batch.payload["senders"], strict=True)
+            notices = {seat: row.tobytes() for seat, row in rows}
             return replace(state, expected=state.expected | notices), 0
-        seats = dict(state.seats)
-        for j in np.unique(batch.order).tolist():
-            part = batch if (batch.order == j).all() else batch.select(batch.order == j)
-            if j not in seats or not np.isin(part.receiver, seats[j].who).all():
-                raise ShareError(f"a share of item {j} came to somebody who was not elected for it")
-            slot = np.searchsorted(seats[j].who, part.receiver)
-            shares = part.payload["share"]
-            gathered = seats[j].gathered.add(self.field, shares, part.sender, slot)
-            seats[j] = Seats(seats[j].who, gathered)
-        return replace(state, seats=seats), len(batch)
+        seat = self._seat(batch)
+        known = np.isin(seat, state.seats) & (batch.receiver != EVERYONE)
+        if not known.all():
+            j = int(batch.order[~known][0])
+            raise ShareError(f"a share of item {j} came to somebody who was not elected for it")
+        slot, shares = np.searchsorted(state.seats, seat), batch.payload["share"]
+        gathered = state.gathered.add(self.field, shares, batch.sender, slot)
+        return replace(state, gathered=gathered), len(batch)
+
+    def _seat(self, batch: Batch) -> Indices:
+        return batch.order * self.people + batch.receiver
 
     def close(self, state: Electorate, number: int) -> tuple[Electorate, Outbox]:
+        mine = np.arange(len(self.members)) + self.members.start
         if number == 0:
-            mine = np.arange(len(self.members)) + self.members.start
             s1 = np.zeros(len(mine), np.int64)
             notices = Batch("items", 1, Role.USER, Role.S1, mine, s1, {"items": self.sets})
             return state, Outbox((notices,))
@@ -194,19 +183,15 @@ class ReportingUsers(RoundMachine[Electorate]):
             sets = self._to_report(state)
             work = sum(int(sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items())
             shares = self._shares(state.elected, sets)
-            return self._seated(state), Outbox(shares, sampled=work, added=work)
+            held = [j * self.people + ids[np.isin(ids, mine)] for j, ids in state.elected.items()]
+            seats = np.sort(np.concatenate([state.seats, *held]))
+            state = replace(state, seats=seats, gathered=Gathered.empty(seats.size, 1, self.people))
+            return state, Outbox(shares, sampled=work, added=work)
         if number == 3:
             # The first share of a sum is not added to anything.
-            first = sum(int(s.gathered.seen.any(axis=1).sum()) for s in state.seats.values())
+            first = int(state.gathered.seen.any(axis=1).sum())
             return state, Outbox(self._sums(state), added=-first)
         return state, Outbox()
-
-    def _seated(self, state: Electorate) -> Electorate:
-        seats = {}
-        for j, ids in state.elected.items():
-            here = np.sort(ids[(ids >= self.members.start) & (ids < self.members.stop)])
-            seats[j] = Seats(here, Gathered.empty(here.size, 1, self.people))
-        return replace(state, seats=seats)
 
     def _to_report(self, state: Electorate) -> Flags:
         """Only those whose items reached S1 send shares; nobody expects others."""
@@ -228,19 +213,18 @@ class ReportingUsers(RoundMachine[Electorate]):
                 yield Batch("share", 3, Role.USER, Role.USER, sender, receiver, payload, item)
 
     def _sums(self, state: Electorate) -> Iterator[Batch]:
-        for j, seats in state.seats.items():
-            arrived = unpack(seats.gathered.seen, self.people)
-            due = [
-                state.expected.get((j, int(who))) == sender_digest(j, row)
-                for who, row in zip(seats.who, arrived, strict=True)
-            ]
-            whole = np.array(due, bool) & ~seats.gathered.repeated
-            for kind, some in (("sum", whole), ("incomplete", ~whole)):
-                ids = seats.who[some]
-                payload = {"sum": seats.gathered.totals[some]} if kind == "sum" else {}
-                if ids.size:
-                    s2, item = np.zeros(ids.size, np.int64), np.full(ids.size, j)
-                    yield Batch(kind, 4, Role.USER, Role.S2, ids, s2, payload, item)
+        items, who = np.divmod(state.seats, max(1, self.people))
+        whole = ~state.gathered.repeated
+        for k in np.flatnonzero(whole):
+            arrived = unpack(state.gathered.seen[k], self.people)
+            whole[k] = state.expected.get(int(state.seats[k])) == sender_digest(items[k], arrived)
+        for j in np.unique(items):
+            for kind, right in (("sum", True), ("incomplete", False)):
+                some = (items == j) & (whole == right)
+                payload = {"sum": state.gathered.totals[some]} if right else {}
+                if some.any():
+                    s2 = np.zeros(some.sum(), np.int64)
+                    yield Batch(kind, 4, Role.USER, Role.S2, who[some], s2, payload, items[some])
 
 
 def elected_lists(batch: Batch, items: int, people: int) -> dict[int, Indices]:
@@ -258,24 +242,22 @@ def elected_lists(batch: Batch, items: int, people: int) -> dict[int, Indices]:
 class Summed(Phase):
     """What S2 has: who was elected, the sums by item, and why some are missing."""
 
-    elected: dict[int, Indices] = field(default_factory=dict)
+    sums: Gathered  # a row per item
+    elected: Flags  # the same
     people: int = 0
-    sums: dict[int, Gathered] = field(default_factory=dict)
     notes: dict[int, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Summer(RoundMachine[Summed]):
     """S2: adds the sums of all elected users, or names why it cannot."""
 
-    people: int
-    items: int
-    field: PrimeField
     role: Role = Role.S2
     members: range = range(1)
 
     def start(self) -> Summed:
-        return Summed()
+        nobody = np.zeros((self.items, self.people), bool)
+        return Summed(Gathered.empty(self.items, 1, self.people), nobody)
 
     def forms(self) -> Mapping[str, Form]:
         return {
@@ -286,42 +268,40 @@ class Summer(RoundMachine[Summed]):
 
     def take(self, state: Summed, batch: Batch) -> tuple[Summed, int]:
         if batch.kind == "elected":
-            lists = elected_lists(batch, self.items, self.people)
+            elected = np.zeros_like(state.elected)
+            for j, ids in elected_lists(batch, self.items, self.people).items():
+                elected[j, ids] = True
             present = int(batch.payload["people"][0]) if len(batch) else 0
-            return replace(state, elected=lists, people=present), 0
-        lost = batch.kind == "incomplete"
-        sums, notes = dict(state.sums), dict(state.notes)
-        for j in np.unique(batch.order).tolist():
-            part = batch.select(batch.order == j)
-            if not np.isin(part.sender, state.elected.get(j, np.empty(0, np.int64))).all():
-                raise ShareError(f"a sum of item {j} came from somebody who was not elected for it")
-            if lost:
-                notes[j] = f"elected user {int(part.sender[0])} did not get exactly the shares due"
-                continue
-            gathered = sums.get(j) or Gathered.empty(1, 1, self.people)
-            sums[j] = gathered.add(self.field, part.payload["sum"], part.sender)
-        return replace(state, sums=sums, notes=notes), 0 if lost else len(batch)
+            return replace(state, elected=elected, people=present), 0
+        known = (batch.order >= 0) & (batch.order < self.items)
+        known[known] = state.elected[batch.order[known], batch.sender[known]]
+        if not known.all():
+            j = int(batch.order[~known][0])
+            raise ShareError(f"a sum of item {j} came from somebody who was not elected for it")
+        if batch.kind == "incomplete":
+            items, first = np.unique(batch.order, return_index=True)
+            rows = zip(items.tolist(), batch.sender[first].tolist(), strict=True)
+            lost = {j: f"elected user {k} did not get exactly the shares due" for j, k in rows}
+            return replace(state, notes=state.notes | lost), 0
+        sums = state.sums.add(self.field, batch.payload["sum"], batch.sender, batch.order)
+        return replace(state, sums=sums), len(batch)
 
     def close(self, state: Summed, number: int) -> tuple[Summed, Outbox]:
         if number != 4:
             return state, Outbox()
-        first = sum(bool(gathered.seen.any()) for gathered in state.sums.values())
+        first = int(state.sums.seen.any(axis=1).sum())
         return replace(state, outcome=self._outcome(state)), Outbox(added=-first)
 
     def _outcome(self, state: Summed) -> Outcome:
-        failed = dict(state.notes)
-        totals = np.zeros(self.items, np.uint64)
-        for j in range(self.items):
-            if not state.elected:
-                failed[j] = "S1 elected nobody"
-                continue
-            elected = state.elected[j]
-            gathered = state.sums.get(j) or Gathered.empty(1, 1, self.people)
-            arrived = unpack(gathered.seen, self.people)[0]
-            missing = elected[~arrived[elected]]
-            if j not in failed and missing.size:
-                failed[j] = f"no sum of elected user {int(missing[0])}"
-            if gathered.repeated[0]:
-                failed[j] = "two sums of one elected user"
-            totals[j] = gathered.totals[0, 0]
-        return Outcome(totals, failed, np.arange(self.people) < state.people)
+        if not state.elected.any():
+            return Outcome(None, dict.fromkeys(range(self.items), "S1 elected nobody"))
+        missing = state.elected & ~unpack(state.sums.seen, self.people)
+        failed = {
+            int(j): f"no sum of elected user {missing[j].argmax()}"
+            for j in np.flatnonzero(missing.any(axis=1))
+        }
+        failed |= state.notes
+        twice = np.flatnonzero(state.sums.repeated).tolist()
+        failed |= dict.fromkeys(twice, "two sums of one elected user")
+        present = np.arange(self.people) < state.people
+        return Outcome(state.sums.totals[:, 0], failed, present)

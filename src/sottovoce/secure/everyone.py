@@ -19,8 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..errors import WireError
-from ..randomness import Source
-from ..sharing import Elements, PrimeField, additive
+from ..sharing import Elements, additive
 from ..transport import Batch, Outbox, Role
 from ..transport.checking import Columns
 from .receiving import BLOCK, Form, Gathered, Outcome, Phase, RoundMachine, name_some, unpack
@@ -43,52 +42,45 @@ class Adding(Phase):
     groups: dict[int, bytes] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SharingUsers(RoundMachine[Adding]):
     """Users who share vectors with all users; `secrets` has a row per member."""
 
     members: range
-    people: int
-    field: PrimeField
     secrets: Elements
-    source: Source
     role: Role = Role.USER
 
-    @property
-    def _width(self) -> int:
-        return int(self.secrets.shape[1])
-
     def start(self) -> Adding:
-        return Adding(Gathered.empty(len(self.members), self._width, self.people))
+        return Adding(Gathered.empty(len(self.members), self.items, self.people))
 
     def forms(self) -> Mapping[str, Form]:
-        return {"share": Form(1, Role.USER, self.people, {"share": (np.uint64, (self._width,))})}
+        return {"share": Form(1, Role.USER, self.people, {"share": (np.uint64, (self.items,))})}
 
     def take(self, state: Adding, batch: Batch) -> tuple[Adding, int]:
         slot = batch.receiver - self.members.start
         if ((slot < 0) | (slot >= len(self.members))).any():
             raise WireError("a share is for one user; these came to nobody or to everyone")
         gathered = state.gathered.add(self.field, batch.payload["share"], batch.sender, slot)
-        return replace(state, gathered=gathered), len(batch) * self._width
+        return replace(state, gathered=gathered), len(batch) * self.items
 
     def close(self, state: Adding, number: int) -> tuple[Adding, Outbox]:
         if number == 0:
-            drawn = len(self.members) * (self.people - 1) * self._width
+            drawn = len(self.members) * (self.people - 1) * self.items
             return state, Outbox(self._shares(), sampled=drawn, added=drawn)
         if number == 1:
             # The first share of a sum is not added to anything.
-            return state, Outbox(self._sums(state), added=-len(self.members) * self._width)
+            return state, Outbox(self._sums(state), added=-len(self.members) * self.items)
         return state, Outbox()
 
     def _shares(self) -> Iterator[Batch]:
-        block = max(1, BLOCK // (self.people * self._width))
+        block = max(1, BLOCK // (self.people * self.items))
         everyone = np.arange(self.people)
         for start in range(0, len(self.members), block):
             secrets = self.secrets[start : start + block]
             shares = additive.share(self.field, secrets, self.people, source=self.source)
             mine = np.arange(start, start + len(secrets)) + self.members.start
             sender, receiver = np.tile(mine, self.people), np.repeat(everyone, len(mine))
-            payload = {"share": shares.reshape(-1, self._width)}
+            payload = {"share": shares.reshape(-1, self.items)}
             yield Batch("share", 1, Role.USER, Role.USER, sender, receiver, payload)
 
     def _sums(self, state: Adding) -> Iterator[Batch]:
@@ -104,33 +96,36 @@ class SharingUsers(RoundMachine[Adding]):
             yield Batch("incomplete", 2, Role.USER, Role.AGGREGATOR, mine[~whole], to[~whole], lost)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Aggregator(RoundMachine[Adding]):
-    """Adds one vector of each of `parts` senders of one role, or names why it cannot.
+    """Adds one vector of each user or helper, or names why it cannot.
 
-    With helpers, each says whose shares, of `grouped` people, its sum is of; they must agree.
+    Helpers say whose shares their sums are of; they must agree.
     """
 
-    parts: int
-    field: PrimeField
-    width: int
-    sent_by: Role
-    number: int
-    grouped: int = 0
+    helpers: int = 0
     role: Role = Role.AGGREGATOR
     members: range = range(1)
 
+    @property
+    def parts(self) -> int:
+        """How many vectors there are."""
+        return self.helpers or self.people
+
+    @property
+    def sent_by(self) -> Role:
+        """Whose they are."""
+        return Role.HELPER if self.helpers else Role.USER
+
     def start(self) -> Adding:
-        return Adding(Gathered.empty(1, self.width, self.parts))
+        return Adding(Gathered.empty(1, self.items, self.parts))
 
     def forms(self) -> Mapping[str, Form]:
-        columns: Columns = {"sum": (np.uint64, (self.width,))}
-        if self.grouped:
-            columns = {**columns, "senders": (np.uint8, (-(-self.grouped // 8),))}
-        return {
-            "sum": Form(self.number, self.sent_by, self.parts, columns),
-            "incomplete": Form(self.number, self.sent_by, self.parts, {"missing": (np.int64, ())}),
-        }
+        columns: Columns = {"sum": (np.uint64, (self.items,))}
+        if self.helpers:
+            columns = {**columns, "senders": (np.uint8, (-(-self.people // 8),))}
+        form = Form(3 if self.helpers else 2, self.sent_by, self.parts, columns)
+        return {"sum": form, "incomplete": form._replace(columns={"missing": (np.int64, ())})}
 
     def take(self, state: Adding, batch: Batch) -> tuple[Adding, int]:
         if batch.kind == "incomplete":
@@ -141,17 +136,17 @@ class Aggregator(RoundMachine[Adding]):
             )
             return replace(state, notes=(*state.notes, *notes)), 0
         groups = {}
-        if self.grouped:
+        if self.helpers:
             sets = zip(batch.sender, batch.payload["senders"], strict=True)
             groups = {int(k): row.tobytes() for k, row in sets}
         gathered = state.gathered.add(self.field, batch.payload["sum"], batch.sender)
         state = replace(state, gathered=gathered, groups=state.groups | groups)
-        return state, len(batch) * self.width
+        return state, len(batch) * self.items
 
     def close(self, state: Adding, number: int) -> tuple[Adding, Outbox]:
-        if number != self.number:
+        if number != (3 if self.helpers else 2):
             return state, Outbox()
-        return replace(state, outcome=self._outcome(state)), Outbox(added=-self.width)
+        return replace(state, outcome=self._outcome(state)), Outbox(added=-self.items)
 
     def _outcome(self, state: Adding) -> Outcome:
         arrived = unpack(state.gathered.seen, self.parts)[0]
@@ -164,8 +159,8 @@ class Aggregator(RoundMachine[Adding]):
         if len(groups) > 1:
             notes.append("the helpers added up shares of different people")
         if notes:
-            return Outcome(None, dict.fromkeys(range(self.width), "; ".join(notes)))
+            return Outcome(None, dict.fromkeys(range(self.items), "; ".join(notes)))
         senders = np.ones(self.parts, bool)
-        if self.grouped:
-            senders = unpack(np.frombuffer(groups.pop(), np.uint8), self.grouped)
+        if self.helpers:
+            senders = unpack(np.frombuffer(groups.pop(), np.uint8), self.people)
         return Outcome(state.gathered.totals[0], {}, senders)

@@ -20,26 +20,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..randomness import Source
-from ..sharing import Elements, PrimeField, seeds
+from ..sharing import Elements, seeds
 from ..transport import EVERYONE, Batch, Outbox, Role
 from .everyone import OTHERS, TOO_FEW
 from .receiving import ONE, Bits, Form, Kept, Phase, RoundMachine, pack, unpack
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SeedingUsers(RoundMachine[Phase]):
     """Users who send a share to each helper."""
 
     members: range
     helpers: int
-    field: PrimeField
     secrets: Elements
-    source: Source
     role: Role = Role.USER
-
-    def start(self) -> Phase:
-        return Phase()
 
     def close(self, state: Phase, number: int) -> tuple[Phase, Outbox]:
         if number != 0:
@@ -64,21 +58,17 @@ class Held(Phase):
     others: dict[int, Bits] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Helper(RoundMachine[Held]):
     """One helper; the last one gets what remains of vectors, the others seeds.
 
     `least` is (a, b): of the first a people on the roster at least b must be in a sum that it
-    opens; `exactly` are the only people of whom it may open one.
+    opens.
     """
 
     index: int
     helpers: int
-    people: int
-    field: PrimeField
-    width: int
     least: tuple[int, int] = (0, 0)
-    exactly: bytes | None = None
     role: Role = Role.HELPER
 
     @property
@@ -93,7 +83,7 @@ class Helper(RoundMachine[Held]):
     def _form(self) -> tuple[str, tuple[type[Any], tuple[int, ...]]]:
         """Name, type and shape of a user's share."""
         if self._last:
-            return "rest", (np.uint64, (self.width,))
+            return "rest", (np.uint64, (self.items,))
         return "seed", (np.uint8, (seeds.SEED_BYTES,))
 
     def start(self) -> Held:
@@ -143,8 +133,8 @@ class Helper(RoundMachine[Held]):
         if self._last:
             total = self.field.add_rows(chosen)
         else:
-            total = seeds.add_expanded(self.field, chosen, self.width)
+            total = seeds.add_expanded(self.field, chosen, self.items)
         payload: dict[str, NDArray[Any]] = {"sum": total[None], "senders": senders[None]}
         batch = Batch("sum", 3, Role.HELPER, Role.AGGREGATOR, me, ONE, payload)
-        added = max(0, int(agreed.sum()) - 1) * self.width
+        added = max(0, int(agreed.sum()) - 1) * self.items
         return replace(state, opened=senders.tobytes()), Outbox((batch,), added=added)

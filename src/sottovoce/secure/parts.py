@@ -14,7 +14,8 @@ from ..randomness import Source, source_of
 from ..transport import Machine, Role
 from ..transport.keys import Roster
 from .dpcs import DPCS
-from .protocol import Prepared, Protocol, Setting, aggregate_of
+from .protocol import Prepared, Protocol, aggregate_of
+from .receiving import Setting
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ from ..sharing import PrimeField, smallest_prime_above
 from ..transport import Cost, Machine, Role, Views, drive
 from ..transport.in_process import Tamper
 from .counts import TrueCounts
-from .receiving import Flags, Outcome, pack
+from .receiving import Flags, Outcome, Setting, pack
 from .selection import coins, one_hot
 
 #: The largest prime below 2^32. Fields are larger than totals need, so that the total of lost or
@@ -51,16 +51,6 @@ class Prepared:
 
     rows: Rows
     sets: Flags | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Setting:
-    """What all machines of a run share; `exactly` are the only people whose sum may be opened."""
-
-    people: int
-    field: PrimeField
-    source: Source
-    exactly: bytes | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +175,7 @@ class Protocol(ABC):
 
     def setting(self, people: int, source: Source, exactly: bytes | None = None) -> Setting:
         """A run of so many people."""
-        return Setting(people, self.field(people), source, exactly)
+        return Setting(people, self.items, self.field(people), source, exactly)
 
     def machines(self, prepared: Prepared, setting: Setting) -> list[Machine[Any]]:
         """All machines of a run in one process, in their order."""

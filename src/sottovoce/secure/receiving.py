@@ -6,12 +6,13 @@ import hashlib
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WireError
+from ..randomness import Source
 from ..sharing import Elements, PrimeField
 from ..transport import Batch, Inbox, Machine, Outbox, Role
 from ..transport.checking import Columns, check_batch
@@ -59,8 +60,22 @@ class Form(NamedTuple):
     columns: Columns
 
 
-class RoundMachine(Machine[State]):
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What all machines of a run share; `exactly` are the only people whose sum may be opened."""
+
+    people: int
+    items: int
+    field: PrimeField
+    source: Source
+    exactly: bytes | None = None
+
+
+class RoundMachine(Setting, Machine[State]):
     """A machine that takes messages of stated forms, and acts when a round closes."""
+
+    def start(self) -> State:
+        return cast(State, Phase())
 
     def forms(self) -> Mapping[str, Form]:
         """The messages that it takes, by kind."""

@@ -34,7 +34,7 @@ from ..promise import Against, Guarantee
 from ..randomness import Source
 from .counts import BINOMIAL, DUMMIES
 from .dpds import SecureSum
-from .promises import FOLLOWED, ROSTER, noise_promise, repeated, repetition
+from .promises import FOLLOWED, ROSTER, repeated, repetition, result_promise
 from .protocol import Rows
 from .receiving import Flags
 
@@ -52,7 +52,7 @@ class Unconditional(SecureSum):
     def hold(self, delta: float, trusted: str, people: int, rounds: int) -> Guarantee:
         """The promise with the delta of so many rounds, and who is trusted for it."""
         assuming = trusted, ROSTER, FOLLOWED, *repetition(rounds)
-        result = noise_promise(self.epsilon, delta, self.neighbours, *assuming)
+        result = result_promise(self.epsilon, delta, self.neighbours, *assuming)
         return self.with_shares(Guarantee((result,)), people, rounds)
 
 
@@ -273,7 +273,7 @@ class Suppressed(Unconditional):
         return self.rate
 
     def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
-        result = noise_promise(
+        result = result_promise(
             self.epsilon,
             self.delta,
             self.neighbours,
