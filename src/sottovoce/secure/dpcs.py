@@ -84,10 +84,6 @@ class Sampling(Protocol):
             )
         self._set(rate=checked_rate(rate), count=count)
 
-    @property
-    def kept(self) -> float:
-        return self.rate
-
     def sampled(self, rounds: int, *assuming: str, against: Against) -> Guarantee:
         """The promise of the counts, or none where nothing is known about holders."""
         if self.count is None:

@@ -108,6 +108,8 @@ class Protocol(ABC):
     name: ClassVar[str] = ""
     _least_users: ClassVar[int] = 1
     _least_collusion: ClassVar[int] = 0
+    #: Probability of being in the sample.
+    rate = 1.0
     #: Counts below it are suppressed.
     threshold = 0
 
@@ -193,7 +195,7 @@ class Protocol(ABC):
     @property
     def kept(self) -> float:
         """Probability with which a holder is counted."""
-        return 1.0
+        return self.rate
 
     def noise(self, people: int, senders: Flags) -> AddedNoise | None:
         """What was added to every count."""

@@ -19,7 +19,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -56,23 +56,11 @@ class Unconditional(SecureSum):
         return self.with_shares(Guarantee((result,)), people, rounds)
 
 
-@dataclass(frozen=True)
-class Tossers:
+class Tossers(NamedTuple):
     """Who tosses coins for every item: the first `users` of the roster, `each` coins per item."""
 
     users: int
     each: int
-
-    @classmethod
-    def of(cls, needed: int, people: int, collusion: int) -> Tossers:
-        """So many coins, also without those of any `collusion` users."""
-        if people <= collusion:
-            raise ParameterError(
-                f"{people:,} people take part and {collusion:,} of them may collude; somebody else "
-                "must toss coins"
-            )
-        each = -(-needed // (people - collusion))
-        return cls(-(-needed // each) + collusion, each)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -117,13 +105,15 @@ class Tossing(Unconditional):
     def chance(self) -> float:
         """Of a coin."""
 
-    @property
-    def kept(self) -> float:
-        return self.rate
-
     def tossers(self, people: int) -> Tossers:
-        """Who tosses how many coins, in a run of so many people."""
-        return Tossers.of(self.needed, people, self.collusion)
+        """Who tosses so that there are enough coins, also without those of any colluding users."""
+        if people <= self.collusion:
+            raise ParameterError(
+                f"{people:,} people take part and {self.collusion:,} of them may collude; somebody "
+                "else must toss coins"
+            )
+        each = -(-self.needed // (people - self.collusion))
+        return Tossers(-(-self.needed // each) + self.collusion, each)
 
     def least_senders(self, people: int) -> tuple[int, int]:
         who = self.tossers(people)
@@ -183,15 +173,12 @@ class BinomialNoise(Tossing):
 
     name = "binomial-noise"
     law = BINOMIAL
+    chance = 0.5
 
     def __init__(self, domain: Any, **parameters: Any) -> None:
         if "rate" in parameters:
             raise ParameterError("BinomialNoise counts everyone; for a sample use Dummies or DPDS")
         super().__init__(domain, **parameters)
-
-    @property
-    def chance(self) -> float:
-        return 0.5
 
     def _needed(self) -> int:
         return smallest_coins(self.epsilon, self.delta, neighbours=self.neighbours)
@@ -267,10 +254,6 @@ class Suppressed(Unconditional):
         super().__init__(domain, **parameters)
         least = _threshold(self.epsilon, self.delta, checked_rate(rate), self.neighbours)
         self._set(rate=checked_rate(rate), threshold=least + self.collusion)
-
-    @property
-    def kept(self) -> float:
-        return self.rate
 
     def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
         result = result_promise(

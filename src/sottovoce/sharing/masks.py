@@ -84,14 +84,18 @@ def agree(secret: bytes, public: bytes) -> bytes:
         raise ShareError("a public key is not a usable X25519 key; refused") from error
 
 
-def keystream(secret: bytes, context: Context, information: bytes, length: int, bits: int) -> Words:
-    """The first words of the keystream of a secret in a context."""
+def derive_key(secret: bytes, information: bytes, salt: bytes | None = None) -> bytes:
+    """A key of 32 bytes by HKDF-SHA256; other information gives an independent one."""
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    key = HKDF(SHA256(), KEY_BYTES, salt=context.session, info=information).derive(secret)
+    return HKDF(SHA256(), KEY_BYTES, salt=salt, info=information).derive(secret)
+
+
+def keystream(secret: bytes, context: Context, information: bytes, length: int, bits: int) -> Words:
+    """The first words of the keystream of a secret in a context."""
     words = np.empty(length, np.dtype(word_type(bits)).newbyteorder("<"))
-    Keystream(key).fill(words.view(np.uint8).data)
+    Keystream(derive_key(secret, information, context.session)).fill(words.view(np.uint8).data)
     return words
 
 

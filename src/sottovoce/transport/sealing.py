@@ -31,7 +31,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import DigestError, ShareError, StudyError, WireError
-from .keys import KEY_BYTES, KeyPair, Roster
+from ..sharing.masks import KEY_BYTES, derive_key
+from .keys import KeyPair, Roster
 
 _PARCEL = b"sottovoce parcel v1"
 _TOKEN = b"sottovoce token v1"
@@ -81,7 +82,7 @@ def seal(text: bytes, head: Head, keys: KeyPair, receiver: bytes) -> bytes:
     ephemeral = KeyPair.generate()
     raw = head.to_bytes()
     secrets = ephemeral.exchange(receiver) + keys.exchange(receiver)
-    key = _derive(secrets, _PARCEL, ephemeral.public + receiver + keys.public + raw)
+    key = derive_key(secrets, _PARCEL + ephemeral.public + receiver + keys.public + raw)
     sealed = ChaCha20Poly1305(key).encrypt(_NONCE, text, raw)
     return b"".join((_LENGTH.pack(len(raw)), raw, ephemeral.public, sealed))
 
@@ -96,7 +97,7 @@ def unseal(parcel: bytes, keys: KeyPair, sender: bytes) -> bytes:
     ephemeral = parcel[start : start + KEY_BYTES]
     try:
         secrets = keys.exchange(ephemeral) + keys.exchange(sender)
-        key = _derive(secrets, _PARCEL, ephemeral + keys.public + sender + raw)
+        key = derive_key(secrets, _PARCEL + ephemeral + keys.public + sender + raw)
         return ChaCha20Poly1305(key).decrypt(_NONCE, memoryview(parcel)[start + KEY_BYTES :], raw)
     except (InvalidTag, StudyError) as error:
         raise ShareError(
@@ -126,7 +127,7 @@ def token(keys: KeyPair, other: bytes, study: bytes, party: bytes) -> str:
     nothing to hand out, and a party with another roster or protocol is not let in. `party` is the
     public key of the one who shows it.
     """
-    return _derive(keys.exchange(other), _TOKEN, study + party).hex()
+    return derive_key(keys.exchange(other), _TOKEN + study + party).hex()
 
 
 def _split(parcel: bytes) -> tuple[Head, bytes]:
@@ -151,10 +152,3 @@ def _split(parcel: bytes) -> tuple[Head, bytes]:
     if head.to_bytes() != raw:
         raise WireError("the head of a parcel is not in its canonical form")
     return head, raw
-
-
-def _derive(secrets: bytes, label: bytes, about: bytes) -> bytes:
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    return HKDF(SHA256(), 32, salt=None, info=label + about).derive(secrets)
