@@ -146,6 +146,8 @@ COMMITTEE = lambda: S.TSS(ITEMS, rate=0.5, report=0.7, collusion=1, committee=4)
         (ELECTED, altering("items", "items", np.zeros_like), "everyone reports 2"),
         (ELECTED, altering("elected", "elected", np.zeros_like), "twice"),
         (COMMITTEE, dropping("committee", 0), "members opened a sum"),
+        # A member -1 would be everyone: all users would get its shares.
+        (COMMITTEE, altering("committee", "member", lambda c: c - c.max() - 1), "no committee"),
         (COMMITTEE, once(altering("sum", "sum", one_more), "sum"), "contradicts"),
         (COMMITTEE, late("sum"), "0 members opened"),
         (COMMITTEE, repeating("sum"), "0 members opened"),

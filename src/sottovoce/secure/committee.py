@@ -77,7 +77,8 @@ class CommitteeElector(RoundMachine[Phase]):
 def committee_seats(batch: Batch, committee: int, people: int) -> Indices:
     """The members in the order of their points; refused where that is no committee."""
     ids = batch.payload["member"][np.argsort(batch.order)]
-    if ids.size != committee or np.unique(ids).size != ids.size or ids.max() >= people:
+    different = ids.size == np.unique(ids).size == committee
+    if not different or ids.min() < 0 or ids.max() >= people:
         raise WireError(f"S1 published no committee of {committee} different users")
     return np.asarray(ids)
 
