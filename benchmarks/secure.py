@@ -112,8 +112,8 @@ def client_side(people: int) -> float:
     for _ in range(3):
         begun = time.perf_counter()
         prepared = protocol.prepare(values, source)
-        field = protocol.field(people)
-        users = protocol.users_machine(prepared, range(people), people, field, source)
+        setting = protocol.setting(people, source)
+        users = protocol.users_machine(prepared, range(people), setting)
         _, outbox = users.step(users.start(), Inbox(closed=0))
         for batch in outbox.batches:
             len(batch)

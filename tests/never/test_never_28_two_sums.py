@@ -56,9 +56,9 @@ def equivocate(seed: int) -> tuple[Driven, np.ndarray]:
 
     with testing.seeded(seed) as source:
         prepared = protocol.prepare(codes, source)
-        plan = protocol.plan(prepared, protocol.field(PEOPLE), source, None)
-        order = list(plan.machines)
-        return drive(order, plan.rounds, tamper=own_digest_is_lost), codes
+        machines = protocol.machines(prepared, protocol.setting(PEOPLE, source))
+        rounds = protocol.message_rounds(PEOPLE)
+        return drive(machines, rounds, tamper=own_digest_is_lost), codes
 
 
 def opened_sets(driven: Driven) -> set[bytes]:

@@ -146,6 +146,8 @@ COMMITTEE = lambda: S.TSS(ITEMS, rate=0.5, report=0.7, collusion=1, committee=4)
         (ELECTED, altering("items", "items", np.zeros_like), "everyone reports 2"),
         (ELECTED, altering("elected", "elected", np.zeros_like), "twice"),
         (COMMITTEE, dropping("committee", 0), "members opened a sum"),
+        # A member -1 would be everyone: all users would get its shares.
+        (COMMITTEE, altering("committee", "member", lambda c: c - c.max() - 1), "no committee"),
         (COMMITTEE, once(altering("sum", "sum", one_more), "sum"), "contradicts"),
         (COMMITTEE, late("sum"), "0 members opened"),
         (COMMITTEE, repeating("sum"), "0 members opened"),
@@ -165,11 +167,12 @@ def test_a_missing_share_leaves_garbage_where_nobody_looks() -> None:
 
     field = PrimeField(1009)
     with testing.seeded(1) as source:
-        users = SharingUsers(range(2), 2, field, np.ones((2, 1), np.uint64), source)
+        secrets = np.ones((2, 1), np.uint64)
+        users = SharingUsers(2, 1, field, source, members=range(2), secrets=secrets)
         state, outbox = users.step(users.start(), Inbox(closed=0))
         (sent,) = outbox.batches
         state, _ = users.step(state, Inbox((sent.select(np.arange(3)),)))
-        assert int(field.add_rows(state.totals)[0]) != 2
+        assert int(field.add_rows(state.gathered.totals)[0]) != 2
         _, outbox = users.step(state, Inbox(closed=1))
         kinds = {batch.kind: len(batch) for batch in outbox.batches}
     assert kinds == {"sum": 1, "incomplete": 1}

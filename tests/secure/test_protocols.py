@@ -73,17 +73,17 @@ def test_hosts_of_some_users_and_bytes_in_between_change_nothing(name: str) -> N
         return [decode_batch(encode_batch(batch, envelope), expect=envelope)]
 
     with testing.seeded(17) as source:
-        shared, parts, machines = protocol.field(people), [], []
+        setting, parts, machines = protocol.setting(people, source), [], []
         for host in hosts:
             drawn = protocol.prepare(
                 codes[host.start : host.stop], source, first=host.start, people=people
             )
             parts.append(drawn)
-            machines.append(protocol.users_machine(drawn, host, people, shared, source))
-        machines += protocol.server_machines(people, shared, source)
+            machines.append(protocol.users_machine(drawn, host, setting))
+        machines += protocol.server_machines(setting)
         driven = drive(machines, protocol.message_rounds(people), tamper=over_the_wire)
         outcome = driven.states[-1].outcome
-        counts = aggregate_of(protocol, outcome, shared, people, 1, True).dense("support")
+        counts = aggregate_of(protocol, outcome, people, 1, True).dense("support")
     rows = np.concatenate([part.rows for part in parts])
     sets = None if parts[0].sets is None else np.concatenate([part.sets for part in parts])
     assert counts.tolist() == ideal(protocol, Prepared(rows, sets))

@@ -14,10 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 from sottovoce.accounting import TwoStage
-from sottovoce.secure.committee import CommitteeElector, CommitteeSummer
-from sottovoce.secure.committee_users import CommitteeUsers
-from sottovoce.secure.elected import Elector, ReportingUsers
-from sottovoce.secure.elected_sums import Summer
+from sottovoce.secure.committee import CommitteeElector, CommitteeSummer, CommitteeUsers
+from sottovoce.secure.elected import Elector, ReportingUsers, Summer
 from sottovoce.secure.everyone import Aggregator, SharingUsers
 from sottovoce.secure.helpers import Helper, SeedingUsers
 from sottovoce.sharing import PrimeField, seeds
@@ -52,8 +50,9 @@ def letter(
 
     def run(script: tuple[int, ...]) -> Driven:
         source = Scripted(script, modulus)
-        users = SharingUsers(range(n), n, field, rows(bits), source)
-        return drive([users, Aggregator(n, field, 1, Role.USER, 2)], 2, tamper=tamper)
+        setting = (n, 1, field, source)
+        users = SharingUsers(*setting, members=range(n), secrets=rows(bits))
+        return drive([users, Aggregator(*setting)], 2, tamper=tamper)
 
     return run
 
@@ -133,9 +132,10 @@ def helped(
 
     def run(script: tuple[int, ...]) -> Driven:
         source = Scripted(script, modulus, seeds=True)
-        users = SeedingUsers(range(n), parts, field, rows(bits), source)
-        servers = [Helper(k, parts, n, field, 1) for k in range(parts)]
-        last = Aggregator(parts, field, 1, Role.HELPER, 3, n)
+        setting = (n, 1, field, source)
+        users = SeedingUsers(*setting, members=range(n), helpers=parts, secrets=rows(bits))
+        servers = [Helper(*setting, index=k, helpers=parts) for k in range(parts)]
+        last = Aggregator(*setting, helpers=parts)
         return drive([users, *servers, last], 3, tamper=tamper)
 
     return run
@@ -186,9 +186,11 @@ def staged(
 
     def run(script: tuple[int, ...]) -> Driven:
         source = Scripted(script, modulus)
-        elector = Elector(n, items, int(sets[0].sum()), collusion, SeededSource(election))
-        users = ReportingUsers(range(n), n, field, secrets, sets, source)
-        return drive([elector, users, Summer(n, items, field)], 4, tamper=tamper)
+        drawn, reported = SeededSource(election), int(sets[0].sum())
+        elector = Elector(n, items, field, drawn, reported=reported, collusion=collusion)
+        setting = (n, items, field, source)
+        users = ReportingUsers(*setting, members=range(n), secrets=secrets, sets=sets)
+        return drive([elector, users, Summer(*setting)], 4, tamper=tamper)
 
     return run
 
@@ -301,10 +303,12 @@ def committee(
 
     def run(script: tuple[int, ...]) -> Driven:
         source = Scripted(script, modulus)
+        setting, rules = (n, 1, field, source), {"committee": size, "collusion": collusion}
+        mine = {"members": range(n), "secrets": rows(bits), "sets": sets, "reported": 1}
         machines = [
-            CommitteeElector(n, size, SeededSource(3)),
-            CommitteeUsers(range(n), n, size, collusion, field, rows(bits), sets, 1, source),
-            CommitteeSummer(n, 1, size, collusion, field),
+            CommitteeElector(n, 1, field, SeededSource(3), committee=size),
+            CommitteeUsers(*setting, **rules, **mine),
+            CommitteeSummer(*setting, **rules),
         ]
         return drive(machines, 5, tamper=tamper)
 

@@ -17,7 +17,7 @@ from sottovoce.errors import (
     ShareError,
     SottovoceError,
 )
-from sottovoce.transport import Inbox, Machine, Outbox, table
+from sottovoce.transport import Inbox, Machine, Outbox, playing
 from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.network import Patience, Played, serve, take_part
 from sottovoce.transport.office import RunOverError
@@ -82,7 +82,7 @@ def test_when_the_relay_cannot_go_on_nobody_waits_for_it() -> None:
 
 
 def test_a_message_that_is_too_large_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table, "MOST_BYTES", 200)
+    monkeypatch.setattr(playing, "MOST_BYTES", 200)
     ends = run_all({party: machine(ROSTER, party) for party in KEYS})
     for end in ends.values():
         assert isinstance(end, (ParameterError, RunOverError))

@@ -21,17 +21,14 @@ from ..contract.aggregate import Aggregate
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.route import Route
-from ..contract.way import Way
 from ..domain.values import Domain, Label
 from ..errors import GuaranteeError, WireError
 from ..estimate.count_intervals import CountInterval
 from ..estimate.estimate import Estimate
-from ..mechanisms.channel import Channel
 from ..mechanisms.linear import TINY
 from ..mechanisms.mechanism import Method
 from ..mechanisms.pure import PureMechanism
 from ..promise import Guarantee
-from ..randomness import Source
 
 BINOMIAL, DUMMIES, GAUSSIAN = "binomial", "dummies", "discrete-gaussian"
 _NO_REPORTS = "true answers are counted by a secure protocol only and are never sent as reports"
@@ -47,6 +44,8 @@ class TrueCounts(PureMechanism):
     """
 
     id = "true-counts"
+    p, q, pair = Fraction(1), Fraction(0), (Fraction(0), Fraction(0))
+    marks_per_report = 1
 
     def __init__(
         self, domain: Domain | int | Sequence[Label], *, study: bytes | None = None
@@ -65,30 +64,13 @@ class TrueCounts(PureMechanism):
         return Guarantee.none(f"{_NO_REPORTS}; what is promised depends on the protocol")
 
     @property
-    def p(self) -> Fraction:
-        return Fraction(1)
-
-    @property
-    def q(self) -> Fraction:
-        return Fraction(0)
-
-    @property
-    def pair(self) -> tuple[Fraction, Fraction]:
-        return Fraction(0), Fraction(0)
-
-    @property
-    def marks_per_report(self) -> int:
-        return 1
-
-    @property
     def layout(self) -> tuple[Column, ...]:
         return (Column("value", self.domain.dtype.str),)
 
-    def _refuse(self) -> NoReturn:
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise GuaranteeError(f"{_NO_REPORTS}; run a protocol of sottovoce.secure")
 
-    def draw(self, answers: Any, source: Source) -> Columns:
-        self._refuse()
+    draw = outcomes = every_report = channel = _refuse
 
     def check(self, columns: Columns) -> None:
         raise WireError(_NO_REPORTS)
@@ -100,17 +82,8 @@ class TrueCounts(PureMechanism):
     def methods(self) -> Mapping[str, Method]:
         return {"unbiased": Method("counts divided by what was kept of them", biased=False)}
 
-    def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        self._refuse()
-
     def decode_steps(self, n: int) -> float:
         return n + self.domain.size
-
-    def every_report(self, way: Way | None = None) -> Reports:
-        self._refuse()
-
-    def channel(self, way: Way | None = None) -> Channel:
-        self._refuse()
 
     def tiny(self) -> TrueCounts:
         return TrueCounts(Domain(min(self.domain.size, TINY)), study=self.study)

@@ -63,12 +63,11 @@ def designs(requirement: Requirement, *, neighbours: Neighbours = "substitute") 
         return
     (epsilon,) = asked.levels.values()
     same: dict[str, Any] = {"epsilon": epsilon, "delta": asked.delta, "neighbours": neighbours}
-    yield from _offered(asked, DPDG(asked.d, collusion=max(1, asked.collusion), **same))
-    yield from _offered(asked, BinomialNoise(asked.d, collusion=max(1, asked.collusion), **same))
-    if asked.count is None:
-        return
-    yield from _offered(asked, _sampled(asked, epsilon, neighbours))
-    yield from _offered(asked, _two_stage(asked, epsilon, neighbours))
+    for noise in (DPDG, BinomialNoise):
+        yield from _offered(asked, noise(asked.d, collusion=max(1, asked.collusion), **same))
+    if asked.count is not None:
+        yield from _offered(asked, _sampled(asked, **same))
+        yield from _offered(asked, _two_stage(asked, **same))
 
 
 def _offered(asked: Requirement, protocol: Protocol) -> Iterator[Design]:
@@ -157,32 +156,25 @@ def role_costs(protocol: Protocol, people: int) -> Costs:
     }
 
 
-def _sampled(asked: Requirement, epsilon: float, neighbours: Neighbours) -> DPDS:
+def _sampled(asked: Requirement, epsilon: float, delta: float, neighbours: Neighbours) -> DPDS:
     """DPDS at the largest rate whose stated promise is not above epsilon."""
-    count, known = asked.count or 1, asked.collusion
-    within = asked.delta * (1 - _RESERVE)
+    count, known, within = asked.count or 1, asked.collusion, delta * (1 - _RESERVE)
     rate = largest_rate(epsilon, within, count, neighbours=neighbours, insiders=known)
-    return DPDS(
-        asked.d,
-        rate=rate,
-        count=count,
-        delta=asked.delta,
-        collusion=known,
-        neighbours=neighbours,
-    )
+    rules: dict[str, Any] = {"count": count, "collusion": known, "neighbours": neighbours}
+    return DPDS(asked.d, rate=rate, delta=delta, **rules)
 
 
-def _two_stage(asked: Requirement, epsilon: float, neighbours: Neighbours) -> TSS:
+def _two_stage(asked: Requirement, epsilon: float, delta: float, neighbours: Neighbours) -> TSS:
     """Two-stage sampling at the largest rate that keeps the promise, with uniform selection."""
     insiders = max(1, asked.collusion)  # whoever sees the result knows their own coin
     items, count = asked.d or 1, min(asked.count or 1, _MOST_HOLDERS + insiders)
     reported = max(1, round(REPORTED * items))
     return TSS(
         items,
-        rate=largest_first_rate(epsilon, asked.delta, count, items, reported, neighbours, insiders),
+        rate=largest_first_rate(epsilon, delta, count, items, reported, neighbours, insiders),
         report=reported / items,
         count=count,
-        delta=asked.delta,
+        delta=delta,
         collusion=asked.collusion or None,
         neighbours=neighbours,
     )

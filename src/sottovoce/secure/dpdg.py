@@ -16,30 +16,24 @@ Yang et al., "Fair and Differentially Private Distributed Frequency Estimation",
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting.gaussian import sigma_analytic
 from ..accounting.integer_noise import gaussian_share_variance, gaussian_shares_delta
-from ..accounting.sampled_counts import Neighbours, check_neighbours
-from ..checks import checked_count, checked_delta, checked_epsilon, checked_positive
+from ..accounting.sampled_counts import Neighbours
 from ..contract.route import AddedNoise
-from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..noise import DiscreteGaussian
 from ..noise.samplers import gaussian
 from ..promise import Guarantee
 from ..randomness import Source
 from .counts import GAUSSIAN
-from .dpds import SecureSum, checked_helpers
-from .promises import FOLLOWED, ROSTER, noise_promise, rounds_sentence
-from .protocol import Prepared
-from .selection import one_hot
+from .protocol import Rows
+from .receiving import Flags
+from .unconditional import Unconditional
 
 _LEAST_SIGMA = 2.5
 _WRAP = 2.0**-100
@@ -54,23 +48,18 @@ class Shares:
     delta: float
 
 
-@dataclass(frozen=True, eq=False, init=False)
-class DPDG(SecureSum):
+class DPDG(Unconditional):
     """True counts plus Gaussian noise to which everyone contributes.
 
     Parameters
     ----------
-    domain : Domain, Attribute, int or sequence
-        The public values.
+    domain, users, neighbours
+        As in `Protocol`.
     epsilon, delta : float
         The promise, whatever people answer.
-    users : int, optional
-        How many people take part.
     collusion : int
-        φ: how many of them may drop out, or work together with a recipient of the result. At least
+        φ: how many people may drop out, or work together with a recipient of the result. At least
         1, since somebody who sees the result knows their own noise.
-    neighbours : {"substitute", "add-remove"}
-        What is protected.
     helpers : int, optional
         As in `DPDS`.
 
@@ -82,38 +71,9 @@ class DPDG(SecureSum):
     (15, True)
     """
 
-    domain: Domain
-    epsilon: float
-    delta: float
-    users: int | None
-    collusion: int
-    neighbours: Neighbours
-    helpers: int | None
-
     name = "dpdg"
-
-    def __init__(
-        self,
-        domain: Domain | int | Sequence[Label],
-        *,
-        epsilon: float,
-        delta: float = 1e-6,
-        users: int | None = None,
-        collusion: int = 1,
-        neighbours: Neighbours = "substitute",
-        helpers: int | None = None,
-    ) -> None:
-        check_neighbours(neighbours)
-        for name, value in (
-            ("domain", Domain.of(domain)),
-            ("epsilon", checked_epsilon(epsilon)),
-            ("delta", checked_positive(checked_delta(delta), "delta")),
-            ("users", None if users is None else checked_count(users, "users", 2)),
-            ("collusion", checked_count(collusion, "collusion", 1)),
-            ("neighbours", neighbours),
-            ("helpers", checked_helpers(helpers)),
-        ):
-            object.__setattr__(self, name, value)
+    _least_users = 2
+    _least_collusion = 1
 
     @cached_property
     def sigma(self) -> float:
@@ -141,26 +101,22 @@ class DPDG(SecureSum):
         reach = total.reach(_WRAP) + 1
         return -reach, people * shares.step + reach
 
-    def prepare(
-        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
-    ) -> Prepared:
-        shares = self.shares(people or codes.size)
-        rows = one_hot(codes, self.items, np.ones(codes.size, bool)) * shares.step
+    def add_noise(self, rows: Rows, first: int, people: int, source: Source) -> Rows:
+        shares = self.shares(people)
         noise = gaussian(shares.law.sigma**2, rows.size, source)
-        return Prepared(rows + noise.reshape(rows.shape))
+        return rows * shares.step + noise.reshape(rows.shape)
 
-    def scale(self, totals: NDArray[np.int64], people: int) -> NDArray[np.int64]:
+    def scale(self, totals: Rows, people: int) -> Rows:
         step = self.shares(people).step
         return np.floor_divide(totals + step // 2, step)
 
-    def noise(self, people: int, senders: NDArray[np.bool_]) -> AddedNoise:
+    def noise(self, people: int, senders: Flags) -> AddedNoise:
         shares = self.shares(people)
         variance = int(senders.sum()) * shares.law.variance / shares.step**2
         return AddedNoise(GAUSSIAN, variance + (1 - shares.step**-2) / 12)
 
-    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
-        delta, again = self.delta, (rounds_sentence(rounds),) * (rounds > 1)
-        absent = 0 if senders is None else people - int(senders.sum())
+    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+        delta, absent = self.delta, 0 if senders is None else people - int(senders.sum())
         # Whoever sees the result knows their own noise, also where as many dropped out as may.
         colluding = max(1, self.collusion - absent)
         hidden = people - absent - colluding
@@ -181,10 +137,7 @@ class DPDG(SecureSum):
         else:
             trusted = f"beside {absent:,} people who dropped out, at most {colluding:,}"
         trusted += " work together with anyone who sees the result"
-        result = noise_promise(
-            self.epsilon, delta, self.neighbours, trusted, ROSTER, FOLLOWED, *again
-        )
-        return self.with_shares(Guarantee((result,)), people, rounds)
+        return self.hold(delta, trusted, people, rounds)
 
 
 @lru_cache(maxsize=64)

@@ -8,32 +8,38 @@ promise is perfect; whoever sees the result and holds an answer knows their own 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from ..checks import checked_count
 from ..errors import ParameterError
 from ..promise import Against, Guarantee
-from ..randomness import Source
-from ..sharing import PrimeField
-from ..transport import Machine, Role
+from ..transport import Machine
 from .dpcs import Sampling
 from .everyone import Aggregator, SharingUsers
 from .helpers import Helper, SeedingUsers
-from .promises import FOLLOWED, ROSTER, hidden_shares, rounds_sentence
+from .promises import FOLLOWED, ROSTER, local_promise, repetition
 from .protocol import Prepared, Protocol
+from .receiving import Flags, Setting
 
 MOST_TO_THE_LETTER = 3_000
 _HELPERS = 3
 
 
+@dataclass(frozen=True, eq=False, init=False)
 class SecureSum(Protocol):
     """Protocols whose users add vectors up: among all users, or through helpers."""
 
     #: How many helpers; 0 is the published protocol, None leaves it to the number of people.
     helpers: int | None
+
+    def __init__(self, domain: Any, *, helpers: int | None = None, **parameters: Any) -> None:
+        super().__init__(domain, **parameters)
+        if helpers is not None and checked_count(helpers, "helpers", 0) == 1:
+            raise ParameterError(
+                "one helper would see every answer; take 0 (users only) or 2 or more"
+            )
+        self._set(helpers=helpers)
 
     def helpers_for(self, people: int) -> int:
         """How many helpers a run of so many people has; 0 where users share with all users."""
@@ -41,29 +47,18 @@ class SecureSum(Protocol):
             return 0 if people <= MOST_TO_THE_LETTER else _HELPERS
         return self.helpers
 
-    def users_machine(
-        self,
-        prepared: Prepared,
-        members: range,
-        people: int,
-        field: PrimeField,
-        source: Source,
-        exactly: bytes | None = None,
-    ) -> Machine[Any]:
-        secrets, parts = field.encode(prepared.rows), self.helpers_for(people)
-        if parts == 0:
-            return SharingUsers(members, people, field, secrets, source)
-        return SeedingUsers(members, parts, field, secrets, source)
+    def users_machine(self, prepared: Prepared, members: range, setting: Setting) -> Machine[Any]:
+        helpers = self.helpers_for(setting.people)
+        secrets, about = setting.field.encode(prepared.rows), vars(setting)
+        if helpers == 0:
+            return SharingUsers(**about, members=members, secrets=secrets)
+        return SeedingUsers(**about, members=members, secrets=secrets, helpers=helpers)
 
-    def server_machines(
-        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
-    ) -> list[Machine[Any]]:
-        parts, width = self.helpers_for(people), self.items
-        if parts == 0:
-            return [Aggregator(people, field, width, Role.USER, 2)]
-        least = self.least_senders(people)
-        helpers = [Helper(k, parts, people, field, width, least, exactly) for k in range(parts)]
-        return [*helpers, Aggregator(parts, field, width, Role.HELPER, 3, people)]
+    def server_machines(self, setting: Setting) -> list[Machine[Any]]:
+        count, least = self.helpers_for(setting.people), self.least_senders(setting.people)
+        about = {**vars(setting), "helpers": count}
+        helpers = [Helper(**about, index=k, least=least) for k in range(count)]
+        return [*helpers, Aggregator(**about)]
 
     def least_senders(self, people: int) -> tuple[int, int]:
         """(a, b): without b of the first a people no sum is opened."""
@@ -76,28 +71,14 @@ class SecureSum(Protocol):
         """The promise about the result, beside that about the shares alone."""
         if not result.promises:
             return result
-        again = (rounds_sentence(rounds),) * (rounds > 1)
+        against, unless = Against.COALITION, "none of them sees the result"
         if self.helpers_for(people):
-            alone = hidden_shares(
-                Against.HELPERS, "one helper works together with nobody", FOLLOWED, *again
-            )
-        else:
-            alone = hidden_shares(
-                Against.COALITION, "none of them sees the result", FOLLOWED, *again
-            )
+            against, unless = Against.HELPERS, "one helper works together with nobody"
+        alone = local_promise(0.0, against, unless, FOLLOWED, *repetition(rounds))
         return Guarantee((*result.promises, alone))
 
 
-def checked_helpers(helpers: Any) -> int | None:
-    """None, 0, or at least two helpers."""
-    if helpers is None:
-        return None
-    count = checked_count(helpers, "helpers", 0)
-    if count == 1:
-        raise ParameterError("one helper would see every answer; take 0 (users only) or 2 or more")
-    return count
-
-
+@dataclass(frozen=True, eq=False, init=False)
 class DPDS(SecureSum, Sampling):
     """Everyone samples themselves; users or helpers add up secret shares.
 
@@ -119,10 +100,6 @@ class DPDS(SecureSum, Sampling):
 
     name = "dpds"
 
-    def __init__(self, domain: Any, *, helpers: int | None = None, **parameters: Any) -> None:
-        super().__init__(domain, **parameters)
-        object.__setattr__(self, "helpers", checked_helpers(helpers))
-
-    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
         result = self.sampled(rounds, ROSTER, FOLLOWED, against=Against.AGGREGATOR)
         return self.with_shares(result, people, rounds)

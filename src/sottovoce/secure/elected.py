@@ -16,257 +16,218 @@ Yang et al., "Fair and Differentially Private Distributed Frequency Estimation",
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..errors import ShareError, WireError
-from ..randomness import Source
-from ..sharing import Elements, PrimeField, additive
-from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
-from ..transport.checking import Columns, check_batch
-from .everyone import Gathered
-from .receiving import pack, set_digest, unpack
-from .selection import Flags, elect
+from ..sharing import Elements, additive
+from ..transport import EVERYONE, Batch, Outbox, Role
+from .receiving import (
+    BLOCK,
+    DIGEST_BYTES,
+    ONE,
+    Flags,
+    Form,
+    Gathered,
+    Indices,
+    Kept,
+    Outcome,
+    Phase,
+    RoundMachine,
+    pack,
+    set_digest,
+    unpack,
+)
+from .selection import elect
 
-_DIGEST = 32
-_BLOCK = 1 << 22  # shares made at a time
+_ELECTED = Form(2, Role.S1, 1, {"elected": (np.int64, ()), "people": (np.int64, ())})
 
 
 @dataclass(frozen=True, eq=False)
-class Reported:
-    """Which items S1 received, a row per user, and from whom."""
+class Reported(Phase):
+    """Which items S1 received, a row per user."""
 
-    sets: Flags
-    arrived: Flags
-    repeated: Flags
-    closed: int = -1
+    sets: Kept
 
 
-@dataclass(frozen=True, eq=False)
-class Elector(Machine[Reported]):
-    """S1. `collusion` is φ, or None for Algorithm 3; `exactly` are the only permitted senders."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Elector(RoundMachine[Reported]):
+    """S1. `collusion` is φ, or None for Algorithm 3."""
 
-    people: int
-    items: int
     reported: int
     collusion: int | None
-    source: Source
-    exactly: bytes | None = None
     role: Role = Role.S1
     members: range = range(1)
 
     def start(self) -> Reported:
-        nobody = np.zeros(self.people, bool)
-        return Reported(np.zeros((self.people, self.items), bool), nobody, nobody)
+        return Reported(Kept.empty((self.people,), bool, (self.items,)))
 
-    def step(self, state: Reported, inbox: Inbox) -> tuple[Reported, Outbox]:
-        for batch in inbox.batches:
-            columns = {"items": (np.bool_, (self.items,))}
-            check_batch(batch, 1, state.closed, Role.USER, self.people, columns)
-            rows = batch.payload["items"]
-            wrong = rows.sum(axis=1) != self.reported
-            if wrong.any():
-                raise WireError(
-                    f"user {int(batch.sender[wrong][0])} reports {int(rows[wrong][0].sum())} items;"
-                    f" everyone reports {self.reported}"
-                )
-            sets, arrived = state.sets.copy(), state.arrived.copy()
-            counts = np.bincount(batch.sender, minlength=self.people)
-            repeated = state.repeated | (counts > 1) | (state.arrived & (counts > 0))
-            sets[batch.sender], arrived[batch.sender] = rows, True
-            state = replace(state, sets=sets, arrived=arrived, repeated=repeated)
-        if inbox.closed is None:
+    def forms(self) -> Mapping[str, Form]:
+        return {"items": Form(1, Role.USER, self.people, {"items": (np.bool_, (self.items,))})}
+
+    def take(self, state: Reported, batch: Batch) -> tuple[Reported, int]:
+        rows = batch.payload["items"]
+        wrong = rows.sum(axis=1) != self.reported
+        if wrong.any():
+            raise WireError(
+                f"user {int(batch.sender[wrong][0])} reports {int(rows[wrong][0].sum())} items;"
+                f" everyone reports {self.reported}"
+            )
+        return replace(state, sets=state.sets.add(batch.sender, rows)), 0
+
+    def close(self, state: Reported, number: int) -> tuple[Reported, Outbox]:
+        if number != 1:
             return state, Outbox()
-        state = replace(state, closed=inbox.closed)
-        if inbox.closed != 1:
-            return state, Outbox()
-        present = state.arrived & ~state.repeated
+        present = state.sets.once
+        state = replace(state, opened=pack(present).tobytes())
         few = int(present.sum()) <= (self.collusion or 0)  # they might all work together
-        if few or self.exactly not in (None, pack(present).tobytes()):
+        if few or self.exactly not in (None, state.opened):
             return state, Outbox()
-        return state, Outbox(self._elections(state.sets & present[:, None], present))
+        return state, Outbox(self._elections(state.sets.values & present[:, None], present))
 
     def _elections(self, sets: Flags, present: Flags) -> Iterator[Batch]:
+        # A user whose items did not arrive is not elected; other seats stay empty.
+        who = np.flatnonzero(present)
         chosen, item, digests = [], [], []
         for j in range(self.items):
-            senders = sets[:, j]
-            seats = int(senders.sum())
+            seats = int(sets[:, j].sum())
             if self.collusion is not None:
                 seats = max(self.collusion + 1, seats)
-            # A user whose items did not arrive is not elected; other seats stay empty.
-            who = np.flatnonzero(present)
             seats = min(seats, who.size)
             chosen.append(who[elect(who.size, seats, self.source)])
             item.append(np.full(seats, j))
-            digest = np.frombuffer(sender_digest(j, senders), np.uint8)
-            digests.append(np.broadcast_to(digest, (seats, _DIGEST)))
+            digest = np.frombuffer(sender_digest(j, sets[:, j]), np.uint8)
+            digests.append(np.broadcast_to(digest, (seats, DIGEST_BYTES)))
         ids, order = np.concatenate(chosen), np.concatenate(item)
-        s1, people = np.zeros(ids.size, np.int64), int(present.sum())
-        lists = {"elected": ids, "people": np.full(ids.size, people)}
-        everyone = np.full(ids.size, EVERYONE)
+        s1, everyone = np.zeros(ids.size, np.int64), np.full(ids.size, EVERYONE)
+        lists = {"elected": ids, "people": np.full(ids.size, who.size)}
         yield Batch("elected", 2, Role.S1, Role.USER, s1, everyone, lists, order)
         yield Batch("elected", 2, Role.S1, Role.S2, s1, s1, lists, order)
-        arrived, one = {"users": pack(present)[None]}, np.zeros(1, np.int64)
-        yield Batch("arrived", 2, Role.S1, Role.USER, one, np.array([EVERYONE]), arrived)
+        arrived = {"users": pack(present)[None]}
+        yield Batch("arrived", 2, Role.S1, Role.USER, ONE, np.array([EVERYONE]), arrived)
         expected = {"senders": np.concatenate(digests)}
         yield Batch("senders", 2, Role.S1, Role.USER, s1, ids, expected, order)
 
 
 def sender_digest(item: int, senders: Flags) -> bytes:
     """What S1 and an elected user compare: who shares an item."""
-    return set_digest(item.to_bytes(8, "little"), pack(senders).tobytes())
+    return set_digest(int(item).to_bytes(8, "little"), pack(senders).tobytes())
 
 
 @dataclass(frozen=True, eq=False)
-class Seats:
-    """The elected users of one item among a machine's members, in ascending order."""
+class Electorate(Phase):
+    """What users know: the elected, the seats that they hold, and what to expect there.
 
-    who: NDArray[np.int64]
-    gathered: Gathered
+    The seat of user k for item j is j n + k; seats are in ascending order.
+    """
 
-
-@dataclass(frozen=True, eq=False)
-class Electorate:
-    """What users know: the elected, the seats that they hold, and what to expect there."""
-
-    elected: dict[int, NDArray[np.int64]] = field(default_factory=dict)
+    elected: dict[int, Indices] = field(default_factory=dict)
     arrived: Flags | None = None
-    expected: dict[tuple[int, int], bytes] = field(default_factory=dict)
-    seats: dict[int, Seats] = field(default_factory=dict)
-    closed: int = -1
+    expected: dict[int, bytes] = field(default_factory=dict)
+    seats: Indices = field(default_factory=lambda: np.empty(0, np.int64))
+    gathered: Gathered = field(default_factory=lambda: Gathered.empty(0, 1, 0))
 
 
-@dataclass(frozen=True, eq=False)
-class ReportingUsers(Machine[Electorate]):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ReportingUsers(RoundMachine[Electorate]):
     """Users; rows of `secrets` and `sets` belong to the members."""
 
     members: range
-    people: int
-    field: PrimeField
     secrets: Elements
     sets: Flags
-    source: Source
     role: Role = Role.USER
-
-    @property
-    def _items(self) -> int:
-        return int(self.sets.shape[1])
 
     def start(self) -> Electorate:
         return Electorate()
 
-    def step(self, state: Electorate, inbox: Inbox) -> tuple[Electorate, Outbox]:
-        added = 0
-        for batch in inbox.batches:
-            state, more = self._hear(state, batch)
-            added += more
-        if inbox.closed is None:
-            return state, Outbox(added=added)
-        state = replace(state, closed=inbox.closed)
-        if inbox.closed == 0:
-            mine, s1 = self._mine, np.zeros(len(self.members), np.int64)
-            notices = Batch("items", 1, Role.USER, Role.S1, mine, s1, {"items": self.sets})
-            return state, Outbox((notices,))
-        if inbox.closed == 2:
-            state = self._seated(state)
-            sets = self._to_report(state)
-            work = sum(int(sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items())
-            return state, Outbox(self._shares(state), sampled=work, added=work)
-        if inbox.closed == 3:
-            return state, Outbox(self._sums(state), added=-self._first(state))
-        return state, Outbox()
+    def forms(self) -> Mapping[str, Form]:
+        bits, digest = (np.uint8, (-(-self.people // 8),)), (np.uint8, (DIGEST_BYTES,))
+        return {
+            "elected": _ELECTED,
+            "arrived": Form(2, Role.S1, 1, {"users": bits}),
+            "senders": Form(2, Role.S1, 1, {"senders": digest}),
+            "share": Form(3, Role.USER, self.people, {"share": (np.uint64, (1,))}),
+        }
 
-    @property
-    def _mine(self) -> NDArray[np.int64]:
-        return np.arange(len(self.members)) + self.members.start
-
-    def _hear(self, state: Electorate, batch: Batch) -> tuple[Electorate, int]:
+    def take(self, state: Electorate, batch: Batch) -> tuple[Electorate, int]:
         if batch.kind == "elected":
-            columns = {"elected": (np.int64, ()), "people": (np.int64, ())}
-            check_batch(batch, 2, state.closed, Role.S1, 1, columns)
-            return replace(state, elected=elected_lists(batch, self._items, self.people)), 0
+            lists = elected_lists(batch, self.items, self.people)
+            return replace(state, elected=lists), 0
         if batch.kind == "arrived":
-            bits: Columns = {"users": (np.uint8, (-(-self.people // 8),))}
-            check_batch(batch, 2, state.closed, Role.S1, 1, bits)
             return replace(state, arrived=unpack(batch.payload["users"][0], self.people)), 0
         if batch.kind == "senders":
-            check_batch(batch, 2, state.closed, Role.S1, 1, {"senders": (np.uint8, (_DIGEST,))})
-            rows = zip(batch.order, batch.receiver, batch.payload["senders"], strict=True)
-            notices = {(int(j), int(k)): row.tobytes() for j, k, row in rows}
+            rows = zip(self._seat(batch).tolist(), batch.payload["senders"], strict=True)
+            notices = {seat: row.tobytes() for seat, row in rows}
             return replace(state, expected=state.expected | notices), 0
-        check_batch(batch, 3, state.closed, Role.USER, self.people, {"share": (np.uint64, (1,))})
-        seats = dict(state.seats)
-        for j in np.unique(batch.order).tolist():
-            part = batch if (batch.order == j).all() else batch.select(batch.order == j)
-            if j not in seats or not np.isin(part.receiver, seats[j].who).all():
-                raise ShareError(f"a share of item {j} came to somebody who was not elected for it")
-            slot = np.searchsorted(seats[j].who, part.receiver)
-            shares = part.payload["share"]
-            gathered = seats[j].gathered.add(self.field, shares, slot, part.sender)
-            seats[j] = Seats(seats[j].who, gathered)
-        return replace(state, seats=seats), len(batch)
+        seat = self._seat(batch)
+        known = np.isin(seat, state.seats) & (batch.receiver != EVERYONE)
+        if not known.all():
+            j = int(batch.order[~known][0])
+            raise ShareError(f"a share of item {j} came to somebody who was not elected for it")
+        slot, shares = np.searchsorted(state.seats, seat), batch.payload["share"]
+        gathered = state.gathered.add(self.field, shares, batch.sender, slot)
+        return replace(state, gathered=gathered), len(batch)
 
-    def _seated(self, state: Electorate) -> Electorate:
-        seats = {}
-        for j, ids in state.elected.items():
-            here = np.sort(ids[(ids >= self.members.start) & (ids < self.members.stop)])
-            seats[j] = Seats(here, Gathered.empty(here.size, 1, self.people))
-        return replace(state, seats=seats)
+    def _seat(self, batch: Batch) -> Indices:
+        return batch.order * self.people + batch.receiver
+
+    def close(self, state: Electorate, number: int) -> tuple[Electorate, Outbox]:
+        mine = np.arange(len(self.members)) + self.members.start
+        if number == 0:
+            s1 = np.zeros(len(mine), np.int64)
+            notices = Batch("items", 1, Role.USER, Role.S1, mine, s1, {"items": self.sets})
+            return state, Outbox((notices,))
+        if number == 2:
+            sets = self._to_report(state)
+            work = sum(int(sets[:, j].sum()) * (ids.size - 1) for j, ids in state.elected.items())
+            shares = self._shares(state.elected, sets)
+            held = [j * self.people + ids[np.isin(ids, mine)] for j, ids in state.elected.items()]
+            seats = np.sort(np.concatenate([state.seats, *held]))
+            state = replace(state, seats=seats, gathered=Gathered.empty(seats.size, 1, self.people))
+            return state, Outbox(shares, sampled=work, added=work)
+        if number == 3:
+            # The first share of a sum is not added to anything.
+            first = int(state.gathered.seen.any(axis=1).sum())
+            return state, Outbox(self._sums(state), added=-first)
+        return state, Outbox()
 
     def _to_report(self, state: Electorate) -> Flags:
-        """Only those whom S1 arrived send shares; nobody expects others."""
+        """Only those whose items reached S1 send shares; nobody expects others."""
         if state.arrived is None:
             return np.zeros_like(self.sets)
         return self.sets & state.arrived[self.members.start : self.members.stop, None]
 
-    def _shares(self, state: Electorate) -> Iterator[Batch]:
-        sets = self._to_report(state)
-        for j, elected in state.elected.items():
+    def _shares(self, lists: Mapping[int, Indices], sets: Flags) -> Iterator[Batch]:
+        for j, elected in lists.items():
             reporters = np.flatnonzero(sets[:, j])
-            block = max(1, _BLOCK // max(1, elected.size))
+            block = max(1, BLOCK // max(1, elected.size))
             for start in range(0, reporters.size, block):
                 some = reporters[start : start + block]
                 secret = self.secrets[some, j]
                 shares = additive.share(self.field, secret, elected.size, source=self.source)
-                yield Batch(
-                    "share",
-                    3,
-                    Role.USER,
-                    Role.USER,
-                    np.tile(some + self.members.start, elected.size),
-                    np.repeat(elected, some.size),
-                    {"share": shares.reshape(-1, 1)},
-                    np.full(shares.size, j),
-                )
-
-    def _first(self, state: Electorate) -> int:
-        """Sums with at least one share: its first share is not added to anything."""
-        return sum(int(s.gathered.seen.any(axis=1).sum()) for s in state.seats.values())
+                sender = np.tile(some + self.members.start, elected.size)
+                receiver, item = np.repeat(elected, some.size), np.full(shares.size, j)
+                payload = {"share": shares.reshape(-1, 1)}
+                yield Batch("share", 3, Role.USER, Role.USER, sender, receiver, payload, item)
 
     def _sums(self, state: Electorate) -> Iterator[Batch]:
-        for j, seats in state.seats.items():
-            if not seats.who.size:
-                continue
-            arrived = unpack(seats.gathered.seen, self.people)
-            whole = np.array(
-                [
-                    state.expected.get((j, int(who))) == sender_digest(j, row)
-                    for who, row in zip(seats.who, arrived, strict=True)
-                ]
-            )
-            whole &= ~seats.gathered.repeated
-            for kind, some in (("sum", whole), ("incomplete", ~whole)):
-                ids = seats.who[some]
-                payload = {"sum": seats.gathered.totals[some]} if kind == "sum" else {}
-                if ids.size:
-                    s2, item = np.zeros(ids.size, np.int64), np.full(ids.size, j)
-                    yield Batch(kind, 4, Role.USER, Role.S2, ids, s2, payload, item)
+        items, who = np.divmod(state.seats, max(1, self.people))
+        whole = ~state.gathered.repeated
+        for k in np.flatnonzero(whole):
+            arrived = unpack(state.gathered.seen[k], self.people)
+            whole[k] = state.expected.get(int(state.seats[k])) == sender_digest(items[k], arrived)
+        for j in np.unique(items):
+            for kind, right in (("sum", True), ("incomplete", False)):
+                some = (items == j) & (whole == right)
+                payload = {"sum": state.gathered.totals[some]} if right else {}
+                if some.any():
+                    s2 = np.zeros(some.sum(), np.int64)
+                    yield Batch(kind, 4, Role.USER, Role.S2, who[some], s2, payload, items[some])
 
 
-def elected_lists(batch: Batch, items: int, people: int) -> dict[int, NDArray[np.int64]]:
+def elected_lists(batch: Batch, items: int, people: int) -> dict[int, Indices]:
     """The elected users of every item, in the order of their shares; refused where no election."""
     lists = {}
     for j in range(items):
@@ -275,3 +236,72 @@ def elected_lists(batch: Batch, items: int, people: int) -> dict[int, NDArray[np
             raise WireError(f"S1 elected somebody twice, or who is not on the roster, for item {j}")
         lists[j] = ids
     return lists
+
+
+@dataclass(frozen=True, eq=False)
+class Summed(Phase):
+    """What S2 has: who was elected, the sums by item, and why some are missing."""
+
+    sums: Gathered  # a row per item
+    elected: Flags  # the same
+    people: int = 0
+    notes: dict[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Summer(RoundMachine[Summed]):
+    """S2: adds the sums of all elected users, or names why it cannot."""
+
+    role: Role = Role.S2
+    members: range = range(1)
+
+    def start(self) -> Summed:
+        nobody = np.zeros((self.items, self.people), bool)
+        return Summed(Gathered.empty(self.items, 1, self.people), nobody)
+
+    def forms(self) -> Mapping[str, Form]:
+        return {
+            "elected": _ELECTED,
+            "sum": Form(4, Role.USER, self.people, {"sum": (np.uint64, (1,))}),
+            "incomplete": Form(4, Role.USER, self.people, {}),
+        }
+
+    def take(self, state: Summed, batch: Batch) -> tuple[Summed, int]:
+        if batch.kind == "elected":
+            elected = np.zeros_like(state.elected)
+            for j, ids in elected_lists(batch, self.items, self.people).items():
+                elected[j, ids] = True
+            present = int(batch.payload["people"][0]) if len(batch) else 0
+            return replace(state, elected=elected, people=present), 0
+        known = (batch.order >= 0) & (batch.order < self.items)
+        known[known] = state.elected[batch.order[known], batch.sender[known]]
+        if not known.all():
+            j = int(batch.order[~known][0])
+            raise ShareError(f"a sum of item {j} came from somebody who was not elected for it")
+        if batch.kind == "incomplete":
+            items, first = np.unique(batch.order, return_index=True)
+            rows = zip(items.tolist(), batch.sender[first].tolist(), strict=True)
+            lost = {j: f"elected user {k} did not get exactly the shares due" for j, k in rows}
+            return replace(state, notes=state.notes | lost), 0
+        sums = state.sums.add(self.field, batch.payload["sum"], batch.sender, batch.order)
+        return replace(state, sums=sums), len(batch)
+
+    def close(self, state: Summed, number: int) -> tuple[Summed, Outbox]:
+        if number != 4:
+            return state, Outbox()
+        first = int(state.sums.seen.any(axis=1).sum())
+        return replace(state, outcome=self._outcome(state)), Outbox(added=-first)
+
+    def _outcome(self, state: Summed) -> Outcome:
+        if not state.elected.any():
+            return Outcome(None, dict.fromkeys(range(self.items), "S1 elected nobody"))
+        missing = state.elected & ~unpack(state.sums.seen, self.people)
+        failed = {
+            int(j): f"no sum of elected user {missing[j].argmax()}"
+            for j in np.flatnonzero(missing.any(axis=1))
+        }
+        failed |= state.notes
+        twice = np.flatnonzero(state.sums.repeated).tolist()
+        failed |= dict.fromkeys(twice, "two sums of one elected user")
+        present = np.arange(self.people) < state.people
+        return Outcome(state.sums.totals[:, 0], failed, present)

@@ -13,86 +13,62 @@ together learn nothing, as long as AES-256 looks random; all of them together se
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..randomness import Source
-from ..sharing import Elements, PrimeField, seeds
-from ..transport import EVERYONE, Batch, Inbox, Machine, Outbox, Role
-from ..transport.checking import check_batch
+from ..sharing import Elements, seeds
+from ..transport import EVERYONE, Batch, Outbox, Role
 from .everyone import OTHERS, TOO_FEW
-from .receiving import Bits, pack, unpack
+from .receiving import ONE, Bits, Form, Kept, Phase, RoundMachine, pack, unpack
 
 
-@dataclass(frozen=True, eq=False)
-class SeedingUsers(Machine[int]):
-    """Users who send a share to each helper; the state is the last closed round."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeedingUsers(RoundMachine[Phase]):
+    """Users who send a share to each helper."""
 
     members: range
     helpers: int
-    field: PrimeField
     secrets: Elements
-    source: Source
     role: Role = Role.USER
 
-    def start(self) -> int:
-        return -1
-
-    def step(self, state: int, inbox: Inbox) -> tuple[int, Outbox]:
-        if inbox.closed is None:
+    def close(self, state: Phase, number: int) -> tuple[Phase, Outbox]:
+        if number != 0:
             return state, Outbox()
-        work = int(self.secrets.size) * (self.helpers - 1) if inbox.closed == 0 else 0
-        batches = self._shares() if inbox.closed == 0 else ()
-        return inbox.closed, Outbox(batches, sampled=work, added=work)
+        work = int(self.secrets.size) * (self.helpers - 1)
+        return state, Outbox(self._shares(), sampled=work, added=work)
 
     def _shares(self) -> Iterator[Batch]:
         shares = seeds.share(self.field, self.secrets, self.helpers, source=self.source)
         mine = np.arange(len(self.members)) + self.members.start
-        for k, of_helper in enumerate(shares.seeds):
+        payloads = [*({"seed": of_helper} for of_helper in shares.seeds), {"rest": shares.rest}]
+        for k, payload in enumerate(payloads):
             to = np.full(len(mine), k)
-            yield Batch("share", 1, Role.USER, Role.HELPER, mine, to, {"seed": of_helper})
-        to = np.full(len(mine), self.helpers - 1)
-        yield Batch("share", 1, Role.USER, Role.HELPER, mine, to, {"rest": shares.rest})
+            yield Batch("share", 1, Role.USER, Role.HELPER, mine, to, payload)
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """A helper's shares, one row per user, and whom the other helpers have.
+class Held(Phase):
+    """A helper's shares, one row per user, and whom the other helpers have."""
 
-    `opened` is the set of people whose shares the sum that left was of, as bits.
-    """
-
-    shares: NDArray[Any]
-    have: NDArray[np.bool_]
-    repeated: NDArray[np.bool_]
-    others: dict[int, Bits]
-    closed: int = -1
-    opened: bytes | None = None
+    shares: Kept
+    others: dict[int, Bits] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, eq=False)
-class Helper(Machine[Held]):
-    """One helper.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Helper(RoundMachine[Held]):
+    """One helper; the last one gets what remains of vectors, the others seeds.
 
-    Attributes
-    ----------
-    least : (int, int)
-        (a, b): of the first a people on the roster at least b must be in a sum that it opens.
-    exactly : bytes, optional
-        The only people of whom it may open a sum.
+    `least` is (a, b): of the first a people on the roster at least b must be in a sum that it
+    opens.
     """
 
     index: int
     helpers: int
-    people: int
-    field: PrimeField
-    width: int
     least: tuple[int, int] = (0, 0)
-    exactly: bytes | None = None
     role: Role = Role.HELPER
 
     @property
@@ -107,49 +83,39 @@ class Helper(Machine[Held]):
     def _form(self) -> tuple[str, tuple[type[Any], tuple[int, ...]]]:
         """Name, type and shape of a user's share."""
         if self._last:
-            return "rest", (np.uint64, (self.width,))
+            return "rest", (np.uint64, (self.items,))
         return "seed", (np.uint8, (seeds.SEED_BYTES,))
 
     def start(self) -> Held:
         _, (kind, shape) = self._form
-        shares = np.zeros((self.people, *shape), kind)
-        nobody = np.zeros(self.people, bool)
-        return Held(shares, nobody, nobody, {})
+        return Held(Kept.empty((self.people,), kind, shape))
 
-    def step(self, state: Held, inbox: Inbox) -> tuple[Held, Outbox]:
-        for batch in inbox.batches:
-            state = self._hear(state, batch)
-        if inbox.closed is None:
-            return state, Outbox()
-        state = replace(state, closed=inbox.closed)
-        if inbox.closed == 1:
-            mine = {"senders": pack(state.have & ~state.repeated)[None]}
+    def forms(self) -> Mapping[str, Form]:
+        name, form = self._form
+        bits = (np.uint8, (-(-self.people // 8),))
+        return {
+            "share": Form(1, Role.USER, self.people, {name: form}),
+            "have": Form(2, Role.HELPER, self.helpers, {"senders": bits}),
+        }
+
+    def take(self, state: Held, batch: Batch) -> tuple[Held, int]:
+        if batch.kind == "have":
+            rows = zip(batch.sender, batch.payload["senders"], strict=True)
+            return replace(state, others=state.others | {int(k): row for k, row in rows}), 0
+        shares = batch.payload[self._form[0]]
+        if self._last:
+            shares = self.field.check(shares)
+        return replace(state, shares=state.shares.add(batch.sender, shares)), 0
+
+    def close(self, state: Held, number: int) -> tuple[Held, Outbox]:
+        if number == 1:
+            mine = {"senders": pack(state.shares.once)[None]}
             me, to = np.array([self.index]), np.array([EVERYONE])
             return state, Outbox((Batch("have", 2, Role.HELPER, Role.HELPER, me, to, mine),))
-        if inbox.closed == 2:
-            return self._open(state)
-        return state, Outbox()
-
-    def _hear(self, state: Held, batch: Batch) -> Held:
-        bits = -(-self.people // 8)
-        if batch.kind == "have":
-            columns = {"senders": (np.uint8, (bits,))}
-            check_batch(batch, 2, state.closed, Role.HELPER, self.helpers, columns)
-            rows = zip(batch.sender, batch.payload["senders"], strict=True)
-            return replace(state, others=state.others | {int(k): row for k, row in rows})
-        name, form = self._form
-        check_batch(batch, 1, state.closed, Role.USER, self.people, {name: form})
-        arrived = batch.payload[name]
-        if self._last:
-            arrived = self.field.check(arrived)
-        counts = np.bincount(batch.sender, minlength=self.people)
-        shares, have = state.shares.copy(), state.have.copy()
-        shares[batch.sender], have[batch.sender] = arrived, True
-        repeated = state.repeated | (counts > 1) | (state.have & (counts > 0))
-        return replace(state, shares=shares, have=have, repeated=repeated)
+        return self._open(state) if number == 2 else (state, Outbox())
 
     def _open(self, state: Held) -> tuple[Held, Outbox]:
-        me, to = np.array([self.index]), np.zeros(1, np.int64)
+        me = np.array([self.index])
         missing = [k for k in range(self.helpers) if k not in state.others]
         agreed = ~np.zeros(self.people, bool)
         for bits in state.others.values():
@@ -161,14 +127,14 @@ class Helper(Machine[Held]):
             missing.append(OTHERS)
         if missing:
             lost = {"missing": np.array(missing[:1])}
-            refusal = Batch("incomplete", 3, Role.HELPER, Role.AGGREGATOR, me, to, lost)
+            refusal = Batch("incomplete", 3, Role.HELPER, Role.AGGREGATOR, me, ONE, lost)
             return state, Outbox((refusal,))
-        chosen = state.shares[agreed]
+        chosen = state.shares.values[agreed]
         if self._last:
             total = self.field.add_rows(chosen)
         else:
-            total = seeds.add_expanded(self.field, chosen, self.width)
+            total = seeds.add_expanded(self.field, chosen, self.items)
         payload: dict[str, NDArray[Any]] = {"sum": total[None], "senders": senders[None]}
-        batch = Batch("sum", 3, Role.HELPER, Role.AGGREGATOR, me, to, payload)
-        added = max(0, int(agreed.sum()) - 1) * self.width
+        batch = Batch("sum", 3, Role.HELPER, Role.AGGREGATOR, me, ONE, payload)
+        added = max(0, int(agreed.sum()) - 1) * self.items
         return replace(state, opened=senders.tobytes()), Outbox((batch,), added=added)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,21 +15,12 @@ from ..transport import Machine, Role
 from ..transport.keys import Roster
 from .dpcs import DPCS
 from .protocol import Prepared, Protocol, aggregate_of
+from .receiving import Setting
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What one party plays.
-
-    Attributes
-    ----------
-    machine : Machine
-        Its role, for its members.
-    rounds : int
-        How many rounds of messages the protocol has.
-    last : bool
-        Whether the result ends up with this party.
-    """
+    """What one party plays: its machine, the protocol's rounds, and whether it has the result."""
 
     machine: Machine[Any]
     rounds: int
@@ -40,27 +30,13 @@ class Part:
 def server_part(
     protocol: Protocol, roster: Roster, name: str, *, source: Source | None = None
 ) -> Part:
-    """The part of a server, who has no answers.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        What is run.
-    roster : Roster
-        Who takes part.
-    name : str
-        Of the party.
-    source : Source, optional
-        For elections; the system's by default.
-    """
+    """The part of a server, who has no answers; the source is for elections."""
     role, members = roster.party(name).role, roster.members(name)
     if role is Role.USER:
         raise ParameterError(f"{name} is a host of users; it sends answers (`secure send`)")
-    people = roster.count(Role.USER)
-    servers = protocol.server_machines(people, protocol.field(people), source_of(source))
-    _check_roster(protocol, roster, servers)
+    setting, servers = _servers(protocol, roster, source)
     machine = next(m for m in servers if m.role is role and m.members == members)
-    return Part(machine, protocol.message_rounds(people), machine is servers[-1])
+    return Part(machine, protocol.message_rounds(setting.people), machine is servers[-1])
 
 
 def host_part(
@@ -71,17 +47,7 @@ def host_part(
     *,
     source: Source | None = None,
 ) -> Part:
-    """The part of a host of users.
-
-    Parameters
-    ----------
-    protocol, roster, name
-        As for `server_part`.
-    codes : array of int
-        Its people's answers, as the domain encodes them.
-    source : Source, optional
-        Their coins and shares; the system's by default.
-    """
+    """The part of a host of users, with their answers as the domain encodes them."""
     members = roster.members(name)
     if roster.party(name).role is not Role.USER:
         raise ParameterError(f"{name} is a server; answers come from hosts of users")
@@ -103,11 +69,9 @@ def users_part(
     source: Source | None = None,
 ) -> Part:
     """The part of a host whose users have drawn their coins already."""
-    members, people = roster.members(name), roster.count(Role.USER)
-    shared, drawn = protocol.field(people), source_of(source)
-    _check_roster(protocol, roster, protocol.server_machines(people, shared, drawn))
-    machine = protocol.users_machine(prepared, members, people, shared, drawn)
-    return Part(machine, protocol.message_rounds(people), False)
+    setting, _ = _servers(protocol, roster, source)
+    machine = protocol.users_machine(prepared, roster.members(name), setting)
+    return Part(machine, protocol.message_rounds(setting.people), False)
 
 
 def result_of(
@@ -119,32 +83,21 @@ def result_of(
     seeded: bool = False,
     refused: tuple[str, ...] = (),
 ) -> Aggregate:
-    """The last server's counts with their route.
+    """The last server's counts with their route, from its machine's last state.
 
-    Parameters
-    ----------
-    protocol, roster
-        What was run, between whom.
-    state : object
-        The last state of the last server's machine.
-    rounds : int
-        How often these people have drawn coins for this protocol.
-    seeded : bool
-        Whether coins came from a seed.
-    refused : tuple of str
-        Messages that were refused, for the error.
-
-    Raises
-    ------
-    ShareError
-        Where items have no total; it names them.
+    `rounds` is how often these people have drawn coins for this protocol; `refused` messages are
+    for the error, which names the items that have no total.
     """
     people = roster.count(Role.USER)
-    shared = protocol.field(people)
-    return aggregate_of(protocol, state.outcome, shared, people, rounds, seeded, refused)
+    return aggregate_of(protocol, state.outcome, people, rounds, seeded, refused)
 
 
-def _check_roster(protocol: Protocol, roster: Roster, servers: Sequence[Machine[Any]]) -> None:
+def _servers(
+    protocol: Protocol, roster: Roster, source: Source | None
+) -> tuple[Setting, list[Machine[Any]]]:
+    """The run of a roster, and its servers; refused where the roster has others."""
+    setting = protocol.setting(roster.count(Role.USER), source_of(source))
+    servers = protocol.server_machines(setting)
     needed = Counter(machine.role for machine in servers)
     if isinstance(protocol, DPCS):
         raise ParameterError(
@@ -156,3 +109,4 @@ def _check_roster(protocol: Protocol, roster: Roster, servers: Sequence[Machine[
                 f"{protocol.name} needs {needed[role]} with the role {role.value!r}, but the "
                 f"roster has {roster.count(role)}"
             )
+    return setting, servers

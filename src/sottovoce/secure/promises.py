@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 
-from ..accounting.sampled_counts import Neighbours, sampled_counts
-from ..accounting.two_stage import TwoStage
+from ..accounting.sampled_counts import Neighbours
 from ..checks import float_above
-from ..errors import GuaranteeError
 from ..promise import DP, LDP, Against, Promise, Protected, Unit
 from ..promise import Neighbours as Relation
 
@@ -27,102 +26,24 @@ _PERSON = Unit(Protected.CONTRIBUTION)
 _PRECISION = 1e-3  # relative, of an epsilon that is searched for; rounded up
 
 
-def relation(neighbours: Neighbours) -> Relation:
-    """The typed form of a name."""
-    return Relation.SUBSTITUTION if neighbours == "substitute" else Relation.ADD_REMOVE
-
-
-def sampled_promise(
-    rate: float,
-    count: int,
-    delta: float,
-    neighbours: Neighbours,
-    insiders: int,
-    rounds: int,
-    *assuming: str,
-    against: Against = Against.AGGREGATOR,
-) -> Promise:
-    """Counts of a secret sample, provided that every answer has so many holders."""
-    promise = sampled_counts(
-        count, rate, delta, neighbours=neighbours, insiders=insiders, rounds=rounds
-    )
-    return replace(promise, against=against, assuming=(*promise.assuming, PRESENT, *assuming))
-
-
-def noise_promise(
+def result_promise(
     epsilon: float,
     delta: float,
     neighbours: Neighbours,
     *assuming: str,
     against: Against = Against.AGGREGATOR,
 ) -> Promise:
-    """A promise that makes no assumption on what people answer."""
-    return Promise(DP, epsilon, delta, relation(neighbours), _PERSON, against, assuming)
+    """What the result shows; `assuming` is all that it assumes."""
+    relation = Relation.SUBSTITUTION if neighbours == "substitute" else Relation.ADD_REMOVE
+    return Promise(DP, epsilon, delta, relation, _PERSON, against, assuming)
 
 
-def hidden_shares(against: Against, *assuming: str) -> Promise:
-    """Shares alone carry no information."""
-    return Promise(LDP, 0.0, 0.0, unit=_PERSON, against=against, assuming=assuming)
+def local_promise(epsilon: float, against: Against, *assuming: str) -> Promise:
+    """What is seen without the result: shares alone (0), or sets of reported items.
 
-
-def listed_items(epsilon: float, against: Against, *assuming: str) -> Promise:
-    """The sets of reported items alone: ε* of adaptive selection, 0 of uniform selection."""
-    return Promise(LDP, epsilon, 0.0, unit=_PERSON, against=against, assuming=assuming)
-
-
-def two_stage_promise(
-    design: TwoStage,
-    count: int,
-    delta: float,
-    neighbours: Neighbours,
-    insiders: int,
-    published: bool,
-    hidden_reporters: bool,
-    *assuming: str,
-    epsilon: float | None = None,
-) -> Promise:
-    """The counts of two-stage sampling.
-
-    Where the result is published, certified against those who see senders and result (what S2
-    alone sees is not enough then); otherwise against S2 alone. The smallest epsilon is searched
-    for, unless one is given, which must hold.
+    Of these ε* for adaptive selection, and 0 for uniform selection.
     """
-    others = count - 1 - (insiders if published else 0)
-    if published:
-
-        def delta_at(epsilon: float) -> float:
-            return design.delta_with_output(
-                epsilon, count, neighbours=neighbours, insiders=insiders
-            )
-
-        against = Against.SENDERS
-        seen = "nobody who looks knows whether the others were in the sample"
-    else:
-        alone = design.delta_hidden_reporters if hidden_reporters else design.delta_alone
-
-        def delta_at(epsilon: float) -> float:
-            return alone(epsilon, count, neighbours=neighbours)
-
-        against = Against.S2
-        seen = "S2 works together with nobody who sees senders, and the result goes to no user"
-    if epsilon is None:
-        epsilon = least_epsilon(delta_at, delta)
-    elif delta_at(epsilon) > delta:
-        raise GuaranteeError(f"epsilon = {epsilon:g} does not hold with delta = {delta:g}")
-    if math.isinf(epsilon):
-        raise GuaranteeError(
-            f"no epsilon holds with delta = {delta:g} for {count:,} holders, of whom {insiders:,} "
-            "collude; ask for a larger delta, report more items, or choose a smaller rate"
-        )
-    provided = (
-        f"every answer has at least {others:,} holders other than the person, who do not work "
-        "together with anyone who looks",
-        PRESENT,
-        seen,
-    )
-    return Promise(
-        DP, epsilon, delta, relation(neighbours), _PERSON, against, (*provided, *assuming)
-    )
+    return Promise(LDP, epsilon, 0.0, unit=_PERSON, against=against, assuming=assuming)
 
 
 def least_epsilon(delta_at: Callable[[float], float], delta: float) -> float:
@@ -145,19 +66,19 @@ def repeated(promise: Promise, rounds: int) -> Promise:
     """The same after so many rounds with fresh coins, by basic composition, and saying so."""
     if rounds == 1:
         return promise
-    from fractions import Fraction
-
     return replace(
         promise,
         epsilon=float_above(Fraction(promise.epsilon) * rounds),
         delta=min(1.0, float_above(Fraction(promise.delta) * rounds)),
-        assuming=(*promise.assuming, rounds_sentence(rounds)),
+        assuming=(*promise.assuming, *repetition(rounds)),
     )
 
 
-def rounds_sentence(rounds: int) -> str:
-    """Says that a run was repeated."""
+def repetition(rounds: int) -> tuple[str, ...]:
+    """Says that a run was repeated, where it was."""
+    if rounds == 1:
+        return ()
     return (
         f"the run was repeated with other senders, so that there are {rounds} rounds with fresh "
-        "coins; they are counted here"
+        "coins; they are counted here",
     )

@@ -12,23 +12,26 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..accounting.sampled_counts import Neighbours, check_neighbours
+from ..checks import checked_count, checked_delta, checked_positive
 from ..contract.aggregate import Aggregate
 from ..contract.route import AddedNoise, Route
-from ..domain.values import Domain
+from ..domain.values import Domain, Label
 from ..errors import ParameterError, ShareError
 from ..estimate.estimate import Estimate
 from ..promise import Guarantee
 from ..randomness import Source, source_of
 from ..sharing import PrimeField, smallest_prime_above
-from ..transport import Cost, Driven, Machine, Role, Views, drive
+from ..transport import Cost, Machine, Role, Views, drive
 from ..transport.in_process import Tamper
 from .counts import TrueCounts
-from .receiving import Outcome
+from .receiving import Flags, Outcome, Setting, pack
+from .selection import coins, one_hot
 
 #: The largest prime below 2^32. Fields are larger than totals need, so that the total of lost or
 #: altered shares, which is uniform, is almost surely none that people can give; elements take four
@@ -36,28 +39,18 @@ from .receiving import Outcome
 _LARGE = 4_294_967_291
 
 
+Rows = NDArray[np.int64]
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """What people drew: what each adds to the totals, and which items they report.
+    """What people drew: a row per person of what they add to the totals, item by item.
 
-    Attributes
-    ----------
-    rows : array of int64
-        One row per person, one column per item.
-    sets : array of bool, optional
-        Reported items, for two-stage sampling.
+    `sets` are the reported items of two-stage sampling.
     """
 
-    rows: NDArray[np.int64]
-    sets: NDArray[np.bool_] | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """Machines in the order of a run, the last of them the one with the outcome."""
-
-    machines: Sequence[Machine[Any]]
-    rounds: int
+    rows: Rows
+    sets: Flags | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +81,60 @@ class Run:
     refused: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, eq=False, init=False)
 class Protocol(ABC):
-    """A protocol over one question; one frozen object owns its parameters."""
+    """A protocol over one question; one frozen object owns its parameters.
 
-    name: str = ""
+    Parameters
+    ----------
+    domain : Domain, Attribute, int or sequence
+        The public values.
+    users : int, optional
+        How many people take part.
+    delta : float
+        Of the promise.
+    collusion : int
+        How many people may work together; who they are depends on the protocol.
+    neighbours : {"substitute", "add-remove"}
+        What is protected.
+    """
+
     domain: Domain
     users: int | None
+    delta: float
+    collusion: int
+    neighbours: Neighbours
+
+    name: ClassVar[str] = ""
+    _least_users: ClassVar[int] = 1
+    _least_collusion: ClassVar[int] = 0
+    #: Probability of being in the sample.
+    rate = 1.0
+    #: Counts below it are suppressed.
+    threshold = 0
+
+    def __init__(
+        self,
+        domain: Domain | int | Sequence[Label],
+        *,
+        users: int | None = None,
+        delta: float = 1e-6,
+        collusion: int = 1,
+        neighbours: Neighbours = "substitute",
+    ) -> None:
+        check_neighbours(neighbours)
+        self._set(
+            domain=Domain.of(domain),
+            users=None if users is None else checked_count(users, "users", self._least_users),
+            delta=checked_positive(checked_delta(delta), "delta"),
+            collusion=checked_count(collusion, "collusion", self._least_collusion),
+            neighbours=neighbours,
+        )
+
+    def _set(self, **parameters: Any) -> None:
+        """At construction: parameters that were checked."""
+        for name, value in parameters.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def counts(self) -> TrueCounts:
@@ -107,79 +148,62 @@ class Protocol(ABC):
 
     # --- what a protocol is ---------------------------------------------------------------------
 
-    @abstractmethod
     def prepare(
         self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
     ) -> Prepared:
         """The users' side: everyone's coins, and what they add to the totals.
 
-        Parameters
-        ----------
-        codes : array
-            Answers of some people, in the order of the roster.
-        source : Source
-            Randomness.
-        first, people : int
-            The place of the first of them on the roster, and how many people it has; by default
-            these are all.
+        The codes are answers of some of the `people` on the roster, from the place `first` on; by
+        default of all.
         """
+        rows = one_hot(codes, self.items, coins(self.kept, codes.size, source))
+        return Prepared(self.add_noise(rows, first, people or codes.size, source))
+
+    def add_noise(self, rows: Rows, first: int, people: int, source: Source) -> Rows:
+        """The users' side: rows of sampled answers with what these people add to them."""
+        return rows
 
     @abstractmethod
-    def users_machine(
-        self,
-        prepared: Prepared,
-        members: range,
-        people: int,
-        field: PrimeField,
-        source: Source,
-        exactly: bytes | None = None,
-    ) -> Machine[Any]:
-        """The role of some users, who drew `prepared`.
-
-        With `exactly` only a sum over exactly these senders may be opened.
-        """
+    def users_machine(self, prepared: Prepared, members: range, setting: Setting) -> Machine[Any]:
+        """The role of some users, who drew `prepared`."""
 
     @abstractmethod
-    def server_machines(
-        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
-    ) -> list[Machine[Any]]:
+    def server_machines(self, setting: Setting) -> list[Machine[Any]]:
         """The roles of all servers; the last one has the outcome in its state."""
 
     @abstractmethod
     def message_rounds(self, people: int) -> int:
         """How many rounds of messages a run has."""
 
-    def plan(
-        self, prepared: Prepared, field: PrimeField, source: Source, exactly: bytes | None
-    ) -> Plan:
-        """All machines of a run in one process."""
-        people = len(prepared.rows)
-        users = self.users_machine(prepared, range(people), people, field, source, exactly)
-        servers = self.server_machines(people, field, source, exactly)
-        return Plan([users, *servers], self.message_rounds(people))
+    def setting(self, people: int, source: Source, exactly: bytes | None = None) -> Setting:
+        """A run of so many people."""
+        return Setting(people, self.items, self.field(people), source, exactly)
 
-    @abstractmethod
+    def machines(self, prepared: Prepared, setting: Setting) -> list[Machine[Any]]:
+        """All machines of a run in one process, in their order."""
+        users = self.users_machine(prepared, range(setting.people), setting)
+        return [users, *self.server_machines(setting)]
+
     def limits(self, people: int) -> tuple[int, int]:
         """The smallest and the largest total that so many people can give."""
+        return 0, people
 
     @abstractmethod
-    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
         """What is promised after so many rounds; `senders` is None before a run."""
 
     @property
     def kept(self) -> float:
         """Probability with which a holder is counted."""
-        return 1.0
+        return self.rate
 
-    def noise(self, people: int, senders: NDArray[np.bool_]) -> AddedNoise | None:
+    def noise(self, people: int, senders: Flags) -> AddedNoise | None:
         """What was added to every count."""
         return None
 
-    def scale(self, totals: NDArray[np.int64], people: int) -> NDArray[np.int64]:
+    def scale(self, totals: Rows, people: int) -> Rows:
         """Totals as counts."""
         return totals
-
-    threshold: int = 0
 
     # --- what a user calls ----------------------------------------------------------------------
 
@@ -217,10 +241,6 @@ class Protocol(ABC):
         """The field of so many people; no total wraps around."""
         low, high = self.limits(people)
         return PrimeField(max(smallest_prime_above(high - low), _LARGE), low)
-
-    def opened(self, driven: Driven) -> set[bytes]:
-        """Sets of senders whose sums may have left somebody."""
-        return {s.opened for s in driven.states if getattr(s, "opened", None) is not None}
 
 
 @dataclass(eq=False)
@@ -268,9 +288,8 @@ class Session:
         here = everyone if present is None else np.asarray(present, bool)
         if here.shape != everyone.shape or not here.any():
             raise ParameterError("present must say of everyone whether they take part; some must")
-        codes, people = self.codes[here], int(here.sum())
-        protocol, exactly = self.protocol, None
-        whole = np.packbits(np.ones(people, bool), bitorder="little").tobytes()
+        people, protocol, exactly = int(here.sum()), self.protocol, None
+        whole = pack(np.ones(people, bool)).tobytes()
         if self._present == here.tobytes() and self._opened <= {whole}:
             # The same coins may be opened once more, but only over the identical senders.
             exactly = whole
@@ -279,33 +298,21 @@ class Session:
             self.rounds += 1
         protocol.promise(people, None, self.rounds)  # what cannot be promised is refused first
         if self._prepared is None:
-            self._prepared = protocol.prepare(codes, self.source)
-        shared = protocol.field(people)
-        plan = protocol.plan(self._prepared, shared, self.source, exactly)
-        driven = drive(plan.machines, plan.rounds, tamper=tamper, views=views)
-        self._opened |= protocol.opened(driven)
-        return self._result(driven, shared, people)
-
-    def _result(self, driven: Driven, shared: PrimeField, people: int) -> Run:
-        protocol, outcome = self.protocol, driven.states[-1].outcome
+            self._prepared = protocol.prepare(self.codes[here], self.source)
+        machines = protocol.machines(self._prepared, protocol.setting(people, self.source, exactly))
+        driven = drive(machines, protocol.message_rounds(people), tamper=tamper, views=views)
+        self._opened |= {s.opened for s in driven.states if s.opened is not None}
+        outcome, refused = driven.states[-1].outcome, driven.refused
         aggregate = aggregate_of(
-            protocol, outcome, shared, people, self.rounds, self.source.seeded, driven.refused
+            protocol, outcome, people, self.rounds, self.source.seeded, refused
         )
         estimate = protocol.counts.estimate(aggregate)
-        return Run(
-            aggregate,
-            estimate,
-            estimate.guarantee,
-            driven.costs,
-            driven.views,
-            driven.refused,
-        )
+        return Run(aggregate, estimate, estimate.guarantee, driven.costs, driven.views, refused)
 
 
 def aggregate_of(
     protocol: Protocol,
     outcome: Outcome | None,
-    shared: PrimeField,
     people: int,
     rounds: int,
     seeded: bool,
@@ -313,32 +320,20 @@ def aggregate_of(
 ) -> Aggregate:
     """The last server's side: totals as an aggregate with its route, or an error naming items.
 
-    Parameters
-    ----------
-    protocol : Protocol
-        What was run.
-    outcome : Outcome, optional
-        Of the last machine.
-    shared : PrimeField
-        In which shares were.
-    people, rounds : int
-        Who took part from the outset, and how often coins were drawn.
-    seeded : bool
-        Whether coins came from a seed.
-    refused : sequence of str
-        Messages that were refused, for the error.
+    `people` took part from the outset and drew coins so many `rounds`; messages that were
+    `refused` are for the error.
     """
     if outcome is None:
         raise ShareError("the run did not end, so there is no result")
     failed = dict(outcome.failed)
     low, high = protocol.limits(people)
-    if outcome.totals is not None:
-        totals = shared.decode(outcome.totals)
+    totals = None if outcome.totals is None else protocol.field(people).decode(outcome.totals)
+    if totals is not None:
         for j in np.flatnonzero((totals < low) | (totals > high)).tolist():
             failed.setdefault(
                 j, f"its total lies outside what {people:,} people can give; shares were altered"
             )
-    if failed or outcome.totals is None or outcome.senders is None:
+    if failed or totals is None or outcome.senders is None:
         labels = protocol.domain.labels
         names = "; ".join(f"{labels[j]!r}: {why}" for j, why in sorted(failed.items())[:8])
         more = f"; and {len(failed) - 8} more" if len(failed) > 8 else ""
@@ -351,7 +346,7 @@ def aggregate_of(
     reports = int(outcome.senders.sum())
     if reports == 0:
         raise ShareError("no result: nobody's shares arrived")
-    counts = protocol.scale(shared.decode(outcome.totals), people)
+    counts = protocol.scale(totals, people)
     if protocol.threshold:
         counts = np.where(counts < protocol.threshold, 0, counts)
     route = Route(

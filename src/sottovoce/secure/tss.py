@@ -15,31 +15,40 @@ Yang et al., "Fair and Differentially Private Distributed Frequency Estimation",
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting.two_stage import TwoStage
 from ..checks import checked_count, checked_rate
-from ..errors import ParameterError
-from ..promise import Against, Guarantee
+from ..errors import GuaranteeError, ParameterError
+from ..promise import Against, Guarantee, Promise
 from ..randomness import Source
-from ..sharing import PrimeField
-from ..transport import Driven, Machine
-from .committee import CommitteeElector, CommitteeSummer, quorum
-from .committee_users import CommitteeUsers
+from ..transport import Machine
+from .committee import CommitteeElector, CommitteeSummer, CommitteeUsers, quorum
 from .dpcs import NO_COUNT, Sampling
-from .elected import Elector, Reported, ReportingUsers
-from .elected_sums import Summer
-from .promises import FOLLOWED, ROSTER, listed_items, repeated, two_stage_promise
+from .elected import Elector, ReportingUsers, Summer
+from .promises import (
+    FOLLOWED,
+    PRESENT,
+    ROSTER,
+    least_epsilon,
+    local_promise,
+    repeated,
+    result_promise,
+)
 from .protocol import Prepared
-from .receiving import pack
+from .receiving import Flags, Setting
 from .selection import coins, one_hot, reported_sets
 
 Selection = Literal["uniform", "adaptive"]
 
 
+@dataclass(frozen=True, eq=False, init=False)
 class TSS(Sampling):
     """Two-stage sampling, with elected users or a committee.
 
@@ -69,12 +78,13 @@ class TSS(Sampling):
     (2, 0.348, 0.286)
     """
 
-    name = "tss"
     report: float
     design: TwoStage
     phi: int | None
     committee: int | None
     published: bool
+
+    name = "tss"
 
     def __init__(
         self,
@@ -105,14 +115,13 @@ class TSS(Sampling):
                     f"a committee of {committee} cannot agree when {collusion} may collude; take "
                     f"at least {collusion + 1}, and more for members who drop out"
                 )
-        for name, value in (
-            ("report", float(report)),
-            ("design", design),
-            ("phi", collusion),
-            ("committee", committee),
-            ("published", bool(published)),
-        ):
-            object.__setattr__(self, name, value)
+        self._set(
+            report=float(report),
+            design=design,
+            phi=collusion,
+            committee=committee,
+            published=bool(published),
+        )
 
     @property
     def kept(self) -> float:
@@ -126,60 +135,36 @@ class TSS(Sampling):
         sets = reported_sets(codes, sampled, self.items, design.reported, design.gamma, source)
         return Prepared(one_hot(codes, self.items, sampled), sets)
 
-    def users_machine(
-        self,
-        prepared: Prepared,
-        members: range,
-        people: int,
-        field: PrimeField,
-        source: Source,
-        exactly: bytes | None = None,
-    ) -> Machine[Any]:
-        secrets, sets = field.encode(prepared.rows), prepared.sets
-        if sets is None:
+    def users_machine(self, prepared: Prepared, members: range, setting: Setting) -> Machine[Any]:
+        if prepared.sets is None:
             raise ParameterError("two-stage sampling needs the sets of reported items")
-        if self.committee is None or self.phi is None:
-            return ReportingUsers(members, people, field, secrets, sets, source)
-        return CommitteeUsers(
-            members,
-            people,
-            self.committee,
-            self.phi,
-            field,
-            secrets,
-            sets,
-            self.design.reported,
-            source,
-            exactly,
-        )
+        mine = {"secrets": setting.field.encode(prepared.rows), "sets": prepared.sets}
+        about = {**vars(setting), "members": members, **mine}
+        if self.committee is None:
+            return ReportingUsers(**about)
+        return CommitteeUsers(**about, **self._rules, reported=self.design.reported)
 
-    def server_machines(
-        self, people: int, field: PrimeField, source: Source, exactly: bytes | None = None
-    ) -> list[Machine[Any]]:
-        items, phi, size = self.items, self.phi, self.committee
+    @property
+    def _rules(self) -> dict[str, Any]:
+        """What all roles know about a committee."""
+        return {"committee": self.committee, "collusion": self.phi}
+
+    def server_machines(self, setting: Setting) -> list[Machine[Any]]:
+        people, phi, size, about = setting.people, self.phi, self.committee, vars(setting)
         if phi is not None and people <= phi:
             raise ParameterError(f"{people:,} people take part; more than collusion={phi} must")
-        if size is None or phi is None:
-            reported = self.design.reported
-            elector = Elector(people, items, reported, phi, source, exactly)
-            return [elector, Summer(people, items, field)]
+        if size is None:
+            elector = Elector(**about, reported=self.design.reported, collusion=phi)
+            return [elector, Summer(**about)]
         if size > people:
             raise ParameterError(f"a committee of {size} needs as many people; there are {people}")
-        return [
-            CommitteeElector(people, size, source),
-            CommitteeSummer(people, items, size, phi, field),
-        ]
+        summer = CommitteeSummer(**about, **self._rules)
+        return [CommitteeElector(**about, committee=size), summer]
 
     def message_rounds(self, people: int) -> int:
         return 4 if self.committee is None else 5
 
-    def opened(self, driven: Driven) -> set[bytes]:
-        if self.committee is not None:
-            return super().opened(driven)
-        notices = [state for state in driven.states if isinstance(state, Reported)]
-        return {pack(state.arrived & ~state.repeated).tobytes() for state in notices}
-
-    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
+    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
         return self.promise_at(None, rounds)
 
     def promise_at(self, epsilon: float | None, rounds: int = 1) -> Guarantee:
@@ -191,25 +176,51 @@ class TSS(Sampling):
             if self.phi is not None
             else ", and every item has more elected users than that (collusion=… sees to it)"
         )
-        result = two_stage_promise(
-            self.design,
-            self.count,
-            self.delta,
-            self.neighbours,
-            self.collusion,
-            self.published,
-            self.committee is not None,
-            honest,
-            ROSTER,
-            FOLLOWED,
-            epsilon=epsilon,
-        )
+        result = self._result_promise(self.count, epsilon, honest, ROSTER, FOLLOWED)
         star = self.design.epsilon_star
         promises = [result]
         if self.committee is None:
             alone = "S1 works together with nobody and does not see the result"
-            promises.append(listed_items(star, Against.S1, alone, FOLLOWED))
+            promises.append(local_promise(star, Against.S1, alone, FOLLOWED))
         if self.phi is not None:
             unseen = f"they are at most {self.phi}, and none of them sees the result"
-            promises.append(listed_items(star, Against.COALITION, unseen, FOLLOWED))
+            promises.append(local_promise(star, Against.COALITION, unseen, FOLLOWED))
         return Guarantee(tuple(repeated(promise, rounds) for promise in promises))
+
+    def _result_promise(self, count: int, epsilon: float | None, *assuming: str) -> Promise:
+        """The promise of the counts.
+
+        Where the result is published, certified against those who see senders and result (what S2
+        alone sees is not enough then); otherwise against S2 alone. The smallest epsilon is searched
+        for, unless one is given, which must hold.
+        """
+        delta, insiders, design = self.delta, self.collusion, self.design
+        account: Callable[..., float]
+        if self.published:
+            account = partial(design.delta_with_output, insiders=insiders)
+            against, others = Against.SENDERS, count - 1 - insiders
+            seen = "nobody who looks knows whether the others were in the sample"
+        else:
+            hidden = self.committee is not None  # how many report an item
+            account = design.delta_hidden_reporters if hidden else design.delta_alone
+            against, others = Against.S2, count - 1
+            seen = "S2 works together with nobody who sees senders, and the result goes to no user"
+        delta_at = partial(account, count=count, neighbours=self.neighbours)
+        if epsilon is None:
+            epsilon = least_epsilon(delta_at, delta)
+        elif delta_at(epsilon) > delta:
+            raise GuaranteeError(f"epsilon = {epsilon:g} does not hold with delta = {delta:g}")
+        if math.isinf(epsilon):
+            raise GuaranteeError(
+                f"no epsilon holds with delta = {delta:g} for {count:,} holders, of whom "
+                f"{insiders:,} collude; ask for a larger delta, report more items, or choose a "
+                "smaller rate"
+            )
+        provided = (
+            f"every answer has at least {others:,} holders other than the person, who do not work "
+            "together with anyone who looks",
+            PRESENT,
+            seen,
+            *assuming,
+        )
+        return result_promise(epsilon, delta, self.neighbours, *provided, against=against)

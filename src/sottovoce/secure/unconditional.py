@@ -16,121 +16,81 @@ guarantees and variances speak of the coins that arrived.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..accounting.integer_noise import binomial_noise_delta, smallest_coins
-from ..accounting.sampled_counts import (
-    Neighbours,
-    check_neighbours,
-    sampled_counts_delta,
-    smallest_dummies,
-)
+from ..accounting.sampled_counts import Neighbours, sampled_counts_delta, smallest_dummies
 from ..accounting.thresholded import smallest_threshold
-from ..checks import (
-    checked_count,
-    checked_delta,
-    checked_epsilon,
-    checked_positive,
-    checked_rate,
-)
+from ..checks import checked_epsilon, checked_rate
 from ..contract.route import AddedNoise
-from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..noise.samplers import binomial
 from ..promise import Against, Guarantee
 from ..randomness import Source
 from .counts import BINOMIAL, DUMMIES
-from .dpds import SecureSum, checked_helpers
-from .promises import FOLLOWED, ROSTER, noise_promise, repeated, rounds_sentence
-from .protocol import Prepared
-from .selection import coins, one_hot
+from .dpds import SecureSum
+from .promises import FOLLOWED, ROSTER, repeated, repetition, result_promise
+from .protocol import Rows
+from .receiving import Flags
 
 
-@dataclass(frozen=True)
-class Tossers:
+@dataclass(frozen=True, eq=False, init=False)
+class Unconditional(SecureSum):
+    """Protocols that promise (epsilon, delta) whatever people answer."""
+
+    epsilon: float
+
+    def __init__(self, domain: Any, *, epsilon: float, **parameters: Any) -> None:
+        super().__init__(domain, **parameters)
+        self._set(epsilon=checked_epsilon(epsilon))
+
+    def hold(self, delta: float, trusted: str, people: int, rounds: int) -> Guarantee:
+        """The promise with the delta of so many rounds, and who is trusted for it."""
+        assuming = trusted, ROSTER, FOLLOWED, *repetition(rounds)
+        result = result_promise(self.epsilon, delta, self.neighbours, *assuming)
+        return self.with_shares(Guarantee((result,)), people, rounds)
+
+
+class Tossers(NamedTuple):
     """Who tosses coins for every item: the first `users` of the roster, `each` coins per item."""
 
     users: int
     each: int
 
-    @classmethod
-    def of(cls, needed: int, people: int, collusion: int) -> Tossers:
-        """So many coins, also without those of any `collusion` users."""
-        if people <= collusion:
-            raise ParameterError(
-                f"{people:,} people take part and {collusion:,} of them may collude; somebody else "
-                "must toss coins"
-            )
-        each = -(-needed // (people - collusion))
-        return cls(-(-needed // each) + collusion, each)
-
 
 @dataclass(frozen=True, eq=False, init=False)
-class Tossing(SecureSum):
+class Tossing(Unconditional):
     """Protocols in which some users toss coins that are added to the counts.
 
     Parameters
     ----------
-    domain : Domain, Attribute, int or sequence
-        The public values.
+    domain, users, neighbours
+        As in `Protocol`.
     epsilon, delta : float
         The promise.
-    users : int, optional
-        How many people take part.
     collusion : int
         How many of those who toss may drop out, or work together with a recipient of the result.
         At least 1, since whoever tosses and sees the result knows their own coins.
-    neighbours : {"substitute", "add-remove"}
-        What is protected.
     helpers : int, optional
         As in `DPDS`.
     """
 
-    domain: Domain
-    epsilon: float
-    delta: float
-    users: int | None
-    collusion: int
-    neighbours: Neighbours
-    helpers: int | None
     rate: float
     needed: int
 
+    _least_collusion = 1
     #: The law of the coins in a route.
     law = ""
 
-    def __init__(
-        self,
-        domain: Domain | int | Sequence[Label],
-        *,
-        epsilon: float,
-        delta: float = 1e-6,
-        users: int | None = None,
-        collusion: int = 1,
-        neighbours: Neighbours = "substitute",
-        helpers: int | None = None,
-        rate: float = 1.0,
-    ) -> None:
-        check_neighbours(neighbours)
-        for name, value in (
-            ("domain", Domain.of(domain)),
-            ("epsilon", checked_epsilon(epsilon)),
-            ("delta", checked_positive(checked_delta(delta), "delta")),
-            ("users", None if users is None else checked_count(users, "users", 1)),
-            ("collusion", checked_count(collusion, "collusion", 1)),
-            ("neighbours", neighbours),
-            ("helpers", checked_helpers(helpers)),
-            ("rate", checked_rate(rate)),
-        ):
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "needed", self._needed())
+    def __init__(self, domain: Any, *, rate: float = 1.0, **parameters: Any) -> None:
+        super().__init__(domain, **parameters)
+        self._set(rate=checked_rate(rate))
+        self._set(needed=self._needed())
 
     @abstractmethod
     def _needed(self) -> int:
@@ -145,13 +105,15 @@ class Tossing(SecureSum):
     def chance(self) -> float:
         """Of a coin."""
 
-    @property
-    def kept(self) -> float:
-        return self.rate
-
     def tossers(self, people: int) -> Tossers:
-        """Who tosses how many coins, in a run of so many people."""
-        return Tossers.of(self.needed, people, self.collusion)
+        """Who tosses so that there are enough coins, also without those of any colluding users."""
+        if people <= self.collusion:
+            raise ParameterError(
+                f"{people:,} people take part and {self.collusion:,} of them may collude; somebody "
+                "else must toss coins"
+            )
+        each = -(-self.needed // (people - self.collusion))
+        return Tossers(-(-self.needed // each) + self.collusion, each)
 
     def least_senders(self, people: int) -> tuple[int, int]:
         who = self.tossers(people)
@@ -162,29 +124,25 @@ class Tossing(SecureSum):
         who = self.tossers(people)
         return 0, people + who.users * who.each
 
-    def prepare(
-        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
-    ) -> Prepared:
-        rows = one_hot(codes, self.items, coins(self.rate, codes.size, source))
-        who = self.tossers(people or codes.size)
-        here = min(max(who.users - first, 0), codes.size)
+    def add_noise(self, rows: Rows, first: int, people: int, source: Source) -> Rows:
+        who = self.tossers(people)
+        here = min(max(who.users - first, 0), len(rows))
         trials = np.full(here * self.items, who.each)
         rows[:here] += binomial(trials, Fraction(self.chance), source).reshape(here, self.items)
-        return Prepared(rows)
+        return rows
 
-    def arrived(self, people: int, senders: NDArray[np.bool_] | None) -> int:
+    def arrived(self, people: int, senders: Flags | None) -> int:
         """Coins per item that are in the result."""
         who = self.tossers(people)
         here = who.users if senders is None else int(senders[: who.users].sum())
         return here * who.each
 
-    def noise(self, people: int, senders: NDArray[np.bool_]) -> AddedNoise:
+    def noise(self, people: int, senders: Flags) -> AddedNoise:
         number, p = self.arrived(people, senders), self.chance
         return AddedNoise(self.law, number * p * (1 - p), number, number * p)
 
-    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
-        again = (rounds_sentence(rounds),) * (rounds > 1)
-        delta, colluding, gone = self.delta, self.collusion, ""
+    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+        delta, colluding, gone = self.delta, self.collusion, ", or drop out"
         if people:
             who = self.tossers(people)
             absent = who.users - self.arrived(people, senders) // who.each
@@ -196,18 +154,15 @@ class Tossing(SecureSum):
                 delta = self._delta(hidden, rounds) if hidden > 0 else 1.0
         trusted = (
             f"of those who toss coins at most {colluding:,} work together with anyone who sees the "
-            f"result{gone or ', or drop out'}"
+            f"result{gone}"
         )
-        result = noise_promise(
-            self.epsilon, delta, self.neighbours, trusted, ROSTER, FOLLOWED, *again
-        )
-        return self.with_shares(Guarantee((result,)), people, rounds)
+        return self.hold(delta, trusted, people, rounds)
 
 
 class BinomialNoise(Tossing):
     """True counts plus fair coins of many users: a promise whatever people answer.
 
-    Parameters are those of `Tossing`, without a rate.
+    Parameters are those of `Tossing`.
 
     Examples
     --------
@@ -218,15 +173,12 @@ class BinomialNoise(Tossing):
 
     name = "binomial-noise"
     law = BINOMIAL
+    chance = 0.5
 
-    def __init__(self, domain: Any, *, epsilon: float, **parameters: Any) -> None:
+    def __init__(self, domain: Any, **parameters: Any) -> None:
         if "rate" in parameters:
             raise ParameterError("BinomialNoise counts everyone; for a sample use Dummies or DPDS")
-        super().__init__(domain, epsilon=epsilon, **parameters)
-
-    @property
-    def chance(self) -> float:
-        return 0.5
+        super().__init__(domain, **parameters)
 
     def _needed(self) -> int:
         return smallest_coins(self.epsilon, self.delta, neighbours=self.neighbours)
@@ -238,7 +190,7 @@ class BinomialNoise(Tossing):
 class Dummies(Tossing):
     """Counts of a secret sample that contains dummy holders of every answer.
 
-    Parameters are those of `Tossing`; `rate` is required.
+    Parameters are those of `Tossing`, and `rate`, the probability of being in the sample.
 
     Examples
     --------
@@ -249,10 +201,10 @@ class Dummies(Tossing):
     name = "dummies"
     law = DUMMIES
 
-    def __init__(self, domain: Any, *, rate: float, epsilon: float, **parameters: Any) -> None:
+    def __init__(self, domain: Any, *, rate: float, **parameters: Any) -> None:
         if checked_rate(rate) == 1:
             raise ParameterError("with rate 1 everyone is counted, and dummies would hide nobody")
-        super().__init__(domain, epsilon=epsilon, rate=rate, **parameters)
+        super().__init__(domain, rate=rate, **parameters)
 
     @property
     def chance(self) -> float:
@@ -268,7 +220,7 @@ class Dummies(Tossing):
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Suppressed(SecureSum):
+class Suppressed(Unconditional):
     """Counts of a secret sample, of which small ones are suppressed before they are published.
 
     The threshold is the smallest that keeps (epsilon, delta) whatever people answer, plus one for
@@ -277,13 +229,13 @@ class Suppressed(SecureSum):
 
     Parameters
     ----------
-    domain : Domain, Attribute, int or sequence
-        The public values.
+    domain, users, neighbours
+        As in `Protocol`.
     rate : float
         Probability of being in the sample.
     epsilon, delta : float
         The promise.
-    users, collusion, neighbours, helpers
+    collusion, helpers
         As in `DPDS`.
 
     Examples
@@ -293,59 +245,18 @@ class Suppressed(SecureSum):
     15
     """
 
-    domain: Domain
     rate: float
-    epsilon: float
-    delta: float
-    users: int | None
-    collusion: int
-    neighbours: Neighbours
-    helpers: int | None
     threshold: int
 
     name = "suppressed"
 
-    def __init__(
-        self,
-        domain: Domain | int | Sequence[Label],
-        *,
-        rate: float,
-        epsilon: float,
-        delta: float = 1e-6,
-        users: int | None = None,
-        collusion: int = 1,
-        neighbours: Neighbours = "substitute",
-        helpers: int | None = None,
-    ) -> None:
-        check_neighbours(neighbours)
-        for name, value in (
-            ("domain", Domain.of(domain)),
-            ("rate", checked_rate(rate)),
-            ("epsilon", checked_epsilon(epsilon)),
-            ("delta", checked_positive(checked_delta(delta), "delta")),
-            ("users", None if users is None else checked_count(users, "users", 1)),
-            ("collusion", checked_count(collusion, "collusion", 0)),
-            ("neighbours", neighbours),
-            ("helpers", checked_helpers(helpers)),
-        ):
-            object.__setattr__(self, name, value)
-        threshold = _threshold(self.epsilon, self.delta, self.rate, neighbours)
-        object.__setattr__(self, "threshold", threshold + self.collusion)
+    def __init__(self, domain: Any, *, rate: float, **parameters: Any) -> None:
+        super().__init__(domain, **parameters)
+        least = _threshold(self.epsilon, self.delta, checked_rate(rate), self.neighbours)
+        self._set(rate=checked_rate(rate), threshold=least + self.collusion)
 
-    @property
-    def kept(self) -> float:
-        return self.rate
-
-    def limits(self, people: int) -> tuple[int, int]:
-        return 0, people
-
-    def prepare(
-        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
-    ) -> Prepared:
-        return Prepared(one_hot(codes, self.items, coins(self.rate, codes.size, source)))
-
-    def promise(self, people: int, senders: NDArray[np.bool_] | None, rounds: int) -> Guarantee:
-        result = noise_promise(
+    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+        result = result_promise(
             self.epsilon,
             self.delta,
             self.neighbours,

@@ -18,21 +18,9 @@ from .field import Elements, PrimeField
 def share(
     field: PrimeField, secret: ArrayLike, parties: int, *, source: Source | None = None
 ) -> Elements:
-    """The sender's side: split every element among the parties.
+    """The sender's side: split elements of any shape among the parties, one row each.
 
-    Parameters
-    ----------
-    field : PrimeField
-        Where the elements live.
-    secret : array of uint64
-        Elements, of any shape.
-    parties : int
-        How many shares, at least 1 (a single share is the secret itself).
-
-    Returns
-    -------
-    array of uint64
-        One row per party.
+    A single share is the secret itself.
 
     Examples
     --------

@@ -37,13 +37,6 @@ _WRAP = 2.0**-100  # probability that unbounded noise leaves the range
 class PrimeField:
     """The integers modulo a prime q, and the range of totals that its elements stand for.
 
-    Parameters
-    ----------
-    modulus : int
-        An odd prime below 2^62.
-    low : int
-        The smallest total; the largest is low + q − 1.
-
     Examples
     --------
     >>> field = PrimeField.covering(-3, 5)
@@ -51,8 +44,8 @@ class PrimeField:
     (11, [-3, 0, 5])
     """
 
-    modulus: int
-    low: int = 0
+    modulus: int  # an odd prime below 2^62
+    low: int = 0  # the smallest total; the largest is low + q − 1
 
     def __post_init__(self) -> None:
         q = checked_count(self.modulus, "modulus", 3)
@@ -74,21 +67,9 @@ class PrimeField:
     ) -> PrimeField:
         """The field for a count over `people`, each adding 0 to `multiplicity`, plus noise.
 
-        Parameters
-        ----------
-        people : int
-            How many may contribute.
-        multiplicity : int
-            The most that one of them may add to one cell.
-        noise : Law, optional
-            Of what is added to the total.
-        draws : int
-            How many independent draws of that law are added to one cell.
-
-        Notes
-        -----
-        For noise with a bound no total can leave the range. Noise without one leaves it with
-        probability at most 2^−100 per cell; privacy does not depend on it.
+        So many independent `draws` of the noise are added to one cell. For noise with a bound no
+        total can leave the range. Noise without one leaves it with probability at most 2^−100 per
+        cell; privacy does not depend on it.
         """
         most = checked_count(people, "people", 1) * checked_count(multiplicity, "multiplicity", 1)
         if noise is None:
@@ -164,7 +145,7 @@ class PrimeField:
         drawn = np.empty(size, np.uint64)
         done = 0
         while done < size:
-            words = np.empty((1, min(size - done, _CHUNK)), self._words)
+            words = np.empty((1, min(size - done, _CHUNK)), f"u{self.element_bytes}")
             random.fill(words)
             part = drawn[None, done : done + words.shape[1]]
             done += int(self.elements(words, part)[0])
@@ -179,10 +160,6 @@ class PrimeField:
         limit = np.uint64((1 << 32 if small else 1 << 64) % self.modulus)
         counts: NDArray[np.int64] = fill(words, self.word, limit, out)
         return counts
-
-    @property
-    def _words(self) -> type[np.uint32] | type[np.uint64]:
-        return np.uint32 if self.modulus <= _SMALL else np.uint64
 
     def add_rows(self, rows: Elements, total: Elements | None = None) -> Elements:
         """The sum of the rows of a matrix, onto `total` where it is given."""

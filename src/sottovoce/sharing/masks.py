@@ -24,10 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import ParameterError, ShareError
+from ..randomness import Keystream
 
 KEY_BYTES = 32
-_BLOCK_BYTES = 1 << 19
-_ZEROS = memoryview(bytes(_BLOCK_BYTES))
 
 #: Of uint32 or uint64.
 Words = NDArray[np.unsignedinteger[Any]]
@@ -35,22 +34,12 @@ Words = NDArray[np.unsignedinteger[Any]]
 
 @dataclass(frozen=True)
 class Context:
-    """What a keystream belongs to.
+    """What a keystream belongs to."""
 
-    Attributes
-    ----------
-    study, session : bytes
-        Digests of 32 bytes: of the public parameters, and of what everyone said at the start.
-    roster : tuple of str
-        All parties, in order.
-    block : str
-        Which vector of the session.
-    """
-
-    study: bytes
-    session: bytes
-    roster: tuple[str, ...]
-    block: str
+    study: bytes  # digest of the public parameters, 32 bytes
+    session: bytes  # digest of what everyone said at the start, 32 bytes
+    roster: tuple[str, ...]  # all parties, in order
+    block: str  # which vector of the session
 
     def __post_init__(self) -> None:
         if len(self.study) != KEY_BYTES or len(self.session) != KEY_BYTES:
@@ -60,28 +49,21 @@ class Context:
         """The information for HKDF; no two contexts or pairs have the same."""
         if not 0 <= first < second < len(self.roster):
             raise ParameterError(f"{first} and {second} are no pair of {len(self.roster)} parties")
-        return _packed(
-            b"sottovoce pairwise mask v1",
-            self.study,
-            self.session,
-            self.block.encode(),
-            *(name.encode() for name in self.roster),
-            first.to_bytes(8, "little"),
-            second.to_bytes(8, "little"),
-        )
+        return self._packed(b"sottovoce pairwise mask v1", first, second)
 
     def own(self, index: int) -> bytes:
         """The same for the mask that one party adds alone (double masking)."""
         if not 0 <= index < len(self.roster):
             raise ParameterError(f"there is no party {index} among {len(self.roster)}")
-        return _packed(
-            b"sottovoce own mask v1",
-            self.study,
-            self.session,
-            self.block.encode(),
-            *(name.encode() for name in self.roster),
-            index.to_bytes(8, "little"),
-        )
+        return self._packed(b"sottovoce own mask v1", index)
+
+    def _packed(self, label: bytes, *places: int) -> bytes:
+        """A digest of byte strings with their lengths, so that none can be read as another list."""
+        names = (name.encode() for name in (self.block, *self.roster))
+        numbers = (place.to_bytes(8, "little") for place in places)
+        parts = (label, self.study, self.session, *names, *numbers)
+        joined = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
+        return hashlib.sha256(joined).digest()
 
 
 def public_key(secret: bytes) -> bytes:
@@ -92,13 +74,7 @@ def public_key(secret: bytes) -> bytes:
 
 
 def agree(secret: bytes, public: bytes) -> bytes:
-    """The secret that two parties have in common.
-
-    Raises
-    ------
-    ShareError
-        For a public key that is no point of large order.
-    """
+    """The secret that two parties have in common; the public key must be of large order."""
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
     try:
@@ -108,21 +84,18 @@ def agree(secret: bytes, public: bytes) -> bytes:
         raise ShareError("a public key is not a usable X25519 key; refused") from error
 
 
-def keystream(secret: bytes, context: Context, information: bytes, length: int, bits: int) -> Words:
-    """The first words of the keystream of a secret in a context."""
-    from cryptography.hazmat.primitives.ciphers import Cipher
-    from cryptography.hazmat.primitives.ciphers.algorithms import AES
-    from cryptography.hazmat.primitives.ciphers.modes import CTR
+def derive_key(secret: bytes, information: bytes, salt: bytes | None = None) -> bytes:
+    """A key of 32 bytes by HKDF-SHA256; other information gives an independent one."""
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-    key = HKDF(SHA256(), KEY_BYTES, salt=context.session, info=information).derive(secret)
+    return HKDF(SHA256(), KEY_BYTES, salt=salt, info=information).derive(secret)
+
+
+def keystream(secret: bytes, context: Context, information: bytes, length: int, bits: int) -> Words:
+    """The first words of the keystream of a secret in a context."""
     words = np.empty(length, np.dtype(word_type(bits)).newbyteorder("<"))
-    target = words.view(np.uint8).data
-    encryptor = Cipher(AES(key), CTR(bytes(16))).encryptor()
-    for start in range(0, len(target), _BLOCK_BYTES):
-        part = target[start : start + _BLOCK_BYTES]
-        encryptor.update_into(_ZEROS[: len(part)], part)
+    Keystream(derive_key(secret, information, context.session)).fill(words.view(np.uint8).data)
     return words
 
 
@@ -131,16 +104,7 @@ def add_pairwise(
 ) -> None:
     """Add party `index`'s masks with all others to its vector, or take them away again.
 
-    Parameters
-    ----------
-    vector : array of uint32 or uint64
-        Changed in place.
-    context : Context
-        What the vector belongs to.
-    index : int
-        The party's place on the roster.
-    secrets : dict of int to bytes
-        What it has in common with each of the others.
+    The vector is changed in place; `secrets` are what it has in common with each of the others.
 
     Examples
     --------
@@ -155,19 +119,15 @@ def add_pairwise(
     for other, secret in secrets.items():
         low, high = min(index, other), max(index, other)
         mask = keystream(secret, context, context.pair(low, high), vector.size, bits)
-        if (index == low) != remove:
-            vector += mask
-        else:
-            vector -= mask
+        apply = np.add if (index == low) != remove else np.subtract
+        apply(vector, mask, out=vector)
 
 
 def add_own(vector: Words, context: Context, index: int, seed: bytes, *, remove: bool) -> None:
     """Add the mask that a party draws alone, or take it away again."""
     mask = keystream(seed, context, context.own(index), vector.size, 8 * vector.itemsize)
-    if remove:
-        vector -= mask
-    else:
-        vector += mask
+    apply = np.subtract if remove else np.add
+    apply(vector, mask, out=vector)
 
 
 def word_type(bits: int) -> type[np.uint32] | type[np.uint64]:
@@ -175,9 +135,3 @@ def word_type(bits: int) -> type[np.uint32] | type[np.uint64]:
     if bits not in (32, 64):
         raise ParameterError(f"words have {bits!r} bits; they must have 32 or 64")
     return np.uint32 if bits == 32 else np.uint64
-
-
-def _packed(*parts: bytes) -> bytes:
-    """A digest of byte strings with their lengths, so that none can be read as another list."""
-    joined = b"".join(len(part).to_bytes(8, "little") + part for part in parts)
-    return hashlib.sha256(joined).digest()

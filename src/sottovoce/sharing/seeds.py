@@ -30,18 +30,10 @@ Seeds = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class SeededShares:
-    """What the helpers get: seeds for all but the last, and the rest for the last.
+    """What the helpers get: seeds for all but the last, and the rest for the last."""
 
-    Attributes
-    ----------
-    seeds : array of uint8, (helpers − 1, senders, 32)
-        One seed per helper and sender.
-    rest : array of uint64, (senders, length)
-        The last helper's share.
-    """
-
-    seeds: Seeds
-    rest: Elements
+    seeds: Seeds  # (helpers − 1, senders, 32)
+    rest: Elements  # (senders, length)
 
 
 def share(

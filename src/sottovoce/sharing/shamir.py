@@ -31,23 +31,7 @@ def share(
     threshold: int,
     source: Source | None = None,
 ) -> Elements:
-    """The sender's side: split every element among the parties.
-
-    Parameters
-    ----------
-    field : PrimeField
-        Where the elements live; it must have more than `parties` elements.
-    secret : array of uint64
-        Elements, of any shape.
-    parties : int
-        How many shares; row k − 1 belongs to the point k.
-    threshold : int
-        How many shares reconstruct the secret.
-
-    Returns
-    -------
-    array of uint64
-        One row per party.
+    """The sender's side: split elements of any shape among the parties; row k − 1 is for point k.
 
     Examples
     --------
@@ -79,18 +63,9 @@ def share(
 def reconstruct(
     field: PrimeField, points: Sequence[int], shares: ArrayLike, *, threshold: int
 ) -> Elements:
-    """The receiver's side: the secrets, from at least `threshold` shares.
+    """The receiver's side: the secrets, from at least `threshold` shares, one row per point.
 
-    Parameters
-    ----------
-    field : PrimeField
-        Where the shares live.
-    points : sequence of int
-        The point of every row: 1 for the first party, and so on.
-    shares : array of uint64
-        One row per point.
-    threshold : int
-        How many shares reconstruct. All others are checked: refused where they contradict.
+    All shares beyond the threshold are checked: refused where they contradict.
     """
     threshold = checked_count(threshold, "threshold", 1)
     rows = field.check(shares)

@@ -42,24 +42,12 @@ SEED_BYTES = 32
 
 @dataclass(frozen=True)
 class Chain:
-    """The public form of one table: whose columns are multiplied in which order.
+    """The public form of one table: whose columns are multiplied in which order."""
 
-    Attributes
-    ----------
-    label : str
-        Names the product; no two under the same seeds have the same label.
-    sizes : tuple of int
-        l_1 … l_K, the widths of the one-hot matrices in the order of the steps.
-    rows : int
-        n.
-    bits : int
-        32 or 64: sums are modulo 2^bits.
-    """
-
-    label: str
-    sizes: tuple[int, ...]
-    rows: int
-    bits: int = 32
+    label: str  # names the product; no two under the same seeds have the same label
+    sizes: tuple[int, ...]  # l_1 … l_K, widths of the one-hot matrices in the order of the steps
+    rows: int  # n
+    bits: int = 32  # or 64: sums are modulo 2^bits
 
     def __post_init__(self) -> None:
         if len(self.sizes) < 2 or min(self.sizes) < 1 or self.rows < 1:
@@ -111,19 +99,23 @@ class Chain:
         stream(seed, f"{self.label}/{step}/{part}").fill(matrix.reshape(-1).view(np.uint8).data)
         return matrix
 
+    def _multiply(self, step: int, left: Words, right: Words, result: Words) -> None:
+        """Add left ∘ right of a step to the result."""
+        from ..kernels import ring
+
+        product = ring.matrix_product if self.is_last(step) else ring.row_product
+        product(left, right, result)
+
     # --- the dealer -----------------------------------------------------------------------------
 
     def correction(self, step: int, seeds: Sequence[bytes]) -> Words:
         """C_s: what the dealer gives the party that joins at a step, from all parties' seeds."""
-        from ..kernels import ring
-
         left = np.zeros((self.rows, self.left(step)), self.words)
         for seed in seeds[:step]:
             left += self.expand(seed, step, "A", left.shape)
         right = self.expand(seeds[step], step, "B", (self.rows, self.sizes[step]))
         result = np.zeros(self.shape(step), self.words)
-        product = ring.matrix_product if self.is_last(step) else ring.row_product
-        product(left, right, result)
+        self._multiply(step, left, right, result)
         for seed in seeds[:step]:
             result -= self.expand(seed, step, "C", result.shape)
         return result
@@ -148,13 +140,10 @@ class Chain:
 
     def held(self, step: int, seed: bytes, opened: Words) -> Words:
         """A holder's share after a step, from E."""
-        from ..kernels import ring
-
         result = self.expand(seed, step, "C", self.shape(step))
         mask = self.expand(seed, step, "A", (self.rows, self.left(step)))
         matrix = self._checked(opened, self.sizes[step], "E")
-        product = ring.matrix_product if self.is_last(step) else ring.row_product
-        product(mask, matrix, result)
+        self._multiply(step, mask, matrix, result)
         return result
 
     def joined(

@@ -33,16 +33,7 @@ from typing import Any
 from ..contract.collection import canonical_digest
 from ..domain.values import Attribute, Domain
 from ..errors import SottovoceError, StudyError
-from ..secure import (
-    DPCS,
-    DPDG,
-    DPDS,
-    TSS,
-    BinomialNoise,
-    Dummies,
-    Protocol,
-    Suppressed,
-)
+from ..secure import DPCS, DPDG, DPDS, TSS, BinomialNoise, Dummies, Protocol, Suppressed
 from ..secure.dpds import SecureSum
 from ..transport.batch import Role
 from ..transport.keys import Roster
@@ -90,7 +81,7 @@ def protocol_of(
     elif helpers:
         raise StudyError(f"the protocol {name!r} has no helpers, but {helpers} are given")
     try:
-        return kind(domain, users=users, **arguments)  # type: ignore[call-arg]
+        return kind(domain, users=users, **arguments)
     except TypeError as error:
         missing = str(error).partition("argument: ")[2] or str(error)
         raise StudyError(f"the protocol {name!r} needs the parameter {missing}") from error
@@ -98,24 +89,12 @@ def protocol_of(
 
 @dataclass(frozen=True)
 class SecureStudy:
-    """Question, protocol and roster.
-
-    Attributes
-    ----------
-    question : Attribute
-        What is asked.
-    protocol : Protocol
-        How it is counted.
-    roster : Roster
-        Who takes part.
-    subject : bytes
-        Digest of question and protocol; runs with other people have the same.
-    """
+    """What is asked, how it is counted, and who takes part."""
 
     question: Attribute
     protocol: Protocol
     roster: Roster
-    subject: bytes
+    subject: bytes  # digest of question and protocol; runs with other people have the same
 
     @property
     def digest(self) -> bytes:
@@ -135,17 +114,12 @@ class SecureStudy:
             raise StudyError("the entries of [protocol] are text and numbers only")
         refuse_unknown(about, {"name", "values", "edges", "missing"}, "[question]")
         roster = Roster.from_entries(data.get("party", []))
+        users, helpers = roster.count(Role.USER), roster.count(Role.HELPER)
+        parameters = {key: value for key, value in how.items() if key != "name"}
         try:
             question = read_attribute(about)
-            protocol = protocol_of(
-                how.get("name"),
-                question,
-                {key: value for key, value in how.items() if key != "name"},
-                users=roster.count(Role.USER),
-                helpers=roster.count(Role.HELPER),
-            )
-        except StudyError:
-            raise
+            name = how.get("name")
+            protocol = protocol_of(name, question, parameters, users=users, helpers=helpers)
         except SottovoceError as error:
             raise StudyError(str(error)) from error
         subject = canonical_digest(

@@ -5,8 +5,8 @@ wire         the bytes of a batch, strict
 machine      Machine: a role as a state machine, `step(state, inbox) → (state, outbox)`
 in_process   every role in this process, with what each of them saw and what it cost
 network      one party of a run between machines: `serve` is the relay, `take_part` any other
-playing      a machine from the first round to the last (table), resumed from its journal
-keys         KeyPair, and the roster that pins everyone's key; rules: which rosters are allowed
+playing      a machine from the first round to the last, resumed from its journal
+keys         KeyPair, and the roster that pins everyone's key
 certificates, tls   the parties' certificates, and TLS between them
 sealing      parcels: messages sealed to the receiver's key; post: batches as parcels, and back
 relay        parcels from everyone to everyone, round by round; server, client: over HTTP

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -36,37 +37,26 @@ class Role(Enum):
 class Batch:
     """Many messages of one kind and round, between two roles.
 
-    Attributes
-    ----------
-    kind : str
-        What the messages are; a protocol's own word.
-    round : int
-        The round in which they are sent, from 1 on.
-    sent_by, sent_to : Role
-        The roles of all senders and of all receivers.
-    sender, receiver : array of int64
-        Members of these roles, from 0 on; a receiver may be `EVERYONE`.
-    payload : mapping of str to array
-        Columns with one row per message. Columns of uint64 are elements of a field, all others
-        are not; costs are counted by that.
-    sequence : array of int64
-        Distinguishes the messages of one sender to one receiver in one round; all 0 by default.
+    The payload has columns with one row per message. Columns of uint64 are elements of a field, all
+    others are not; costs are counted by that.
     """
 
-    kind: str
-    round: int
+    kind: str  # a protocol's own word
+    round: int  # in which they are sent, from 1 on
     sent_by: Role
     sent_to: Role
-    sender: Indices
-    receiver: Indices
+    sender: Indices  # members of these roles, from 0 on
+    receiver: Indices  # may be `EVERYONE`
     payload: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    # Distinguishes the messages of one sender to one receiver in one round; all 0 by default.
     sequence: Indices | None = None
 
     def __post_init__(self) -> None:
         sequence = np.zeros(len(self.sender), np.int64) if self.sequence is None else self.sequence
         object.__setattr__(self, "sequence", sequence)
         object.__setattr__(self, "payload", MappingProxyType(dict(self.payload)))
-        for name, column in self._indices().items():
+        indices = {"sender": self.sender, "receiver": self.receiver, "sequence": self.order}
+        for name, column in indices.items():
             if column.dtype != np.int64 or column.shape != self.sender.shape or column.ndim != 1:
                 raise WireError(f"the column {name!r} of a batch is no row of integers per message")
         for name, column in self.payload.items():
@@ -75,9 +65,6 @@ class Batch:
 
     def __len__(self) -> int:
         return int(self.sender.shape[0])
-
-    def _indices(self) -> dict[str, Indices]:
-        return {"sender": self.sender, "receiver": self.receiver, "sequence": self.order}
 
     @property
     def order(self) -> Indices:
@@ -97,25 +84,24 @@ class Batch:
             self.order[rows],
         )
 
+    def reaches(self, members: range) -> NDArray[np.bool_]:
+        """Whether each message goes to some members of the receiving role."""
+        mine = (self.receiver >= members.start) & (self.receiver < members.stop)
+        return np.asarray(mine | (self.receiver == EVERYONE))
+
     def for_members(self, members: range) -> Batch:
         """The messages that some members of the receiving role get."""
-        mine = (self.receiver >= members.start) & (self.receiver < members.stop)
-        mine |= self.receiver == EVERYONE
+        mine = self.reaches(members)
         return self if mine.all() else self.select(mine)
 
     @property
     def elements(self) -> int:
         """Field elements in one message."""
-        return sum(
-            int(np.prod(column.shape[1:]))
-            for column in self.payload.values()
-            if column.dtype == np.uint64
-        )
+        shares = (column for column in self.payload.values() if column.dtype == np.uint64)
+        return sum(math.prod(column.shape[1:]) for column in shares)
 
     @property
     def message_bytes(self) -> int:
         """Bytes of one message's payload."""
-        return sum(
-            int(np.prod(column.shape[1:])) * column.dtype.itemsize
-            for column in self.payload.values()
-        )
+        columns = self.payload.values()
+        return sum(math.prod(column.shape[1:]) * column.dtype.itemsize for column in columns)

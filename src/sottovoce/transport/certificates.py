@@ -34,13 +34,7 @@ def self_signed(signer: Ed25519PrivateKey, name: str) -> bytes:
 
 
 def certified_key(certificate: bytes, name: str) -> bytes:
-    """The Ed25519 public key in the certificate of a party.
-
-    Raises
-    ------
-    StudyError
-        For anything that `self_signed` does not make for this name.
-    """
+    """The Ed25519 public key in a party's certificate, which `self_signed` made for this name."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
         Ed25519PrivateKey,
         Ed25519PublicKey,
@@ -73,19 +67,8 @@ def _certificate(key: Ed25519PublicKey, signer: Ed25519PrivateKey, name: str) ->
 
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     number = hashlib.sha256(b"sottovoce certificate v1" + key.public_bytes_raw()).digest()[:16]
-    usage = dict.fromkeys(
-        (
-            "content_commitment",
-            "key_encipherment",
-            "data_encipherment",
-            "key_agreement",
-            "key_cert_sign",
-            "crl_sign",
-            "encipher_only",
-            "decipher_only",
-        ),
-        False,
-    )
+    others = "content_commitment key_encipherment data_encipherment key_agreement key_cert_sign"
+    usage = dict.fromkeys([*others.split(), "crl_sign", "encipher_only", "decipher_only"], False)
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
@@ -97,9 +80,6 @@ def _certificate(key: Ed25519PublicKey, signer: Ed25519PrivateKey, name: str) ->
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.KeyUsage(digital_signature=True, **usage), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(key),
-            critical=False,
-        )
+        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key), critical=False)
     )
     return builder.sign(signer, None)

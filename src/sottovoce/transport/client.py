@@ -5,45 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 import ssl
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ..errors import DigestError, ParameterError, SottovoceError, TransportError, WireError
-from .http import MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
-from .office import RunOverError
+from ..errors import ParameterError, TransportError, WireError
+from .http import ERRORS, MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
+from .office import Office
 from .relay import MOST_BYTES, MOST_REASON
 from .tls import file_client
 
 
 @dataclass
-class HttpOffice:
-    """A party's way to the relay over HTTP.
+class HttpOffice(Office):
+    """A party's way to the relay over HTTP."""
 
-    Attributes
-    ----------
-    address : str
-        Such as https://aggregator.example:8443, or http://127.0.0.1:8000.
-    token : str
-        Of this party.
-    study : bytes
-        What it means to take part in.
-    certificate : path, optional
-        The only certificate (or authority) to be trusted; by default those of the system.
-    timeout : float
-        Seconds without an answer after which the relay counts as lost.
-    tls : SSLContext, optional
-        For https, in place of `certificate`: of the roster's certificates.
-    """
-
-    address: str
+    address: str  # such as https://aggregator.example:8443, or http://127.0.0.1:8000
     token: str = field(repr=False)
     study: bytes
-    certificate: Path | None = None
-    timeout: float = 60.0
-    tls: ssl.SSLContext | None = None
+    certificate: Path | None = None  # the only one to trust; by default those of the system
+    timeout: float = 60.0  # seconds without an answer after which the relay counts as lost
+    tls: ssl.SSLContext | None = None  # of the roster's certificates, in place of `certificate`
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
@@ -73,15 +56,9 @@ class HttpOffice:
     async def done(self, round_number: int) -> None:
         await self._ask("POST", f"done/{round_number}")
 
-    async def collect(self, round_number: int) -> AsyncIterator[bytes]:
-        k = 0
-        while True:
-            status, parcel = await self._ask("GET", f"parcel/{round_number}/{k}")
-            if status == 204:
-                return
-            if status == 200:
-                yield parcel
-                k += 1
+    async def fetch(self, round_number: int, k: int) -> bytes | None:
+        status, parcel = await self._ask("GET", f"parcel/{round_number}/{k}")
+        return None if status == 202 else parcel
 
     async def abort(self, reason: str) -> None:
         await self._ask("POST", "abort", reason[:MOST_REASON].encode())
@@ -119,7 +96,7 @@ class HttpOffice:
                 pause = min(2 * pause, 2.0)
         if status not in (200, 202, 204):
             await self.close()
-            raise _error(status, answer.decode("utf-8", "replace"))
+            raise ERRORS.get(status, TransportError)(answer.decode("utf-8", "replace"))
         return status, answer
 
     async def _ask_once(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
@@ -144,11 +121,3 @@ class HttpOffice:
         if not status or length > MOST_BYTES:
             raise WireError("the relay's answer is malformed")
         return int(status[1]), await reader.readexactly(length)
-
-
-def _error(status: int, reason: str) -> SottovoceError:
-    if status == 409:
-        return DigestError(reason)
-    if status == 424:
-        return RunOverError(reason)
-    return WireError(reason) if status in (400, 413) else TransportError(reason)

@@ -25,8 +25,17 @@ import asyncio
 import ipaddress
 import re
 
-from ..errors import WireError
+from ..errors import DigestError, SottovoceError, TransportError, WireError
+from .office import RunOverError
 
+#: What an error is as a status, and a status as an error; the first that fits.
+ERRORS: dict[int, type[SottovoceError]] = {
+    409: DigestError,
+    424: RunOverError,
+    410: TransportError,
+    400: WireError,
+    413: WireError,
+}
 MOST_HEAD = 1 << 14
 #: How long the relay keeps a question open before it answers 202.
 POLL_SECONDS = 20.0

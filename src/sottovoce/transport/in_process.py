@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from ..errors import ParameterError, ShareError, WireError
 from .batch import EVERYONE, Batch, Role
-from .machine import Inbox, Machine
+from .machine import Inbox, Machine, Outbox
 
-#: What may happen to a batch on its way: it arrives as these batches, in this order.
+#: What may happen to a batch on its way: the batches that arrive in its place, in this order; none
+#: where it is lost, several where it is repeated, or altered ones.
 Tamper = Callable[[Batch], Iterable[Batch]]
 
 _MOST_RECORDED = 1 << 26  # bytes of payload
@@ -24,46 +26,24 @@ _MOST_RECORDED = 1 << 26  # bytes of payload
 
 @dataclass
 class Cost:
-    """What all members of one role sent and computed.
+    """What all members of one role sent and computed."""
 
-    Attributes
-    ----------
-    elements, bytes, messages : int
-        Field elements sent, bytes of everything else that was sent, and messages.
-    sampled, added : int
-        Random field elements drawn, and additions of field elements.
-    """
-
-    elements: int = 0
-    bytes: int = 0
+    elements: int = 0  # of a field, sent
+    bytes: int = 0  # of everything else that was sent
     messages: int = 0
-    sampled: int = 0
-    added: int = 0
+    sampled: int = 0  # random field elements drawn
+    added: int = 0  # additions of field elements
 
 
 @dataclass(frozen=True)
 class Views:
-    """What every role saw.
+    """What every role saw."""
 
-    Attributes
-    ----------
-    batches : tuple of Batch
-        In the order of delivery.
-    complete : bool
-        False where messages were too large to be kept.
-    """
-
-    batches: tuple[Batch, ...]
-    complete: bool
+    batches: tuple[Batch, ...]  # in the order of delivery
+    complete: bool  # False where messages were too large to be kept
 
     def of(self, role: Role, member: int | None = None) -> tuple[Batch, ...]:
-        """What one member of a role saw, or all of its members together.
-
-        Raises
-        ------
-        ParameterError
-            Where not everything was kept.
-        """
+        """What one member of a role saw, or all of its members together."""
         if not self.complete:
             raise ParameterError(
                 "this run was too large for its messages to be kept; views are recorded for "
@@ -78,24 +58,12 @@ class Views:
 
 @dataclass(frozen=True)
 class Driven:
-    """A run that has ended.
+    """A run that has ended."""
 
-    Attributes
-    ----------
-    states : list
-        The last state of every machine, in the order in which machines were given.
-    views : Views
-        What every role saw.
-    costs : mapping of Role to Cost
-        What every role sent and computed.
-    refused : tuple of str
-        Why messages were refused, where any were.
-    """
-
-    states: list[Any]
+    states: list[Any]  # the last one of every machine, in the order in which machines were given
     views: Views
     costs: Mapping[Role, Cost]
-    refused: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()  # why messages were refused, where any were
 
 
 @dataclass
@@ -111,6 +79,13 @@ class _Desk:
     complete: bool = True
     refused: list[str] = field(default_factory=list)
 
+    def step(self, k: int, inbox: Inbox) -> Outbox:
+        machine = self.machines[k]
+        self.states[k], outbox = machine.step(self.states[k], inbox)
+        self.costs[machine.role].sampled += outbox.sampled
+        self.costs[machine.role].added += outbox.added
+        return outbox
+
     def deliver(self, batch: Batch) -> None:
         self._keep(batch)
         for k, machine in enumerate(self.machines):
@@ -120,12 +95,9 @@ class _Desk:
             if not len(mine):
                 continue
             try:
-                self.states[k], outbox = machine.step(self.states[k], Inbox((mine,)))
+                self.step(k, Inbox((mine,)))
             except (ShareError, WireError) as error:
                 self.refused.append(str(error))
-                continue
-            self.costs[machine.role].sampled += outbox.sampled
-            self.costs[machine.role].added += outbox.added
 
     def charge(self, batch: Batch) -> None:
         cost = self.costs[batch.sent_by]
@@ -162,31 +134,16 @@ def drive(
 ) -> Driven:
     """Run machines to the end: deliver everything, then close the round, for every round.
 
-    Parameters
-    ----------
-    machines : sequence of Machine
-        All roles; the members of one role are divided among its machines.
-    rounds : int
-        How many rounds of messages there are.
-    tamper : callable, optional
-        From a batch to the batches that arrive in its place: none where it is lost, several where
-        it is repeated, or altered ones.
-    views : bool, optional
-        Whether to keep all messages; by default where they are not too large.
+    The members of one role are divided among its machines. By default all messages are kept where
+    they are not too large.
     """
     states = [machine.start() for machine in machines]
     desk = _Desk(machines, views, states, {machine.role: Cost() for machine in machines})
     for closing in range(rounds + 1):
-        sent: list[Iterable[Batch]] = []
-        for k, machine in enumerate(machines):
-            desk.states[k], outbox = machine.step(desk.states[k], Inbox(closed=closing))
-            desk.costs[machine.role].sampled += outbox.sampled
-            desk.costs[machine.role].added += outbox.added
-            sent.append(outbox.batches)
-        for batches in sent:
-            for batch in batches:
-                desk.charge(batch)
-                for arrived in (batch,) if tamper is None else tamper(batch):
-                    desk.deliver(arrived)
+        sent = [desk.step(k, Inbox(closed=closing)) for k in range(len(machines))]
+        for batch in chain.from_iterable(outbox.batches for outbox in sent):
+            desk.charge(batch)
+            for arrived in (batch,) if tamper is None else tamper(batch):
+                desk.deliver(arrived)
     kept = Views(tuple(desk.kept), desk.complete)
     return Driven(desk.states, kept, desk.costs, tuple(desk.refused))

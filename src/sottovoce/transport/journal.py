@@ -23,7 +23,7 @@ import os
 import stat
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -56,32 +56,14 @@ class Record(NamedTuple):
 class Journal:
     """A journal, locked as long as this process has it open.
 
-    Parameters
-    ----------
-    path : path
-        The file; created where it is not there.
-    about : dict of str to int or str
-        What it belongs to, but for the session. A journal of anything else is refused.
-
-    Attributes
-    ----------
-    session : bytes, optional
-        The session that can be resumed; None in a journal that is new, or has ended.
-    records : list of Record
-        Everything after the first record.
-
-    Raises
-    ------
-    FileError
-        For a file that is no journal, was altered, is in use, or can be read by others.
-    TransportError
-        For a journal of another study, party or number of rounds.
+    `about` is what it belongs to, but for the session; a journal of anything else is refused. So is
+    a file that is no journal, was altered, is in use, or can be read by others.
     """
 
     def __init__(self, path: str | os.PathLike[str], about: dict[str, Any]) -> None:
         self.path, self._about = Path(path), about
-        self.session: bytes | None = None
-        self.records: list[Record] = []
+        self.session: bytes | None = None  # that can be resumed; none if new, or if it has ended
+        self.records: list[Record] = []  # everything after the first record
         self._ended: bytes | None = None
         try:
             self._file = os.open(self.path, _FLAGS, 0o600)
@@ -163,13 +145,7 @@ class Journal:
         )
 
     def check_session(self, session: bytes) -> None:
-        """Refuse to begin or resume a session that is not this journal's, or has ended.
-
-        Raises
-        ------
-        TransportError
-            Saying which.
-        """
+        """Refuse to begin or resume a session that is not this journal's, or has ended."""
         if session == self._ended:
             raise TransportError(
                 f"this session has ended according to {str(self.path)!r}; it is not played again"
@@ -186,14 +162,16 @@ class Journal:
         self.check_session(session)
         os.ftruncate(self._file, 0)
         self.session, self._ended, self.records = session, None, []
-        about = {**self._about, "session": session.hex()}
-        self._write(_BEGIN, json.dumps(about, sort_keys=True).encode())
+        self._write(_BEGIN, self._beginning(session))
         self.sync()
         folder = os.open(self.path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+    def _beginning(self, session: bytes) -> bytes:
+        return json.dumps({**self._about, "session": session.hex()}, sort_keys=True).encode()
 
     def append(self, kind: bytes, body: bytes) -> Record:
         """Add a record; it is on disk after the next `sync`."""
@@ -235,9 +213,8 @@ class Journal:
         if self.session is None:
             return
         session, self.session, self.records = self.session, None, []
-        about = json.dumps({**self._about, "session": session.hex()}, sort_keys=True).encode()
         with whole_file(self.path, private=True) as stream:  # the old content, or this, at any time
-            stream.writelines((*_parts(_BEGIN, about), *_parts(_END, b"")))
+            stream.writelines((*_parts(_BEGIN, self._beginning(session)), *_parts(_END, b"")))
         os.ftruncate(self._file, 0)
         self._ended = session
 
@@ -246,17 +223,30 @@ class Journal:
         os.close(self._file)
 
 
-def open_journal(path: Path | None, seat: Seat, **about: Any) -> Journal | None:
+class NoJournal:
+    """In place of a journal where nothing is kept."""
+
+    session: bytes | None = None
+    records: Sequence[Record] = ()
+
+    def _keep_nothing(self, *_: object) -> None:
+        pass
+
+    append = begin = check_session = close = drop_after = end = sync = _keep_nothing
+
+    def read(self, record: Record) -> bytes:
+        """Nothing was kept."""
+        raise LookupError(record)
+
+
+def open_journal(path: Path | None, seat: Seat, **about: Any) -> Journal | NoJournal:
     """The journal of a party or relay, where there is to be one.
 
-    Raises
-    ------
-    ParameterError
-        In runs with people's hosts: the order in which their messages arrive is never kept, and
-        their machines remember coins that a restarted one would draw anew.
+    Refused in runs with people's hosts: the order in which their messages arrive is never kept, and
+    their machines remember coins that a restarted one would draw anew.
     """
     if path is None:
-        return None
+        return NoJournal()
     if not seat.roster.count(Role.PARTY):
         raise ParameterError(
             "a journal is for runs between organisations; the order in which people's messages "

@@ -20,25 +20,22 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..contract.collection import canonical_digest
 from ..errors import StudyError
 from ..files import read_file, whole_file
+from ..sharing.masks import KEY_BYTES, derive_key
 from .batch import Role
 from .certificates import certified_key, self_signed
-from .rules import check_roster
 
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-KEY_BYTES = 32
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _FIELDS = {"id", "role", "key", "users", "relay", "certificate"}
 _MOST_USERS = 1 << 40
+_WITH_PARTIES = (Role.PARTY, Role.CURATOR, Role.DEALER)
 
 
 class KeyPair:
@@ -55,11 +52,13 @@ class KeyPair:
         if len(private) != KEY_BYTES:
             raise StudyError(f"a private key has {len(private)} bytes; it must have {KEY_BYTES}")
         self._secret = bytes(private)
-        exchange, sign = _derived(private, b"exchange"), _derived(private, b"sign")
-        self._private: X25519PrivateKey = X25519PrivateKey.from_private_bytes(exchange)
-        self._signer = Ed25519PrivateKey.from_private_bytes(sign)
+        self._private = X25519PrivateKey.from_private_bytes(self._derive(b"exchange"))
+        self._signer = Ed25519PrivateKey.from_private_bytes(self._derive(b"sign"))
         self.public: bytes = self._private.public_key().public_bytes_raw()
         self.verify_key: bytes = self._signer.public_key().public_bytes_raw()
+
+    def _derive(self, use: bytes) -> bytes:
+        return derive_key(self._secret, b"sottovoce key v1 " + use)
 
     @classmethod
     def generate(cls) -> KeyPair:
@@ -67,13 +66,7 @@ class KeyPair:
         return cls(os.urandom(KEY_BYTES))
 
     def exchange(self, public: bytes) -> bytes:
-        """The secret that this key and another party's public key have in common.
-
-        Raises
-        ------
-        StudyError
-            For public keys that are no point of large order.
-        """
+        """The secret that this key and another party's public key, of large order, share."""
         from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
         try:
@@ -87,8 +80,7 @@ class KeyPair:
 
     def fingerprint(self, content: bytes) -> str:
         """A digest that nobody else can compute, to recognise what this party has seen before."""
-        key = _derived(self._secret, b"fingerprint")
-        return hmac.new(key, content, hashlib.sha256).hexdigest()
+        return hmac.new(self._derive(b"fingerprint"), content, hashlib.sha256).hexdigest()
 
     def certificate(self, name: str) -> bytes:
         """The signing key's certificate under a party's name, as DER; it never changes."""
@@ -131,38 +123,16 @@ def is_signed(message: bytes, signature: bytes, verify_key: bytes) -> bool:
     return True
 
 
-def _derived(secret: bytes, use: bytes) -> bytes:
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"sottovoce key v1 " + use).derive(secret)
-
-
 @dataclass(frozen=True)
 class Party:
-    """One process: its name, role and public key, and the members of the role that it plays.
+    """One process: its name, role and public key, and the members of the role that it plays."""
 
-    Attributes
-    ----------
-    id : str
-        Letters, digits, dots, hyphens and underscores.
-    role : Role
-        What it does.
-    key : bytes
-        Its public key.
-    users : int
-        How many members it plays; 1 for servers.
-    relay : bool
-        Whether it carries the messages of all.
-    certificate : bytes, optional
-        Of its signing key (`KeyPair.certificate`), as DER; all parties have one, or none.
-    """
-
-    id: str
+    id: str  # letters, digits, dots, hyphens and underscores
     role: Role
     key: bytes = field(repr=False)
-    users: int = 1
-    relay: bool = False
+    users: int = 1  # how many members it plays; 1 for servers
+    relay: bool = False  # whether it carries the messages of all
+    #: Of its signing key (`KeyPair.certificate`), as DER; all parties have one, or none.
     certificate: bytes | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -248,7 +218,7 @@ class Roster:
     parties: tuple[Party, ...]
 
     def __post_init__(self) -> None:
-        check_roster(self.parties)
+        _check_roster(self.parties)
 
     @classmethod
     def from_entries(cls, entries: Any) -> Roster:
@@ -324,6 +294,63 @@ class Roster:
     def bind(self, protocol: bytes) -> bytes:
         """The digest of the study: of a protocol and of who takes part in it."""
         return canonical_digest("study of a roster", [protocol.hex(), self.digest.hex()])
+
+
+def _check_roster(parties: Sequence[Party]) -> None:
+    """Refuse rosters that nobody should take part in."""
+    for what, values in (
+        ("name", [party.id for party in parties]),
+        ("key", [party.key for party in parties]),
+    ):
+        if len(set(values)) < len(values):
+            raise StudyError(f"two parties of the roster have the same {what}")
+    _check_certificates(parties)
+    relays = [party for party in parties if party.relay]
+    if len(relays) != 1:
+        raise StudyError(
+            f"{len(relays)} parties of the roster are the relay; exactly one must have relay = true"
+        )
+    roles = {party.role for party in parties}
+    if Role.S1 in roles and relays[0].role is not Role.S1:
+        raise StudyError(
+            f"the relay is {relays[0].id}, but it must be S1: who sends to whom shows which "
+            "items people report, and nobody but S1 may know that"
+        )
+    if Role.PARTY in roles or Role.DEALER in roles:
+        _check_organisations(parties, relays[0])
+
+
+def _check_certificates(parties: Sequence[Party]) -> None:
+    without = [party.id for party in parties if party.certificate is None]
+    if len(without) == len(parties):
+        return
+    if without:
+        raise StudyError(
+            f"some parties of the roster have a certificate, and {', '.join(without)} none; all "
+            "need one, or nobody"
+        )
+    if len({party.verify_key for party in parties}) < len(parties):
+        raise StudyError("two parties of the roster have certificates of the same key")
+
+
+def _check_organisations(parties: Sequence[Party], relay: Party) -> None:
+    others = [party for party in parties if party.role not in _WITH_PARTIES]
+    if others:
+        raise StudyError(
+            f"{others[0].id} is a {others[0].role.value}; besides parties with data of their own a "
+            "roster has a curator, and a dealer where the protocol needs one"
+        )
+    curators = [party for party in parties if party.role is Role.CURATOR]
+    if len(curators) != 1 or relay.role is not Role.CURATOR:
+        raise StudyError(
+            f"a roster of parties has {len(curators)} curators, and {relay.id} is the relay; "
+            "there must be one curator, and it is the relay"
+        )
+    dealers = [party.id for party in parties if party.role is Role.DEALER]
+    if len(dealers) > 1:
+        raise StudyError(f"{', '.join(dealers)} are dealers; a roster has at most one")
+    if Role.PARTY not in {party.role for party in parties}:
+        raise StudyError("a roster with a dealer has no parties that it could deal to")
 
 
 def _text(value: bytes) -> str:

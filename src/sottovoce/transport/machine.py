@@ -22,35 +22,22 @@ State = TypeVar("State")
 
 @dataclass(frozen=True)
 class Inbox:
-    """What a machine gets in one step.
+    """What a machine gets in one step."""
 
-    Attributes
-    ----------
-    batches : tuple of Batch
-        Messages to its members, in any order, each delivered once.
-    closed : int, optional
-        The round that ends with this step; 0 starts the run.
-    """
-
-    batches: tuple[Batch, ...] = ()
-    closed: int | None = None
+    batches: tuple[Batch, ...] = ()  # to its members, in any order, each delivered once
+    closed: int | None = None  # the round that ends with this step; 0 starts the run
 
 
 @dataclass(frozen=True)
 class Outbox:
-    """What a machine sends, and the work that it took.
+    """What a machine sends, and the work that it took over all members.
 
-    Attributes
-    ----------
-    batches : iterable of Batch
-        Read once, before the machine's next step; large ones are made one at a time.
-    sampled, added : int
-        Random field elements drawn, and additions of field elements, over all members.
+    The batches are read once, before the machine's next step; large ones are made one at a time.
     """
 
     batches: Iterable[Batch] = ()
-    sampled: int = 0
-    added: int = 0
+    sampled: int = 0  # random field elements drawn
+    added: int = 0  # additions of field elements
 
 
 class Machine(ABC, Generic[State]):
@@ -67,8 +54,6 @@ class Machine(ABC, Generic[State]):
     def step(self, state: State, inbox: Inbox) -> tuple[State, Outbox]:
         """Take in messages; where a round closes, act on what is there.
 
-        Raises
-        ------
-        ShareError, WireError
-            For messages that nobody can have sent who follows the protocol; the state stays.
+        Messages that nobody can have sent who follows the protocol raise `ShareError` or
+        `WireError`.
         """

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ShareError, WireError
-from .batch import EVERYONE, Batch
+from .batch import Batch
 from .keys import KeyPair, Party, Roster
 from .sealing import Head, check_head, read_head, seal, token, unseal
 from .wire import Envelope, decode_batch, encode_batch
@@ -23,21 +23,11 @@ _PARCEL_BYTES = 1 << 24  # rows are divided into parcels of about this size
 
 @dataclass(frozen=True)
 class Seat:
-    """A party's place in a study.
-
-    Attributes
-    ----------
-    roster : Roster
-        Who takes part.
-    study : bytes
-        Digest of the protocol and the roster (`Roster.bind`).
-    keys : KeyPair
-        Of this party.
-    """
+    """A party's place in a study."""
 
     roster: Roster
-    study: bytes
-    keys: KeyPair
+    study: bytes  # digest of the protocol and the roster (`Roster.bind`)
+    keys: KeyPair  # of this party
 
     @cached_property
     def party(self) -> Party:
@@ -67,7 +57,7 @@ class Post:
     seat: Seat
     session: bytes
     sequences: dict[tuple[str, int], int] = field(default_factory=dict)
-    opened: set[tuple[str, int, int]] = field(default_factory=set)
+    opened: set[tuple[str, str, int, int]] = field(default_factory=set)
 
     @property
     def envelope(self) -> Envelope:
@@ -81,25 +71,15 @@ class Post:
             rows = batch.for_members(self.seat.roster.members(party.id))
             step = max(1, _PARCEL_BYTES // (rows.message_bytes + 24))
             for start in range(0, len(rows), step):
-                part = (
-                    rows
-                    if len(rows) <= step
-                    else rows.select(np.arange(start, min(start + step, len(rows))))
-                )
-                yield self._seal(part, party)
+                whole = len(rows) <= step
+                some = np.arange(start, min(start + step, len(rows)))
+                yield self._seal(rows if whole else rows.select(some), party)
 
     def _seal(self, batch: Batch, party: Party) -> bytes:
         sequence = self.sequences.get((party.id, batch.round), 0)
         self.sequences[party.id, batch.round] = sequence + 1
-        head = Head(
-            self.seat.study.hex(),
-            self.session.hex(),
-            batch.round,
-            batch.kind,
-            self.seat.party.id,
-            party.id,
-            sequence,
-        )
+        run, between = (self.seat.study.hex(), self.session.hex()), (self.seat.party.id, party.id)
+        head = Head(*run, batch.round, batch.kind, *between, sequence)
         return seal(encode_batch(batch, self.envelope), head, self.seat.keys, party.key)
 
     def open(self, parcel: bytes, round_number: int) -> Batch:
@@ -110,20 +90,18 @@ class Post:
             raise WireError(f"{head.name} was delivered to {self.seat.party.id}; refused")
         if head.round != round_number:
             raise WireError(f"{head.name} was delivered in round {round_number}; refused")
-        key = (head.sender, head.round, head.sequence)
-        if key in self.opened:
+        if head.place in self.opened:
             raise ShareError(f"{head.name} was delivered twice; it is counted once")
         sender = self.seat.roster.party(head.sender)
         batch = decode_batch(unseal(parcel, self.seat.keys, sender.key), expect=self.envelope)
         if (batch.kind, batch.round) != (head.kind, head.round):
             raise WireError(f"{head.name} contains messages of another kind or round; refused")
-        members, mine = self.seat.roster.members(sender.id), self.seat.members
+        members = self.seat.roster.members(sender.id)
         known = (batch.sender >= members.start) & (batch.sender < members.stop)
         if batch.sent_by is not sender.role or not known.all():
             raise WireError(f"{head.name} contains messages in the name of others; refused")
-        meant = (batch.receiver >= mine.start) & (batch.receiver < mine.stop)
-        meant |= batch.receiver == EVERYONE
-        if batch.sent_to is not self.seat.party.role or not meant.all():
+        meant = batch.reaches(self.seat.members).all()
+        if batch.sent_to is not self.seat.party.role or not meant:
             raise WireError(f"{head.name} contains messages to others; refused")
-        self.opened.add(key)
+        self.opened.add(head.place)
         return batch

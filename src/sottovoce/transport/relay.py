@@ -28,7 +28,7 @@ from functools import partial
 
 from ..errors import TransportError, WireError
 from .batch import Role
-from .journal import Journal
+from .journal import Journal, NoJournal
 from .keys import Roster
 from .office import RunOverError
 from .sealing import Head, check_head, read_head
@@ -46,35 +46,16 @@ _PARCEL, _DONE, _CLOSED, _ABORTED = b"p", b"d", b"c", b"a"
 
 @dataclass
 class Patience:
-    """How long the relay waits, in seconds.
+    """How long the relay waits, in seconds."""
 
-    Attributes
-    ----------
-    gathering : float
-        For all parties to join.
-    round : float
-        For all parties to be done with a round.
-    """
-
-    gathering: float = 600.0
-    round: float = 600.0
+    gathering: float = 600.0  # for all parties to join
+    round: float = 600.0  # for all parties to be done with a round
 
 
 class Relay:
-    """The mailboxes of one session.
+    """The mailboxes of one session; every parcel must name its study and session.
 
-    Parameters
-    ----------
-    roster : Roster
-        All parties.
-    study, session : bytes
-        What is run; every parcel must say the same.
-    rounds : int
-        How many rounds there are.
-    patience : Patience, optional
-        When to go on without those who are missing.
-    journal : Journal, optional
-        Where everything is kept that a restarted relay needs; the session in it goes on.
+    A journal has everything that a restarted relay needs; the session in it goes on.
     """
 
     def __init__(
@@ -84,7 +65,7 @@ class Relay:
         session: bytes,
         rounds: int,
         patience: Patience | None = None,
-        journal: Journal | None = None,
+        journal: Journal | NoJournal | None = None,
     ) -> None:
         self.roster, self.study, self.session, self.rounds = roster, study, session, rounds
         self.patience = patience or Patience()
@@ -101,17 +82,17 @@ class Relay:
         self.over = False
         self.strangers: list[str] = []  # who came with another study
         self.informed: set[str] = set()  # who knows that it was ended
-        self._journal = journal
+        self._journal = journal or NoJournal()
         self._syncing, self._synced = asyncio.Lock(), 0  # records that are on disk
-        if journal is not None and journal.session is not None:
-            self.session = journal.session
-            self._replay(journal)
-        elif journal is not None:
-            journal.begin(session)
+        if self._journal.session is None:
+            self._journal.begin(session)
+        else:
+            self.session = self._journal.session
+            self._replay()
 
-    def _replay(self, journal: Journal) -> None:
-        for record in journal.records:
-            body = journal.read(record)
+    def _replay(self) -> None:
+        for record in self._journal.records:
+            body = self._journal.read(record)
             if record.kind == _PARCEL:
                 self._store(body, read_head(body), _digest(body))
                 continue
@@ -125,14 +106,8 @@ class Relay:
                 self._leave_behind(int(number))
                 self.closed = int(number)
 
-    def _write(self, kind: bytes, body: bytes) -> None:
-        if self._journal is not None:
-            self._journal.append(kind, body)
-
     async def keep(self) -> None:
         """Return when everything that was accepted is on disk, where there is a journal."""
-        if self._journal is None:
-            return
         written = len(self._journal.records)
         async with self._syncing:
             if self._synced < written:  # else somebody else has seen to it in the meantime
@@ -148,7 +123,7 @@ class Relay:
             if self.aborted is not None:
                 break
             # From here on nothing more comes from those who are late, whatever is written next.
-            self._write(_CLOSED, f"{closing}".encode())
+            self._journal.append(_CLOSED, f"{closing}".encode())
             self._leave_behind(closing)
             await self.keep()
             self.closed = closing
@@ -207,7 +182,7 @@ class Relay:
         if self.aborted is None and not self.over:
             short = reason[:MOST_REASON]
             self.aborted = "".join(c if c.isprintable() else " " for c in short)
-            self._write(_ABORTED, self.aborted.encode())
+            self._journal.append(_ABORTED, self.aborted.encode())
             await self._notify()
             await self.keep()
 
@@ -244,21 +219,14 @@ class Relay:
         return reason
 
     def accept(self, name: str, parcel: bytes) -> None:
-        """Take a parcel from a party.
-
-        Raises
-        ------
-        WireError, TransportError
-            For what is no parcel of this run from this party, comes too late, or is too much.
-        """
+        """Take a parcel; refused if none of this run from this party, too late, or too much."""
         if len(parcel) > MOST_BYTES:
             raise WireError(f"a parcel from {name} has more than {MOST_BYTES:,} bytes; refused")
         head = read_head(parcel)
         check_head(head, self.roster, self.study, self.session)
         if head.sender != name:
             raise WireError(f"{head.name} was sent by {name}; refused")
-        key = (head.sender, head.receiver, head.round, head.sequence)
-        digest = _digest(parcel)
+        key, digest = head.place, _digest(parcel)
         if key in self._seen:
             if self._seen[key] == digest:
                 return
@@ -269,13 +237,12 @@ class Relay:
             raise TransportError(f"{head.name} does not belong to the round that is open; refused")
         if self._sent.get((name, head.round), 0) + len(parcel) > MOST_ROUND_BYTES:
             raise WireError(f"{name} sent more than {MOST_ROUND_BYTES:,} bytes in one round")
-        self._write(_PARCEL, parcel)
+        self._journal.append(_PARCEL, parcel)
         self._store(parcel, head, digest)
 
     def _store(self, parcel: bytes, head: Head, digest: bytes) -> None:
         name = head.sender
-        key = (name, head.receiver, head.round, head.sequence)
-        self._seen[key] = digest
+        self._seen[head.place] = digest
         self._sent[name, head.round] = self._sent.get((name, head.round), 0) + len(parcel)
         box = self._boxes.setdefault((head.receiver, head.round), {})
         box[self._order[name], head.sequence] = parcel
@@ -291,7 +258,7 @@ class Relay:
         await self._set_done(name, round_number)
 
     async def _set_done(self, name: str, round_number: int) -> None:
-        self._write(_DONE, f"{round_number} {name}".encode())
+        self._journal.append(_DONE, f"{round_number} {name}".encode())
         self._mark_done(name, round_number)
         await self._notify()
         await self.keep()

@@ -31,7 +31,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import DigestError, ShareError, StudyError, WireError
-from .keys import KEY_BYTES, KeyPair, Roster
+from ..sharing.masks import KEY_BYTES, derive_key
+from .keys import KeyPair, Roster
 
 _PARCEL = b"sottovoce parcel v1"
 _TOKEN = b"sottovoce token v1"
@@ -45,29 +46,20 @@ _NUMBERS = ("round", "sequence")
 
 @dataclass(frozen=True)
 class Head:
-    """What is known of a parcel without opening it; nobody can alter it unnoticed.
+    """What is known of a parcel without opening it; nobody can alter it unnoticed."""
 
-    Attributes
-    ----------
-    study, session : str
-        What the parcel belongs to, in hex.
-    round : int
-        In which round it was sent.
-    kind : str
-        The protocol's word for the messages in it.
-    sender, receiver : str
-        Names of parties.
-    sequence : int
-        Counts the parcels from this sender to this receiver in this round, from 0 on.
-    """
-
-    study: str
+    study: str  # in hex, as the session
     session: str
     round: int
-    kind: str
-    sender: str
+    kind: str  # the protocol's word for the messages in it
+    sender: str  # a party's name
     receiver: str
-    sequence: int
+    sequence: int  # from this sender to this receiver in this round, from 0 on
+
+    @property
+    def place(self) -> tuple[str, str, int, int]:
+        """What no two parcels of a session have in common."""
+        return self.sender, self.receiver, self.round, self.sequence
 
     def to_bytes(self) -> bytes:
         """In one canonical form."""
@@ -90,19 +82,13 @@ def seal(text: bytes, head: Head, keys: KeyPair, receiver: bytes) -> bytes:
     ephemeral = KeyPair.generate()
     raw = head.to_bytes()
     secrets = ephemeral.exchange(receiver) + keys.exchange(receiver)
-    key = _derive(secrets, _PARCEL, ephemeral.public + receiver + keys.public + raw)
+    key = derive_key(secrets, _PARCEL + ephemeral.public + receiver + keys.public + raw)
     sealed = ChaCha20Poly1305(key).encrypt(_NONCE, text, raw)
     return b"".join((_LENGTH.pack(len(raw)), raw, ephemeral.public, sealed))
 
 
 def unseal(parcel: bytes, keys: KeyPair, sender: bytes) -> bytes:
-    """The receiver's side: what is in a parcel, if exactly the pinned sender sealed exactly that.
-
-    Raises
-    ------
-    ShareError
-        For parcels that were altered, sent by somebody else, or meant for somebody else.
-    """
+    """The receiver's side: what is in a parcel, if the pinned sender sealed exactly that."""
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
 
@@ -111,7 +97,7 @@ def unseal(parcel: bytes, keys: KeyPair, sender: bytes) -> bytes:
     ephemeral = parcel[start : start + KEY_BYTES]
     try:
         secrets = keys.exchange(ephemeral) + keys.exchange(sender)
-        key = _derive(secrets, _PARCEL, ephemeral + keys.public + sender + raw)
+        key = derive_key(secrets, _PARCEL + ephemeral + keys.public + sender + raw)
         return ChaCha20Poly1305(key).decrypt(_NONCE, memoryview(parcel)[start + KEY_BYTES :], raw)
     except (InvalidTag, StudyError) as error:
         raise ShareError(
@@ -121,24 +107,12 @@ def unseal(parcel: bytes, keys: KeyPair, sender: bytes) -> bytes:
 
 
 def read_head(parcel: bytes) -> Head:
-    """What a relay can know of a parcel.
-
-    Raises
-    ------
-    WireError
-        For bytes that are no parcel.
-    """
+    """What a relay can know of a parcel."""
     return _split(parcel)[0]
 
 
 def check_head(head: Head, roster: Roster, study: bytes, session: bytes) -> None:
-    """Refuse parcels of another run, or between parties that are not in the roster.
-
-    Raises
-    ------
-    DigestError, WireError
-        Saying which.
-    """
+    """Refuse parcels of another run, or between parties that are not in the roster."""
     if (head.study, head.session) != (study.hex(), session.hex()):
         raise DigestError(f"{head.name} belongs to another study, roster or session; refused")
     for name in (head.sender, head.receiver):
@@ -153,7 +127,7 @@ def token(keys: KeyPair, other: bytes, study: bytes, party: bytes) -> str:
     nothing to hand out, and a party with another roster or protocol is not let in. `party` is the
     public key of the one who shows it.
     """
-    return _derive(keys.exchange(other), _TOKEN, study + party).hex()
+    return derive_key(keys.exchange(other), _TOKEN + study + party).hex()
 
 
 def _split(parcel: bytes) -> tuple[Head, bytes]:
@@ -178,10 +152,3 @@ def _split(parcel: bytes) -> tuple[Head, bytes]:
     if head.to_bytes() != raw:
         raise WireError("the head of a parcel is not in its canonical form")
     return head, raw
-
-
-def _derive(secrets: bytes, label: bytes, about: bytes) -> bytes:
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
-    return HKDF(SHA256(), 32, salt=None, info=label + about).derive(secrets)

@@ -10,9 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import DigestError, FileError, ParameterError, SottovoceError, TransportError
-from .http import MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
-from .office import RunOverError
+from ..errors import DigestError, FileError, ParameterError, SottovoceError
+from .http import ERRORS, MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
 from .post import Seat
 from .relay import MOST_BYTES, MOST_REASON, Relay
 from .tls import peer_name
@@ -52,19 +51,10 @@ class _Refusal(Exception):  # noqa: N818, an answer rather than an error
 
 
 class RelayServer:
-    """Serves one relay.
+    """Serves one relay; the keys and the roster of its own seat say who may come.
 
-    Parameters
-    ----------
-    relay : Relay
-        Where parcels go.
-    seat : Seat
-        The relay's own place: its keys and the roster say who may come.
-    host, port : str, int
-        Where to listen; port 0 lets the system choose.
-    tls : SSLContext, optional
-        Needed unless `host` is this machine alone. Where it asks for certificates, the party of a
-        certificate must be that of the token.
+    Port 0 lets the system choose. TLS is needed unless `host` is this machine alone; where it asks
+    for certificates, the party of a certificate must be that of the token.
     """
 
     def __init__(
@@ -124,14 +114,11 @@ class RelayServer:
         if len(self._connections) > _MOST_CONNECTIONS:
             await _answer(writer, 503, b"too many connections; try again", last=True)
             return
-        shown = self._certified(writer)
+        shown = None
+        if self._tls is not None and self._tls.verify_mode is ssl.CERT_REQUIRED:
+            shown = peer_name(self._seat.roster, writer.get_extra_info("ssl_object")) or ""
         while await self._serve_one(reader, writer, shown):
             pass
-
-    def _certified(self, writer: asyncio.StreamWriter) -> str | None:
-        if self._tls is None or self._tls.verify_mode is not ssl.CERT_REQUIRED:
-            return None
-        return peer_name(self._seat.roster, writer.get_extra_info("ssl_object")) or ""
 
     async def _serve_one(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, shown: str | None
@@ -153,7 +140,8 @@ class RelayServer:
             await _answer(writer, 503, b"the relay cannot write its journal", last=True)
             return False
         except SottovoceError as error:
-            status, body = _status(error), str(error).encode()
+            fitting = (code for code, kind in ERRORS.items() if isinstance(error, kind))
+            status, body = next(fitting, 400), str(error).encode()
         await _answer(writer, status, body, last=status >= 400)
         if request and request.name and (status == 424 or request.path == "/v1/abort"):
             self._relay.informed.add(request.name)
@@ -207,14 +195,6 @@ async def _answer(
     writer.write(f"{head}Connection: close\r\n\r\n".encode() if last else f"{head}\r\n".encode())
     writer.write(body)
     await writer.drain()
-
-
-def _status(error: SottovoceError) -> int:
-    if isinstance(error, DigestError):
-        return 409
-    if isinstance(error, RunOverError):
-        return 424
-    return 410 if isinstance(error, TransportError) else 400
 
 
 def _number(text: str) -> int:

@@ -18,14 +18,9 @@ from ..errors import FileError, TransportError
 
 
 class Sessions:
-    """The sessions of one key, in a file beside it.
+    """The sessions of one key, in a file beside it: one session and its subject per line.
 
-    Parameters
-    ----------
-    path : path
-        One session and its subject per line; created where it is not there.
-    subject : bytes
-        What is asked and how; runs about the same subject are counted together.
+    The subject is what is asked and how; runs about the same subject are counted together.
     """
 
     def __init__(self, path: str | os.PathLike[str], subject: bytes) -> None:
@@ -33,39 +28,26 @@ class Sessions:
 
     def count(self) -> int:
         """How many sessions about this subject were noted."""
-        try:
-            with self._path.open("rb") as stream:
-                return self._about(_lines(stream))
-        except FileNotFoundError:
-            return 0
-        except OSError as error:
-            raise FileError(f"cannot read {str(self._path)!r}: {error}") from error
+        return self._about(self._read())
 
     def __contains__(self, session: bytes) -> bool:
         """Whether a session was noted."""
+        return any(line[0] == session.hex().encode() for line in self._read())
+
+    def _read(self) -> list[list[bytes]]:
         try:
             with self._path.open("rb") as stream:
-                return any(line[0] == session.hex().encode() for line in _lines(stream))
+                return _lines(stream)
         except FileNotFoundError:
-            return False
+            return []
         except OSError as error:
             raise FileError(f"cannot read {str(self._path)!r}: {error}") from error
 
     def note(self, session: bytes, *, resumed: bool = False) -> int:
         """Note a session, on disk before this returns; how many there are about the subject.
 
-        Parameters
-        ----------
-        session : bytes
-            Its name.
-        resumed : bool
-            Whether its journal is there, so that the same messages are sent again; then it may
-            have been noted before.
-
-        Raises
-        ------
-        TransportError
-            Where it is noted already, and not resumed.
+        One that is `resumed` has its journal, so that the same messages are sent again; it may
+        have been noted before, and any other may not.
         """
         try:
             with self._path.open("a+b") as stream:

@@ -40,18 +40,10 @@ _MOST_CELLS = 1 << 40  # in one row of a column
 
 @dataclass(frozen=True)
 class Envelope:
-    """What all messages of one run belong to.
+    """What all messages of one run belong to."""
 
-    Attributes
-    ----------
-    study : bytes
-        Digest of the study, 32 bytes.
-    session : bytes
-        Of the run; 16 random bytes.
-    """
-
-    study: bytes
-    session: bytes
+    study: bytes  # its digest, 32 bytes
+    session: bytes  # 16 random bytes
 
     def __post_init__(self) -> None:
         if not (isinstance(self.study, bytes) and len(self.study) == 32):
@@ -84,15 +76,7 @@ def encode_batch(batch: Batch, envelope: Envelope) -> bytes:
 
 
 def decode_batch(data: bytes, *, expect: Envelope) -> Batch:
-    """The batch that `encode_batch` wrote under the expected envelope.
-
-    Raises
-    ------
-    WireError
-        For anything that is cut, longer, or not written exactly so.
-    DigestError
-        For messages of another study or session.
-    """
+    """The batch that `encode_batch` wrote under the expected envelope, written exactly so."""
     if len(data) < _HEAD.size:
         raise WireError(f"a batch of {len(data)} bytes was cut off; fetch it again")
     magic, version, length = _HEAD.unpack_from(data)

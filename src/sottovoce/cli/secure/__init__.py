@@ -7,19 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.options import (
-    PATH,
-    confidence_option,
-    force_option,
-    guarantee_option,
-    json_option,
-    table_options,
-)
+from ..support.options import PATH, table_options
 from ..support.parse import edges_from, values_from
-from ..support.tables import check_csv, csv_option
+from ..support.tables import check_csv
 from .keys import check, keygen
 from .roles import aggregator, helper, send
-from .shared import NAMES, protocol_options, read_answers, show_result, working
+from .shared import NAMES, protocol_options, read_answers, result_options, show_result, working
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
@@ -69,11 +62,7 @@ def secure() -> None:
 @protocol_options
 @click.option("--helpers", type=int, metavar="S", help="Helper servers; 0: users share with users.")
 @table_options
-@confidence_option
-@csv_option
-@guarantee_option
-@force_option
-@json_option
+@result_options
 def run(
     answers: Path,
     protocol: str,
@@ -83,11 +72,8 @@ def run(
     missing: Any,
     helpers: int | None,
     dialect: Dialect,
-    confidence: float,
     csv_path: Path | None,
-    full: bool,
     force: bool,
-    as_json: bool,
     **parameters: Any,
 ) -> None:
     """Simulate a protocol: every role in this process, on answers in a file.
@@ -113,21 +99,14 @@ def run(
         if values is not None
         else Attribute(column, edges=edges_from(edges or ""), missing=missing)
     )
+    shown = {name: parameters.pop(name) for name in ("confidence", "full", "as_json")}
     set_parameters = {name: value for name, value in parameters.items() if value is not None}
     coded = read_answers(answers, column, question, dialect)
     chosen = protocol_of(protocol, question, set_parameters, users=len(coded), helpers=helpers)
     with working("Running every role"):
         done = chosen.simulate(coded)
-    show_result(
-        chosen,
-        done.aggregate,
-        {"refused": list(done.refused)},
-        confidence=confidence,
-        full=full,
-        as_json=as_json,
-        costs=done.costs,
-        csv_path=csv_path,
-    )
+    about = {"refused": list(done.refused)}
+    show_result(chosen, done.aggregate, about, costs=done.costs, csv_path=csv_path, **shown)
 
 
 for command in (keygen, check, aggregator, helper, send):

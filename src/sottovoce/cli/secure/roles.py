@@ -8,23 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.options import (
-    PATH,
-    confidence_option,
-    force_option,
-    guarantee_option,
-    json_option,
-    table_options,
-)
-from ..support.tables import check_csv, csv_option
-from .shared import (
-    party_options,
-    play_rounds,
-    read_answers,
-    relay_options,
-    seat_of,
-    show_end,
-)
+from ..support.options import PATH, json_option, table_options
+from ..support.tables import check_csv
+from .shared import Place, party_options, read_answers, relay_options, result_options
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
@@ -42,11 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--wait", type=float, default=600.0, show_default=True, help="Seconds to wait in a round."
 )
-@confidence_option
-@csv_option
-@guarantee_option
-@force_option
-@json_option
+@result_options
 def aggregator(
     study_path: Path,
     key_path: Path,
@@ -56,11 +38,9 @@ def aggregator(
     certificate_key: Path | None,
     gather: float,
     wait: float,
-    confidence: float,
     csv_path: Path | None,
-    full: bool,
     force: bool,
-    as_json: bool,
+    **shown: Any,
 ) -> None:
     """Be the relay of a run, and play its server (aggregator, or S1).
 
@@ -73,47 +53,32 @@ def aggregator(
 
     Next: sottovoce secure helper and sottovoce secure send, by the others.
     """  # noqa: D301
-    from ...secure.parts import server_part
-    from ...transport.network import Address, serve
-    from ...transport.relay import Patience
+    from ...transport.network import Address, Patience, serve
 
     check_csv(csv_path, study_path, key_path, force=force)
-    study, seat, sessions = seat_of(study_path, key_path)
-    part = server_part(study.protocol, study.roster, seat.party.id)
-    start = partial(
+    place = Place.load(study_path, key_path)
+    run = partial(
         serve,
-        part.machine,
-        part.rounds,
-        seat,
         address=Address(host, port, certificate, certificate_key),
         patience=Patience(gather, wait),
-        sessions=sessions,
         listening=lambda where: click.echo(f"listening on {where}", err=True),
     )
-    played = play_rounds(lambda report: start(progress=report), part)
-    shown: dict[str, Any] = {"full": full, "as_json": as_json, "csv_path": csv_path}
-    show_end(study, seat, part, played, confidence=confidence, **shown)
+    place.play(place.server_part(), run, csv_path=csv_path, **shown)
 
 
 @click.command()
 @party_options
 @relay_options
-@confidence_option
-@csv_option
-@guarantee_option
-@force_option
-@json_option
+@result_options
 def helper(
     study_path: Path,
     key_path: Path,
     relay: str,
     certificate: Path | None,
     timeout: float,
-    confidence: float,
     csv_path: Path | None,
-    full: bool,
     force: bool,
-    as_json: bool,
+    **shown: Any,
 ) -> None:
     """Play a server that is not the relay: a helper, or S2.
 
@@ -124,17 +89,12 @@ def helper(
 
     Next: the aggregator, or S2, shows the result.
     """  # noqa: D301
-    from ...secure.parts import server_part
     from ...transport.network import take_part
 
     check_csv(csv_path, study_path, key_path, force=force)
-    study, seat, sessions = seat_of(study_path, key_path)
-    part = server_part(study.protocol, study.roster, seat.party.id)
-    options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
-    start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)
-    played = play_rounds(lambda report: start(progress=report), part)
-    shown: dict[str, Any] = {"full": full, "as_json": as_json, "csv_path": csv_path}
-    show_end(study, seat, part, played, confidence=confidence, **shown)
+    place = Place.load(study_path, key_path)
+    run = partial(take_part, relay=relay, certificate=certificate, timeout=timeout)
+    place.play(place.server_part(), run, csv_path=csv_path, **shown)
 
 
 @click.command()
@@ -175,15 +135,14 @@ def send(
     from ...secure.parts import host_part
     from ...transport.network import take_part
 
-    study, seat, sessions = seat_of(study_path, key_path)
-    if sessions.count() and not again:
+    place = Place.load(study_path, key_path)
+    if place.sessions.count() and not again:
         raise ParameterError(
             "these people have taken part in this study before; with --again they draw new coins, "
             "and the promise is that of several rounds together"
         )
+    study = place.study
     coded = read_answers(answers, column or study.question.name, study.question, dialect)
-    part = host_part(study.protocol, study.roster, seat.party.id, coded.codes)
-    options: dict[str, Any] = {"certificate": certificate, "timeout": timeout}
-    start = partial(take_part, part.machine, part.rounds, seat, relay, sessions=sessions, **options)
-    played = play_rounds(lambda report: start(progress=report), part)
-    show_end(study, seat, part, played, confidence=0.95, full=False, as_json=as_json)
+    part = host_part(study.protocol, study.roster, place.seat.party.id, coded.codes)
+    run = partial(take_part, relay=relay, certificate=certificate, timeout=timeout)
+    place.play(part, run, as_json=as_json)

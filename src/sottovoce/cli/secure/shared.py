@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..support.estimates import estimate_json, show_estimate
-from ..support.options import PATH
+from ..support.options import PATH, confidence_option, force_option, guarantee_option, json_option
 from ..support.show import (
     console,
     facts,
@@ -22,7 +24,7 @@ from ..support.show import (
     show_guarantee,
     show_table,
 )
-from ..support.tables import save_csv, show_csv
+from ..support.tables import csv_option, save_csv, show_csv
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
@@ -44,88 +46,78 @@ _ROWS = 1 << 18
 NAMES = ("binomial", "dpdg", "dummies", "suppressed", "dpds", "tss", "dpcs")
 
 
-def protocol_options(command: F) -> F:
-    """The parameters of protocols."""
-    options = (
-        click.option("--epsilon", type=float, help="Of the promise; for sampling: plans the rate."),
-        click.option("--delta", type=float, help="Of the promise; 1e-6 by default."),
-        click.option("--rate", type=float, metavar="P", help="Probability of being sampled."),
-        click.option(
-            "--count",
-            type=int,
-            metavar="C",
-            help="For sampling: a public lower bound on the holders of every answer; never read "
-            "from the data.",
-        ),
-        click.option(
-            "--collusion", type=int, metavar="N", help="How many people may work together."
-        ),
-        click.option(
-            "--neighbours",
-            type=click.Choice(["substitute", "add-remove"]),
-            help="What is protected: a changed answer (the default), or a record more or less.",
-        ),
-        click.option(
-            "--report", type=float, metavar="A", help="tss: fraction of the items to report."
-        ),
-        click.option(
-            "--selection", type=click.Choice(["uniform", "adaptive"]), help="tss: of these items."
-        ),
-        click.option("--gamma", type=float, metavar="G", help="tss: of adaptive selection."),
-        click.option("--committee", type=int, metavar="K", help="tss: size of a committee."),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+def bundle(*options: Callable[[Any], Any]) -> Callable[[F], F]:
+    """Several options as one, in this order."""
+    return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
 
 
-def party_options(command: F) -> F:
-    """--study, --key and how long to wait."""
-    options = (
-        click.option(
-            "--study",
-            "study_path",
-            type=PATH,
-            required=True,
-            metavar="FILE",
-            help="Question, protocol and roster; everyone has the same file.",
-        ),
-        click.option(
-            "--key", "key_path", type=PATH, required=True, metavar="FILE", help="Your private key."
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: The parameters of protocols.
+protocol_options = bundle(
+    click.option("--epsilon", type=float, help="Of the promise; for sampling: plans the rate."),
+    click.option("--delta", type=float, help="Of the promise; 1e-6 by default."),
+    click.option("--rate", type=float, metavar="P", help="Probability of being sampled."),
+    click.option(
+        "--count",
+        type=int,
+        metavar="C",
+        help="For sampling: a public lower bound on the holders of every answer; never read "
+        "from the data.",
+    ),
+    click.option("--collusion", type=int, metavar="N", help="How many people may work together."),
+    click.option(
+        "--neighbours",
+        type=click.Choice(["substitute", "add-remove"]),
+        help="What is protected: a changed answer (the default), or a record more or less.",
+    ),
+    click.option("--report", type=float, metavar="A", help="tss: fraction of the items to report."),
+    click.option(
+        "--selection", type=click.Choice(["uniform", "adaptive"]), help="tss: of these items."
+    ),
+    click.option("--gamma", type=float, metavar="G", help="tss: of adaptive selection."),
+    click.option("--committee", type=int, metavar="K", help="tss: size of a committee."),
+)
 
+#: Which party it is, of which study.
+party_options = bundle(
+    click.option(
+        "--study",
+        "study_path",
+        type=PATH,
+        required=True,
+        metavar="FILE",
+        help="Question, protocol and roster; everyone has the same file.",
+    ),
+    click.option(
+        "--key", "key_path", type=PATH, required=True, metavar="FILE", help="Your private key."
+    ),
+)
 
-def relay_options(command: F) -> F:
-    """--relay, --certificate and --timeout."""
-    options = (
-        click.option(
-            "--relay",
-            required=True,
-            metavar="URL",
-            help="Where the relay listens: https, or http on this machine.",
-        ),
-        click.option(
-            "--certificate",
-            type=PATH,
-            metavar="FILE",
-            help="The only certificate to trust; by default those of the system.",
-        ),
-        click.option(
-            "--timeout",
-            type=float,
-            default=60.0,
-            show_default=True,
-            metavar="S",
-            help="Seconds without an answer after which the relay counts as lost.",
-        ),
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: Where the relay is.
+relay_options = bundle(
+    click.option(
+        "--relay",
+        required=True,
+        metavar="URL",
+        help="Where the relay listens: https, or http on this machine.",
+    ),
+    click.option(
+        "--certificate",
+        type=PATH,
+        metavar="FILE",
+        help="The only certificate to trust; by default those of the system.",
+    ),
+    click.option(
+        "--timeout",
+        type=float,
+        default=60.0,
+        show_default=True,
+        metavar="S",
+        help="Seconds without an answer after which the relay counts as lost.",
+    ),
+)
+
+#: How a result is shown, or saved.
+result_options = bundle(confidence_option, csv_option, guarantee_option, force_option, json_option)
 
 
 def read_answers(path: Path, column: str, domain: Domain, dialect: Dialect) -> Coded:
@@ -162,76 +154,72 @@ def working(what: str) -> Iterator[None]:
         yield
 
 
-def seat_of(study_path: Path, key_path: Path) -> tuple[SecureStudy, Seat, Sessions]:
-    """The study, the party's place in it, and what its key has taken part in."""
-    from ...study.secure import SecureStudy
-    from ...transport.keys import KeyPair
-    from ...transport.post import Seat
-    from ...transport.sessions import Sessions
+@dataclass(frozen=True)
+class Place:
+    """A party's place in a study, and what its key has taken part in."""
 
-    study = SecureStudy.load(study_path)
-    seat = Seat(study.roster, study.digest, KeyPair.load(key_path))
-    return study, seat, Sessions(f"{key_path}.sessions", study.subject)
+    study: SecureStudy
+    seat: Seat
+    sessions: Sessions
 
+    @classmethod
+    def load(cls, study_path: Path, key_path: Path) -> Place:
+        """From the files of the study and of the key."""
+        from ...study.secure import SecureStudy
+        from ...transport.keys import KeyPair
+        from ...transport.post import Seat
+        from ...transport.sessions import Sessions
 
-def play_rounds(
-    start: Callable[[Callable[[int, int], None]], Coroutine[Any, Any, Played]], part: Part
-) -> Played:
-    """Run a party to the end, with a bar over the rounds."""
-    with progress("Rounds", part.rounds) as done:
-        return asyncio.run(start(lambda closed, _: done(closed)))
+        study = SecureStudy.load(study_path)
+        seat = Seat(study.roster, study.digest, KeyPair.load(key_path))
+        return cls(study, seat, Sessions(f"{key_path}.sessions", study.subject))
 
+    def server_part(self) -> Part:
+        """What a server plays."""
+        from ...secure.parts import server_part
 
-def show_end(
-    study: SecureStudy,
-    seat: Seat,
-    part: Part,
-    played: Played,
-    *,
-    confidence: float,
-    full: bool,
-    as_json: bool,
-    csv_path: Path | None = None,
-) -> None:
-    """The result at the last server; elsewhere, that the run has ended."""
-    from ...errors import ShareError
-    from ...secure.parts import result_of
+        return server_part(self.study.protocol, self.study.roster, self.seat.party.id)
 
-    about = {
-        "party": seat.party.id,
-        "study": study.digest.hex(),
-        "refused": list(played.refused),
-        "too_late": list(played.missing),
-    }
-    if part.last:
-        try:
-            aggregate = result_of(
-                study.protocol,
-                study.roster,
-                played.state,
-                rounds=played.times,
-                refused=played.refused,
+    def play(
+        self, part: Part, run: Callable[..., Coroutine[Any, Any, Played]], **shown: Any
+    ) -> None:
+        """Play a part to the end, with a bar over the rounds, and show the end."""
+        with progress("Rounds", part.rounds) as done:
+            playing = run(
+                part.machine,
+                part.rounds,
+                self.seat,
+                sessions=self.sessions,
+                progress=lambda closed, _: done(closed),
             )
+            played = asyncio.run(playing)
+        about = {
+            "party": self.seat.party.id,
+            "study": self.study.digest.hex(),
+            "refused": list(played.refused),
+            "too_late": list(played.missing),
+        }
+        if part.last:
+            show_result(self.study.protocol, self._result(played), about, **shown)
+        elif shown["as_json"]:
+            print_json(about)
+        else:
+            screen = console()
+            screen.print(heading(f"{self.seat.party.id}: the run has ended"))
+            rows = [("refused", reason) for reason in played.refused]
+            show_table(screen, facts([*rows, *(("too late", who) for who in played.missing)]))
+
+    def _result(self, played: Played) -> Aggregate:
+        from ...errors import ShareError
+        from ...secure.parts import result_of
+
+        protocol, roster = self.study.protocol, self.study.roster
+        drawn, refused = played.times, played.refused
+        try:
+            return result_of(protocol, roster, played.state, rounds=drawn, refused=refused)
         except ShareError as error:
             late = f". Too late: {', '.join(played.missing)}" if played.missing else ""
             raise ShareError(f"{error}{late}") from error
-        show_result(
-            study.protocol,
-            aggregate,
-            about,
-            confidence=confidence,
-            full=full,
-            as_json=as_json,
-            csv_path=csv_path,
-        )
-        return
-    if as_json:
-        print_json(about)
-        return
-    screen = console()
-    screen.print(heading(f"{seat.party.id}: the run has ended"))
-    rows = [("refused", reason) for reason in played.refused]
-    show_table(screen, facts([*rows, *(("too late", who) for who in played.missing)]))
 
 
 def show_result(
@@ -239,11 +227,11 @@ def show_result(
     aggregate: Aggregate,
     about: dict[str, Any],
     *,
-    confidence: float,
-    full: bool,
-    as_json: bool,
-    costs: Mapping[Role, Cost] | None = None,
+    confidence: float = 0.95,
+    full: bool = False,
+    as_json: bool = False,
     csv_path: Path | None = None,
+    costs: Mapping[Role, Cost] | None = None,
 ) -> None:
     """Estimate, promise and costs."""
     estimate = protocol.counts.estimate(aggregate)
