@@ -128,15 +128,8 @@ class Sample:
                 "to estimate"
             )
         refuse_gaps(method, self.rates, self.asked, self.reported)
-        strata, template = strata_of_counts(self)
-        about: dict[str, Any] = {
-            "labels": template.labels,
-            "name": template.name,
-            "fractions": template.fractions,
-            "exclusive": self.mechanism.domain.exclusive,
-            "complete": template.complete,
-            "guarantee": self.guarantee,
-        }
+        strata, about = strata_of_counts(self)
+        about |= {"exclusive": self.mechanism.domain.exclusive, "guarantee": self.guarantee}
         estimate = self._estimate(method, strata, about)
         if method != "wang-c":
             warn_if_useless(estimate, span_of(self.mechanism))

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..estimate.intervals import Floats, ScoreInterval
 from ..mechanisms.pure import PureMechanism
-from .moments import KnownMeans, Means, Noise
+from .moments import Means, Noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ def variance_parts(
 ) -> tuple[Floats, Floats]:
     """Variance of each value in two parts: from the noise of the reports, and from the draw."""
     if method in SUPPORT:
-        nobody = KnownMeans(np.zeros_like(strata.means))
+        nobody = Means(np.zeros_like(strata.means))
         found, least = (
             _support(replace(strata, answers=answers), method, _pure(pure), full=False)
             for answers in (strata.answers, nobody)
