@@ -43,6 +43,7 @@ from .counting import absent_rows, check_counts, check_reports, count_people, co
 from .drawing import draw_ways
 from .menu import EVERYONE, Level, check_levels, entries_of, words_of
 from .rows import widest_layout
+from .strata import covariance, variance
 
 P = TypeVar("P", bound="Participation")
 
@@ -326,15 +327,15 @@ class Participation(Mechanism):
         n : int or array-like
             People, or people at each rate.
         """
-        return estimating.fixed_variance(self, frequencies, n, method)
+        return variance(*estimating.strata_of_fractions(self, frequencies, n, method))
 
     def covariance(self, frequencies: ArrayLike, n: Any, *, method: str | None = None) -> Floats:
         """Covariance matrix of the estimated fractions when the data are fixed."""
-        return estimating.fixed_covariance(self, frequencies, n, method)
+        return covariance(*estimating.strata_of_fractions(self, frequencies, n, method))
 
     def variance_of(self, answers: Any, *, rate: Any = None, method: str | None = None) -> Floats:
         """The same for particular answers or numbers. For tests and plans, on public data."""
-        return estimating.variance_of(self, answers, rate, method)
+        return variance(*estimating.strata_of_people(self, answers, rate, method))
 
     def total_variance(self, n: Any = 1) -> float:
         """Sum over the values of the variance by inverse rates, for equal fractions."""

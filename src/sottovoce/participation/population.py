@@ -17,6 +17,7 @@ from ..estimate.intervals import Floats
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism
+from ..mechanisms.pure import PureMechanism
 from .moments import CountedMeans, Means, Noise, NoiseOfMeans
 from .strata import Strata, expected_inverse, seen_inverse
 
@@ -31,6 +32,7 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, dict[str, Any]]:
         "rates": sample.rates,
         "people": sample.asked.astype(float),
         "inverse": seen_inverse(reported),
+        "pure": pure_or_none(mechanism),
     }
     if isinstance(mechanism, LinearMechanism):
         counts = sample.tables[mechanism.table]
@@ -87,6 +89,7 @@ def strata_of_frequencies(
         second=answers,
         noise=NoiseOfMeans(mechanism, answers),
         inverse=_inverses(people, rates),
+        pure=pure_or_none(mechanism),
     )
 
 
@@ -118,6 +121,11 @@ def strata_of_answers(
         inverse=_inverses(people, rates),
         fractions=False,
     )
+
+
+def pure_or_none(mechanism: Mechanism) -> PureMechanism | None:
+    """The mechanism, where it is pure."""
+    return mechanism if isinstance(mechanism, PureMechanism) else None
 
 
 def _inverses(people: Floats, rates: Sequence[float]) -> Floats:

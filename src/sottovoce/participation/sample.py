@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,36 +81,15 @@ def rate_methods(mechanism: Mechanism, rates: Sequence[float]) -> dict[str, Meth
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Counts of the people of one level, by rate.
+    """Counts of the people of one level, by rate."""
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        Made the reports; it has no levels or rates of its own.
-    rates : ndarray of shape (H,)
-        π_h.
-    asked, reported : ndarray of shape (H,)
-        n_h and S_h.
-    tables : mapping of str to ndarray
-        The mechanism's counts, with a row for each rate.
-    guarantee : Guarantee
-        What the people were promised.
-    seeded : bool
-        Whether any report was drawn from a seed.
-    """
-
-    mechanism: Mechanism
-    rates: Floats
-    asked: NDArray[np.int64]
-    reported: NDArray[np.int64]
-    tables: Mapping[str, NDArray[np.int64]]
-    guarantee: Guarantee
-    seeded: bool = False
-
-    @cached_property
-    def pure(self) -> PureMechanism | None:
-        """The mechanism, where it is pure."""
-        return self.mechanism if isinstance(self.mechanism, PureMechanism) else None
+    mechanism: Mechanism  # made the reports; it has no levels or rates of its own
+    rates: Floats  # π_h
+    asked: NDArray[np.int64]  # n_h
+    reported: NDArray[np.int64]  # S_h
+    tables: Mapping[str, NDArray[np.int64]]  # the mechanism's counts, with a row for each rate
+    guarantee: Guarantee  # what the people were promised
+    seeded: bool = False  # whether any report was drawn from a seed
 
     def plain_estimate(self, h: int) -> Estimate:
         """The mechanism's own unbiased estimate from the reports at one rate."""
@@ -142,9 +121,8 @@ class Sample:
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
             known = self.mechanism.knows_covariance
-            return _by_rate(
-                strata.only(reporting), reported[reporting], low, method, self.pure, known, about
-            )
+            seen = strata.only(reporting)
+            return _by_rate(seen, reported[reporting], low, method, known, about)
         if method in ("horvitz-thompson", "biswas-c-hat"):
             seen = strata.seen(reported, size=strata.n).only(reporting)
         elif method == "hajek-ipw":
@@ -156,14 +134,14 @@ class Sample:
         values = seen.mean if method == "hajek-ipw" else self._values(method, strata)
         return Estimate(
             values=low + values,
-            spread=with_least(*variance_parts(seen, method, self.pure)),
+            spread=with_least(*variance_parts(seen, method)),
             n=round(strata.n),
             reports=int(reported.sum()),
             method=method,
             biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
             assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
             answer_variance=_answer_variance(strata.only(reporting)),
-            _covariance=partial(covariance, seen, method, self.pure)
+            _covariance=partial(covariance, seen, method)
             if self.mechanism.knows_covariance
             else None,
             _interval=self._interval(values, seen, method),
@@ -171,19 +149,17 @@ class Sample:
         )
 
     def _interval(self, values: Floats, seen: Strata, method: str) -> ScoreInterval | None:
-        if self.pure is None or method in SUPPORT:
-            return None
         most = float(inverse_rates(seen.rates).max())
         per_report = {
             "hajek": 1 / float(self.reported.sum()),
             "hajek-ipw": most / float(seen.people.sum()),
         }.get(method, most / seen.n)
-        return score_interval(values, seen, method, self.pure, per_report)
+        return score_interval(values, seen, method, per_report)
 
     def _values(self, method: str, strata: Strata) -> Floats:
         scaled = self.reported * inverse_rates(strata.rates)
-        if method in SUPPORT and self.pure is not None:
-            p, q = float(self.pure.p), float(self.pure.q)
+        if method in SUPPORT and strata.pure is not None:
+            p, q = float(strata.pure.p), float(strata.pure.q)
             counted = scaled if method == "biswas-g" else self.reported.astype(float)
             support = q * counted.sum() + (p - q) * strata.answers.sum(counted)
             size = float(strata.people @ strata.rates) if method == "biswas-t" else strata.n
@@ -238,7 +214,6 @@ def _by_rate(
     reported: NDArray[np.int64],
     low: float,
     method: str,
-    pure: PureMechanism | None,
     known: bool,
     about: Mapping[str, Any],
 ) -> Estimate:
@@ -249,7 +224,7 @@ def _by_rate(
         strata.people,
         reported.astype(float),
         None if strata.fractions else strata.own[:, 0],
-        _rate_intervals(strata, reported, pure),
+        _rate_intervals(strata, reported),
     )
     estimate = combine_groups(
         groups,
@@ -260,13 +235,11 @@ def _by_rate(
     return estimate if estimate.method == method else replace(estimate, method=method)
 
 
-def _rate_intervals(
-    strata: Strata, reported: NDArray[np.int64], pure: PureMechanism | None
-) -> NoiseLines | None:
+def _rate_intervals(strata: Strata, reported: NDArray[np.int64]) -> NoiseLines | None:
     """What the interval of each rate's own estimate needs."""
-    if pure is None:
+    if strata.pure is None:
         return None
-    _, gap, base, slope = pure.rounded
+    _, gap, base, slope = strata.pure.rounded
     noise, drawn = own_terms(strata.people, strata.inverse)
     terms = (noise * base, noise * slope, drawn, 0.5 / (reported * gap))
     return NoiseLines(*(np.asarray(term, float)[:, None] for term in terms))
@@ -274,7 +247,7 @@ def _rate_intervals(
 
 def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:
     """Σ ω_h² of each stratum's own covariance."""
-    each = (covariance(strata.only([h]), "hajek", None) for h in range(weights.size))
+    each = (covariance(strata.only([h]), "hajek") for h in range(weights.size))
     return np.asarray(sum(w * w * part for w, part in zip(weights, each, strict=True)))
 
 
