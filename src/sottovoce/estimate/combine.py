@@ -30,8 +30,7 @@ from functools import partial
 from ..errors import EstimateError, ParameterError
 from ..promise import Guarantee
 from .estimate import Estimate
-from .groups import Groups, combine_groups, covariance_of
-from .weights import person_weights
+from .groups import Groups, combine_groups, covariance_of, person_weights
 
 __all__ = ["ALIASES", "METHODS", "combine", "person_weights"]
 

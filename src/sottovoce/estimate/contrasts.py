@@ -96,7 +96,7 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
     _check_alike(first, second)
     raw = None
     if first.raw is not None or second.raw is not None:
-        raw = difference(first.raw or first, second.raw or second)
+        raw = difference(first._unbiased, second._unbiased)
     known = first._covariance is not None and second._covariance is not None
     parts = (first, second)
     claims = dict.fromkeys(part.assuming for part in parts if part.assuming)
@@ -104,9 +104,9 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
         values=first.values - second.values,
         spread=partial(_added_variance, parts),
         n=first.n + second.n,
-        reports=sum(part.n if part.reports is None else part.reports for part in parts),
+        reports=first._sent + second._sent,
         labels=first.labels,
-        name=_names(first, second),
+        name=_both(first.name, second.name),
         guarantee=_together(first.guarantee, second.guarantee),
         method=_both(first.method, second.method),
         biased=first.biased or second.biased,
@@ -259,10 +259,6 @@ def _together(first: Guarantee, second: Guarantee) -> Guarantee:
     except GuaranteeError:
         both = (first.in_group(APART[0]), second.in_group(APART[1]))
         return Guarantee(tuple(promise for each in both for promise in each.promises))
-
-
-def _names(first: Estimate, second: Estimate) -> str:
-    return first.name if first.name == second.name else f"{first.name} − {second.name}"
 
 
 def _both(first: str, second: str) -> str:

@@ -6,17 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ..errors import ParameterError
 from .intervals import Floats
-
-
-def _norm_sub(values: Floats, variance: Floats) -> Floats:
-    """max(values - c, 0) with the c that makes the sum one."""
-    return _simplex(values, np.ones_like(values))
-
-
-def _simplex_weighted(values: Floats, variance: Floats) -> Floats:
-    """max(values - c variance, 0) with the c that makes the sum one."""
-    return _simplex(values, np.maximum(variance, np.finfo(float).tiny))
 
 
 def _simplex(values: Floats, weight: Floats) -> Floats:
@@ -32,7 +23,18 @@ def _simplex(values: Floats, weight: Floats) -> Floats:
     return projected
 
 
+#: From values and their variances to max(values − c w, 0), w one or the variance, that sums to one.
 PROJECTIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "norm-sub": _norm_sub,
-    "simplex-weighted": _simplex_weighted,
+    "norm-sub": lambda values, _: _simplex(values, np.ones_like(values)),
+    "simplex-weighted": lambda values, variance: _simplex(
+        values, np.maximum(variance, np.finfo(float).tiny)
+    ),
 }
+
+
+def check_projection(method: str) -> None:
+    """Refuse a method that is not in the table."""
+    if method not in PROJECTIONS:
+        raise ParameterError(
+            f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
+        )

@@ -15,7 +15,7 @@ from . import display
 from .cells import Cells, Change, product_labels, spread_of
 from .estimate import Estimate
 from .intervals import Floats, Interval
-from .projection import PROJECTIONS
+from .projection import PROJECTIONS, check_projection
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +70,7 @@ class Table(Cells):
 
     def project(self, method: str = "norm-sub") -> Table:
         """The nearest table with no negative cell that sums to one; see `Estimate.project`."""
-        if method not in PROJECTIONS:
-            raise ParameterError(
-                f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
-            )
+        check_projection(method)
         raw = self.raw if isinstance(self.raw, Table) else self
         weights = raw.variance if method != "norm-sub" else np.ones(raw.values.size)
         values = PROJECTIONS[method](raw.values, weights)
