@@ -383,8 +383,9 @@ def warn_if_useless(estimate: Estimate, span: float) -> None:
         enough = math.ceil(estimate.n * (half / (_FAIR * span)) ** 2)
         warnings.warn(
             f"{estimate._sent:,} reports are too few: an interval of ± {half:.3g} is wider than "
-            f"the whole range of {span:g}. About {enough:,} people would give ± {_FAIR * span:.3g}; "
-            "ask more people or choose a larger epsilon (sottovoce.plan works it out)",
+            f"the whole range of {span:g}. About {enough:,} people would give ± "
+            f"{_FAIR * span:.3g}; ask more people or choose a larger epsilon (sottovoce.plan works "
+            "it out)",
             UselessEstimateWarning,
             stacklevel=3,
         )

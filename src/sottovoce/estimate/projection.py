@@ -10,12 +10,13 @@ from ..errors import ParameterError
 from .intervals import Floats
 
 
-def _simplex(values: Floats, weight: Floats) -> Floats:
+def simplex(values: Floats, weight: Floats | None = None) -> Floats:
     """Minimise Σ (x - values)² / weight over distributions x.
 
     The solution is max(values - c weight, 0); with values sorted by values / weight, those kept
     are the first k for the largest k whose last one stays positive.
     """
+    weight = np.ones_like(values) if weight is None else weight
     order = np.argsort(-values / weight, kind="stable")
     c = (np.cumsum(values[order]) - 1) / np.cumsum(weight[order])
     kept = np.flatnonzero(values[order] > c * weight[order])[-1]
@@ -25,8 +26,8 @@ def _simplex(values: Floats, weight: Floats) -> Floats:
 
 #: From values and their variances to max(values − c w, 0), w one or the variance, that sums to one.
 PROJECTIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "norm-sub": lambda values, _: _simplex(values, np.ones_like(values)),
-    "simplex-weighted": lambda values, variance: _simplex(
+    "norm-sub": lambda values, _: simplex(values),
+    "simplex-weighted": lambda values, variance: simplex(
         values, np.maximum(variance, np.finfo(float).tiny)
     ),
 }

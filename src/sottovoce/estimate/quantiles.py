@@ -48,9 +48,7 @@ class RangeQuantiles:
         inner, reach = range(1, size), (fraction, most)
         # F may be q or more from some edge on, and q or less up to another.
         low = bisect(inner, False, key=lambda edge: self._accepts(edge, *reach, 1)) - 1
-        high = (
-            bisect(inner, False, key=lambda edge: not self._accepts(edge, *reach, -1)) + 2
-        )
+        high = bisect(inner, False, key=lambda edge: not self._accepts(edge, *reach, -1)) + 2
         edges = np.linspace(0, 1, size + 1)
         ends = edges[max(low, 0)], edges[min(high, size)]
         cumulative = np.concatenate([[0.0], np.cumsum(self.fit)])

@@ -24,14 +24,8 @@ def promises(
 ) -> Guarantee:
     """The total for all reported answers together, then each answer's own budget.
 
-    Parameters
-    ----------
-    row : ndarray
-        The person's budgets, NaN where unreported.
-    dropped : bool
-        Whether missing answers of some attribute are declared public.
-    also : tuple of str
-        What else is assumed.
+    `row` are the person's budgets, NaN where unreported; missing answers of some attribute may be
+    declared public (`dropped`).
     """
     hidden = () if public else (HIDDEN,)
     assuming = (OWN_DEVICE, INDEPENDENT, *hidden, *((WHO_ANSWERED,) if dropped else ()), *also)
@@ -43,12 +37,7 @@ def promises(
         assuming=assuming,
     )
     each = (
-        Promise(
-            LDP,
-            float(epsilon),
-            unit=Unit(attribute=name),
-            assuming=(*assuming, OWN_PART),
-        )
+        Promise(LDP, float(epsilon), unit=Unit(attribute=name), assuming=(*assuming, OWN_PART))
         for name, epsilon in zip(names, row, strict=True)
         if not np.isnan(epsilon)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...contract.sparse import Sparse
@@ -133,7 +134,7 @@ def _table(
         "lasso": published.lasso,
         "entropy-split": published.entropy_split,
         "lopub-1": published.lopub_em,
-        "lopub-2": published.lopub_lasso,
+        "lopub-2": partial(published.lasso, method="lopub-2"),
         "lopub-3": published.lopub_hybrid,
     }
     if method == "pgm":

@@ -28,29 +28,17 @@ _OPERATIONS = 32  # for each bit, roughly: a millisecond is worth a second threa
 
 @dataclass(eq=False)
 class Block:
-    """The patterns of one group, sorted with the last axis varying least.
+    """The patterns of one group, sorted with the last axis varying least."""
 
-    Attributes
-    ----------
-    axes, sizes : tuple of int
-        Which axes of the table, and how many values they have.
-    bits : ndarray of uint8, patterns × bits of all axes
-    law : ndarray of int32
-        Which of `laws` each pattern has.
-    laws : ndarray, different × 2 × …
-        The likelihood where the candidate's bits are y, divided by the largest: by the bit of the
-        first axis, and then by those of the others, the last axis the highest; these repeated
-        until they are at least eight, as the compiled step takes them.
-    counts : ndarray
-        How often each pattern came.
-    """
-
-    axes: tuple[int, ...]
-    sizes: tuple[int, ...]
-    bits: NDArray[np.uint8]
-    law: NDArray[np.int32]
+    axes: tuple[int, ...]  # of the table
+    sizes: tuple[int, ...]  # how many values they have
+    bits: NDArray[np.uint8]  # patterns × bits of all axes
+    law: NDArray[np.int32]  # which of `laws` each pattern has
+    #: The likelihood where the candidate's bits are y, divided by the largest: different × 2 × …,
+    #: by the bit of the first axis, and then by those of the others, the last axis the highest;
+    #: these repeated until they are at least eight, as the compiled step takes them.
     laws: Floats
-    counts: Floats
+    counts: Floats  # how often each pattern came
 
     @property
     def cells(self) -> int:
@@ -101,11 +89,8 @@ class Block:
 def block_of(group: Group, *, grid: bool = False) -> Block:
     """The likelihood of a group's patterns.
 
-    Parameters
-    ----------
-    grid : bool
-        Whether the law of one attribute's q is sought on a grid rather than among divisions of
-        the total, as for the start of an iteration.
+    With `grid` the law of one attribute's q is sought on a grid rather than among divisions of the
+    total, as for the start of an iteration.
     """
     laws, law = _public(group) if group.flips is not None else _hidden(group, grid)
     laws = laws.reshape(len(laws), 2, -1)
@@ -159,18 +144,11 @@ def _ones_code(group: Group) -> NDArray[np.int64]:
 def expectation(
     blocks: Sequence[Block], p: Floats, counts: Sequence[Floats], held: Sequence[Floats] | None
 ) -> tuple[Floats, Floats, Floats | None]:
-    """r = Σ_S Lᵀ(c / Lp) / n for several weightings of the records at once.
+    """r = Σ_S Lᵀ(c / Lp) / n, the mean log-likelihood of `counts`, and that of `held`.
 
-    Parameters
-    ----------
-    p : ndarray of shape (weightings, l_1, …)
-        A distribution for each weighting.
-    counts, held : sequences of ndarray of shape (patterns, weightings)
-        One per block: what each distribution is fitted to, and what it is judged on.
-
-    Returns
-    -------
-    r, mean log-likelihood of `counts`, and that of `held`
+    For several weightings of the records at once: p is weightings × l_1 × …; `counts`, which each
+    distribution is fitted to, and `held`, on which it is judged, are patterns × weightings for
+    every block.
     """
     many, dims = p.shape[0], p.ndim - 1
     r = np.zeros_like(p)

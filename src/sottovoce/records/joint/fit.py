@@ -12,7 +12,7 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import ParameterError
-from ...estimate.cells import Repetitions, product_labels, spread_of
+from ...estimate.cells import Repetitions
 from ...estimate.intervals import Floats
 from ...estimate.table import Table
 from .average import Likelihood, averaged
@@ -28,11 +28,11 @@ from .em import (
     dealt,
     full_step,
     pair_step,
+    pairs_of,
     run,
 )
 from .evidence import evidence_of
-from .groups import MOST_CELLS, groups_of
-from .proportional import pairs_among
+from .groups import MOST_CELLS, groups_of, table_of
 from .start import one_way, one_way_held, product_of
 from .views import view
 
@@ -55,25 +55,13 @@ WIDER = 1.3
 
 @dataclass(frozen=True)
 class Question:
-    """A requested fit; equal ones have the same result.
-
-    Attributes
-    ----------
-    content : Content
-        The reports.
-    where : tuple of int
-        The attributes that are fitted.
-    method : {"model-average", "em-ll2", "em-full"}
-    stop : "cv" or int
-        For the latter two: how many steps.
-    progress : callable, optional
-        Called with the progress; not part of the request, and never pickled.
-    """
+    """A requested fit; equal ones have the same result."""
 
     content: Content
-    where: tuple[int, ...]
-    method: str
-    stop: Any
+    where: tuple[int, ...]  # the attributes that are fitted
+    method: str  # "model-average", "em-ll2" or "em-full"
+    stop: Any  # "cv" or, for the latter two, how many steps
+    #: Called with the progress; not part of the request, and never pickled.
     progress: Progress | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +105,8 @@ def likelihood_of(content: Content, where: tuple[int, ...]) -> Likelihood:
     blocks = [block_of(group) for group in groups]
     singles = [view(groups, (a,)) for a in range(len(where))]
     few = _sampled(blocks, np.random.default_rng(content.seed))
-    pairs = {pair: view(groups, pair) for pair in pairs_among(blocks, len(where))}
+    both = (pair for pair in pairs_of(blocks, len(where)) if len(pair) == 2)
+    pairs = {(a, b): view(groups, (a, b)) for a, b in both}
     return Likelihood(blocks, few, singles, pairs)
 
 
@@ -134,23 +123,8 @@ def _fit(question: Question) -> Table:
         p, steps = _iterated(question, likelihood, rng)
     values = p.ravel()
     again = Repetitions(Refit(question), WIDER)
-    attributes = tuple(records.schema.attributes[a] for a in where)
-    return Table(
-        values=values,
-        spread=spread_of(values, again),
-        n=aggregate.n,
-        labels=product_labels(attributes),
-        name=" × ".join(attribute.name for attribute in attributes),
-        guarantee=records.guarantee,
-        method=question.method,
-        biased=True,
-        error_from="bootstrap",
-        notes=evidence_of(records, aggregate).about,
-        attributes=attributes,
-        steps=steps,
-        weights=weights,
-        again=again,
-    )
+    about = {"steps": steps, "weights": weights, "notes": evidence_of(records, aggregate).about}
+    return table_of(records, aggregate, where, question.method, values, again, **about)
 
 
 def _iterated(

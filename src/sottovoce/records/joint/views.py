@@ -21,17 +21,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The likelihood of some axes.
+    """The likelihood of some axes."""
 
-    Attributes
-    ----------
-    blocks : list of Block
-        Their axes are counted from 0 within the view.
-    places : list
-        For each block, pairs (group, place of each of the group's patterns in the block).
-    """
-
-    blocks: list[Block]
+    blocks: list[Block]  # their axes are counted from 0 within the view
+    #: For each block, pairs (group, place of each of the group's patterns in the block).
     places: list[list[tuple[int, NDArray[np.intp]]]]
 
     @property
@@ -60,7 +53,7 @@ def view(groups: Sequence[Group], axes: tuple[int, ...]) -> View:
             alike.setdefault((own, group.reported, group.average), []).append(k)
     blocks, places = [], []
     for (own, reported, average), members in sorted(alike.items()):
-        some = [_restricted(groups[k], own) for k in members]
+        some = [groups[k].only([groups[k].axes.index(a) for a in own], own) for k in members]
         first, place = _different(np.concatenate([_packed(group) for group in some]))
         counts = np.concatenate([group.counts for group in some])
         flips = None
@@ -75,18 +68,9 @@ def view(groups: Sequence[Group], axes: tuple[int, ...]) -> View:
             flips,
         )
         blocks.append(block_of(merged, grid=len(axes) == 1))
-        edges = np.cumsum([0, *(len(group.counts) for group in some)])
-        places.append(
-            [(k, place[a:b]) for k, a, b in zip(members, edges[:-1], edges[1:], strict=True)]
-        )
+        parts = np.split(place, np.cumsum([len(group.counts) for group in some])[:-1])
+        places.append(list(zip(members, parts, strict=True)))
     return View(blocks, places)
-
-
-def _restricted(group: Group, axes: tuple[int, ...]) -> Group:
-    where = [group.axes.index(a) for a in axes]
-    flips = None if group.flips is None else np.ascontiguousarray(group.flips[:, where])
-    bits = tuple(group.bits[k] for k in where)
-    return Group(axes, group.reported, bits, group.counts, group.average, flips)
 
 
 def _packed(group: Group) -> NDArray[np.uint8]:
