@@ -18,9 +18,8 @@ from ..estimate.groups import Groups, combine_groups, covariance_of
 from ..estimate.intervals import Floats, NoiseLines
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism
-from .choices import way_codes
-from .menu import EVERYONE
 from .population import strata_of_answers, strata_of_frequencies
+from .rates import EVERYONE, way_codes
 from .sample import FEW_RATES, Sample, known_strata, rate_methods, span_of
 from .strata import Strata, own_terms, seen_inverse
 

@@ -1,20 +1,23 @@
-"""Levels of privacy for records, and who stays silent."""
+"""Levels of privacy for records, what is promised at them, and who stays silent."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import checked_epsilon
+from ..checks import checked_epsilon, float_above
 from ..contract.way import Way
 from ..domain.columns import Coded
 from ..errors import ParameterError
-from ..participation.choices import level_positions
-from ..participation.rates import MOST_CHOICES, checked_rates
+from ..estimate.intervals import Floats
+from ..participation.rates import MOST_CHOICES, checked_rates, level_positions
+from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, Protected, Unit
+from ..promise.assumptions import HIDDEN, INDEPENDENT, OWN_PART
 from .packing import levels_of
 
 if TYPE_CHECKING:
@@ -85,3 +88,34 @@ def people_by_level(
     np.add.at(asked, level, counts)
     np.add.at(reported, level[sent], counts[sent])
     return asked, reported
+
+
+def promises(
+    names: Sequence[str],
+    row: Floats,
+    average: float,
+    *,
+    public: bool,
+    dropped: bool,
+    also: tuple[str, ...] = (),
+) -> Guarantee:
+    """The total for all reported answers together, then each answer's own budget.
+
+    `row` are the person's budgets, NaN where unreported; missing answers of some attribute may be
+    declared public (`dropped`).
+    """
+    hidden = () if public else (HIDDEN,)
+    assuming = (OWN_DEVICE, INDEPENDENT, *hidden, *((WHO_ANSWERED,) if dropped else ()), *also)
+    many = int((~np.isnan(row)).sum())
+    total = Promise(
+        LDP,
+        float_above(many * Fraction(average)),
+        unit=Unit(Protected.RECORD, answers=many),
+        assuming=assuming,
+    )
+    each = (
+        Promise(LDP, float(epsilon), unit=Unit(attribute=name), assuming=(*assuming, OWN_PART))
+        for name, epsilon in zip(names, row, strict=True)
+        if not np.isnan(epsilon)
+    )
+    return Guarantee((total, *each))

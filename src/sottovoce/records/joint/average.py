@@ -29,8 +29,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...estimate.intervals import Floats
-from .blocks import Block, expectation
-from .em import FOLDS, Progress, full_step, pair_step, pairs_of, path, run
+from .blocks import Block, View, expectation
+from .em import (
+    FOLDS,
+    Progress,
+    full_step,
+    one_way,
+    one_way_stop,
+    pair_step,
+    pairs_of,
+    path,
+    product_of,
+    run,
+    several,
+    uniform,
+)
 from .proportional import (
     BALANCE,
     Pair,
@@ -40,8 +53,6 @@ from .proportional import (
     forest,
     lean_to_alone,
 )
-from .start import one_way, one_way_stop, product_of, several, uniform
-from .views import View
 
 _MARKS = (0, 16, 24, 32, 48, 80, 200)
 PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)

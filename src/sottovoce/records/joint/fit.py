@@ -16,7 +16,7 @@ from ...estimate.cells import Repetitions
 from ...estimate.intervals import Floats
 from ...estimate.table import Table
 from .average import Likelihood, averaged
-from .blocks import Block, block_of
+from .blocks import Block, block_of, view
 from .content import Content
 from .em import (
     FULL_STEPS,
@@ -27,14 +27,15 @@ from .em import (
     climb,
     dealt,
     full_step,
+    one_way,
+    one_way_held,
     pair_step,
     pairs_of,
+    product_of,
     run,
 )
 from .evidence import evidence_of
 from .groups import MOST_CELLS, groups_of, table_of
-from .start import one_way, one_way_held, product_of
-from .views import view
 
 if TYPE_CHECKING:
     from ..records import Records
