@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from ..domain.values import Label
 from ..errors import EstimateError, GuaranteeError, ParameterError
 from ..promise import Guarantee
-from .estimate import Estimate
+from .estimate import Estimate, join_claims
 from .intervals import Floats, Interval
 from .simultaneous import chance_of_largest
 
@@ -99,7 +99,6 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
         raw = difference(first._unbiased, second._unbiased)
     known = first._covariance is not None and second._covariance is not None
     parts = (first, second)
-    claims = dict.fromkeys(part.assuming for part in parts if part.assuming)
     return Contrast(
         values=first.values - second.values,
         spread=partial(_added_variance, parts),
@@ -115,7 +114,7 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
         fractions=False,
         exclusive=first.exclusive and second.exclusive,
         raw=raw,
-        assuming="; ".join(claims),
+        assuming=join_claims([first.assuming, second.assuming]),
         unit="points" if first.unit in ("fraction", "points") else "",
         _covariance=partial(_added_covariance, parts) if known and raw is None else None,
         _interval=DifferenceInterval(first, second) if raw is None else None,
@@ -130,27 +129,19 @@ def contrast(estimate: Estimate, weights: Mapping[Any, float]) -> Contrast:
     value = float(factors @ estimate.values[places])
     places, factors = _shift(estimate, places, factors)
     raw = None if estimate.raw is None else contrast(estimate.raw, weights)
-    own = partial(_own_interval, estimate, places, factors, value) if raw is None else None
+    same = ("n", "reports", "name", "guarantee", "method", "biased", "error_from", "converged")
+    terms = (estimate, places, factors)
     return Contrast(
         values=np.array([value]),
-        spread=partial(_contrast_variance, estimate, places, factors)
-        if raw is None
-        else raw.spread,
-        n=estimate.n,
-        reports=estimate.reports,
+        spread=partial(_contrast_variance, *terms) if raw is None else raw.spread,
         labels=(words,),
-        name=estimate.name,
-        guarantee=estimate.guarantee,
-        method=estimate.method,
-        biased=estimate.biased,
-        error_from=estimate.error_from,
-        converged=estimate.converged,
         fractions=False,
         raw=raw,
         assuming=estimate.assuming,
         unit=unit,
-        _interval=own,
+        _interval=partial(_own_interval, *terms, value) if raw is None else None,
         _origins=estimate._sources,
+        **{name: getattr(estimate, name) for name in same},
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -366,6 +366,11 @@ def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -
         total += (again(values, generator) - values) ** 2
     mean: Floats = total / rounds
     return mean
+
+
+def join_claims(claims: Iterable[str]) -> str:
+    """What parts assume is assumed of the whole as well, and said once."""
+    return "; ".join(dict.fromkeys(filter(None, claims)))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import AlikeWarning, EstimateError, ParameterError
 from .count_intervals import CountInterval, GroupedCountInterval
-from .estimate import Estimate
+from .estimate import Estimate, join_claims
 from .intervals import Floats, NoiseLines, ScoreInterval, fit_noise_line
 
 ALIKE = (
@@ -139,11 +139,11 @@ def combine_groups(
         "answer_variance": None if about["fractions"] else groups.scatter,
         "biased": biased,
     }
-    raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
+    raw = _weighted(groups, groups.sizes, groups.together, covariance, join_claims(assuming), about)
     if method == "post-stratified":
         return raw
     if method in PREDICTIONS:
-        about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
+        about |= {"method": method, "biased": True, "assuming": join_claims([*assuming, LEANS])}
         return Estimate(values=PREDICTIONS[method](groups), spread=raw.variance, raw=raw, **about)
     weights = _weights(groups, method)
     if np.allclose(weights, groups.sizes, rtol=1e-12):
@@ -158,7 +158,7 @@ def combine_groups(
     values, noise = groups.sum(weights)
     single = np.maximum(values * (1 - values), 0.0) if about["fractions"] else groups.scatter
     found = values, noise + groups.mix(weights) * single
-    return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
+    return _weighted(groups, weights, found, covariance, join_claims([*assuming, ALIKE]), about)
 
 
 def _weighted(
@@ -196,11 +196,6 @@ def _weighted_covariance(
     if not fractions:
         return np.asarray(parts(weights) + mix * groups.scatter)
     return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
-
-
-def _assumed(claims: Sequence[str]) -> str:
-    """What the groups' own estimates assume is assumed of the whole as well."""
-    return "; ".join(dict.fromkeys(filter(None, claims)))
 
 
 def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:

@@ -120,9 +120,7 @@ class Sample:
         low = lowest(self.mechanism.domain, strata.fractions)
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
-            known = self.mechanism.knows_covariance
-            seen = strata.only(reporting)
-            return _by_rate(seen, reported[reporting], low, method, known, about)
+            return self._by_rate(strata.only(reporting), reported[reporting], low, method, about)
         if method in ("horvitz-thompson", "biswas-c-hat"):
             seen = strata.seen(reported, size=strata.n).only(reporting)
         elif method == "hajek-ipw":
@@ -147,6 +145,32 @@ class Sample:
             _interval=self._interval(values, seen, method),
             **about,
         )
+
+    def _by_rate(
+        self,
+        strata: Strata,
+        reported: NDArray[np.int64],
+        low: float,
+        method: str,
+        about: Mapping[str, Any],
+    ) -> Estimate:
+        """Each rate on its own, then combined."""
+        groups = Groups(
+            low + strata.means if low else strata.means,
+            each_variance(strata),
+            strata.people,
+            reported.astype(float),
+            None if strata.fractions else strata.own[:, 0],
+            _rate_intervals(strata, reported),
+        )
+        known = self.mechanism.knows_covariance
+        estimate = combine_groups(
+            groups,
+            method=method if reported.size > 1 else "post-stratified",
+            covariance=partial(_weighted_covariance, strata) if known else None,
+            **about,
+        )
+        return estimate if estimate.method == method else replace(estimate, method=method)
 
     def _interval(self, values: Floats, seen: Strata, method: str) -> ScoreInterval | None:
         most = float(inverse_rates(seen.rates).max())
@@ -207,32 +231,6 @@ def span_of(mechanism: Mechanism) -> float:
     """The width of the possible values: that of a range of numbers, or 1 for fractions."""
     domain = mechanism.domain
     return domain.high - domain.low if isinstance(domain, Range) else 1.0
-
-
-def _by_rate(
-    strata: Strata,
-    reported: NDArray[np.int64],
-    low: float,
-    method: str,
-    known: bool,
-    about: Mapping[str, Any],
-) -> Estimate:
-    """Each rate on its own, then combined."""
-    groups = Groups(
-        low + strata.means if low else strata.means,
-        each_variance(strata),
-        strata.people,
-        reported.astype(float),
-        None if strata.fractions else strata.own[:, 0],
-        _rate_intervals(strata, reported),
-    )
-    estimate = combine_groups(
-        groups,
-        method=method if reported.size > 1 else "post-stratified",
-        covariance=partial(_weighted_covariance, strata) if known else None,
-        **about,
-    )
-    return estimate if estimate.method == method else replace(estimate, method=method)
 
 
 def _rate_intervals(strata: Strata, reported: NDArray[np.int64]) -> NoiseLines | None:
