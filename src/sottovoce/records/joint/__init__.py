@@ -133,9 +133,9 @@ def _table(
         "kronecker": closed.kronecker,
         "lasso": published.lasso,
         "entropy-split": published.entropy_split,
-        "lopub-1": published.lopub_em,
+        "lopub-1": published.lopub,
         "lopub-2": partial(published.lasso, method="lopub-2"),
-        "lopub-3": published.lopub_hybrid,
+        "lopub-3": partial(published.lopub, method="lopub-3"),
     }
     if method == "pgm":
         from .pgm import pgm

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -141,16 +141,19 @@ def _iterated(
             for one, p in zip(likelihood.singles, alone, strict=True)
         ]
     start = product_of(alone)
-
-    def best() -> int:
+    if question.method == "em-full":
+        steps = FULL_STEPS if stop == "cv" else stop
+    elif len(question.where) == 1:
+        steps = 0  # the start is the answer for one attribute
+    elif stop == "cv":
         folds = dealt([block.counts for block in few], rng)
         patience = None if few is blocks else _PATIENCE
-        return best_stop(few, start, folds, patience=patience, progress=progress)[0]
-
-    step, steps = _steps(len(question.where), question.method, stop, best)
+        steps = best_stop(few, start, folds, patience=patience, progress=progress)[0]
+    else:
+        steps = stop
     if not steps:
         return start[0], steps
-    return run(blocks, start, step, steps, progress=progress)[0][0], steps
+    return run(blocks, start, _step(question), steps, progress=progress)[0][0], steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +171,7 @@ class Refit:
         likelihood = likelihood_of(question.content, question.where)
         rng = np.random.default_rng([question.content.seed, 2])
         blocks, few = likelihood.blocks, likelihood.sample
-        step = _steps(len(question.where), question.method, 0, int)[0]
+        step = _step(question)
         start = product_of([one_way(one.blocks) for one in likelihood.singles])
         top = climb(blocks, start, step, progress=question.progress)
         part = _records(few) / _records(blocks)
@@ -183,14 +186,9 @@ class Refit:
         return np.asarray(around.reshape(_REPETITIONS, -1))
 
 
-def _steps(axes: int, method: str, stop: Any, best: Callable[[], int]) -> tuple[Step, int]:
-    if method == "em-full":
-        return full_step, FULL_STEPS if stop == "cv" else stop
-    if axes == 1:
-        return full_step, 0  # the start is the answer for one attribute
-    if stop != "cv":
-        return pair_step, int(stop)
-    return pair_step, best()
+def _step(question: Question) -> Step:
+    """That of pairs, where there are any and the whole table is not asked for."""
+    return full_step if question.method == "em-full" or len(question.where) == 1 else pair_step
 
 
 def _records(blocks: Sequence[Block]) -> int:

@@ -81,21 +81,21 @@ def _multiplied(
     return np.asarray(np.moveaxis(table, -1, k).ravel())
 
 
-def lopub_em(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """LoPub-1: EM with q(epsilon_average) on records that report all these attributes."""
-    groups = complete_groups(records, aggregate, asked)
-    blocks = _blocks(groups, float(flip(records.epsilon_average)))
-    start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))
-    make = partial(_em, blocks, start)
-    return finished(records, aggregate, asked, "lopub-1", make, [groups], "")
+def lopub(
+    records: Records, aggregate: Sparse, asked: Sequence[int], method: str = "lopub-1"
+) -> Table:
+    """LoPub-1: EM with q(epsilon_average) on records that report all these attributes.
 
-
-def lopub_hybrid(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """LoPub-3: the EM of LoPub-1 from the LASSO's table, whose zeros stay zeros."""
+    LoPub-3 is the same EM from the LASSO's table, whose zeros stay zeros.
+    """
     groups = complete_groups(records, aggregate, asked)
     q = float(flip(records.epsilon_average))
-    make = partial(_regressed_then_iterated, groups, q, _blocks(groups, q))
-    return finished(records, aggregate, asked, "lopub-3", make, [groups], "")
+    blocks = _blocks(groups, q)
+    start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))
+    make = partial(_em, blocks, start)
+    if method == "lopub-3":
+        make = partial(_regressed_then_iterated, groups, q, blocks)
+    return finished(records, aggregate, asked, method, make, [groups], "")
 
 
 def _regressed_then_iterated(
