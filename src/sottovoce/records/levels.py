@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,8 @@ def checked_menu(average: float | None, levels: Any) -> Menu:
             f"levels are {levels!r}; give names and epsilons, such as {{'strong': 0.5, 'weak': 2}}"
         )
     pairs = tuple(levels.items() if isinstance(levels, Mapping) else levels)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ParameterError(f"levels are {levels!r}; every level needs a name and an epsilon")
     if not pairs:
         if average is None:
             raise ParameterError(
@@ -42,11 +43,12 @@ def checked_menu(average: float | None, levels: Any) -> Menu:
     menu = tuple((name, checked_epsilon(epsilon)) for name, epsilon in pairs)
     if average is not None and average != max(epsilon for _, epsilon in menu):
         raise ParameterError("epsilon_average and levels were both given; give one of them")
-    for name, many in Counter(name for name, _ in menu).items():
-        if not isinstance(name, str) or not name.strip() or many > 1:
-            raise ParameterError(f"{name!r} cannot name a level; use different, non-empty texts")
     if len(menu) > MOST_CHOICES:
         raise ParameterError(f"{len(menu)} levels; at most {MOST_CHOICES} are allowed")
+    names = [name for name, _ in menu]
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or names.count(name) > 1:
+            raise ParameterError(f"{name!r} cannot name a level; use different, non-empty texts")
     return menu
 
 
