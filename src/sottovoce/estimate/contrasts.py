@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import number
 from ..domain.values import Label
 from ..errors import EstimateError, GuaranteeError, ParameterError
 from ..promise import Guarantee
@@ -268,10 +269,8 @@ def _weights(estimate: Estimate, weights: Mapping[Any, float]) -> tuple[Places, 
         if label not in index:
             known = ", ".join(map(repr, list(index)[:6]))
             raise ParameterError(f"there is no value {label!r}; there are {known}")
-        if isinstance(weight, bool) or not np.isfinite(weight):
-            raise ParameterError(f"the weight of {label!r} is {weight!r}; it must be a number")
         places.append(index[label])
-        factors.append(float(weight))
+        factors.append(number(weight, f"the weight of {label!r}", "a number"))
     return np.array(places, np.intp), np.array(factors)
 
 

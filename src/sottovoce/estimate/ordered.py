@@ -293,7 +293,7 @@ def _scores(estimate: Estimate, scores: Scores | None) -> tuple[Floats, Any]:
             )
         pairs: list[Any] = [scores.get(label) for label in labels]
     else:
-        pairs = list(scores)
+        pairs = list(scores) if np.iterable(scores) else [scores]
         if len(pairs) != len(labels):
             raise ParameterError(f"{len(pairs)} scores were given for {len(labels)} values")
     counted = np.array([pair is not None for pair in pairs])

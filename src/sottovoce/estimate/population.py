@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import checked_positive
 from ..errors import EstimateError, ParameterError
 from .combine import combine
 from .estimate import Estimate, join_claims
@@ -135,12 +136,12 @@ def stratified(
     if (population is None) == (weights is None):
         raise ParameterError("give one of population (people in each stratum) and weights")
     sizes = population if population is not None else weights or {}
-    if not isinstance(estimates, Mapping) or set(sizes) != set(estimates):
+    mappings = isinstance(estimates, Mapping) and isinstance(sizes, Mapping)
+    if not mappings or set(sizes) != set(estimates):
         names = sorted(map(str, set(sizes) ^ set(estimates)))
         raise ParameterError(f"every stratum needs an estimate and a size; this differs in {names}")
     for name, one in sizes.items():
-        if isinstance(one, bool) or not (math.isfinite(one) and one > 0):
-            raise ParameterError(f"the size of {name!r} is {one!r}; it must be a number above 0")
+        checked_positive(one, f"the size of {name!r}")
     together = combine(estimates, method="post-stratified")
     parts = [
         for_population(estimate, None if population is None else population[name])
