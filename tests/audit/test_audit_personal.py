@@ -11,7 +11,7 @@ import sottovoce as sv
 from sottovoce.auditing.audit import AuditError
 from sottovoce.auditing.events import Event
 from sottovoce.errors import ParameterError
-from sottovoce.participation.laws import SILENCE
+from sottovoce.participation.reports import SILENCE
 from sottovoce.promise import LDP, Promise
 
 from .test_audit import SURE

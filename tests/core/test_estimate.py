@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
+import sottovoce as sv
 from sottovoce import GRR, OUE, Aggregate, Attribute, Estimate
 from sottovoce.errors import EstimateError, ParameterError
 from sottovoce.mechanisms import REGISTRY
@@ -265,3 +266,32 @@ def test_every_method_is_listed_and_unknown_ones_refused(kind) -> None:
         assert np.isfinite(estimate.std_error).all()
     with pytest.raises(ParameterError, match=r"'magic'.*'unbiased'"):
         mechanism.estimate(counts, method="magic")
+
+
+WRONG = {
+    "a size that is a text": lambda e, f: sv.stratified(
+        {"n": e, "s": f}, weights={"n": "9", "s": 1}
+    ),
+    "no size": lambda e, f: sv.stratified({"n": e, "s": f}, population={"n": None, "s": 10**6}),
+    "sizes without names": lambda e, f: sv.stratified({"n": e, "s": f}, weights=["n", "s"]),
+    "a weight that is a text": lambda e, _: e.contrast({"yes": "1", "no": -1}),
+    "no weight": lambda e, _: e.contrast({"yes": None}),
+    "a truth of texts": lambda e, _: e.error(["much", "little"]),
+    "a single score": lambda e, _: e.mean(5),
+    "a single estimate": lambda e, _: sv.combine(e),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_input_of_the_wrong_kind_is_refused_with_a_reason(wrong):
+    m = sv.GRR(["yes", "no"], epsilon=3.0)
+    pair = (m.estimate(m.aggregate(m.randomise(["yes", "no"] * 500))) for _ in range(2))
+    with pytest.raises(sv.SottovoceError, match=r"must|give|differs|scores were given"):
+        wrong(*pair)
+
+
+def test_a_truth_that_is_not_a_number_is_refused_for_options_too():
+    options = sv.ChooseAll(sv.Options("pets", ["cat", "dog"], most=2), epsilon=4.0)
+    estimate = options.estimate(options.aggregate(options.randomise([["cat"], []] * 500)))
+    with pytest.raises(sv.SottovoceError, match="fractions from 0 to 1"):
+        estimate.error([float("nan"), 0.5])

@@ -8,7 +8,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import kernels
 from sottovoce.errors import WireError
-from sottovoce.participation.rows import pick_rows, speaking_rows
+from sottovoce.participation.reports import pick_rows, speaking_rows
 
 SHORT = [sv.OLH, sv.HadamardResponse, sv.ProjectiveGeometryResponse]
 KINDS = [sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, *SHORT]

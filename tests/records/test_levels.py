@@ -241,3 +241,17 @@ def test_the_error_includes_how_many_of_each_level_report() -> None:
     own = whole.marginal(whole.aggregate(same), ["s"])
     np.testing.assert_allclose(own.values, e.values)
     assert e.variance[0] - own.variance[0] == pytest.approx(0.9 * 0.25 / s, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    "levels", [[("a", 1.0, 2.0)], [3], [([], 1.0)]], ids=["three", "one", "list"]
+)
+def test_levels_that_are_no_pairs_of_a_name_and_an_epsilon_are_refused(levels):
+    with pytest.raises(sv.SottovoceError, match="name"):
+        sv.Records([sv.Attribute("smokes", 2)], levels=levels)
+
+
+def test_the_message_about_a_wrong_total_names_the_function_that_keeps_it():
+    records = sv.Records([sv.Attribute("smokes", 2)], epsilon_average=1.0)
+    with pytest.raises(ParameterError, match=r"sottovoce\.records\.allocation\.slide"):
+        records.randomise({"smokes": [0]}, allocation=[[2.0]])

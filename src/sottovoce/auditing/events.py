@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..participation.laws import SILENCE
+from ..participation.reports import SILENCE
 from ..promise import Promise
 
 Tally = Mapping[Any, int]

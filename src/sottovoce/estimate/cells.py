@@ -74,13 +74,36 @@ class Cells(Estimate):
         return super()._sources if self.again is None else (self.again.root,)
 
     def _label_columns(self) -> dict[str, list[Label]]:
-        return label_columns(self.attributes)
+        cells = list(product(*(attribute.labels for attribute in self.attributes)))
+        return {
+            # A name that another column of the table has gets a word in front.
+            attribute.name if attribute.name not in NUMBERS else f"attribute {attribute.name}": [
+                cell[k] for cell in cells
+            ]
+            for k, attribute in enumerate(self.attributes)
+        }
 
     def _cells(self) -> Mapping[Any, int]:
-        return cell_index(self.attributes)
+        """By tuples of labels; of a single attribute, by its labels."""
+        labels = [attribute.labels for attribute in self.attributes]
+        cells = product(*labels) if len(labels) > 1 else labels[0]
+        return {cell: k for k, cell in enumerate(cells)}
 
     def _covariance_of(self, places: Any) -> Floats | None:
-        return moments(self.values, self.again, places)
+        """Mean products of the repetitions' distances; None without repetitions.
+
+        They are few, so their correlations are no more than rough: each is moved a third of the way
+        towards none.
+        """
+        if self.again is None:
+            return None
+        away = np.nan_to_num(self.again()[:, places] - self.values[places])
+        matrix = self.again.wider**2 * (away.T @ away) / len(away)
+        return np.asarray(matrix * (2 / 3) + np.diag(np.diag(matrix)) / 3)
+
+    def _changed(self, change: Change) -> Repetitions | None:
+        """The repetitions of a function of the table."""
+        return None if self.again is None else self.again.changed(change)
 
 
 def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
@@ -89,39 +112,6 @@ def product_labels(attributes: Sequence[Attribute]) -> tuple[Label, ...]:
         return tuple(attributes[0].labels)
     every = product(*(attribute.labels for attribute in attributes))
     return tuple(" | ".join(map(str, cell)) for cell in every)
-
-
-def label_columns(attributes: Sequence[Attribute]) -> dict[str, list[Label]]:
-    """One column of labels per attribute, a row for every cell."""
-    cells = list(product(*(attribute.labels for attribute in attributes)))
-    return {
-        # A name that another column of the table has gets a word in front.
-        attribute.name if attribute.name not in NUMBERS else f"attribute {attribute.name}": [
-            cell[k] for cell in cells
-        ]
-        for k, attribute in enumerate(attributes)
-    }
-
-
-def cell_index(attributes: Sequence[Attribute]) -> dict[Any, int]:
-    """Where the cell of each tuple of labels is; of a single attribute, that of each label."""
-    if len(attributes) == 1:
-        return {label: k for k, label in enumerate(attributes[0].labels)}
-    cells = product(*(attribute.labels for attribute in attributes))
-    return {cell: k for k, cell in enumerate(cells)}
-
-
-def moments(values: Floats, again: Repetitions | None, places: Any) -> Floats | None:
-    """Mean products of the repetitions' distances, of some cells; None without repetitions.
-
-    They are few, so their correlations are no more than rough: each is moved a third of the way
-    towards none.
-    """
-    if again is None:
-        return None
-    away = np.nan_to_num(again()[:, places] - values[places])
-    matrix = again.wider**2 * (away.T @ away) / len(away)
-    return np.asarray(matrix * (2 / 3) + np.diag(np.diag(matrix)) / 3)
 
 
 def spread_of(values: Floats, again: Repetitions | None, least: float = LEAST_ERROR) -> Any:

@@ -30,8 +30,7 @@ from functools import partial
 from ..errors import EstimateError, ParameterError
 from ..promise import Guarantee
 from .estimate import Estimate
-from .groups import Groups, combine_groups, covariance_of
-from .weights import person_weights
+from .groups import Groups, combine_groups, covariance_of, person_weights
 
 __all__ = ["ALIASES", "METHODS", "combine", "person_weights"]
 
@@ -77,6 +76,9 @@ def combine(
     """
     method = ALIASES.get(method, method)
     names = list(estimates) if isinstance(estimates, Mapping) else None
+    if not isinstance(estimates, Mapping | Sequence):
+        kind = type(estimates).__name__
+        raise ParameterError(f"estimates are {kind}; give a list of estimates, or a mapping")
     groups = list(estimates.values()) if isinstance(estimates, Mapping) else list(estimates)
     _check(groups, method, names)
     if len(groups) == 1:

@@ -28,10 +28,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import number
 from ..domain.values import Label
 from ..errors import EstimateError, GuaranteeError, ParameterError
 from ..promise import Guarantee
-from .estimate import Estimate
+from .estimate import Estimate, join_claims
 from .intervals import Floats, Interval
 from .simultaneous import chance_of_largest
 
@@ -96,17 +97,16 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
     _check_alike(first, second)
     raw = None
     if first.raw is not None or second.raw is not None:
-        raw = difference(first.raw or first, second.raw or second)
+        raw = difference(first._unbiased, second._unbiased)
     known = first._covariance is not None and second._covariance is not None
     parts = (first, second)
-    claims = dict.fromkeys(part.assuming for part in parts if part.assuming)
     return Contrast(
         values=first.values - second.values,
         spread=partial(_added_variance, parts),
         n=first.n + second.n,
-        reports=sum(part.n if part.reports is None else part.reports for part in parts),
+        reports=first._sent + second._sent,
         labels=first.labels,
-        name=_names(first, second),
+        name=_both(first.name, second.name),
         guarantee=_together(first.guarantee, second.guarantee),
         method=_both(first.method, second.method),
         biased=first.biased or second.biased,
@@ -115,7 +115,7 @@ def difference(first: Estimate, second: Estimate) -> Contrast:
         fractions=False,
         exclusive=first.exclusive and second.exclusive,
         raw=raw,
-        assuming="; ".join(claims),
+        assuming=join_claims([first.assuming, second.assuming]),
         unit="points" if first.unit in ("fraction", "points") else "",
         _covariance=partial(_added_covariance, parts) if known and raw is None else None,
         _interval=DifferenceInterval(first, second) if raw is None else None,
@@ -130,27 +130,19 @@ def contrast(estimate: Estimate, weights: Mapping[Any, float]) -> Contrast:
     value = float(factors @ estimate.values[places])
     places, factors = _shift(estimate, places, factors)
     raw = None if estimate.raw is None else contrast(estimate.raw, weights)
-    own = partial(_own_interval, estimate, places, factors, value) if raw is None else None
+    same = ("n", "reports", "name", "guarantee", "method", "biased", "error_from", "converged")
+    terms = (estimate, places, factors)
     return Contrast(
         values=np.array([value]),
-        spread=partial(_contrast_variance, estimate, places, factors)
-        if raw is None
-        else raw.spread,
-        n=estimate.n,
-        reports=estimate.reports,
+        spread=partial(_contrast_variance, *terms) if raw is None else raw.spread,
         labels=(words,),
-        name=estimate.name,
-        guarantee=estimate.guarantee,
-        method=estimate.method,
-        biased=estimate.biased,
-        error_from=estimate.error_from,
-        converged=estimate.converged,
         fractions=False,
         raw=raw,
         assuming=estimate.assuming,
         unit=unit,
-        _interval=own,
+        _interval=partial(_own_interval, *terms, value) if raw is None else None,
         _origins=estimate._sources,
+        **{name: getattr(estimate, name) for name in same},
     )
 
 
@@ -261,10 +253,6 @@ def _together(first: Guarantee, second: Guarantee) -> Guarantee:
         return Guarantee(tuple(promise for each in both for promise in each.promises))
 
 
-def _names(first: Estimate, second: Estimate) -> str:
-    return first.name if first.name == second.name else f"{first.name} − {second.name}"
-
-
 def _both(first: str, second: str) -> str:
     return first if first == second else f"{first} − {second}"
 
@@ -281,10 +269,8 @@ def _weights(estimate: Estimate, weights: Mapping[Any, float]) -> tuple[Places, 
         if label not in index:
             known = ", ".join(map(repr, list(index)[:6]))
             raise ParameterError(f"there is no value {label!r}; there are {known}")
-        if isinstance(weight, bool) or not np.isfinite(weight):
-            raise ParameterError(f"the weight of {label!r} is {weight!r}; it must be a number")
         places.append(index[label])
-        factors.append(float(weight))
+        factors.append(number(weight, f"the weight of {label!r}", "a number"))
     return np.array(places, np.intp), np.array(factors)
 
 

@@ -15,7 +15,6 @@ for sums over 1, 2 and 4 groups (maths page "secure-sampling", section a.6).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,33 +27,15 @@ _PADDING = 3  # added to a count where its variance is estimated, so that 0 is n
 
 @dataclass(frozen=True, eq=False)
 class CountInterval:
-    """The interval above, for every value; call it with the confidence.
+    """The interval above, for every value; call it with the confidence."""
 
-    Attributes
-    ----------
-    counts : array of int64
-        As they were released: with dummies, and with the mean of noise.
-    people : int
-        How many people the fractions refer to.
-    kept : float
-        Probability with which a holder was counted.
-    dummies : int
-        Dummy holders per item, counted with the same probability.
-    coins : int
-        Fair coins that were added to every count.
-    variance : float
-        Of further integer noise with mean zero that is close to normal.
-    threshold : int
-        Smaller counts were suppressed.
-    """
-
-    counts: NDArray[np.int64]
-    people: int
-    kept: float = 1.0
-    dummies: int = 0
-    coins: int = 0
-    variance: float = 0.0
-    threshold: int = 0
+    counts: NDArray[np.int64]  # as they were released: with dummies, and with the mean of noise
+    people: int  # to whom the fractions refer
+    kept: float = 1.0  # probability with which a holder was counted
+    dummies: int = 0  # dummy holders per item, counted with the same probability
+    coins: int = 0  # fair coins that were added to every count
+    variance: float = 0.0  # of further integer noise with mean zero that is close to normal
+    threshold: int = 0  # smaller counts were suppressed
 
     def __call__(self, confidence: float) -> Interval:
         tail = (1 - confidence) / 2
@@ -96,7 +77,7 @@ class CountInterval:
 
 @dataclass(frozen=True, eq=False)
 class GroupedCountInterval:
-    """The interval of a sum over groups of people, with fractions of all of them."""
+    """The interval of a sum over groups, each weighted by its people; fractions of all of them."""
 
     values: Floats
     parts: tuple[CountInterval, ...]
@@ -115,11 +96,6 @@ class GroupedCountInterval:
         middle = self.values * people
         half = normal_quantile(confidence) * np.sqrt(np.asarray(sum(known)))
         return Interval(np.floor(middle - half) / people, np.ceil(middle + half) / people)
-
-
-def combine_count_intervals(values: Floats, parts: Sequence[CountInterval]) -> GroupedCountInterval:
-    """The interval of the sum over groups, each weighted by its people."""
-    return GroupedCountInterval(values, tuple(parts))
 
 
 def smallest_holders(counts: NDArray[np.int64], kept: float, tail: float) -> NDArray[np.int64]:

@@ -25,18 +25,10 @@ _BACKENDS = ("pandas", "polars", "pyarrow")
 
 @dataclass(frozen=True)
 class Format:
-    """How the numbers of one estimate are written: with equal digits in every row.
+    """How the numbers of one estimate are written: with equal digits in every row."""
 
-    Attributes
-    ----------
-    unit : str
-        Of the estimate; fractions are shown in per cent, differences of them in points.
-    decimals : int
-        As many as the errors make meaningful.
-    """
-
-    unit: str
-    decimals: int
+    unit: str  # of the estimate; fractions are shown in per cent, differences of them in points
+    decimals: int  # as many as the errors make meaningful
 
     @classmethod
     def of(cls, estimate: Estimate) -> Format:
@@ -106,9 +98,8 @@ def to_text(estimate: Estimate) -> str:
 def _title(estimate: Estimate) -> str:
     """What it is, and of how many reports."""
     of = "" if estimate.reports in (None, estimate.n) else f" from {estimate.n:,} people"
-    sent = estimate.n if estimate.reports is None else estimate.reports
     name = printable(estimate.name) or "estimate"
-    return f"{name}: {sent:,} {estimate.counted}{of}, {estimate.method}"
+    return f"{name}: {estimate._sent:,} {estimate.counted}{of}, {estimate.method}"
 
 
 def to_html(estimate: Estimate) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import math
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..domain.values import Label
-from ..errors import EstimateError, ParameterError, UselessEstimateWarning
+from ..errors import EstimateError, UselessEstimateWarning
 from ..promise import Guarantee
 from . import display
 from .intervals import Floats, Interval, normal_quantile
-from .projection import PROJECTIONS
+from .projection import PROJECTIONS, check_projection
 from .simultaneous import MOST_CORRELATED, Simultaneous, correlation_of, simultaneous
 from .summaries import Summaries
 from .truth import Errors, errors_of, true_fractions
@@ -146,6 +146,16 @@ class Estimate(Summaries):
         return self.values * self.n
 
     @property
+    def _sent(self) -> int:
+        """How many people reported."""
+        return self.n if self.reports is None else self.reports
+
+    @property
+    def _unbiased(self) -> Estimate:
+        """Itself, or the unbiased estimate behind it."""
+        return self if self.raw is None else self.raw
+
+    @property
     def unit(self) -> str:
         """What the values are: "fraction", percentage "points", or "" for the question's units."""
         return "fraction" if self.fractions else ""
@@ -166,7 +176,7 @@ class Estimate(Summaries):
         """
         if simultaneous:
             confidence = self.simultaneous(confidence).confidence
-        low, high = (self if self.raw is None else self.raw)._own_interval(confidence)
+        low, high = self._unbiased._own_interval(confidence)
         if not self.biased:
             return Interval(low, high)
         low, high = np.minimum(low, self.values), np.maximum(high, self.values)
@@ -183,8 +193,7 @@ class Estimate(Summaries):
         where it is not known, or for more than a thousand values.
         """
         normal_quantile(confidence)  # refuses an invalid one
-        behind = self if self.raw is None else self.raw
-        return simultaneous(confidence, self.values.size, behind._correlation)
+        return simultaneous(confidence, self.values.size, self._unbiased._correlation)
 
     @cached_property
     def _correlation(self) -> Floats | None:
@@ -246,7 +255,7 @@ class Estimate(Summaries):
     @property
     def _sources(self) -> tuple[Any, ...]:
         """Objects that stand for the reports; kept, so that no other gets their identity."""
-        return self._origins or ((self if self.raw is None else self.raw).values,)
+        return self._origins or (self._unbiased.values,)
 
     def _cells(self) -> Mapping[Any, int]:
         """Where each value is."""
@@ -277,10 +286,7 @@ class Estimate(Summaries):
         Those of chosen values need not sum to one: negative ones are moved to 0, and only where
         the rest sums to more than one is it projected as above.
         """
-        if method not in PROJECTIONS:
-            raise ParameterError(
-                f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
-            )
+        check_projection(method)
         if not self.fractions:
             raise EstimateError(
                 "this estimate is not a distribution, so it cannot be projected onto one"
@@ -293,7 +299,7 @@ class Estimate(Summaries):
             values=values,
             method=f"{self.method} + {name}",
             biased=True,
-            raw=self if self.raw is None else self.raw,
+            raw=self._unbiased,
             _covariance=None,
             _interval=None,
         )
@@ -362,6 +368,11 @@ def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -
     return mean
 
 
+def join_claims(claims: Iterable[str]) -> str:
+    """What parts assume is assumed of the whole as well, and said once."""
+    return "; ".join(dict.fromkeys(filter(None, claims)))
+
+
 @contextmanager
 def parts_may_be_useless() -> Iterator[None]:
     """While estimates of parts are combined: only the whole is worth a warning."""
@@ -371,21 +382,15 @@ def parts_may_be_useless() -> Iterator[None]:
 
 
 def warn_if_useless(estimate: Estimate, span: float) -> None:
-    """Warn when the widest 95 % interval is wider than the whole range of possible values.
-
-    Parameters
-    ----------
-    span : float
-        The width of the range of possible values: 1 for fractions.
-    """
+    """Warn when the widest 95 % interval is wider than the range of possible values, `span`."""
     half = 1.96 * float(estimate.std_error.max())
     if 2 * half > span:
         enough = math.ceil(estimate.n * (half / (_FAIR * span)) ** 2)
-        sent = estimate.n if estimate.reports is None else estimate.reports
         warnings.warn(
-            f"{sent:,} reports are too few: an interval of ± {half:.3g} is wider than the "
-            f"whole range of {span:g}. About {enough:,} people would give ± {_FAIR * span:.3g}; "
-            "ask more people or choose a larger epsilon (sottovoce.plan works it out)",
+            f"{estimate._sent:,} reports are too few: an interval of ± {half:.3g} is wider than "
+            f"the whole range of {span:g}. About {enough:,} people would give ± "
+            f"{_FAIR * span:.3g}; ask more people or choose a larger epsilon (sottovoce.plan works "
+            "it out)",
             UselessEstimateWarning,
             stacklevel=3,
         )

@@ -13,12 +13,12 @@ from functools import cached_property, partial
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from ..errors import AlikeWarning, EstimateError
-from .count_intervals import CountInterval, GroupedCountInterval, combine_count_intervals
-from .estimate import Estimate
+from ..errors import AlikeWarning, EstimateError, ParameterError
+from .count_intervals import CountInterval, GroupedCountInterval
+from .estimate import Estimate, join_claims
 from .intervals import Floats, NoiseLines, ScoreInterval, fit_noise_line
-from .weights import WEIGHTS, pooled
 
 ALIKE = (
     "people of all groups answer alike: where they do not, the estimate is biased towards the "
@@ -43,27 +43,14 @@ def _noise_line(estimate: Estimate) -> ScoreInterval | None:
 
 @dataclass(frozen=True)
 class Groups:
-    """What the weights need to know about the groups.
+    """What the weights need to know about the groups; a row or a number for each of them."""
 
-    Attributes
-    ----------
-    values : ndarray of shape (groups, values)
-        Unbiased estimates ψ̂_j.
-    variance : ndarray of the same shape
-        Their noise.
-    people, reports : ndarray of shape (groups,)
-        How many people each group has, and how many of them reported.
-    answers_vary : ndarray of shape (groups,), optional
-        How much people's numbers vary in each group; for fractions this follows from the values.
-    intervals : NoiseLines, or tuple of CountInterval, optional
-        Each group's own, where the noise of its reports is known as a function of the truth.
-    """
-
-    values: Floats
-    variance: Floats
-    people: Floats
-    reports: Floats
-    answers_vary: Floats | None = None
+    values: Floats  # unbiased estimates ψ̂_j
+    variance: Floats  # their noise
+    people: Floats  # n_j
+    reports: Floats  # how many of them reported
+    answers_vary: Floats | None = None  # how much numbers vary; of fractions the values say it
+    #: Each group's own, where the noise of its reports is known as a function of the truth.
     intervals: NoiseLines | tuple[CountInterval, ...] | None = None
 
     @classmethod
@@ -84,7 +71,7 @@ class Groups:
             np.array([e.values for e in estimates]),
             np.array([e.variance for e in estimates]),
             np.array([e.n for e in estimates], float),
-            np.array([e.n if e.reports is None else e.reports for e in estimates], float),
+            np.array([e._sent for e in estimates], float),
             vary,
             known,
         )
@@ -115,7 +102,7 @@ class Groups:
             return None
         if isinstance(self.intervals, NoiseLines):
             return self.intervals.combine(self.values, weights)
-        return combine_count_intervals(values, self.intervals)
+        return GroupedCountInterval(values, self.intervals)
 
     @cached_property
     def noise(self) -> Floats:
@@ -141,18 +128,10 @@ def combine_groups(
     biased: bool = False,
     **about: Any,
 ) -> Estimate:
-    """The same from tables, for many groups at once.
+    """`combine` from tables, for two or more groups at once.
 
-    Parameters
-    ----------
-    groups : Groups
-        Two or more of them.
-    covariance : callable, optional
-        From weights ω_j to Σ ω_j² Cov(ψ̂_j).
-    assuming, biased
-        Properties of the groups' own estimates.
-    **about
-        Labels, name, fractions and guarantee of the estimate.
+    `covariance` leads from weights ω_j to Σ ω_j² Cov(ψ̂_j), `assuming` and `biased` are properties
+    of the groups' own estimates, and `about` has labels, name, fractions and guarantee.
     """
     about |= {
         "n": round(float(groups.people.sum())),
@@ -160,13 +139,13 @@ def combine_groups(
         "answer_variance": None if about["fractions"] else groups.scatter,
         "biased": biased,
     }
-    raw = _weighted(groups, groups.sizes, groups.together, covariance, _assumed(assuming), about)
+    raw = _weighted(groups, groups.sizes, groups.together, covariance, join_claims(assuming), about)
     if method == "post-stratified":
         return raw
     if method in PREDICTIONS:
-        about |= {"method": method, "biased": True, "assuming": _assumed([*assuming, LEANS])}
+        about |= {"method": method, "biased": True, "assuming": join_claims([*assuming, LEANS])}
         return Estimate(values=PREDICTIONS[method](groups), spread=raw.variance, raw=raw, **about)
-    weights = WEIGHTS[method](groups)
+    weights = _weights(groups, method)
     if np.allclose(weights, groups.sizes, rtol=1e-12):
         return replace(raw, method=method)
     warnings.warn(
@@ -179,7 +158,7 @@ def combine_groups(
     values, noise = groups.sum(weights)
     single = np.maximum(values * (1 - values), 0.0) if about["fractions"] else groups.scatter
     found = values, noise + groups.mix(weights) * single
-    return _weighted(groups, weights, found, covariance, _assumed([*assuming, ALIKE]), about)
+    return _weighted(groups, weights, found, covariance, join_claims([*assuming, ALIKE]), about)
 
 
 def _weighted(
@@ -219,11 +198,6 @@ def _weighted_covariance(
     return np.asarray(parts(weights) + mix * (np.diag(values) - np.outer(values, values)))
 
 
-def _assumed(claims: Sequence[str]) -> str:
-    """What the groups' own estimates assume is assumed of the whole as well."""
-    return "; ".join(dict.fromkeys(filter(None, claims)))
-
-
 def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
     """Σ ω_j² Cov(ψ̂_j) of estimates that know their covariance."""
     parts = []
@@ -232,6 +206,64 @@ def covariance_of(given: Sequence[Estimate], weights: Floats) -> Floats:
             raise EstimateError("a group's estimate has no covariance")
         parts.append(found)
     return np.asarray(sum(w * w * part for w, part in zip(weights, parts, strict=True)))
+
+
+# --- weights that sizes and noise decide ----------------------------------------------------
+
+
+def person_weights(noise: ArrayLike, people: ArrayLike, *, method: str) -> Floats:
+    """000's weights per person, which sum to one over the levels.
+
+    `noise` has V_j, the variance of one person's report at each level, and `people` n_j. The method
+    is "yang-variance", Eq. 4, w_j = (1 / V_j) / Σ (1 / V_i); or "yang-optimised", Solution 1, the
+    numerical minimum of Σ n_j w_j² V_j / (Σ n_j w_j)² over weights between 0 and 1 that sum to 1.
+
+    >>> noise = 1 / np.expm1([0.1, 0.4, 0.7, 1.0])
+    >>> person_weights(noise, [250] * 4, method="yang-variance").round(4).tolist()
+    [0.0316, 0.1477, 0.3045, 0.5162]
+    """
+    v, n = np.asarray(noise, float), np.asarray(people, float)
+    if v.ndim != 1 or v.shape != n.shape or not ((v > 0).all() and (n > 0).all()):
+        raise ParameterError(
+            f"noise is {noise!r} and people {people!r}; give one positive number each per level"
+        )
+    if method == "yang-variance":
+        return np.asarray((1 / v) / (1 / v).sum())
+    if method == "yang-optimised":
+        return _optimise(v, n)
+    raise ParameterError(f"method is {method!r}; allowed are 'yang-variance' and 'yang-optimised'")
+
+
+def _optimise(v: Floats, n: Floats) -> Floats:
+    """Solution 1. Sum and bounds hold by w = softmax(x); the objective is scaled to be near one."""
+    from scipy.optimize import minimize
+
+    def error(x: Floats) -> tuple[float, Floats]:
+        w = np.exp(x - x.max())
+        w /= w.sum()
+        total = float(n @ w)
+        value = float((n * v) @ w**2) / total**2
+        slope = 2 * n / total**2 * (w * v - value * total)
+        return value * scale, w * (slope - w @ slope) * scale
+
+    scale = float(n.sum() ** 2 / (n @ v))
+    solution = minimize(error, np.zeros(v.size), jac=True, method="BFGS", options={"gtol": 1e-10})
+    w = np.exp(solution.x - solution.x.max())
+    return np.asarray(w / w.sum())
+
+
+#: From groups to weights ω_j, in any unit, that depend on their sizes and noise alone.
+WEIGHTS: dict[str, Callable[[Groups], Floats]] = {
+    "pooled": lambda groups: groups.people / (groups.people * groups.noise + groups.scatter),
+    "yang-variance": lambda groups: 1 / groups.noise,
+    "yang-optimised": lambda g: g.people * _optimise(g.people * g.noise, g.people),
+    "unweighted": lambda groups: groups.reports,
+}
+
+
+def _weights(groups: Groups, method: str) -> Floats:
+    weights = WEIGHTS[method](groups)
+    return np.asarray(weights / weights.sum())
 
 
 # --- estimates that use how alike the groups are --------------------------------------------
@@ -310,7 +342,7 @@ def _random_effects(groups: Groups) -> Floats:
 
 def _adaptive(groups: Groups) -> Floats:
     """Pooled, moved towards post-stratified by ω = max(0, 1 − max(d−3, 0)/(d−1) · Σv_Z / ΣZ²)."""
-    weights, sizes = pooled(groups), groups.sizes
+    weights, sizes = _weights(groups, "pooled"), groups.sizes
     gap = (sizes - weights) @ groups.values
     extra = float(((sizes**2 - weights**2) @ groups.variance).sum())
     extra -= groups.scatter * groups.mix(weights)

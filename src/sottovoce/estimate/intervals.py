@@ -48,26 +48,14 @@ def normal_quantile(confidence: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class ScoreInterval:
-    """The interval above, for every value; call it with the confidence.
+    """The interval above, for every value; call it with the confidence."""
 
-    Attributes
-    ----------
-    values : ndarray
-        f̂, unbiased estimates.
-    base, slope, draw : ndarray or float
-        a, b and g.
-    step : ndarray or float
-        h.
-    rise : ndarray or float
-        r.
-    """
-
-    values: Floats
-    base: Floats | float
-    slope: Floats | float
-    draw: Floats | float = 0.0
-    step: Floats | float = 0.0
-    rise: Floats | float = 0.0
+    values: Floats  # f̂, unbiased estimates
+    base: Floats | float  # a
+    slope: Floats | float  # b
+    draw: Floats | float = 0.0  # g
+    step: Floats | float = 0.0  # h
+    rise: Floats | float = 0.0  # r
 
     def __call__(self, confidence: float) -> Interval:
         z = normal_quantile(confidence)

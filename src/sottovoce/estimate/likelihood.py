@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .intervals import Floats
 
 MOST_STEPS = 5_000
 SLACK = 0.01
@@ -47,20 +47,11 @@ def em(
 ) -> Fit:
     """Maximise Σ_y counts_y log law(f)_y over distributions f.
 
-    Parameters
-    ----------
-    law : callable
-        f to the probabilities of the outputs, Σ_x f_x P(y|x); linear.
-    back : callable
-        Weights w of the outputs to Σ_y w_y P(y|x), one per value.
-    start : ndarray
-        Where to begin; a value that is zero there stays out of the plain steps.
-    slack : float
-        The rule: stop when the log-likelihood is surely within this of its maximum. By concavity
-        n (max_x g_x − 1), g = back(counts / n / law(f)), bounds what is still to be gained.
+    `law` leads from f to the probabilities of the outputs, Σ_x f_x P(y|x), and `back` from weights
+    w of the outputs to Σ_y w_y P(y|x). A value that is zero at the start stays out of the plain
+    steps. The iteration stops when the log-likelihood is surely within `slack` of its maximum: by
+    concavity n (max_x g_x − 1), g = back(counts / n / law(f)), bounds what is still to be gained.
 
-    Notes
-    -----
     The plain step is f ← f g (Dempster, Laird, Rubin 1977). It is slow where values shrink to
     zero or must grow from nearly nothing, so two remedies are tried at each step and kept when
     they raise the likelihood: higher powers of g, and some mass moved to the values with g > 1
@@ -121,18 +112,10 @@ def smoothed_em(
     """EM on ordered bins with smoothing after each step (EMS).
 
     Each step is that of EM followed by a moving average of every bin with its neighbours, which
-    counts as many times as `smoothing` says; a bin at the edge keeps the part of the neighbour
-    that it lacks.
+    counts as many times as `smoothing` says (one of `SMOOTHINGS`; with weight 0 this is `em`); a
+    bin at the edge keeps the part of the neighbour that it lacks. `laws` has a row per bin: the
+    probabilities of the outputs.
 
-    Parameters
-    ----------
-    laws : ndarray
-        One row per bin: the probabilities of the outputs.
-    smoothing : (float, int)
-        One of `SMOOTHINGS`; with weight 0 this is `em`.
-
-    Notes
-    -----
     Silverman, Jones, Wilson, Nychka 1990, "A smoothed EM approach to indirect estimation
     problems"; Li, Wang, Lopuhaä-Zwakenberg, Li, Skoric 2020, "Estimating numerical distributions
     under local differential privacy", section 5.5 (weight ½, once).

@@ -93,14 +93,7 @@ def checked_fraction(q: float) -> float:
 
 
 def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
-    """What changes in an estimate of fractions to make it one of the mean score.
-
-    Parameters
-    ----------
-    scores : sequence or mapping, optional
-        In the order of the labels, or by label; labels that are left out of a mapping are left out
-        of the mean. Without scores, the labels must be numbers.
-    """
+    """What changes in an estimate of fractions to make it one of the mean score."""
     score, counted = _scores(estimate, scores)
     middle = float(score[counted].min() + score[counted].max()) / 2
     pull = np.where(counted, score - middle, 0.0)
@@ -145,25 +138,16 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
 class MeanInterval:
     """Every m with (|m̂ − m| − h)² ≤ z² (V + r |m̂ − m|).
 
-    Attributes
-    ----------
-    value, variance, step : float
-        m̂, V and h; V includes the noise of people whom the fractions miss.
-    ends : tuple of float
-        The lowest and the highest score: r does not lead beyond them.
-    down, up : float
-        r below and above the estimate: g (L − s²/L), see the module.
-    of : tuple, optional
-        The estimate of fractions behind it, and the scores.
+    r is g (L − s²/L), see the module.
     """
 
-    value: float
-    variance: float
-    step: float
-    ends: tuple[float, float]
-    down: float = 0.0
-    up: float = 0.0
-    of: tuple[Estimate, Scores | None] | None = None
+    value: float  # m̂
+    variance: float  # V, with the noise of people whom the fractions miss
+    step: float  # h
+    ends: tuple[float, float]  # the lowest and the highest score: r does not lead beyond them
+    down: float = 0.0  # r below the estimate
+    up: float = 0.0  # r above it
+    of: tuple[Estimate, Scores | None] | None = None  # the fractions behind it, and the scores
 
     def __call__(self, confidence: float) -> Interval:
         square = normal_quantile(confidence) ** 2
@@ -198,31 +182,16 @@ def _draw(estimate: Estimate) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Ratio:
-    """Fieller's interval: every m with |Σ (s − c − m) f̂| within its own standard errors of 0.
+    """Fieller's interval: every m with |Σ (s − c − m) f̂| within its own standard errors of 0."""
 
-    Attributes
-    ----------
-    top, bottom : float
-        The two sums over the values with scores.
-    pull, counted : ndarray
-        Their coefficients.
-    covariance : ndarray
-        Of the fractions.
-    step : float
-        Half the most that one report can move the sum.
-    middle : float
-        c, added to the ends.
-    plain : MeanInterval
-        The interval if the number of people with scores were known; never narrower than this.
-    """
-
-    top: float
+    top: float  # the two sums over the values with scores
     bottom: float
-    pull: Floats
+    pull: Floats  # and their coefficients
     counted: Floats
-    covariance: Floats
-    step: float
-    middle: float
+    covariance: Floats  # of the fractions
+    step: float  # half the most that one report can move the sum
+    middle: float  # c, added to the ends
+    #: The interval if the number of people with scores were known; never narrower than this.
     plain: MeanInterval
 
     def __call__(self, confidence: float) -> Interval:
@@ -253,7 +222,7 @@ def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quanti
             "a table of several attributes has no order; take the marginal of one attribute first"
         )
     fraction = checked_fraction(q)
-    unbiased = estimate if estimate.raw is None else estimate.raw
+    unbiased = estimate._unbiased
     size = estimate.values.size
     lower = np.tril(np.ones((size, size)))[:-1]
     cumulative = lower @ unbiased.values
@@ -279,7 +248,7 @@ def _step(estimate: Estimate) -> float:
     """Half of what one report can move a fraction; half a report where that is not known."""
     if isinstance(estimate._interval, ScoreInterval):
         return float(np.max(estimate._interval.step))
-    return 0.5 / max(estimate.n if estimate.reports is None else estimate.reports, 1)
+    return 0.5 / max(estimate._sent, 1)
 
 
 def _covariance(estimate: Estimate) -> Floats:
@@ -324,7 +293,7 @@ def _scores(estimate: Estimate, scores: Scores | None) -> tuple[Floats, Any]:
             )
         pairs: list[Any] = [scores.get(label) for label in labels]
     else:
-        pairs = list(scores)
+        pairs = list(scores) if np.iterable(scores) else [scores]
         if len(pairs) != len(labels):
             raise ParameterError(f"{len(pairs)} scores were given for {len(labels)} values")
     counted = np.array([pair is not None for pair in pairs])

@@ -25,18 +25,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..checks import checked_positive
 from ..errors import EstimateError, ParameterError
 from .combine import combine
+from .estimate import Estimate, join_claims
 from .groups import covariance_of
 from .intervals import Floats, Interval, NoiseLines, ScoreInterval, normal_quantile
 from .ordered import MeanInterval, Ratio, scored_mean
-
-if TYPE_CHECKING:
-    from .estimate import Estimate
 
 RANDOM_SAMPLE = "the people asked are a simple random sample of the population"
 #: Of means of numbers: how much answers vary is estimated, and a rare one may not have been asked.
@@ -81,10 +80,9 @@ def about_population(estimate: Estimate, size: int | None) -> dict[str, Any]:
     if estimate.population is not None:
         raise EstimateError("the errors of this estimate are already those for a population")
     _factor(estimate.n, size)
-    assumed = (estimate.assuming, RANDOM_SAMPLE, _of_numbers(estimate))
     return {
         "population": math.inf if size is None else float(size),
-        "assuming": "; ".join(filter(None, assumed)),
+        "assuming": join_claims([estimate.assuming, RANDOM_SAMPLE, _of_numbers(estimate)]),
     }
 
 
@@ -138,12 +136,12 @@ def stratified(
     if (population is None) == (weights is None):
         raise ParameterError("give one of population (people in each stratum) and weights")
     sizes = population if population is not None else weights or {}
-    if not isinstance(estimates, Mapping) or set(sizes) != set(estimates):
+    mappings = isinstance(estimates, Mapping) and isinstance(sizes, Mapping)
+    if not mappings or set(sizes) != set(estimates):
         names = sorted(map(str, set(sizes) ^ set(estimates)))
         raise ParameterError(f"every stratum needs an estimate and a size; this differs in {names}")
     for name, one in sizes.items():
-        if isinstance(one, bool) or not (math.isfinite(one) and one > 0):
-            raise ParameterError(f"the size of {name!r} is {one!r}; it must be a number above 0")
+        checked_positive(one, f"the size of {name!r}")
     together = combine(estimates, method="post-stratified")
     parts = [
         for_population(estimate, None if population is None else population[name])
@@ -160,17 +158,9 @@ def stratified(
         spread=spread,
         method="stratified",
         population=math.inf if population is None else float(sum(population.values())),
-        assuming="; ".join(
-            dict.fromkeys(
-                filter(
-                    None,
-                    (
-                        *(e.assuming for e in estimates.values()),
-                        RANDOM_STRATA,
-                        *map(_of_numbers, estimates.values()),
-                    ),
-                )
-            )
+        assuming=join_claims(
+            [*(e.assuming for e in estimates.values()), RANDOM_STRATA]
+            + [_of_numbers(e) for e in estimates.values()]
         ),
         _covariance=partial(covariance_of, parts, weight) if known else None,
         _interval=_joined(parts, weight),

@@ -30,9 +30,7 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import normal_quantile
-
-Floats = NDArray[np.float64]
+from .intervals import Floats, normal_quantile
 
 _FREEDOM = 4
 _HEAVY = 50.0
@@ -50,21 +48,11 @@ def limit(confidence: float) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """The quadratic expansion of the likelihood of `counts` at the distribution `centre`.
+    """The quadratic expansion of the likelihood of `counts` at the distribution `centre`."""
 
-    Attributes
-    ----------
-    counts : ndarray
-        How often each output was reported.
-    laws : ndarray
-        One row per bin: the probabilities of the outputs.
-    centre : ndarray
-        A distribution under which the outputs have about the right probabilities.
-    """
-
-    counts: NDArray[np.int64]
-    laws: Floats
-    centre: Floats
+    counts: NDArray[np.int64]  # how often each output was reported
+    laws: Floats  # one row per bin: the probabilities of the outputs
+    centre: Floats  # under which the outputs have about the right probabilities
 
     @cached_property
     def _problem(self) -> tuple[Floats, Floats]:

@@ -16,15 +16,17 @@ answers would allow, covered as few as 88 %.
 
 from __future__ import annotations
 
+from bisect import bisect
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .intervals import Floats
 from .likelihood import smoothed_em
 from .ordered import Quantile, checked_fraction
-from .profile import Floats, Profile, limit
+from .profile import Profile, limit
 
 QUANTILE_PARTS = 128
 _SLIGHT = (1 / 32, 1)
@@ -32,31 +34,21 @@ _SLIGHT = (1 / 32, 1)
 
 @dataclass(frozen=True, eq=False)
 class RangeQuantiles:
-    """Quantiles of one number's distribution; call it with the fraction and the confidence.
+    """Quantiles of one number's distribution; call it with the fraction and the confidence."""
 
-    Attributes
-    ----------
-    counts : ndarray
-        How often each output was reported.
-    laws : ndarray
-        One row per part of the range: the probabilities of the outputs.
-    fit : ndarray
-        An estimate of the distribution over equal parts, for the quantile itself.
-    low, high : float
-        The bounds of the number.
-    """
-
-    counts: NDArray[np.int64]
-    laws: Floats
-    fit: Floats
-    low: float
+    counts: NDArray[np.int64]  # how often each output was reported
+    laws: Floats  # one row per part of the range: the probabilities of the outputs
+    fit: Floats  # an estimate of the distribution over equal parts, for the quantile itself
+    low: float  # the bounds of the number
     high: float
 
     def __call__(self, q: float, confidence: float) -> Quantile:
         fraction, most = checked_fraction(q), limit(confidence)
         size = len(self.laws)
-        low = self._first_above(fraction, most) - 2
-        high = self._last_below(fraction, most) + 2
+        inner, reach = range(1, size), (fraction, most)
+        # F may be q or more from some edge on, and q or less up to another.
+        low = bisect(inner, False, key=lambda edge: self._accepts(edge, *reach, 1)) - 1
+        high = bisect(inner, False, key=lambda edge: not self._accepts(edge, *reach, -1)) + 2
         edges = np.linspace(0, 1, size + 1)
         ends = edges[max(low, 0)], edges[min(high, size)]
         cumulative = np.concatenate([[0.0], np.cumsum(self.fit)])
@@ -76,19 +68,3 @@ class RangeQuantiles:
         if sign * (float(below @ self._profile.fitted) - q) >= 0:
             return True
         return self._profile.loss(below, q) <= most
-
-    def _first_above(self, q: float, most: float) -> int:
-        """The first edge at which F may be q or more: what it allows grows with the edge."""
-        no, yes = 0, len(self.laws)
-        while yes - no > 1:
-            middle = (no + yes) // 2
-            no, yes = (no, middle) if self._accepts(middle, q, most, 1) else (middle, yes)
-        return yes
-
-    def _last_below(self, q: float, most: float) -> int:
-        """The last edge at which F may be q or less."""
-        yes, no = 0, len(self.laws)
-        while no - yes > 1:
-            middle = (no + yes) // 2
-            yes, no = (middle, no) if self._accepts(middle, q, most, -1) else (yes, middle)
-        return yes

@@ -28,8 +28,7 @@ class Summaries:
         -----
         That of a projected or otherwise biased estimate is the mean of the unbiased one behind it.
         """
-        estimate = cast("Estimate", self)
-        unbiased = estimate if estimate.raw is None else estimate.raw
+        unbiased = cast("Estimate", self)._unbiased
         return replace(unbiased, **scored_mean(unbiased, scores))
 
     def quantile(self, q: float, *, confidence: float = 0.95) -> Quantile:

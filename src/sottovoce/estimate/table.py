@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import checked_count
 from ..domain.values import Attribute
 from ..errors import EstimateError, ParameterError
 from . import display
 from .cells import Cells, Change, product_labels, spread_of
 from .estimate import Estimate
 from .intervals import Floats, Interval
-from .projection import PROJECTIONS
+from .projection import PROJECTIONS, check_projection
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Table(Cells):
         axes = self._axes(names)
         kept = tuple(self.attributes[a] for a in axes)
         summed = partial(_sum_over, self.table.shape, tuple(axes))
-        again = None if self.again is None else self.again.changed(summed)
+        again = self._changed(summed)
         values = summed(self.values)[0]
         about = {} if self.notes is None else self.notes([a.name for a in kept])
         return replace(
@@ -70,16 +71,11 @@ class Table(Cells):
 
     def project(self, method: str = "norm-sub") -> Table:
         """The nearest table with no negative cell that sums to one; see `Estimate.project`."""
-        if method not in PROJECTIONS:
-            raise ParameterError(
-                f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
-            )
+        check_projection(method)
         raw = self.raw if isinstance(self.raw, Table) else self
         weights = raw.variance if method != "norm-sub" else np.ones(raw.values.size)
         values = PROJECTIONS[method](raw.values, weights)
-        again = None
-        if raw.again is not None:
-            again = raw.again.changed(partial(_project_each, method, weights))
+        again = raw._changed(partial(_project_each, method, weights))
         return replace(
             raw,
             values=values,
@@ -107,7 +103,7 @@ class Table(Cells):
             name=f"{' × '.join(of)} given {' × '.join(given)}",
             shape=(rows, values.size // rows),
             attributes=both.attributes,
-            again=None if both.again is None else both.again.changed(partial(_divide, rows)),
+            again=both._changed(partial(_divide, rows)),
             **about,
         )
 
@@ -123,7 +119,7 @@ class Table(Cells):
 
     def _compute(self, both: Table, change: Change) -> tuple[Floats, dict[str, Any]]:
         """A function of the table, and the metadata of its estimate."""
-        again = None if both.again is None else both.again.changed(change)
+        again = both._changed(change)
         values = change(both.values[None])[0]
         about = {
             "spread": spread_of(values, again, 0.0),
@@ -151,12 +147,9 @@ class Table(Cells):
         backend : {"pandas", "polars", "pyarrow"}
             Which library's frame to make.
         """
-        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-            raise ParameterError(f"n is {n!r}; it must be a whole number of at least 1")
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
-            raise ParameterError(
-                f"seed is {seed!r}; it must be a whole number of at least 0, or None"
-            )
+        checked_count(n, "n", 1)
+        if seed is not None:
+            checked_count(seed, "seed", 0)
         p = np.maximum(self.values, 0)
         cells = np.random.default_rng(seed).choice(p.size, n, p=p / p.sum())
         places = np.unravel_index(cells, self.table.shape)

@@ -52,12 +52,15 @@ def true_fractions(estimate: Estimate, truth: ArrayLike | Mapping[Any, float]) -
                 f"{sorted(map(str, set(truth) ^ set(labels)))[:6]}"
             )
         truth = [truth[label] for label in labels]
-    true = np.asarray(truth, float)
+    try:
+        true = np.asarray(truth, float)
+    except (TypeError, ValueError):
+        true = np.full(0, np.nan)
     whole = not (true > 1).any()
     if estimate.exclusive:
         above = float(true.sum()) - 1
         whole = above < 1e-6 and (above > -1e-6 or not estimate.complete)
-    if true.shape != (len(labels),) or not whole or (true < 0).any():
+    if true.shape != (len(labels),) or not whole or not (true >= 0).all():
         if not estimate.exclusive:
             raise ParameterError(
                 f"the truth must be {len(labels)} fractions from 0 to 1; got {truth!r}"

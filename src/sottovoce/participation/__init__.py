@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from .levels import Levels
+from .levels import Levels, Sampled
 from .participation import Participation
 from .rates import best_rates
-from .sampled import Sampled
 
 __all__ = ["Levels", "Participation", "Sampled", "best_rates"]

@@ -32,9 +32,8 @@ from ..mechanisms.designs import (
     unit_variance,
 )
 from ..mechanisms.mechanism import Mechanism
-from .levels import Levels
+from .levels import Levels, Sampled
 from .rates import best_rates
-from .sampled import Sampled
 
 Menu = Mapping[str, Mechanism]
 _SOFT = 0.46  # of limited translation, as in `sottovoce.estimate`

@@ -18,11 +18,10 @@ from ..estimate.groups import Groups, combine_groups, covariance_of
 from ..estimate.intervals import Floats, NoiseLines
 from ..mechanisms.mechanism import Mechanism, Method
 from ..mechanisms.pure import PureMechanism
-from .choices import way_codes
-from .menu import EVERYONE
 from .population import strata_of_answers, strata_of_frequencies
+from .rates import EVERYONE, way_codes
 from .sample import FEW_RATES, Sample, known_strata, rate_methods, span_of
-from .strata import Strata, covariance, own_terms, seen_inverse, variance
+from .strata import Strata, own_terms, seen_inverse
 
 if TYPE_CHECKING:
     from .participation import Participation
@@ -183,31 +182,27 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
 # --- variances for fixed data -------------------------------------------------------------------
 
 
-def fixed_variance(
+def strata_of_fractions(
     table: Participation, frequencies: ArrayLike, n: Any, method: str | None
-) -> Floats:
-    """Variance of each estimated fraction when the data are fixed."""
-    name = table.chosen_method(method)
+) -> tuple[Strata, str]:
+    """What `variance` and `covariance` need where fractions and people are known."""
     strata = strata_of_frequencies(_only_level(table), table.rates, frequencies, n)
-    return variance(known_strata(strata, name), name, _pure(table))
+    return _described(table, strata, method)
 
 
-def fixed_covariance(
-    table: Participation, frequencies: ArrayLike, n: Any, method: str | None
-) -> Floats:
-    """Covariance matrix of the estimated fractions when the data are fixed."""
-    name = table.chosen_method(method)
-    strata = strata_of_frequencies(_only_level(table), table.rates, frequencies, n)
-    return covariance(known_strata(strata, name), name, _pure(table))
-
-
-def variance_of(table: Participation, answers: Any, rate: Any, method: str | None) -> Floats:
-    """Variance of each estimated value for these particular answers."""
+def strata_of_people(
+    table: Participation, answers: Any, rate: Any, method: str | None
+) -> tuple[Strata, str]:
+    """The same for particular answers."""
     coded = table.domain.coded(answers)
     ways = way_codes(table.levels, coded, None, rate)
+    strata = strata_of_answers(_only_level(table), table.rates, coded, ways)
+    return _described(table, strata, method)
+
+
+def _described(table: Participation, strata: Strata, method: str | None) -> tuple[Strata, str]:
     name = table.chosen_method(method)
-    strata: Strata = strata_of_answers(_only_level(table), table.rates, coded, ways)
-    return variance(known_strata(strata, name), name, _pure(table))
+    return known_strata(strata, name), name
 
 
 def _only_level(table: Participation) -> Mechanism:
@@ -217,8 +212,3 @@ def _only_level(table: Participation) -> Mechanism:
             "sampled at its own rates"
         )
     return table.bound[0]
-
-
-def _pure(table: Participation) -> PureMechanism | None:
-    mechanism = table.bound[0]
-    return mechanism if isinstance(mechanism, PureMechanism) else None

@@ -11,28 +11,16 @@ from ..errors import ParameterError
 from ..mechanisms.mechanism import Mechanism
 from ..promise import LDP, Guarantee
 from ..promise.assumptions import LEVEL_IS_PUBLIC, RATE_IS_PUBLIC
-from .rates import MOST_CHOICES
-
-EVERYONE = (1.0,)
+from .rates import EVERYONE, MOST_CHOICES
 
 
 @dataclass(frozen=True)
 class Level:
-    """One level of the privacy menu, or the only one where there is no menu.
+    """One level of the privacy menu, or the only one where there is no menu."""
 
-    Attributes
-    ----------
-    name : str, optional
-        None where there is no menu.
-    mechanism : Mechanism
-        Makes the reports; it has no levels or rates of its own.
-    rates : tuple of float
-        The public grid of rates; (1.0,) where everyone reports.
-    """
-
-    name: str | None
-    mechanism: Mechanism
-    rates: tuple[float, ...] = EVERYONE
+    name: str | None  # None where there is no menu
+    mechanism: Mechanism  # makes the reports; it has no levels or rates of its own
+    rates: tuple[float, ...] = EVERYONE  # the public grid of rates
 
     @property
     def epsilon(self) -> float:

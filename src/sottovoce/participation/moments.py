@@ -6,10 +6,7 @@ of reports is linear in the answers, so that sums over a thousand strata need no
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Protocol
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,43 +18,31 @@ from ..mechanisms.linear import LinearMechanism
 Rows = NDArray[np.intp]
 
 
-class Means(Protocol):
-    """f_h of each stratum."""
+class Means:
+    """f_h of each stratum, from a table with a row for each."""
 
-    @property
-    def table(self) -> Floats:
-        """One row per stratum."""
+    def __init__(self, table: Floats) -> None:
+        self.table = table
 
     def sum(self, weights: Floats) -> Floats:
         """Σ a_h f_h."""
-
-    def only(self, rows: Rows) -> Means:
-        """Of some strata."""
-
-
-@dataclass(frozen=True, eq=False)
-class KnownMeans:
-    """From a table."""
-
-    table: Floats
-
-    def sum(self, weights: Floats) -> Floats:
         return np.asarray(weights @ self.table)
 
     def only(self, rows: Rows) -> Means:
-        return KnownMeans(self.table[rows])
+        """Of some strata."""
+        return Means(self.table[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class CountedMeans:
+class CountedMeans(Means):
     """From counts: each stratum's unbiased estimate, and zero where nobody reported."""
 
-    mechanism: LinearMechanism
-    counts: NDArray[np.int64]
-    reported: NDArray[np.int64]
+    def __init__(
+        self, mechanism: LinearMechanism, counts: NDArray[np.int64], reported: NDArray[np.int64]
+    ) -> None:
+        self.mechanism, self.counts, self.reported = mechanism, counts, reported
 
     @cached_property
-    def table(self) -> Floats:
+    def table(self) -> Floats:  # type: ignore[override]
         means = self.mechanism.debias_rows(self.counts, np.maximum(self.reported, 1))
         if not self.reported.all():
             means[self.reported == 0] = 0.0
@@ -77,52 +62,34 @@ class CountedMeans:
         return CountedMeans(self.mechanism, self.counts[rows], self.reported[rows])
 
 
-class Noise(Protocol):
-    """C_h of each stratum."""
+class Noise:
+    """C_h of each stratum, from a table of the diagonals, where these are all that is known."""
+
+    def __init__(self, each: Floats) -> None:
+        self.each = each
 
     def table(self) -> Floats:
         """The diagonals, one row per stratum."""
-
-    def sum(self, weights: Floats) -> Floats:
-        """Diagonal of Σ a_h C_h."""
-
-    def matrix_sum(self, weights: Floats) -> Floats:
-        """Σ a_h C_h."""
-
-    def only(self, rows: Rows) -> Noise:
-        """Of some strata."""
-
-
-@dataclass(frozen=True, eq=False)
-class AnyNoise:
-    """From a table of the diagonals and a function to the matrices."""
-
-    each: Floats
-    matrix: Callable[[int], Floats]
-
-    def table(self) -> Floats:
         return self.each
 
     def sum(self, weights: Floats) -> Floats:
+        """Diagonal of Σ a_h C_h."""
         return np.asarray(weights @ self.each)
 
     def matrix_sum(self, weights: Floats) -> Floats:
-        return np.asarray(sum(a * self.matrix(h) for h, a in enumerate(weights.tolist())))
+        """Σ a_h C_h."""
+        return np.diag(self.sum(weights))
 
     def only(self, rows: Rows) -> Noise:
-        return AnyNoise(self.each[rows], partial(_row, self.matrix, rows))
+        """Of some strata."""
+        return Noise(self.each[rows])
 
 
-def _row(matrix: Callable[[int], Floats], rows: Rows, h: int) -> Floats:
-    return matrix(int(rows[h]))
-
-
-@dataclass(frozen=True, eq=False)
-class NoiseOfMeans:
+class NoiseOfMeans(Noise):
     """From what people answer: C_h is linear in f_h."""
 
-    mechanism: LinearMechanism
-    means: Means
+    def __init__(self, mechanism: LinearMechanism, means: Means) -> None:
+        self.mechanism, self.means = mechanism, means
 
     def table(self) -> Floats:
         return self.mechanism.variance_rows(self.means.table)

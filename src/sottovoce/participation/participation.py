@@ -37,12 +37,11 @@ from ..mechanisms.channel import Channel
 from ..mechanisms.mechanism import Mechanism, Method
 from ..promise import Guarantee
 from ..randomness import Source, source_of
-from . import estimating, laws
-from .choices import way_codes
-from .counting import absent_rows, check_counts, check_reports, count_people, count_reports
-from .drawing import draw_ways
-from .menu import EVERYONE, Level, check_levels, entries_of, words_of
-from .rows import widest_layout
+from . import estimating
+from . import reports as rows
+from .menu import Level, check_levels, entries_of, words_of
+from .rates import EVERYONE, way_codes
+from .strata import covariance, variance
 
 P = TypeVar("P", bound="Participation")
 
@@ -158,7 +157,7 @@ class Participation(Mechanism):
 
     @cached_property
     def _inner_layout(self) -> tuple[Column, ...]:
-        return widest_layout(level.mechanism.layout for level in self.levels)
+        return rows.widest_layout(level.mechanism.layout for level in self.levels)
 
     @cached_property
     def layout(self) -> tuple[Column, ...]:
@@ -201,18 +200,18 @@ class Participation(Mechanism):
             raise ParameterError("way already sets level and rate; leave these out")
         else:
             ways = np.full(len(coded), self._at(way).index, code_dtype(len(self.ways())))
-        columns = draw_ways(self, coded, ways, own_source)
+        columns = rows.draw_ways(self, coded, ways, own_source)
         return Reports(self.id, self.digest, columns, own_source.seeded)
 
     def draw(self, answers: Any, source: Source) -> Columns:
         coded = self.domain.coded(answers)
-        return draw_ways(self, coded, way_codes(self.levels, coded, None, None), source)
+        return rows.draw_ways(self, coded, way_codes(self.levels, coded, None, None), source)
 
     # --- the collector's side -------------------------------------------------------------------
 
     def _aggregate(self, reports: Reports) -> Aggregate:
         """Counts for each way, and how many were asked and reported."""
-        tables = count_reports(self, reports)
+        tables = rows.count_reports(self, reports)
         people, sent = (int(tables[name].sum()) for name in ("asked", "reported"))
         return Aggregate(self.id, self.digest, tables, people, sent, reports.seeded)
 
@@ -228,23 +227,23 @@ class Participation(Mechanism):
         return view
 
     def count(self, reports: Reports) -> Mapping[str, NDArray[np.int64]]:
-        return count_reports(self, reports)
+        return rows.count_reports(self, reports)
 
     def check(self, columns: Columns) -> None:
-        check_reports(self, columns)
+        rows.check_reports(self, columns)
 
     def check_aggregate(self, aggregate: Aggregate) -> None:
-        check_counts(self.restricted(aggregate.candidates), aggregate)
+        rows.check_counts(self.restricted(aggregate.candidates), aggregate)
 
     def headcount(self, reports: Reports) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        return count_people(self, reports)
+        return rows.count_people(self, reports)
 
     def turnout(self, aggregate: Aggregate) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return aggregate.dense("asked"), aggregate.dense("reported")
 
     def absent(self, people: Any) -> Reports:
         """The collector's note of people who were asked and sent nothing, one number per way."""
-        return absent_rows(self, people)
+        return rows.absent_rows(self, people)
 
     def part(self, aggregate: Aggregate, way: Way) -> Aggregate:
         """The counts of one way, as its own mechanism has them."""
@@ -326,15 +325,15 @@ class Participation(Mechanism):
         n : int or array-like
             People, or people at each rate.
         """
-        return estimating.fixed_variance(self, frequencies, n, method)
+        return variance(*estimating.strata_of_fractions(self, frequencies, n, method))
 
     def covariance(self, frequencies: ArrayLike, n: Any, *, method: str | None = None) -> Floats:
         """Covariance matrix of the estimated fractions when the data are fixed."""
-        return estimating.fixed_covariance(self, frequencies, n, method)
+        return covariance(*estimating.strata_of_fractions(self, frequencies, n, method))
 
     def variance_of(self, answers: Any, *, rate: Any = None, method: str | None = None) -> Floats:
         """The same for particular answers or numbers. For tests and plans, on public data."""
-        return estimating.variance_of(self, answers, rate, method)
+        return variance(*estimating.strata_of_people(self, answers, rate, method))
 
     def total_variance(self, n: Any = 1) -> float:
         """Sum over the values of the variance by inverse rates, for equal fractions."""
@@ -344,13 +343,13 @@ class Participation(Mechanism):
     # --- what audits and laws need --------------------------------------------------------------
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        return laws.outcomes(self, reports, x, y)
+        return rows.outcomes(self, reports, x, y)
 
     def every_report(self, way: Way | None = None) -> Reports:
-        return laws.every_report(self, self._at(way))
+        return rows.every_report(self, self._at(way))
 
     def channel(self, way: Way | None = None) -> Channel:
-        return laws.channel(self, self._at(way))
+        return rows.channel(self, self._at(way))
 
     def _at(self, way: Way | None) -> Way:
         if way is None:

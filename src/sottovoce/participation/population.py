@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,94 +12,55 @@ from ..domain.columns import Coded
 from ..domain.ranges import Range
 from ..domain.values import Domain
 from ..errors import ParameterError
-from ..estimate.estimate import Estimate, parts_may_be_useless
+from ..estimate.estimate import parts_may_be_useless
 from ..estimate.intervals import Floats
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism
-from .moments import AnyNoise, CountedMeans, KnownMeans, Noise, NoiseOfMeans
+from ..mechanisms.pure import PureMechanism
+from .moments import CountedMeans, Means, Noise, NoiseOfMeans
 from .strata import Strata, expected_inverse, seen_inverse
 
 if TYPE_CHECKING:
     from .sample import Sample
 
 
-def strata_of_counts(sample: Sample) -> tuple[Strata, Estimate]:
-    """The strata as estimated, and an estimate that has labels, name and kind of the values."""
+def strata_of_counts(sample: Sample) -> tuple[Strata, dict[str, Any]]:
+    """The strata as estimated; and labels, name and kind of the values."""
     mechanism, reported = sample.mechanism, sample.reported
     common: dict[str, Any] = {
         "rates": sample.rates,
         "people": sample.asked.astype(float),
         "inverse": seen_inverse(reported),
+        "pure": pure_or_none(mechanism),
     }
     if isinstance(mechanism, LinearMechanism):
         counts = sample.tables[mechanism.table]
         answers = CountedMeans(mechanism, counts, reported)
-        noise = (
-            NoiseOfMeans(mechanism, answers)
-            if mechanism.knows_covariance
-            else _noise_of_counts(mechanism, answers.table, counts, reported)
-        )
-        strata = Strata(answers=answers, second=answers, noise=noise, **common)
-        nothing = np.zeros(len(mechanism.labels))
-        template = Estimate(
-            values=nothing,
-            spread=nothing,  # only its labels, name and kind are used
-            n=int(reported.sum()),
-            labels=mechanism.labels,
-            name=mechanism.domain.name,
-            guarantee=sample.guarantee,
-            complete=mechanism.candidates is None,
-        )
-        return strata, template
+        noise: Noise = NoiseOfMeans(mechanism, answers)
+        if not mechanism.knows_covariance:  # only variances, and these from the counts themselves
+            rows = zip(answers.table, counts, np.maximum(reported, 1).tolist(), strict=True)
+            noise = Noise(np.array([n * mechanism.spread(f, row, n) for f, row, n in rows]))
+        about = {
+            "labels": mechanism.labels,
+            "name": mechanism.domain.name,
+            "fractions": True,
+            "complete": mechanism.candidates is None,
+        }
+        return Strata(answers=answers, second=answers, noise=noise, **common), about
     with parts_may_be_useless():
-        reporting = np.flatnonzero(reported).tolist()
-        estimates = {h: sample.plain_estimate(h) for h in reporting}
-    template = next(iter(estimates.values()))
-    low = lowest(mechanism.domain, template.fractions)
-    return _strata_of_estimates(estimates, reported, low, common), template
-
-
-def _strata_of_estimates(
-    estimates: Mapping[int, Estimate],
-    reported: NDArray[np.int64],
-    low: float,
-    common: Mapping[str, Any],
-) -> Strata:
-    template = next(iter(estimates.values()))
-    shape = (reported.size, template.values.size)
-    means, second, variance = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+        estimates = {h: sample.plain_estimate(h) for h in np.flatnonzero(reported).tolist()}
+    first = next(iter(estimates.values()))
+    low = lowest(mechanism.domain, first.fractions)
+    means, second, each = np.zeros((3, reported.size, first.values.size))
     for h, estimate in estimates.items():
         means[h] = estimate.values - low
         varies = estimate.answer_variance
         second[h] = means[h] if varies is None else varies + means[h] ** 2
-        variance[h] = estimate.variance
-    each = variance * reported[:, None]
-    return Strata(
-        answers=KnownMeans(means),
-        second=KnownMeans(second),
-        noise=AnyNoise(each, partial(_diagonal, each)),
-        fractions=template.fractions,
-        **common,
-    )
-
-
-def _diagonal(each: Floats, h: int) -> Floats:
-    return np.diag(each[h])
-
-
-def _noise_of_counts(
-    mechanism: LinearMechanism,
-    means: Floats,
-    counts: NDArray[np.int64],
-    reported: NDArray[np.int64],
-) -> Noise:
-    """Where only variances are known, and these from the counts themselves."""
-    each = np.zeros_like(means)
-    for h in range(reported.size):
-        n = max(int(reported[h]), 1)
-        each[h] = n * mechanism.spread(means[h], counts[h], n)
-    return AnyNoise(each, partial(_diagonal, each))
+        each[h] = estimate.variance * reported[h]
+    moments: dict[str, Any] = {"answers": Means(means), "second": Means(second)}
+    strata = Strata(**moments, noise=Noise(each), fractions=first.fractions, **common)
+    return strata, {n: getattr(first, n) for n in ("labels", "name", "fractions", "complete")}
 
 
 def strata_of_frequencies(
@@ -121,7 +81,7 @@ def strata_of_frequencies(
             f"{mechanism.domain.size} values, so give a row of fractions and a number of people "
             "per rate"
         )
-    answers = KnownMeans(f)
+    answers = Means(f)
     return Strata(
         rates=np.array(rates),
         people=people,
@@ -129,6 +89,7 @@ def strata_of_frequencies(
         second=answers,
         noise=NoiseOfMeans(mechanism, answers),
         inverse=_inverses(people, rates),
+        pure=pure_or_none(mechanism),
     )
 
 
@@ -146,22 +107,25 @@ def strata_of_answers(
     if not isinstance(mechanism, NumericMechanism):
         raise ParameterError(f"the variance of {mechanism.id!r} for fixed answers is not known")
     span = mechanism.domain.high - mechanism.domain.low
-    noise = mechanism.variance_at(coded.codes)
 
     def mean(values: Floats) -> Floats:
         total = np.bincount(group, weights=values, minlength=len(rates))
         return np.asarray(total / np.maximum(people, 1))[:, None]
 
-    each = span**2 * mean(noise)
     return Strata(
         rates=np.array(rates),
         people=people,
-        answers=KnownMeans(span * mean(coded.codes)),
-        second=KnownMeans(span**2 * mean(coded.codes**2)),
-        noise=AnyNoise(each, partial(_diagonal, each)),
+        answers=Means(span * mean(coded.codes)),
+        second=Means(span**2 * mean(coded.codes**2)),
+        noise=Noise(span**2 * mean(mechanism.variance_at(coded.codes))),
         inverse=_inverses(people, rates),
         fractions=False,
     )
+
+
+def pure_or_none(mechanism: Mechanism) -> PureMechanism | None:
+    """The mechanism, where it is pure."""
+    return mechanism if isinstance(mechanism, PureMechanism) else None
 
 
 def _inverses(people: Floats, rates: Sequence[float]) -> Floats:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -81,36 +81,15 @@ def rate_methods(mechanism: Mechanism, rates: Sequence[float]) -> dict[str, Meth
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Counts of the people of one level, by rate.
+    """Counts of the people of one level, by rate."""
 
-    Attributes
-    ----------
-    mechanism : Mechanism
-        Made the reports; it has no levels or rates of its own.
-    rates : ndarray of shape (H,)
-        π_h.
-    asked, reported : ndarray of shape (H,)
-        n_h and S_h.
-    tables : mapping of str to ndarray
-        The mechanism's counts, with a row for each rate.
-    guarantee : Guarantee
-        What the people were promised.
-    seeded : bool
-        Whether any report was drawn from a seed.
-    """
-
-    mechanism: Mechanism
-    rates: Floats
-    asked: NDArray[np.int64]
-    reported: NDArray[np.int64]
-    tables: Mapping[str, NDArray[np.int64]]
-    guarantee: Guarantee
-    seeded: bool = False
-
-    @cached_property
-    def pure(self) -> PureMechanism | None:
-        """The mechanism, where it is pure."""
-        return self.mechanism if isinstance(self.mechanism, PureMechanism) else None
+    mechanism: Mechanism  # made the reports; it has no levels or rates of its own
+    rates: Floats  # π_h
+    asked: NDArray[np.int64]  # n_h
+    reported: NDArray[np.int64]  # S_h
+    tables: Mapping[str, NDArray[np.int64]]  # the mechanism's counts, with a row for each rate
+    guarantee: Guarantee  # what the people were promised
+    seeded: bool = False  # whether any report was drawn from a seed
 
     def plain_estimate(self, h: int) -> Estimate:
         """The mechanism's own unbiased estimate from the reports at one rate."""
@@ -128,15 +107,8 @@ class Sample:
                 "to estimate"
             )
         refuse_gaps(method, self.rates, self.asked, self.reported)
-        strata, template = strata_of_counts(self)
-        about: dict[str, Any] = {
-            "labels": template.labels,
-            "name": template.name,
-            "fractions": template.fractions,
-            "exclusive": self.mechanism.domain.exclusive,
-            "complete": template.complete,
-            "guarantee": self.guarantee,
-        }
+        strata, about = strata_of_counts(self)
+        about |= {"exclusive": self.mechanism.domain.exclusive, "guarantee": self.guarantee}
         estimate = self._estimate(method, strata, about)
         if method != "wang-c":
             warn_if_useless(estimate, span_of(self.mechanism))
@@ -148,10 +120,7 @@ class Sample:
         low = lowest(self.mechanism.domain, strata.fractions)
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
-            known = self.mechanism.knows_covariance
-            return _by_rate(
-                strata.only(reporting), reported[reporting], low, method, self.pure, known, about
-            )
+            return self._by_rate(strata.only(reporting), reported[reporting], low, method, about)
         if method in ("horvitz-thompson", "biswas-c-hat"):
             seen = strata.seen(reported, size=strata.n).only(reporting)
         elif method == "hajek-ipw":
@@ -163,34 +132,58 @@ class Sample:
         values = seen.mean if method == "hajek-ipw" else self._values(method, strata)
         return Estimate(
             values=low + values,
-            spread=with_least(*variance_parts(seen, method, self.pure)),
+            spread=with_least(*variance_parts(seen, method)),
             n=round(strata.n),
             reports=int(reported.sum()),
             method=method,
             biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
             assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
             answer_variance=_answer_variance(strata.only(reporting)),
-            _covariance=partial(covariance, seen, method, self.pure)
+            _covariance=partial(covariance, seen, method)
             if self.mechanism.knows_covariance
             else None,
             _interval=self._interval(values, seen, method),
             **about,
         )
 
+    def _by_rate(
+        self,
+        strata: Strata,
+        reported: NDArray[np.int64],
+        low: float,
+        method: str,
+        about: Mapping[str, Any],
+    ) -> Estimate:
+        """Each rate on its own, then combined."""
+        groups = Groups(
+            low + strata.means if low else strata.means,
+            each_variance(strata),
+            strata.people,
+            reported.astype(float),
+            None if strata.fractions else strata.own[:, 0],
+            _rate_intervals(strata, reported),
+        )
+        known = self.mechanism.knows_covariance
+        estimate = combine_groups(
+            groups,
+            method=method if reported.size > 1 else "post-stratified",
+            covariance=partial(_weighted_covariance, strata) if known else None,
+            **about,
+        )
+        return estimate if estimate.method == method else replace(estimate, method=method)
+
     def _interval(self, values: Floats, seen: Strata, method: str) -> ScoreInterval | None:
-        if self.pure is None or method in SUPPORT:
-            return None
         most = float(inverse_rates(seen.rates).max())
         per_report = {
             "hajek": 1 / float(self.reported.sum()),
             "hajek-ipw": most / float(seen.people.sum()),
         }.get(method, most / seen.n)
-        return score_interval(values, seen, method, self.pure, per_report)
+        return score_interval(values, seen, method, per_report)
 
     def _values(self, method: str, strata: Strata) -> Floats:
         scaled = self.reported * inverse_rates(strata.rates)
-        if method in SUPPORT and self.pure is not None:
-            p, q = float(self.pure.p), float(self.pure.q)
+        if method in SUPPORT and strata.pure is not None:
+            p, q = float(strata.pure.p), float(strata.pure.q)
             counted = scaled if method == "biswas-g" else self.reported.astype(float)
             support = q * counted.sum() + (p - q) * strata.answers.sum(counted)
             size = float(strata.people @ strata.rates) if method == "biswas-t" else strata.n
@@ -240,40 +233,11 @@ def span_of(mechanism: Mechanism) -> float:
     return domain.high - domain.low if isinstance(domain, Range) else 1.0
 
 
-def _by_rate(
-    strata: Strata,
-    reported: NDArray[np.int64],
-    low: float,
-    method: str,
-    pure: PureMechanism | None,
-    known: bool,
-    about: Mapping[str, Any],
-) -> Estimate:
-    """Each rate on its own, then combined."""
-    groups = Groups(
-        low + strata.means if low else strata.means,
-        each_variance(strata),
-        strata.people,
-        reported.astype(float),
-        None if strata.fractions else strata.own[:, 0],
-        _rate_intervals(strata, reported, pure),
-    )
-    estimate = combine_groups(
-        groups,
-        method=method if reported.size > 1 else "post-stratified",
-        covariance=partial(_weighted_covariance, strata) if known else None,
-        **about,
-    )
-    return estimate if estimate.method == method else replace(estimate, method=method)
-
-
-def _rate_intervals(
-    strata: Strata, reported: NDArray[np.int64], pure: PureMechanism | None
-) -> NoiseLines | None:
+def _rate_intervals(strata: Strata, reported: NDArray[np.int64]) -> NoiseLines | None:
     """What the interval of each rate's own estimate needs."""
-    if pure is None:
+    if strata.pure is None:
         return None
-    _, gap, base, slope = pure.rounded
+    _, gap, base, slope = strata.pure.rounded
     noise, drawn = own_terms(strata.people, strata.inverse)
     terms = (noise * base, noise * slope, drawn, 0.5 / (reported * gap))
     return NoiseLines(*(np.asarray(term, float)[:, None] for term in terms))
@@ -281,7 +245,7 @@ def _rate_intervals(
 
 def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:
     """Σ ω_h² of each stratum's own covariance."""
-    each = (covariance(strata.only([h]), "hajek", None) for h in range(weights.size))
+    each = (covariance(strata.only([h]), "hajek") for h in range(weights.size))
     return np.asarray(sum(w * w * part for w, part in zip(weights, each, strict=True)))
 
 

@@ -29,39 +29,22 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..estimate.intervals import Floats, ScoreInterval
 from ..mechanisms.pure import PureMechanism
-from .moments import KnownMeans, Means, Noise
+from .moments import Means, Noise
 
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """What is known, or estimated, about the people at each rate.
+    """What is known, or estimated, about the people at each rate."""
 
-    Attributes
-    ----------
-    rates, people : ndarray of shape (H,)
-        π_h and n_h.
-    answers : Means
-        f_h.
-    second : Means
-        Diagonal of M_h; the same for fractions.
-    noise : Noise
-        C_h.
-    inverse : ndarray of shape (H,)
-        e_h, expected or as seen.
-    fractions : bool
-        Whether the values are fractions of people.
-    size : float, optional
-        n, where the people are estimated and the size of the population is known.
-    """
-
-    rates: Floats
-    people: Floats
-    answers: Means
-    second: Means
-    noise: Noise
-    inverse: Floats
-    fractions: bool = True
-    size: float | None = None
+    rates: Floats  # π_h
+    people: Floats  # n_h
+    answers: Means  # f_h
+    second: Means  # diagonal of M_h; the same object as `answers` for fractions
+    noise: Noise  # C_h
+    inverse: Floats  # e_h, expected or as seen
+    pure: PureMechanism | None = None  # what made the reports, where that is pure
+    fractions: bool = True  # whether the values are fractions of people
+    size: float | None = None  # n, where `people` are estimated but all of them are known
 
     @property
     def n(self) -> float:
@@ -115,20 +98,18 @@ def seen_inverse(reported: NDArray[np.int64]) -> Floats:
     return np.asarray(1 / np.maximum(reported - 1, 1))
 
 
-def variance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
+def variance(strata: Strata, method: str) -> Floats:
     """Variance of each value."""
-    noise, drawn = variance_parts(strata, method, pure)
+    noise, drawn = variance_parts(strata, method)
     return noise + drawn
 
 
-def variance_parts(
-    strata: Strata, method: str, pure: PureMechanism | None
-) -> tuple[Floats, Floats]:
+def variance_parts(strata: Strata, method: str) -> tuple[Floats, Floats]:
     """Variance of each value in two parts: from the noise of the reports, and from the draw."""
     if method in SUPPORT:
-        nobody = KnownMeans(np.zeros_like(strata.means))
+        nobody = Means(np.zeros_like(strata.means))
         found, least = (
-            _support(replace(strata, answers=answers), method, _pure(pure), full=False)
+            _support(replace(strata, answers=answers), method, full=False)
             for answers in (strata.answers, nobody)
         )
         return least, found - least
@@ -144,13 +125,15 @@ def variance_parts(
 
 
 def score_interval(
-    values: Floats, strata: Strata, method: str, pure: PureMechanism, per_report: float
-) -> ScoreInterval:
-    """The interval of a weighted sum of the strata's own estimates.
+    values: Floats, strata: Strata, method: str, per_report: float
+) -> ScoreInterval | None:
+    """The interval of a weighted sum of the strata's own estimates, of pure mechanisms.
 
     `per_report` is by how much one report more moves the fraction of supporting reports.
     """
-    _, gap, base, slope = pure.rounded
+    if strata.pure is None or method in SUPPORT:
+        return None
+    _, gap, base, slope = strata.pure.rounded
     noise, drawn, what = _terms(strata, method)
     scale = _scale(strata, method)
     loud, mixed = float(noise.sum()) / scale, float(drawn.sum()) / scale
@@ -182,10 +165,10 @@ def own_terms(people: NDArray[Any], inverse: Floats) -> tuple[Floats, Floats]:
     return inverse, np.maximum((inverse - 1 / people) * finite, 0.0)
 
 
-def covariance(strata: Strata, method: str, pure: PureMechanism | None) -> Floats:
+def covariance(strata: Strata, method: str) -> Floats:
     """Covariance matrix of the values."""
     if method in SUPPORT:
-        return _support(strata, method, _pure(pure), full=True)
+        return _support(strata, method, full=True)
     noise, drawn, what = _terms(strata, method)
     centre = _centre(strata, method)
     total = np.diag(strata.second.sum(drawn))
@@ -229,16 +212,12 @@ def _terms(s: Strata, method: str) -> tuple[Floats, Floats, str]:
 SUPPORT = ("wang-c", "biswas-g", "biswas-t")
 
 
-def _pure(pure: PureMechanism | None) -> PureMechanism:
-    if pure is None:  # methods are offered for pure mechanisms alone
-        raise TypeError("only a pure mechanism has supporting reports")
-    return pure
-
-
-def _support(strata: Strata, method: str, pure: PureMechanism, *, full: bool) -> Floats:
+def _support(strata: Strata, method: str, *, full: bool) -> Floats:
     """From Cov(A_u, A_v) = Σ_j π_j P(both supported) − π_j² r_ju r_jv."""
-    p, q = float(pure.p), float(pure.q)
-    s, t = (float(x) for x in pure.pair)
+    if strata.pure is None:  # methods are offered for pure mechanisms alone
+        raise TypeError("only a pure mechanism has supporting reports")
+    p, q = float(strata.pure.p), float(strata.pure.q)
+    s, t = (float(x) for x in strata.pure.pair)
     total = np.zeros((strata.means.shape[1],) * (2 if full else 1))
     rates, people = strata.rates, strata.people
     size = float(people @ rates) if method == "biswas-t" else strata.n

@@ -143,8 +143,8 @@ def checked(
         row = int(np.flatnonzero(off)[0])
         raise ParameterError(
             f"person {first + row} divides {total[row]:g} among {int(reported[row].sum())} "
-            f"attributes; it must be {due[row]:g}, epsilon_average for each (sliders "
-            "keep the total: personal.allocation.slide)"
+            f"attributes; it must be {due[row]:g}, epsilon_average for each (sliders keep the "
+            "total: sottovoce.records.allocation.slide)"
         )
     return allocation
 

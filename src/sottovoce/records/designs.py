@@ -20,18 +20,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..checks import MOST_EPSILON
+from ..checks import MOST_EPSILON, checked_count
 from ..contract.design import Design, Requirement
-from ..errors import ParameterError
 from ..mechanisms import GRR, SubsetSelection
 from ..promise import LDP, OWN_DEVICE, Guarantee, Promise, Protected, Unit
-from ..promise.assumptions import (
-    ANY_PART,
-    EQUAL_PART,
-    HIDDEN,
-    INDEPENDENT,
-    UP_TO_PART,
-)
+from ..promise.assumptions import ANY_PART, EQUAL_PART, HIDDEN, INDEPENDENT, UP_TO_PART
 from .allocation import FLOOR, Floats, flip
 
 _POINTS = 20_000
@@ -50,8 +43,7 @@ def designs(
     >>> [design.name for design in designs([6] * 4, n=10_000, average=3.0)][:2]
     ['one GRR on the tuple', 'split by attribute']
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
+    checked_count(n, "n", 1)
     m, total = len(sizes), len(sizes) * average
     parts = _parts(m)
     low, floor = floors = floors or (0.0, min(FLOOR, average))
@@ -76,13 +68,7 @@ def designs(
         )
 
     every = [
-        design(
-            "hidden, random",
-            _mean(sizes, over(low), _own),
-            whole,
-            (UP_TO_PART, most),
-            HIDDEN,
-        ),
+        design("hidden, random", _mean(sizes, over(low), _own), whole, (UP_TO_PART, most), HIDDEN),
         design("hidden, equal", _mean(sizes, average, _own), whole, (EQUAL_PART, average), HIDDEN),
         design(
             "public, random",

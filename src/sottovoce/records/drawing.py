@@ -99,11 +99,7 @@ def _draw_block(
     """The reports of a block of people, into `packed`."""
     sent = ~np.isnan(allocations)
     codes = tables.codes_of(records.schema, columns, sent, first)
-    steps, bits, table = (
-        in_steps(allocations, averages),
-        packed["bits"],
-        thresholds(),
-    )
+    steps, bits, table = in_steps(allocations, averages), packed["bits"], thresholds()
 
     def step(words: Any, part: slice, extra: Any, used: int) -> Any:
         some = (codes[part], steps[part], records.sizes, records.starts, table, bits[part])

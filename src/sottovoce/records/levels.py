@@ -1,20 +1,22 @@
-"""Levels of privacy for records, and who stays silent."""
+"""Levels of privacy for records, what is promised at them, and who stays silent."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import checked_epsilon
+from ..checks import checked_epsilon, float_above
 from ..contract.way import Way
 from ..domain.columns import Coded
 from ..errors import ParameterError
-from ..participation.choices import level_positions
-from ..participation.rates import MOST_CHOICES, checked_rates
+from ..estimate.intervals import Floats
+from ..participation.rates import MOST_CHOICES, checked_rates, level_positions
+from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, Protected, Unit
+from ..promise.assumptions import HIDDEN, INDEPENDENT, OWN_PART
 from .packing import levels_of
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ def checked_menu(average: float | None, levels: Any) -> Menu:
             f"levels are {levels!r}; give names and epsilons, such as {{'strong': 0.5, 'weak': 2}}"
         )
     pairs = tuple(levels.items() if isinstance(levels, Mapping) else levels)
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs):
+        raise ParameterError(f"levels are {levels!r}; every level needs a name and an epsilon")
     if not pairs:
         if average is None:
             raise ParameterError(
@@ -39,11 +43,12 @@ def checked_menu(average: float | None, levels: Any) -> Menu:
     menu = tuple((name, checked_epsilon(epsilon)) for name, epsilon in pairs)
     if average is not None and average != max(epsilon for _, epsilon in menu):
         raise ParameterError("epsilon_average and levels were both given; give one of them")
-    for name, many in Counter(name for name, _ in menu).items():
-        if not isinstance(name, str) or not name.strip() or many > 1:
-            raise ParameterError(f"{name!r} cannot name a level; use different, non-empty texts")
     if len(menu) > MOST_CHOICES:
         raise ParameterError(f"{len(menu)} levels; at most {MOST_CHOICES} are allowed")
+    names = [name for name, _ in menu]
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or names.count(name) > 1:
+            raise ParameterError(f"{name!r} cannot name a level; use different, non-empty texts")
     return menu
 
 
@@ -85,3 +90,34 @@ def people_by_level(
     np.add.at(asked, level, counts)
     np.add.at(reported, level[sent], counts[sent])
     return asked, reported
+
+
+def promises(
+    names: Sequence[str],
+    row: Floats,
+    average: float,
+    *,
+    public: bool,
+    dropped: bool,
+    also: tuple[str, ...] = (),
+) -> Guarantee:
+    """The total for all reported answers together, then each answer's own budget.
+
+    `row` are the person's budgets, NaN where unreported; missing answers of some attribute may be
+    declared public (`dropped`).
+    """
+    hidden = () if public else (HIDDEN,)
+    assuming = (OWN_DEVICE, INDEPENDENT, *hidden, *((WHO_ANSWERED,) if dropped else ()), *also)
+    many = int((~np.isnan(row)).sum())
+    total = Promise(
+        LDP,
+        float_above(many * Fraction(average)),
+        unit=Unit(Protected.RECORD, answers=many),
+        assuming=assuming,
+    )
+    each = (
+        Promise(LDP, float(epsilon), unit=Unit(attribute=name), assuming=(*assuming, OWN_PART))
+        for name, epsilon in zip(names, row, strict=True)
+        if not np.isnan(epsilon)
+    )
+    return Guarantee((total, *each))

@@ -153,7 +153,7 @@ def _finish(
         method=method,
         biased=method == "published",
         assuming=assuming,
-        _covariance=partial(_itself, matrix),
+        _covariance=partial(np.asarray, matrix),
     )
 
 
@@ -257,7 +257,3 @@ def _moments(each: Floats, counts: Floats) -> Part:
     mean = counts @ each / s
     centred = each - mean
     return mean, (centred * counts[:, None]).T @ centred / s / max(s - 1, 1), int(s)
-
-
-def _itself(matrix: Floats) -> Floats:
-    return matrix

@@ -36,14 +36,8 @@ def check(
 ) -> None:
     """Raise WireError for reports that no participant can have sent.
 
-    Parameters
-    ----------
-    averages : ndarray
-        epsilon_average of every level.
-    floor : float, optional
-        The least public budget; None where budgets are hidden.
-    silent : bool
-        Whether people may stay silent, who report no attribute.
+    `averages` has epsilon_average of every level, `floor` is the least public budget (None where
+    budgets are hidden), and `silent` people report no attribute.
     """
     level = levels_of(columns)
     if level.size and int(level.max()) >= len(averages):

@@ -40,8 +40,14 @@ from ..randomness import Source, source_of
 from . import packing as wire
 from .allocation import FLOOR, checked
 from .drawing import draw_records
-from .levels import checked_menu, checked_rate, chosen_level, level_codes, people_by_level
-from .promises import promises
+from .levels import (
+    checked_menu,
+    checked_rate,
+    chosen_level,
+    level_codes,
+    people_by_level,
+    promises,
+)
 
 if TYPE_CHECKING:
     from ..estimate.table import Table

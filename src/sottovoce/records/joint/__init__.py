@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...contract.sparse import Sparse
@@ -132,9 +133,9 @@ def _table(
         "kronecker": closed.kronecker,
         "lasso": published.lasso,
         "entropy-split": published.entropy_split,
-        "lopub-1": published.lopub_em,
-        "lopub-2": published.lopub_lasso,
-        "lopub-3": published.lopub_hybrid,
+        "lopub-1": published.lopub,
+        "lopub-2": partial(published.lasso, method="lopub-2"),
+        "lopub-3": partial(published.lopub, method="lopub-3"),
     }
     if method == "pgm":
         from .pgm import pgm

@@ -27,7 +27,7 @@ import numpy as np
 from ...contract.sparse import Sparse
 from ...estimate.cells import Repetitions, spread_of
 from ...estimate.intervals import Floats
-from ...estimate.projection import PROJECTIONS
+from ...estimate.projection import simplex
 from ...estimate.table import Table
 from ..marginal import Part, marginal, self_calibrated
 from .content import Content
@@ -104,16 +104,9 @@ def homogeneity(strata: Sequence[Part | None]) -> float:
 
 def _by_set(content: Content, position: int) -> list[Group]:
     """The reports of one attribute in groups of people who report the same attributes."""
-    records, aggregate = content.records, content.aggregate
-    every = groups_of(records, aggregate, range(len(records.schema)))
-    found = []
-    for group in every:
-        if position in group.axes:
-            k = group.axes.index(position)
-            flips = None if group.flips is None else group.flips[:, [k]]
-            one = Group((0,), group.reported, (group.bits[k],), group.counts, group.average, flips)
-            found.append(one)
-    return found
+    records = content.records
+    every = groups_of(records, content.aggregate, range(len(records.schema)))
+    return [g.only([g.axes.index(position)], (0,)) for g in every if position in g.axes]
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,9 +122,7 @@ class Scaled:
         rng = np.random.default_rng(len(self.margins))
         cells = np.maximum(self.tables(), 0)
         drawn = [
-            np.array(
-                [_simplex(x) for x in rng.multivariate_normal(m, v, len(cells), method="eigh")]
-            )
+            np.array([simplex(x) for x in rng.multivariate_normal(m, v, len(cells), method="eigh")])
             for m, v in zip(self.margins, self.covariances, strict=True)
         ]
         return _scaled(cells, self.shape, drawn)
@@ -143,7 +134,7 @@ def calibrated(records: Records, aggregate: Sparse, table: Table) -> Table:
     margins = [one.values for one in single]
     matrices = [np.asarray(one.covariance) for one in single]
     shape = table.table.shape
-    values = _scaled(table.values[None], shape, [_simplex(m)[None] for m in margins])[0]
+    values = _scaled(table.values[None], shape, [simplex(m)[None] for m in margins])[0]
     again = None
     if table.again is not None:
         scaled = Scaled(table.again, shape, tuple(margins), tuple(matrices))
@@ -159,10 +150,6 @@ def calibrated(records: Records, aggregate: Sparse, table: Table) -> Table:
         notes=evidence.about,
         **evidence.about(table.names),
     )
-
-
-def _simplex(values: Floats) -> Floats:
-    return PROJECTIONS["norm-sub"](values, np.ones_like(values))
 
 
 def _scaled(cells: Floats, shape: tuple[int, ...], margins: Sequence[Floats]) -> Floats:

@@ -29,8 +29,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...estimate.intervals import Floats
-from .blocks import Block, expectation
-from .em import FOLDS, Progress, full_step, pair_step, pairs_of, path, run
+from .blocks import Block, View, expectation
+from .em import (
+    FOLDS,
+    Progress,
+    full_step,
+    one_way,
+    one_way_stop,
+    pair_step,
+    pairs_of,
+    path,
+    product_of,
+    run,
+    several,
+    uniform,
+)
 from .proportional import (
     BALANCE,
     Pair,
@@ -40,8 +53,6 @@ from .proportional import (
     forest,
     lean_to_alone,
 )
-from .start import one_way, one_way_stop, product_of, several, uniform
-from .views import View
 
 _MARKS = (0, 16, 24, 32, 48, 80, 200)
 PAIR_MARKS = (0, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -54,48 +65,26 @@ _LITTLE = 1e-4  # weights below it are left out
 class Stops:
     """What held-out records decided before the models are compared.
 
-    Attributes
-    ----------
-    single : list of int or None
-        Steps for each attribute; None goes to the most likely distribution.
-    pairs : mapping from pairs to list of int
-        For each fold, the place in PAIR_MARKS where the pair table stops; of pairs with enough
-        records. The last entry is for all records.
-    edges : list of list of pairs
-        For each fold, and then for all records, those of the forest.
-    ways : mapping from pairs to sequences of ndarray
-        The pair tables of all folds at each of PAIR_MARKS.
-
     What is decided for a fold is decided by the others of its deal: edges that were chosen by the
     records they are judged by would always look good.
     """
 
-    single: list[int | None]
+    single: list[int | None]  # steps for each attribute; None goes to the most likely distribution
+    #: For each fold, and then for all records, the place in PAIR_MARKS where the pair table stops;
+    #: of pairs with enough records.
     pairs: Mapping[Pair, list[int]]
-    edges: list[list[Pair]]
-    ways: Mapping[Pair, Sequence[Floats]]
+    edges: list[list[Pair]]  # for each fold, and then for all records, those of the forest
+    ways: Mapping[Pair, Sequence[Floats]]  # the pair tables of all folds at each of PAIR_MARKS
 
 
 @dataclass(frozen=True, eq=False)
 class Likelihood:
-    """The likelihood of the reports under every table of some attributes.
+    """The likelihood of the reports under every table of some attributes."""
 
-    Attributes
-    ----------
-    blocks : list of Block
-        That of whole patterns.
-    few : list of ndarray
-        How many records of each pattern stops, weights and errors are worked out with.
-    singles : list of View
-        Each attribute on its own.
-    pairs : dict from pairs to View
-        Every pair that some records report together.
-    """
-
-    blocks: list[Block]
-    few: list[Floats]
-    singles: list[View]
-    pairs: dict[Pair, View]
+    blocks: list[Block]  # that of whole patterns
+    few: list[Floats]  # records of each pattern that stops, weights and errors are worked out with
+    singles: list[View]  # each attribute on its own
+    pairs: dict[Pair, View]  # every pair that some records report together
 
     @property
     def sample(self) -> list[Block]:
@@ -136,13 +125,10 @@ def averaged(
     weights = {name: w for name, w in weights.items() if w >= least}
     total = sum(weights.values())
     every = [block.counts[:, None] for block in likelihood.blocks]
-    average, kinds = (
-        np.zeros([one.blocks[0].cells for one in likelihood.singles]),
-        dict[str, float](),
-    )
-    for name, tables in models(
-        likelihood, stops, likelihood.blocks, every, every, progress, weights
-    ):
+    average = np.zeros([one.blocks[0].cells for one in likelihood.singles])
+    kinds: dict[str, float] = {}
+    whole = likelihood.blocks, every, every
+    for name, tables in models(likelihood, stops, *whole, progress, weights):
         average += weights[name] / total * tables[0]
         kind = name.split(",")[0]
         kinds[kind] = kinds.get(kind, 0.0) + weights[name] / total
@@ -175,19 +161,13 @@ def stops_of(
 ) -> Stops:
     """What held-out records decide about single attributes and pairs.
 
-    Parameters
-    ----------
-    held, rest : sequences of ndarray, patterns × folds for each block
-        The records of each fold, and all others.
-    smoothed : int
-        Attributes with more records than this are not smoothed.
+    `held` and `rest` are the records of each fold and all others, patterns × folds for each block.
+    Attributes with more than `smoothed` records are not smoothed.
     """
     single: list[int | None] = []
     own = []
     for one in likelihood.singles:
-        steps = None
-        if one.records <= smoothed:
-            steps = one_way_stop(one.blocks, rng)
+        steps = one_way_stop(one.blocks, rng) if one.records <= smoothed else None
         single.append(steps)
         own.append(_single(one, rest, steps))
     folds = held[0].shape[1]
@@ -229,14 +209,9 @@ def models(
 ) -> Iterator[tuple[str, Floats]]:
     """The names and tables of the models, a table for each column of counts.
 
-    The forest and the pairwise models have the attributes' own smoothed distributions.
-
-    Parameters
-    ----------
-    whole, counts : sequences of ndarray
-        The same records, among all patterns and among those of `blocks`.
-    wanted : collection of str, optional
-        The models to fit; by default all.
+    The forest and the pairwise models have the attributes' own smoothed distributions. `whole` and
+    `counts` are the same records, among all patterns and among those of `blocks`; `wanted` are the
+    models to fit, by default all.
     """
     own = [_single(one, whole, t) for one, t in zip(likelihood.singles, stops.single, strict=True)]
     start = product_of(own)

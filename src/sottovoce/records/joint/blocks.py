@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import kernels
+from ...contract.sparse import as_words
 from ...parallel import over_ranges
 from .groups import Group
 from .hidden import GRID, GRID_ROUNDS, ROUNDS, atoms, mixing_weights, phi_of
@@ -28,29 +29,17 @@ _OPERATIONS = 32  # for each bit, roughly: a millisecond is worth a second threa
 
 @dataclass(eq=False)
 class Block:
-    """The patterns of one group, sorted with the last axis varying least.
+    """The patterns of one group, sorted with the last axis varying least."""
 
-    Attributes
-    ----------
-    axes, sizes : tuple of int
-        Which axes of the table, and how many values they have.
-    bits : ndarray of uint8, patterns × bits of all axes
-    law : ndarray of int32
-        Which of `laws` each pattern has.
-    laws : ndarray, different × 2 × …
-        The likelihood where the candidate's bits are y, divided by the largest: by the bit of the
-        first axis, and then by those of the others, the last axis the highest; these repeated
-        until they are at least eight, as the compiled step takes them.
-    counts : ndarray
-        How often each pattern came.
-    """
-
-    axes: tuple[int, ...]
-    sizes: tuple[int, ...]
-    bits: NDArray[np.uint8]
-    law: NDArray[np.int32]
+    axes: tuple[int, ...]  # of the table
+    sizes: tuple[int, ...]  # how many values they have
+    bits: NDArray[np.uint8]  # patterns × bits of all axes
+    law: NDArray[np.int32]  # which of `laws` each pattern has
+    #: The likelihood where the candidate's bits are y, divided by the largest: different × 2 × …,
+    #: by the bit of the first axis, and then by those of the others, the last axis the highest;
+    #: these repeated until they are at least eight, as the compiled step takes them.
     laws: Floats
-    counts: Floats
+    counts: Floats  # how often each pattern came
 
     @property
     def cells(self) -> int:
@@ -101,11 +90,8 @@ class Block:
 def block_of(group: Group, *, grid: bool = False) -> Block:
     """The likelihood of a group's patterns.
 
-    Parameters
-    ----------
-    grid : bool
-        Whether the law of one attribute's q is sought on a grid rather than among divisions of
-        the total, as for the start of an iteration.
+    With `grid` the law of one attribute's q is sought on a grid rather than among divisions of the
+    total, as for the start of an iteration.
     """
     laws, law = _public(group) if group.flips is not None else _hidden(group, grid)
     laws = laws.reshape(len(laws), 2, -1)
@@ -159,18 +145,11 @@ def _ones_code(group: Group) -> NDArray[np.int64]:
 def expectation(
     blocks: Sequence[Block], p: Floats, counts: Sequence[Floats], held: Sequence[Floats] | None
 ) -> tuple[Floats, Floats, Floats | None]:
-    """r = Σ_S Lᵀ(c / Lp) / n for several weightings of the records at once.
+    """r = Σ_S Lᵀ(c / Lp) / n, the mean log-likelihood of `counts`, and that of `held`.
 
-    Parameters
-    ----------
-    p : ndarray of shape (weightings, l_1, …)
-        A distribution for each weighting.
-    counts, held : sequences of ndarray of shape (patterns, weightings)
-        One per block: what each distribution is fitted to, and what it is judged on.
-
-    Returns
-    -------
-    r, mean log-likelihood of `counts`, and that of `held`
+    For several weightings of the records at once: p is weightings × l_1 × …; `counts`, which each
+    distribution is fitted to, and `held`, on which it is judged, are patterns × weightings for
+    every block.
     """
     many, dims = p.shape[0], p.ndim - 1
     r = np.zeros_like(p)
@@ -213,3 +192,81 @@ def _back(block: Block, p: Floats, counts: Floats) -> tuple[Floats, Floats]:
     over_ranges(action, counts.shape[1], work=work)
     back = total.reshape(many, *block.sizes[::-1]).transpose(order)
     return np.ascontiguousarray(back), logs
+
+
+# --- the patterns of some axes only, counted from whole patterns ----------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """The likelihood of some axes.
+
+    Whatever is fitted to one attribute or to a pair is fitted to the same records, and to the same
+    folds of them, as what is fitted to all.
+    """
+
+    blocks: list[Block]  # their axes are counted from 0 within the view
+    #: For each block, pairs (group, place of each of the group's patterns in the block).
+    places: list[list[tuple[int, NDArray[np.intp]]]]
+
+    @property
+    def records(self) -> int:
+        """How many records report any of the axes."""
+        return int(sum(block.counts.sum() for block in self.blocks))
+
+    def counts(self, columns: Sequence[Floats]) -> list[Floats]:
+        """Counts of whole patterns, patterns × columns for each group, as those of the view."""
+        every = []
+        for block, places in zip(self.blocks, self.places, strict=True):
+            own = np.zeros((len(block.counts), columns[0].shape[1]))
+            for group, place in places:
+                for k, column in enumerate(columns[group].T):
+                    own[:, k] += np.bincount(place, weights=column, minlength=len(own))
+            every.append(own)
+        return every
+
+
+def view(groups: Sequence[Group], axes: tuple[int, ...]) -> View:
+    """The likelihood of some axes from groups of whole patterns; see `block_of`."""
+    alike: dict[tuple[tuple[int, ...], int, float], list[int]] = {}
+    for k, group in enumerate(groups):
+        own = tuple(a for a in axes if a in group.axes)
+        if own:
+            alike.setdefault((own, group.reported, group.average), []).append(k)
+    blocks, places = [], []
+    for (own, reported, average), members in sorted(alike.items()):
+        some = [groups[k].only([groups[k].axes.index(a) for a in own], own) for k in members]
+        first, place = _different(np.concatenate([_packed(group) for group in some]))
+        counts = np.concatenate([group.counts for group in some])
+        flips = None
+        if some[0].flips is not None:
+            flips = np.concatenate([g.flips for g in some if g.flips is not None])[first]
+        merged = Group(
+            tuple(axes.index(a) for a in own),
+            reported,
+            tuple(np.concatenate([g.bits[a] for g in some])[first] for a in range(len(own))),
+            np.bincount(place, weights=counts).astype(np.int64),
+            average,
+            flips,
+        )
+        blocks.append(block_of(merged, grid=len(axes) == 1))
+        parts = np.split(place, np.cumsum([len(group.counts) for group in some])[:-1])
+        places.append(list(zip(members, parts, strict=True)))
+    return View(blocks, places)
+
+
+def _packed(group: Group) -> NDArray[np.uint8]:
+    """A row of bytes for each pattern, the last axis first, so that it varies least."""
+    rows = np.packbits(np.concatenate(group.bits[::-1], axis=1), axis=1)
+    if group.flips is None:
+        return rows
+    return np.concatenate([rows, group.flips.view(np.uint8)], axis=1)
+
+
+def _different(rows: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Where each different row first is, and which of them every row is."""
+    words = as_words(rows)
+    keys = words[:, 0] if words.shape[1] == 1 else words
+    axis = None if words.shape[1] == 1 else 0
+    _, first, place = np.unique(keys, axis=axis, return_index=True, return_inverse=True)
+    return first, place.ravel()

@@ -13,18 +13,18 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import EstimateError, ParameterError
-from ...estimate.cells import Repetitions, product_labels, spread_of
+from ...estimate.cells import Repetitions
 from ...estimate.intervals import Floats
-from ...estimate.projection import PROJECTIONS
+from ...estimate.projection import simplex
 from ...estimate.table import Table
-from .evidence import ALIKE, ALIKE_LEVELS, Evidence, evidence_of
-from .groups import Group, groups_of
+from .evidence import ALIKE, ALIKE_LEVELS, evidence_of
+from .groups import Group, complete_groups, groups_of, table_of
 
 if TYPE_CHECKING:
     from ..records import Records
 
-#: From the counts of every group of every part to the cells of a table.
-Maker = Callable[[Sequence[Sequence[Floats]]], Floats]
+#: From the counts of every group, an argument for each part, to the cells of a table.
+Maker = Callable[..., Floats]
 _REPETITIONS = 100
 _MOST_AXES = 2
 
@@ -40,10 +40,8 @@ def product(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
     return finished(records, aggregate, asked, "product", make, own, "attributes are independent")
 
 
-def _multiplied(own: Sequence[Sequence[Group]], counts: Sequence[Sequence[Floats]]) -> Floats:
-    fractions = [
-        _projected(_one_way(groups, some)) for groups, some in zip(own, counts, strict=True)
-    ]
+def _multiplied(own: Sequence[Sequence[Group]], *counts: Sequence[Floats]) -> Floats:
+    fractions = [simplex(_one_way(groups, some)) for groups, some in zip(own, counts, strict=True)]
     return np.asarray(reduce(np.multiply.outer, fractions).ravel())
 
 
@@ -71,11 +69,7 @@ def kronecker(
             f"'kronecker' is for {_MOST_AXES} attributes, {len(asked)} were asked for: its error "
             "would be larger than the table; use 'model-average', or force=True"
         )
-    groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
-    if not groups:
-        raise EstimateError(
-            "no record reports all of these attributes together; use 'model-average'"
-        )
+    groups = complete_groups(records, aggregate, asked)
     evidence = evidence_of(records, aggregate)
     if not evidence.enough(asked) and not force:
         raise EstimateError(
@@ -86,8 +80,8 @@ def kronecker(
     return finished(records, aggregate, asked, "kronecker", make, [groups], "")
 
 
-def _inverted(groups: Sequence[Group], counts: Sequence[Sequence[Floats]]) -> Floats:
-    return from_moments(*_moments(groups, counts[0]))[0].ravel()
+def _inverted(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
+    return from_moments(*_moments(groups, counts))[0].ravel()
 
 
 def _moments(
@@ -155,17 +149,6 @@ def _subsets(items: Sequence[int] | range) -> list[tuple[int, ...]]:
     return list(chain.from_iterable(combinations(items, k) for k in range(1, len(items) + 1)))
 
 
-def _projected(values: Floats) -> Floats:
-    return PROJECTIONS["norm-sub"](values, np.ones_like(values))
-
-
-def _reports(evidence: Evidence, asked: Sequence[int], groups: Sequence[Sequence[Group]]) -> int:
-    """How many records count: those with all these attributes, or with any of several parts."""
-    if len(groups) > 1:
-        return evidence.some(asked)
-    return sum(int(group.counts.sum()) for group in groups[0])
-
-
 @dataclass(frozen=True, eq=False)
 class Redrawn:
     """Tables computed again from multinomial repetitions of each group's records."""
@@ -185,7 +168,7 @@ class Redrawn:
                 for some in self.groups
             ]
             with contextlib.suppress(EstimateError):
-                table[:] = self.make([[c.astype(float) for c in some] for some in drawn])
+                table[:] = self.make(*([c.astype(float) for c in some] for some in drawn))
         return tables
 
 
@@ -199,27 +182,16 @@ def finished(
     assuming: str,
 ) -> Table:
     """A table with errors from multinomial repetitions of each group's records."""
-    values = np.asarray(make([[g.counts.astype(float) for g in some] for some in groups]))
+    values = np.asarray(make(*([g.counts.astype(float) for g in some] for some in groups)))
     again = Repetitions(Redrawn(make, groups, values.size, int(aggregate.counts.sum())))
-    attributes = tuple(records.schema.attributes[a] for a in asked)
     evidence = evidence_of(records, aggregate)
+    # Records with all these attributes count, or those with any of several parts.
+    own = sum(int(group.counts.sum()) for group in groups[0])
+    reports = evidence.some(asked) if len(groups) > 1 else own
     assumed = [assuming] if assuming else []
     if evidence.mixed(asked):
         assumed.append(ALIKE)
     if evidence.levels:
         assumed.append(ALIKE_LEVELS)
-    return Table(
-        values=values,
-        spread=spread_of(values, again),
-        n=aggregate.n,
-        reports=_reports(evidence, asked, groups),
-        labels=product_labels(attributes),
-        name=" × ".join(attribute.name for attribute in attributes),
-        guarantee=records.guarantee,
-        method=method,
-        biased=method != "kronecker",
-        error_from="bootstrap",
-        assuming="; ".join(assumed),
-        attributes=attributes,
-        again=again,
-    )
+    about = {"reports": reports, "assuming": "; ".join(assumed)}
+    return table_of(records, aggregate, asked, method, values, again, **about)

@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from ...contract.sparse import Sparse
 from ...errors import EstimateError
-from ..allocation import STEPS, UNREPORTED, flip
 from ..levels import people_by_level
 from .content import Content
+from .groups import flips_of
 
 if TYPE_CHECKING:
     from ..records import Records
@@ -60,29 +60,16 @@ class UnlikeWarning(UserWarning):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Which attributes were reported together, and how far their bits are from pure noise.
-
-    Attributes
-    ----------
-    names : list of str
-    sets : ndarray of bool, sets × attributes
-        The sets of attributes that people reported.
-    counts : ndarray of int
-        How many people each.
-    squares : ndarray
-        The mean (½ − q)² of each attribute's reports, rather too small where it is estimated.
-    stratified : bool
-        Whether every attribute's own distribution is estimated by strata of the reported sets.
-    levels : bool
-        Whether people chose from several levels.
-    """
+    """Which attributes were reported together, and how far their bits are from pure noise."""
 
     names: list[str]
-    sets: NDArray[np.bool_]
-    counts: NDArray[np.int64]
+    sets: NDArray[np.bool_]  # the sets of attributes that people reported, sets × attributes
+    counts: NDArray[np.int64]  # how many people each
+    #: The mean (½ − q)² of each attribute's reports, rather too small where it is estimated.
     squares: NDArray[np.float64]
+    #: Whether every attribute's own distribution is estimated by strata of the reported sets.
     stratified: bool = False
-    levels: bool = False
+    levels: bool = False  # whether people chose from several levels
 
     def together(self, asked: Sequence[int]) -> int:
         """How many records report all of these attributes."""
@@ -183,8 +170,7 @@ def _evidence(content: Content) -> Evidence:
         if not rows.size:
             continue
         if records.public:
-            budget = columns["steps"][rows, a]
-            q = flip(np.where(budget == UNREPORTED, 0, budget) / STEPS)
+            q = flips_of(columns["steps"][rows, a])
             squares[a] = np.average((0.5 - q) ** 2, weights=weights)
             continue
         start, size = int(records.starts[a]), int(records.sizes[a])

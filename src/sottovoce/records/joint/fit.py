@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -12,11 +12,11 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import ParameterError
-from ...estimate.cells import Repetitions, product_labels, spread_of
+from ...estimate.cells import Repetitions
 from ...estimate.intervals import Floats
 from ...estimate.table import Table
 from .average import Likelihood, averaged
-from .blocks import Block, block_of
+from .blocks import Block, block_of, view
 from .content import Content
 from .em import (
     FULL_STEPS,
@@ -27,14 +27,15 @@ from .em import (
     climb,
     dealt,
     full_step,
+    one_way,
+    one_way_held,
     pair_step,
+    pairs_of,
+    product_of,
     run,
 )
 from .evidence import evidence_of
-from .groups import MOST_CELLS, groups_of
-from .proportional import pairs_among
-from .start import one_way, one_way_held, product_of
-from .views import view
+from .groups import MOST_CELLS, groups_of, table_of
 
 if TYPE_CHECKING:
     from ..records import Records
@@ -55,25 +56,13 @@ WIDER = 1.3
 
 @dataclass(frozen=True)
 class Question:
-    """A requested fit; equal ones have the same result.
-
-    Attributes
-    ----------
-    content : Content
-        The reports.
-    where : tuple of int
-        The attributes that are fitted.
-    method : {"model-average", "em-ll2", "em-full"}
-    stop : "cv" or int
-        For the latter two: how many steps.
-    progress : callable, optional
-        Called with the progress; not part of the request, and never pickled.
-    """
+    """A requested fit; equal ones have the same result."""
 
     content: Content
-    where: tuple[int, ...]
-    method: str
-    stop: Any
+    where: tuple[int, ...]  # the attributes that are fitted
+    method: str  # "model-average", "em-ll2" or "em-full"
+    stop: Any  # "cv" or, for the latter two, how many steps
+    #: Called with the progress; not part of the request, and never pickled.
     progress: Progress | None = field(default=None, compare=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,7 +106,8 @@ def likelihood_of(content: Content, where: tuple[int, ...]) -> Likelihood:
     blocks = [block_of(group) for group in groups]
     singles = [view(groups, (a,)) for a in range(len(where))]
     few = _sampled(blocks, np.random.default_rng(content.seed))
-    pairs = {pair: view(groups, pair) for pair in pairs_among(blocks, len(where))}
+    both = (pair for pair in pairs_of(blocks, len(where)) if len(pair) == 2)
+    pairs = {(a, b): view(groups, (a, b)) for a, b in both}
     return Likelihood(blocks, few, singles, pairs)
 
 
@@ -134,23 +124,8 @@ def _fit(question: Question) -> Table:
         p, steps = _iterated(question, likelihood, rng)
     values = p.ravel()
     again = Repetitions(Refit(question), WIDER)
-    attributes = tuple(records.schema.attributes[a] for a in where)
-    return Table(
-        values=values,
-        spread=spread_of(values, again),
-        n=aggregate.n,
-        labels=product_labels(attributes),
-        name=" × ".join(attribute.name for attribute in attributes),
-        guarantee=records.guarantee,
-        method=question.method,
-        biased=True,
-        error_from="bootstrap",
-        notes=evidence_of(records, aggregate).about,
-        attributes=attributes,
-        steps=steps,
-        weights=weights,
-        again=again,
-    )
+    about = {"steps": steps, "weights": weights, "notes": evidence_of(records, aggregate).about}
+    return table_of(records, aggregate, where, question.method, values, again, **about)
 
 
 def _iterated(
@@ -166,16 +141,19 @@ def _iterated(
             for one, p in zip(likelihood.singles, alone, strict=True)
         ]
     start = product_of(alone)
-
-    def best() -> int:
+    if question.method == "em-full":
+        steps = FULL_STEPS if stop == "cv" else stop
+    elif len(question.where) == 1:
+        steps = 0  # the start is the answer for one attribute
+    elif stop == "cv":
         folds = dealt([block.counts for block in few], rng)
         patience = None if few is blocks else _PATIENCE
-        return best_stop(few, start, folds, patience=patience, progress=progress)[0]
-
-    step, steps = _steps(len(question.where), question.method, stop, best)
+        steps = best_stop(few, start, folds, patience=patience, progress=progress)[0]
+    else:
+        steps = stop
     if not steps:
         return start[0], steps
-    return run(blocks, start, step, steps, progress=progress)[0][0], steps
+    return run(blocks, start, _step(question), steps, progress=progress)[0][0], steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +171,7 @@ class Refit:
         likelihood = likelihood_of(question.content, question.where)
         rng = np.random.default_rng([question.content.seed, 2])
         blocks, few = likelihood.blocks, likelihood.sample
-        step = _steps(len(question.where), question.method, 0, int)[0]
+        step = _step(question)
         start = product_of([one_way(one.blocks) for one in likelihood.singles])
         top = climb(blocks, start, step, progress=question.progress)
         part = _records(few) / _records(blocks)
@@ -208,14 +186,9 @@ class Refit:
         return np.asarray(around.reshape(_REPETITIONS, -1))
 
 
-def _steps(axes: int, method: str, stop: Any, best: Callable[[], int]) -> tuple[Step, int]:
-    if method == "em-full":
-        return full_step, FULL_STEPS if stop == "cv" else stop
-    if axes == 1:
-        return full_step, 0  # the start is the answer for one attribute
-    if stop != "cv":
-        return pair_step, int(stop)
-    return pair_step, best()
+def _step(question: Question) -> Step:
+    """That of pairs, where there are any and the whole table is not asked for."""
+    return full_step if question.method == "em-full" or len(question.where) == 1 else pair_step
 
 
 def _records(blocks: Sequence[Block]) -> int:

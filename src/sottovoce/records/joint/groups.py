@@ -3,61 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...contract.collection import Columns
 from ...contract.sparse import Sparse, count_rows
 from ...errors import EstimateError, ParameterError
+from ...estimate.cells import Repetitions, product_labels, spread_of
+from ...estimate.intervals import Floats
+from ...estimate.table import Table
 from ..allocation import STEPS, UNREPORTED, flip
 from ..packing import levels_of
 
 if TYPE_CHECKING:
     from ..records import Records
 
-Floats = NDArray[np.float64]
 MOST_CELLS = 10**6
 
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Records that report the same subset of the requested attributes.
+    """Records that report the same subset of the requested attributes."""
 
-    Attributes
-    ----------
-    axes : tuple of int
-        Positions of the reported attributes among the asked ones.
-    reported : int
-        How many attributes they report in all; with it goes the law of hidden budgets.
-    bits : tuple of ndarray of bool
-        For each of `axes`, patterns × values.
-    counts : ndarray
-        How often each pattern came.
-    average : float
-        epsilon_average of their level; a person's total is this times `reported`.
-    flips : ndarray, optional
-        With public budgets: q of each pattern and axis.
-    """
-
-    axes: tuple[int, ...]
-    reported: int
-    bits: tuple[NDArray[np.bool_], ...]
-    counts: NDArray[np.int64]
-    average: float
-    flips: Floats | None = None
+    axes: tuple[int, ...]  # positions of the reported attributes among the asked ones
+    reported: int  # attributes that they report in all; with it goes the law of hidden budgets
+    bits: tuple[NDArray[np.bool_], ...]  # for each of `axes`, patterns × values
+    counts: NDArray[np.int64]  # how often each pattern came
+    average: float  # epsilon_average of their level; a person's total is this times `reported`
+    flips: Floats | None = None  # with public budgets: q of each pattern and axis
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """How many values each axis has."""
         return tuple(bits.shape[1] for bits in self.bits)
 
-    @property
-    def ones(self) -> NDArray[np.int64]:
-        """How many bits are set, patterns × axes."""
-        return np.stack([bits.sum(axis=1) for bits in self.bits], axis=1)
+    def only(self, places: Sequence[int], axes: tuple[int, ...]) -> Group:
+        """Some of its attributes, under these axes."""
+        bits = tuple(self.bits[k] for k in places)
+        flips = None if self.flips is None else np.ascontiguousarray(self.flips[:, list(places)])
+        return replace(self, axes=axes, bits=bits, flips=flips)
 
 
 def positions(records: Records, attributes: Sequence[str]) -> list[int]:
@@ -90,45 +78,78 @@ def groups_of(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list
     found = []
     for key in np.unique(keys[here.any(axis=1)]).tolist():
         rows = np.flatnonzero(keys == key)
-        axes = tuple(int(k) for k in np.flatnonzero(here[rows[0]]))
-        average = float(records.averages[key % levels])
-        reported = int(many[rows[0]])
-        found.append(
-            _group(records, columns, aggregate.counts, rows, axes, asked, reported, average)
+        axes = tuple(np.flatnonzero(here[rows[0]]).tolist())
+        some = {name: column[rows] for name, column in columns.items()}
+        bits, counts, flips = _patterns(
+            records, some, aggregate.counts[rows], [asked[k] for k in axes]
         )
+        average = float(records.averages[key % levels])
+        found.append(Group(axes, int(many[rows[0]]), bits, counts, average, flips))
     for k, position in enumerate(asked):
         if not any(k in group.axes for group in found):
             raise EstimateError(f"nobody reported {records.names[position]!r}")
     return found
 
 
-def _group(
-    records: Records,
-    columns: dict[str, NDArray[np.uint8]],
-    counts: NDArray[np.int64],
-    rows: NDArray[np.intp],
-    axes: tuple[int, ...],
-    asked: Sequence[int],
-    reported: int,
-    average: float,
-) -> Group:
-    """Equal patterns of the requested attributes merged, sorted by the last axis first."""
-    starts, sizes = records.starts, records.sizes
-    bits = np.unpackbits(columns["bits"][rows], axis=1, bitorder="little")
-    kept = [bits[:, starts[asked[k]] : starts[asked[k]] + sizes[asked[k]]] for k in axes]
+def _patterns(
+    records: Records, columns: Columns, counts: NDArray[np.int64], where: Sequence[int]
+) -> tuple[tuple[NDArray[np.bool_], ...], NDArray[np.int64], Floats | None]:
+    """Equal patterns of some attributes merged, sorted by the last of them first."""
+    bits = np.unpackbits(columns["bits"], axis=1, bitorder="little")
+    kept = [bits[:, records.starts[a] : records.starts[a + 1]] for a in reversed(where)]
     del bits
-    packed = np.packbits(np.concatenate(kept[::-1], axis=1), axis=1)
+    packed = np.packbits(np.concatenate(kept, axis=1), axis=1)
     if records.public:
-        steps = columns["steps"][rows][:, [asked[k] for k in axes]]
-        extra = np.ascontiguousarray(steps.astype("<u2")).view(np.uint8)
+        extra = np.ascontiguousarray(columns["steps"][:, list(where)].astype("<u2")).view(np.uint8)
         packed = np.concatenate([packed, extra], axis=1)
-    unique, numbers = count_rows(packed, counts[rows])
-    width = sum(int(sizes[asked[k]]) for k in axes)
+    unique, numbers = count_rows(packed, counts)
+    edges = np.cumsum([0, *(records.sizes[a] for a in reversed(where))])
+    width = int(edges[-1])
     flat = np.unpackbits(unique[:, : -(-width // 8)], axis=1)[:, :width].astype(bool)
-    edges = np.cumsum([0, *(int(sizes[asked[k]]) for k in reversed(axes))])
     split = tuple(flat[:, a:b] for a, b in pairwise(edges))[::-1]
     flips = None
     if records.public:
-        budget = np.ascontiguousarray(unique[:, -(-width // 8) :]).view("<u2")
-        flips = flip(np.where(budget == UNREPORTED, 0, budget) / STEPS)
-    return Group(axes, reported, split, numbers, average, flips)
+        flips = flips_of(np.ascontiguousarray(unique[:, -(-width // 8) :]).view("<u2"))
+    return split, numbers, flips
+
+
+def flips_of(steps: NDArray[np.uint16]) -> Floats:
+    """q of public budgets."""
+    return flip(np.where(steps == UNREPORTED, 0, steps) / STEPS)
+
+
+def complete_groups(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:
+    """Those of records that report all these attributes."""
+    groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
+    if not groups:
+        raise EstimateError(
+            "no record reports all of these attributes together; use 'model-average'"
+        )
+    return groups
+
+
+def table_of(
+    records: Records,
+    aggregate: Sparse,
+    asked: Sequence[int],
+    method: str,
+    values: Floats,
+    again: Repetitions,
+    **about: Any,
+) -> Table:
+    """A table of some attributes, with errors from repetitions."""
+    attributes = tuple(records.schema.attributes[a] for a in asked)
+    return Table(
+        values=values,
+        spread=spread_of(values, again),
+        n=aggregate.n,
+        labels=product_labels(attributes),
+        name=" × ".join(attribute.name for attribute in attributes),
+        guarantee=records.guarantee,
+        method=method,
+        biased=method != "kronecker",
+        error_from="bootstrap",
+        attributes=attributes,
+        again=again,
+        **about,
+    )

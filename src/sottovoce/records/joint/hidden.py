@@ -47,17 +47,10 @@ def atoms(reported: int, axes: int, total: float) -> Floats:
 def mixing_weights(
     q: Floats, sizes: Sequence[int], ones: NDArray[np.int64], counts: Floats, rounds: int = ROUNDS
 ) -> Floats:
-    """Weights of the atoms under which the numbers of ones are most likely.
+    """Weights of the atoms q (atoms × axes) under which the numbers of ones are most likely.
 
-    Parameters
-    ----------
-    q : ndarray of shape (atoms, axes)
-    sizes : sequence of int
-        l_a.
-    ones : ndarray of shape (different vectors, axes)
-        The vectors (n_a) that occur.
-    counts : ndarray
-        How often.
+    `sizes` are l_a; `ones` the different vectors (n_a) that occur, a row each, and `counts` how
+    often they do.
     """
     law = np.ones((len(ones), len(q)))
     for a, size in enumerate(sizes):

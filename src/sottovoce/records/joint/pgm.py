@@ -12,11 +12,12 @@ import numpy as np
 
 from ...contract.sparse import Sparse
 from ...errors import MissingExtraError
-from ...estimate.cells import Repetitions, product_labels, spread_of
+from ...estimate.cells import Repetitions
 from ...estimate.intervals import Floats
 from ...estimate.table import Table
 from .evidence import evidence_of
 from .fit import WIDER, fitted
+from .groups import table_of
 
 if TYPE_CHECKING:
     from ..records import Records
@@ -76,29 +77,23 @@ def pgm(
     _mbi()
     evidence = evidence_of(records, aggregate)
     evidence.check(asked)
-    attributes = tuple(records.schema.attributes[a] for a in asked)
-    names = tuple(attribute.name for attribute in attributes)
+    names = tuple(records.names[a] for a in asked)
     sets: list[tuple[int, ...]] = list(combinations(range(len(asked)), 2)) or [(0,)]
     cliques = tuple(tuple(names[a] for a in axes) for axes in sets)
-    model = Model(names, tuple(attribute.size for attribute in attributes), cliques)
+    model = Model(names, tuple(int(records.sizes[a]) for a in asked), cliques)
     pairs = tuple(
         fitted(records, aggregate, [asked[a] for a in axes], method="em-full", progress=progress)
         for axes in sets
     )
     values = model([pair.values for pair in pairs])
     again = Repetitions(Remodelled(model, pairs), WIDER)
-    return Table(
-        values=values,
-        spread=spread_of(values, again),
-        n=aggregate.n,
-        labels=product_labels(attributes),
-        name=" × ".join(names),
-        guarantee=records.guarantee,
-        method="pgm",
-        biased=True,
-        error_from="bootstrap",
-        attributes=attributes,
-        again=again,
+    return table_of(
+        records,
+        aggregate,
+        asked,
+        "pgm",
+        values,
+        again,
         notes=evidence.about,
         **evidence.about(names),
     )

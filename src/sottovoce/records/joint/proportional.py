@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 
 import numpy as np
 
 from ...estimate.intervals import Floats
-from .blocks import Block
-from .em import pairs_of
 
 Pair = tuple[int, int]
 SWEEPS = 30
@@ -65,9 +62,3 @@ def lean_to_alone(table: Floats, alone: Sequence[Floats], part: float) -> Floats
     own = distributions_of(table[None])
     wanted = {key: (1 - part) * own[key] + part * p for key, p in zip(own, alone, strict=True)}
     return np.asarray(fitted_to(table[None], wanted, BALANCE)[0])
-
-
-def pairs_among(blocks: Sequence[Block], axes: int) -> list[Pair]:
-    """Pairs of axes that some records report together."""
-    seen = {pair for pair in pairs_of(blocks, axes) if len(pair) == 2}
-    return [pair for pair in combinations(range(axes), 2) if pair in seen]

@@ -25,7 +25,7 @@ from ..allocation import flip
 from .blocks import Block, block_of
 from .closed import finished
 from .em import FULL_STEPS, full_step, run
-from .groups import Group, groups_of
+from .groups import Group, complete_groups
 
 if TYPE_CHECKING:
     from ..records import Records
@@ -34,24 +34,16 @@ _PENALTY = 1e-4
 _MOST_ROUNDS = 10_000
 
 
-def lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """Section 4.4: LASSO on the counts of records that report all these attributes; sums to 1."""
-    return _lasso(records, aggregate, asked, "lasso")
+def lasso(
+    records: Records, aggregate: Sparse, asked: Sequence[int], method: str = "lasso"
+) -> Table:
+    """Section 4.4: LASSO on the counts of records that report all these attributes; sums to 1.
 
-
-def lopub_lasso(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """LoPub-2: the same regression for reports that all have the budget epsilon_average."""
-    return _lasso(records, aggregate, asked, "lopub-2")
-
-
-def _lasso(records: Records, aggregate: Sparse, asked: Sequence[int], method: str) -> Table:
-    groups = _complete(records, aggregate, asked)
-    make = partial(_regressed, groups, float(flip(records.epsilon_average)))
+    LoPub-2 is the same regression for reports that all have the budget epsilon_average.
+    """
+    groups = complete_groups(records, aggregate, asked)
+    make = partial(_lasso_of, groups, float(flip(records.epsilon_average)))
     return finished(records, aggregate, asked, method, make, [groups], "")
-
-
-def _regressed(groups: Sequence[Group], q: float, counts: Sequence[Sequence[Floats]]) -> Floats:
-    return _lasso_of(groups, q, counts[0])
 
 
 def entropy_split(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
@@ -61,13 +53,13 @@ def entropy_split(records: Records, aggregate: Sparse, asked: Sequence[int]) -> 
     right: H(A1) + H(A2) = H(A) + I(A1; A2). The text argues for the opposite.
     """
     if len(asked) == 1:
-        return _lasso(records, aggregate, asked, "entropy-split")
+        return lasso(records, aggregate, asked, "entropy-split")
     q = float(flip(records.epsilon_average))
     splits = []
     for k in range(len(asked)):
         rest = [a for j, a in enumerate(asked) if j != k]
         try:
-            one, other = (_complete(records, aggregate, part) for part in (rest, [asked[k]]))
+            one, other = (complete_groups(records, aggregate, part) for part in (rest, [asked[k]]))
         except EstimateError:
             continue
         tables = [_lasso_of(g, q, [x.counts.astype(float) for x in g]) for g in (one, other)]
@@ -76,14 +68,12 @@ def entropy_split(records: Records, aggregate: Sparse, asked: Sequence[int]) -> 
         raise EstimateError("no division has records that report either part; use 'model-average'")
     _, k, one, other = max(splits, key=lambda split: split[:2])
     make = partial(_multiplied, (one, other), q, k)
-    name = "entropy-split"
-    return finished(
-        records, aggregate, asked, name, make, [one, other], "the two parts are independent"
-    )
+    name, assumed = "entropy-split", "the two parts are independent"
+    return finished(records, aggregate, asked, name, make, [one, other], assumed)
 
 
 def _multiplied(
-    parts: Sequence[Sequence[Group]], q: float, k: int, counts: Sequence[Sequence[Floats]]
+    parts: Sequence[Sequence[Group]], q: float, k: int, *counts: Sequence[Floats]
 ) -> Floats:
     """The table of the first part times that of the second, whose axis goes to place k."""
     first, second = (_lasso_of(g, q, c) for g, c in zip(parts, counts, strict=True))
@@ -91,35 +81,28 @@ def _multiplied(
     return np.asarray(np.moveaxis(table, -1, k).ravel())
 
 
-def lopub_em(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """LoPub-1: EM with q(epsilon_average) on records that report all these attributes."""
-    groups = _complete(records, aggregate, asked)
-    blocks = _blocks(groups, float(flip(records.epsilon_average)))
-    start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))
-    make = partial(_iterated, blocks, start)
-    return finished(records, aggregate, asked, "lopub-1", make, [groups], "")
+def lopub(
+    records: Records, aggregate: Sparse, asked: Sequence[int], method: str = "lopub-1"
+) -> Table:
+    """LoPub-1: EM with q(epsilon_average) on records that report all these attributes.
 
-
-def _iterated(blocks: Sequence[Block], start: Floats, counts: Sequence[Sequence[Floats]]) -> Floats:
-    return _em(blocks, start, counts[0])
-
-
-def lopub_hybrid(records: Records, aggregate: Sparse, asked: Sequence[int]) -> Table:
-    """LoPub-3: the EM of LoPub-1 from the LASSO's table, whose zeros stay zeros."""
-    groups = _complete(records, aggregate, asked)
+    LoPub-3 is the same EM from the LASSO's table, whose zeros stay zeros.
+    """
+    groups = complete_groups(records, aggregate, asked)
     q = float(flip(records.epsilon_average))
-    make = partial(_regressed_then_iterated, groups, q, _blocks(groups, q))
-    return finished(records, aggregate, asked, "lopub-3", make, [groups], "")
+    blocks = _blocks(groups, q)
+    start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))
+    make = partial(_em, blocks, start)
+    if method == "lopub-3":
+        make = partial(_regressed_then_iterated, groups, q, blocks)
+    return finished(records, aggregate, asked, method, make, [groups], "")
 
 
 def _regressed_then_iterated(
-    groups: Sequence[Group],
-    q: float,
-    blocks: Sequence[Block],
-    counts: Sequence[Sequence[Floats]],
+    groups: Sequence[Group], q: float, blocks: Sequence[Block], counts: Sequence[Floats]
 ) -> Floats:
-    start = _lasso_of(groups, q, counts[0]).reshape(groups[0].sizes)
-    return _em(blocks, start, counts[0])
+    start = _lasso_of(groups, q, counts).reshape(groups[0].sizes)
+    return _em(blocks, start, counts)
 
 
 def published_counts(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Floats:
@@ -166,15 +149,6 @@ def _blocks(groups: Sequence[Group], q: float) -> list[Block]:
     """The likelihood as if everyone had the same budget."""
     alike = [replace(g, flips=np.full((len(g.counts), len(g.axes)), q)) for g in groups]
     return [block_of(group) for group in alike]
-
-
-def _complete(records: Records, aggregate: Sparse, asked: Sequence[int]) -> list[Group]:
-    groups = [g for g in groups_of(records, aggregate, asked) if len(g.axes) == len(asked)]
-    if not groups:
-        raise EstimateError(
-            "no record reports all of these attributes together; use 'model-average'"
-        )
-    return groups
 
 
 def _information(table: Floats) -> float:
