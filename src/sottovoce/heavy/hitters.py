@@ -202,7 +202,7 @@ class HeavyHitters(Collection):
         """Draw a depth for everyone, and report the prefix of that depth."""
         rows = self.domain.coded(answers).codes
         depth = source.below(len(self.lengths), len(rows)).astype(np.uint8)
-        return {"depth": depth, **self.oracle.draw(self._codes(rows, depth), source)}
+        return {"depth": depth, **self.oracle.draw_codes(self._codes(rows, depth), source)}
 
     def _codes(self, rows: Symbols, depth: NDArray[np.uint8]) -> NDArray[np.uint64]:
         codes = np.empty(len(rows), np.uint64)
@@ -260,7 +260,7 @@ class HeavyHitters(Collection):
         def count(k: int, codes: NDArray[np.uint64]) -> NDArray[np.int64]:
             # The same report from several people is rare, but for mechanisms with few of them.
             rows = np.repeat(table.rows[parts[k]], table.counts[parts[k]], axis=0)
-            return self.oracle.support(columns_of(self.layout, rows), codes)
+            return self.oracle.count(columns_of(self.layout, rows), codes)
 
         people = [int(table.counts[part].sum()) for part in parts]
         descent = self.tree.descend(people, count, confidence)
