@@ -33,13 +33,11 @@ _MODULES = {
     "histograms": ("histogram", "histogram_by"),
     "bits": ("column_counts",),
     "grouped_bits": ("column_counts_by",),
-    "hashes": ("hash_support",),
-    "hash_pairs": ("hash_support_pairs",),
+    "hashes": ("hash_support", "hash_support_pairs"),
     "transforms": ("walsh_hadamard", "hadamard_values", "block_noise"),
     "parities": ("odd_parities",),
     "projective": ("projective_sums",),
-    "sums": ("row_sums", "weighted_sum", "stratified", "strata_variance"),
-    "mixtures": ("expected_weights",),
+    "sums": ("row_sums", "weighted_sum", "stratified", "strata_variance", "expected_weights"),
     "cells": ("expected_cells",),
 }
 COMPILED = MappingProxyType({name: key for key, names in _MODULES.items() for name in names})

@@ -9,14 +9,12 @@ from typing import Any
 _MODULES = {
     "bits": ("bernoulli", "settle", "place_truth"),
     "categories": ("below", "grr"),
-    "codes": ("hash_codes", "narrow", "positions"),
+    "codes": ("hash_codes", "hash_pairs", "narrow", "pair_codes", "positions"),
     "grid": ("window_response",),
     "hadamard": ("hadamard_response",),
-    "pairs": ("hash_pairs", "pair_codes"),
     "projective": ("projective_response",),
     "records": ("record_bits",),
-    "subset_tables": ("small_subsets",),
-    "subsets": ("resize_subsets",),
+    "subsets": ("resize_subsets", "small_subsets"),
     "tables": ("table_response",),
     "urns": ("fill_urns",),
 }
