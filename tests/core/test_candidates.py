@@ -57,8 +57,10 @@ def test_chosen_values_have_the_estimates_that_all_counts_give(m: LinearMechanis
         block = np.ones(4) if m.blocks == 1 else block[np.array(places) % m.blocks]
         noise = m._square(block) - np.clip(part.values, 0, block)
         assert np.allclose(part.variance, noise / len(reports), rtol=1e-9)
-        assert part.covariance is None
-        assert part.simultaneous().method == "Bonferroni"
+        apart = ~np.eye(4, dtype=bool)
+        every = whole.covariance[np.ix_(places, places)]
+        assert np.allclose(part.covariance[apart], every[apart], rtol=1e-9, atol=1e-15)
+        assert np.array_equal(np.diag(part.covariance), part.variance)
     else:
         assert np.array_equal(part.variance, whole.variance[places])
         assert np.allclose(part.covariance, whole.covariance[np.ix_(places, places)])
@@ -86,6 +88,68 @@ def test_the_exact_law_of_hadamard_response_restricted(epsilon: float) -> None:
         odd = np.rint(n * (in_block - truth * gap) / 2).astype(np.int64)
         spread = view.spread(truth, np.concatenate([agree, odd]), n)
         assert np.allclose(n * spread, exact, atol=1e-6)
+
+
+@pytest.mark.parametrize("places", [[5, 0, 3], [1, 2, 0], [4, 10, 1, 7]])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_the_exact_covariance_of_hadamard_response_restricted(
+    epsilon: float, places: list[int]
+) -> None:
+    m = HadamardResponse(11, epsilon=epsilon)
+    view, reports, n = m.restricted(np.array(places)), m.every_report(), 10**12
+    counted = [view.count(reports[k : k + 1]) for k in range(len(reports))]
+    scores = np.stack([view.debias(tables[view.table], 1) for tables in counted])
+    for x, row in enumerate(m.channel().exact):
+        p = np.array([float(part) for part in row])
+        truth = (np.array(places) == x).astype(float)
+        exact = (scores * p[:, None]).T @ scores - np.outer(truth, truth)
+        # What is estimated has that as its value where the counts are the expected ones.
+        tables = {
+            name: np.rint(n * sum(q * one[name] for q, one in zip(p, counted, strict=True)))
+            for name in counted[0]
+        }
+        whole = {name: table.astype(np.int64) for name, table in tables.items()}
+        counts = Aggregate(m.id, m.digest, whole, n, n, candidates=np.array(places))
+        covariance = view.covariance_behind(truth, counts)
+        assert np.allclose(n * covariance(), exact, atol=1e-6)
+
+
+def test_hadamard_response_compares_candidates_out_of_two_billion() -> None:
+    m = HadamardResponse(MOST, epsilon=3.0)
+    u, v = 5, 5 + 6 * m.blocks
+    third = ((u // m.blocks + 1) ^ (v // m.blocks + 1)) - 1
+    w = third * m.blocks + u % m.blocks  # neither counted nor chosen, and what the two share
+    with testing.seeded(1) as source:
+        reports = m.randomise([u] * 20_000 + [v] * 30_000 + [w] * 50_000, source=source)
+        few = m.estimate(m.aggregate(reports, values=[u, v, 6]))
+    n, noise, gap = 100_000, few.variance, float(m._gap)
+    shared = few.covariance[0, 1]
+    assert shared == pytest.approx(0.5 / (n * gap), rel=0.1)
+    assert few.covariance[0, 2] == few.covariance[1, 2] == 0  # another block
+    assert few.simultaneous().method != "Bonferroni"
+    difference = few.contrast({u: 1, v: -1})
+    assert difference.variance[0] == pytest.approx(noise[0] + noise[1] - 2 * shared)
+    assert abs(difference.values[0] + 0.1) < 6 * difference.std_error[0]
+
+
+def test_counts_without_those_of_covariances_still_merge_and_have_none() -> None:
+    m, places = HadamardResponse(300, epsilon=0.5), [7, 2, 5, 100]
+    new = m.aggregate(some(m), values=places)
+    old = replace(new, tables={"agreement": new.tables["agreement"]})
+    assert new.tables["thirds"].size == 6
+    assert Aggregate.from_bytes(old.to_bytes(), expect=m) == old
+    assert m.estimate(old).covariance is None
+    assert m.estimate(old).simultaneous().method == "Bonferroni"
+    assert old + new == new + old == old + old
+    for wrong in ([0] * 5, [-1] * 6, [new.reports + 1] * 6):
+        bad = replace(new, tables={**new.tables, "thirds": np.array(wrong)})
+        with pytest.raises(WireError, match="thirds"):
+            Aggregate.from_bytes(bad.to_bytes(), expect=m)
+    many = HadamardResponse(MOST, epsilon=0.5)
+    assert set(many.aggregate(some(many), values=np.arange(50) ** 4).tables) == {"agreement"}
+    stray = replace(many.aggregate(some(many), values=np.arange(50) ** 4), tables=new.tables)
+    with pytest.raises(WireError):
+        many.check_aggregate(stray)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])

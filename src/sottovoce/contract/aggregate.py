@@ -110,7 +110,12 @@ class Aggregate:
         return Aggregate(
             self.collection,
             self.digest,
-            {name: _sum(table, other.tables[name]) for name, table in self.tables.items()},
+            # What only one of them counted, an optional table, is not known of both.
+            {
+                name: _sum(table, other.tables[name])
+                for name, table in self.tables.items()
+                if name in other.tables
+            },
             self.people + other.people,
             self.reports + other.reports,
             self.seeded or other.seeded,

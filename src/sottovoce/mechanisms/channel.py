@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike
 from ..accounting.information import lip_level
 from ..domain.values import Label
 from ..estimate.intervals import Floats
+from ..randomness import Probability, exp
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,20 @@ class Channel:
     def level(self, prior: ArrayLike) -> float:
         """Localised information privacy at a prior; see `accounting.information.lip_level`."""
         return lip_level(self.matrix, prior)
+
+
+@lru_cache(maxsize=1024)
+def set_probability(epsilon: float, size: int, others: int) -> Probability:
+    """s e^ε / (s e^ε + others), rounded down: that a report is one of the s the answer prefers."""
+    power = size * exp(epsilon)
+    return Probability.at_most(power / (power + others))
+
+
+def set_row(p: Fraction, inside: Sequence[int]) -> tuple[Fraction, ...]:
+    """Probabilities of reports: p divided among those in a set, the rest among the others."""
+    many = sum(inside)
+    laws = (1 - p) / (len(inside) - many), p / many
+    return tuple(laws[bool(cell)] for cell in inside)
 
 
 def product_row(bits: Iterable[tuple[int, Fraction]]) -> Fraction:

@@ -17,14 +17,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..randomness import Draws, Probability, exp
+from ..randomness import Draws, Probability
+from .channel import set_probability
 
 Floats = NDArray[np.float64]
 _POINTS = 16  # within a bin, to average over it
@@ -46,7 +47,7 @@ class Grid:
     @property
     def inside(self) -> Probability:
         """Probability that the cell lies in the window, as drawn."""
-        return _inside(self.epsilon, self.steps, self.window)
+        return set_probability(self.epsilon, self.window, self.steps)
 
     @property
     def slope(self) -> Fraction:
@@ -178,9 +179,3 @@ def draw_cells(
     bits = which is None and grids[0].cells == 2  # which needs no pick, and so half a word
     draws.each(numbers.size, np.uint32 if bits else np.uint64, step)
     return inside
-
-
-@lru_cache(maxsize=256)
-def _inside(epsilon: float, steps: int, window: int) -> Probability:
-    power = window * exp(epsilon)
-    return Probability.at_most(power / (power + steps))

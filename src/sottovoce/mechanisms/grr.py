@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
+from ..contract.collection import Columns
 from ..contract.reports import Reports
-from ..contract.way import Way
 from ..domain.values import Label
 from ..estimate.likelihood import Fit, fit_outcomes
-from ..randomness import Probability, exp
-from .channel import Channel
+from ..randomness import Probability
+from .channel import set_probability
 from .mechanism import Method
 from .outputs import Drawing, OutputMechanism
 from .pure import PureMechanism
@@ -94,18 +93,16 @@ class GRR(OutputMechanism, PureMechanism):
     def decode_steps(self, n: int) -> float:
         return n + self.domain.size
 
-    def channel(self, way: Way | None = None) -> Channel:
-        d = self.domain.size
-        self.refuse_large(d)
-        rows = tuple(tuple(self.p if y == x else self.q for y in range(d)) for x in range(d))
-        return Channel(self.domain.labels, [str(label) for label in self.domain.labels], rows)
+    def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray(columns["value"][:, None] == codes)
+
+    def report_names(self, reports: Reports) -> list[str]:
+        return [str(label) for label in self.domain.labels]
 
 
-@lru_cache(maxsize=256)
 def keep_probability(epsilon: float, size: int) -> Probability:
     """The drawn probability of keeping one of `size` values."""
-    power = exp(epsilon)
-    return Probability.at_most(power / (power + size - 1))
+    return set_probability(epsilon, 1, size - 1)
 
 
 def grr_drawing(size: int, keep: Probability) -> Drawing:

@@ -21,29 +21,25 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.reports import Reports
-from ..contract.way import Way
-from ..domain.values import Label
+from ..contract.collection import Columns
 from ..errors import ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
-from ..estimate.likelihood import Fit, em
-from ..randomness import Probability, exp
-from .channel import Channel
+from .channel import set_probability
 from .mechanism import TOO_SMALL, Method
-from .outputs import Drawing, OutputMechanism
+from .outputs import Drawing, SetResponse
 from .registry import register
 
 _MOST_BLOCKS = 1 << 11  # 16 random bits then choose among the blocks with few rejections
 
 
 @register("hadamard")
-class HadamardResponse(OutputMechanism):
+class HadamardResponse(SetResponse):
     """Report one of about 2d numbers; decoding takes n + d log d steps.
 
     Parameters
@@ -59,8 +55,6 @@ class HadamardResponse(OutputMechanism):
     >>> m.blocks, m.block_size
     (4, 256)
     """
-
-    column: ClassVar[str] = "y"
 
     def validate(self) -> None:
         super().validate()
@@ -82,14 +76,13 @@ class HadamardResponse(OutputMechanism):
         return self.blocks * self.block_size
 
     @property
-    def inside(self) -> Probability:
-        """Probability that the report lies in the answer's set, as drawn."""
-        return _inside(self.epsilon, self.blocks, self.block_size)
+    def set_size(self) -> int:
+        return self.block_size // 2
 
     @property
     def _gap(self) -> Fraction:
         """1/κ: by how much a report in the block is likelier to agree with the answer."""
-        return _gap(self.inside.fraction, self.blocks, self.block_size)
+        return self.p - self.set_size * self.laws[1]
 
     @property
     def methods(self) -> Mapping[str, Method]:
@@ -118,34 +111,18 @@ class HadamardResponse(OutputMechanism):
         gaps = np.asarray(n * float(self._gap), float)
         return kernels.count.hadamard_values(counts, self.blocks, gaps, self.domain.size)
 
-    def _law(self, frequencies: Floats) -> Floats:
-        """Probability of every output: Σ_x f_x P(y|x), by one transform."""
-        s, outside = self.block_size // 2, self._outside
+    def holders(self, frequencies: Floats) -> Floats:
         table = np.zeros((self.blocks, self.block_size))
         table[self._block, self._column] = frequencies
         in_block = table.sum(axis=1, keepdims=True)
         kernels.count.walsh_hadamard(table)
-        extra = float(self.inside.fraction / s) - outside
-        law: Floats = (outside * in_block.sum() + extra * (in_block + table) / 2).reshape(-1)
-        return law
+        return np.asarray((in_block + table) / 2).reshape(-1)
 
-    def _back(self, weights: Floats) -> Floats:
-        """Σ_y w_y P(y|x) for every value, by one transform."""
-        s, outside = self.block_size // 2, self._outside
-        table = weights.reshape(self.blocks, self.block_size).copy()
+    def support(self, counts: NDArray[Any]) -> NDArray[Any]:
+        table = counts.reshape(self.blocks, self.block_size).copy()
         block = table.sum(axis=1, keepdims=True)
         kernels.count.walsh_hadamard(table)
-        extra = float(self.inside.fraction / s) - outside
-        back: Floats = self._of_values(outside * weights.sum() + extra * (block + table) / 2)
-        return back
-
-    @property
-    def _outside(self) -> float:
-        """Probability of one output outside the set."""
-        return float((1 - self.inside.fraction) / (self.cells - self.block_size // 2))
-
-    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
-        return em(counts, self._law, self._back, np.ones(self.domain.size))
+        return self._of_values((block + table) / 2)
 
     def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
         # A report agrees with a value, disagrees, or lies in another block: steps of one.
@@ -173,8 +150,8 @@ class HadamardResponse(OutputMechanism):
     @property
     def _in_block(self) -> tuple[float, float]:
         """Probability that a report lies in the answer's own block, and in another one."""
-        p, s = float(self.inside.fraction), self.block_size // 2
-        return p + s * self._outside, 2 * s * self._outside
+        half = float(self.set_size * self.laws[1])
+        return float(self.p) + half, 2 * half
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
@@ -231,34 +208,13 @@ class HadamardResponse(OutputMechanism):
         values = d // self.blocks + (np.arange(self.blocks) < d % self.blocks)
         return float((values * (self._square(values / d) - 1 / d)).sum() / n)
 
-    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
-        block, r = np.divmod(reports.columns["y"].astype(np.int64), self.block_size)
-        inside = [
-            (block == code % self.blocks)
-            & (np.bitwise_count(r & (code // self.blocks + 1)) % 2 == 0)
-            for code in self.domain.encode([x, y]).tolist()
-        ]
-        return np.stack(inside, axis=1)
+    def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
+        block, r = np.divmod(columns["y"].astype(np.int64)[:, None], self.block_size)
+        even = np.bitwise_count(r & (codes // self.blocks + 1)) % 2 == 0
+        return np.asarray((block == codes % self.blocks) & even)
 
     def decode_steps(self, n: int) -> float:
         return n + self.cells * math.log2(self.block_size)
-
-    def channel(self, way: Way | None = None) -> Channel:
-        self.refuse_large(self.cells)
-        s = self.block_size // 2
-        inside = self.inside.fraction / s
-        outside = (1 - self.inside.fraction) / (self.cells - s)
-        rows = []
-        for block, column in zip(self._block.tolist(), self._column.tolist(), strict=True):
-            rows.append(
-                tuple(
-                    inside
-                    if y // self.block_size == block and (y & column).bit_count() % 2 == 0
-                    else outside
-                    for y in range(self.cells)
-                )
-            )
-        return Channel(self.domain.labels, [str(y) for y in range(self.cells)], tuple(rows))
 
 
 def _block_size(size: int, blocks: int) -> int:
@@ -267,29 +223,15 @@ def _block_size(size: int, blocks: int) -> int:
 
 
 @lru_cache(maxsize=256)
-def _inside(epsilon: float, blocks: int, block_size: int) -> Probability:
-    s = block_size // 2
-    power = s * exp(epsilon)
-    return Probability.at_most(power / (power + blocks * block_size - s))
-
-
-def _gap(p: Fraction, blocks: int, block_size: int) -> Fraction:
-    s = block_size // 2
-    return p - (1 - p) * Fraction(s, blocks * block_size - s)
-
-
-@lru_cache(maxsize=256)
 def _blocks(epsilon: float, size: int) -> int:
     """The power of two with the lowest variance of an average value."""
 
     def cost(blocks: int) -> float:
-        block_size = _block_size(size, blocks)
-        p, s = _inside(epsilon, blocks, block_size).fraction, block_size // 2
-        outside = (1 - p) / (blocks * block_size - s)
-        own, other = p + s * outside, 2 * s * outside
-        in_block = own / blocks + other * (1 - Fraction(1, blocks))
-        gap = _gap(p, blocks, block_size)
-        return float(in_block / gap**2) if gap > 0 else float("inf")
+        s = _block_size(size, blocks) // 2
+        p = set_probability(epsilon, s, (2 * blocks - 1) * s).fraction
+        half = (1 - p) / (2 * blocks - 1)  # of any block, outside the answer's set
+        in_block = (p + half) / blocks + 2 * half * (1 - Fraction(1, blocks))
+        return float(in_block / (p - half) ** 2) if p > half else float("inf")
 
     choices = [1 << k for k in range(_MOST_BLOCKS.bit_length()) if 1 << k <= size]
     return min(choices, key=cost)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -137,6 +137,14 @@ class LinearMechanism(Mechanism):
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact covariance matrix of the estimated values when the data are fixed."""
 
+    def covariance_behind(
+        self, values: Floats, aggregate: Aggregate
+    ) -> Callable[[], Floats] | None:
+        """Computes the covariance matrix of the values estimated from these counts, if it can."""
+        return (
+            partial(self.covariance, values, aggregate.reports) if self.knows_covariance else None
+        )
+
     def spread(self, values: Floats, counts: NDArray[np.int64], n: int) -> Floats:
         """Estimated variance of each value."""
         return self.variance(values, n)
@@ -205,7 +213,7 @@ class LinearMechanism(Mechanism):
             guarantee=self.guarantee_behind(aggregate),
             exclusive=self.domain.exclusive,
             complete=self.candidates is None,
-            _covariance=partial(self.covariance, values, n) if self.knows_covariance else None,
+            _covariance=self.covariance_behind(values, aggregate),
             _interval=self.score_interval(values, counts, n),
         )
         warn_if_useless(raw, 1.0)

@@ -32,12 +32,10 @@ Wang, Blocki, Li, Jha 2017, section 4.4.
 from __future__ import annotations
 
 import hashlib
-import itertools
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -47,15 +45,12 @@ from .. import kernels
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports, sort_reports
 from ..contract.way import Way
-from ..domain.values import Domain, Label, code_dtype
-from ..errors import ParameterError, WireError
-from ..parallel import over_ranges
-from ..randomness import Draws, Keystream, Source
-from .channel import Channel
-from .grr import grr_drawing, keep_probability
+from ..domain.values import Domain, Label
+from ..errors import ParameterError
+from ..randomness import Keystream, Source
+from .hashing import Halves, Hashing, best_bucket_bits
 from .linear import TINY
 from .mechanism import Method
-from .outputs import draw_outputs
 from .pure import PureMechanism
 from .registry import register
 
@@ -123,23 +118,29 @@ class OLH(PureMechanism):
         pairs = {} if self.parts == _usual_parts(self.domain) else {"parts": self.parts}
         return {**super().parameters, **short, **pairs}
 
+    @cached_property
+    def hashing(self) -> Hashing:
+        """W, ℓ and what a report looks like."""
+        bits = _bucket_bits(self.epsilon, self.domain.size, self.word_bits, self.parts)
+        return Hashing(self.epsilon, self.word_bits, bits, self.parts)
+
     @property
     def bucket_bits(self) -> int:
         """ℓ: the power of two with the lowest total variance for which the codes fit."""
-        return _bucket_bits(self.epsilon, self.domain.size, self.word_bits, self.parts)
+        return self.hashing.bucket_bits
 
     @property
     def buckets(self) -> int:
         """g, the number of buckets."""
-        return 1 << self.bucket_bits
+        return self.hashing.buckets
 
     @property
     def p(self) -> Fraction:
-        return keep_probability(self.epsilon, self.buckets).fraction
+        return self.hashing.p
 
     @property
     def q(self) -> Fraction:
-        return Fraction(1, self.buckets)
+        return self.hashing.q
 
     @property
     def pair(self) -> tuple[Fraction, Fraction]:
@@ -155,117 +156,48 @@ class OLH(PureMechanism):
 
     @property
     def layout(self) -> tuple[Column, ...]:
-        return (
-            *(Column(name, "<u4") for name in self._multipliers),
-            Column("b", "<u4"),
-            Column("y", code_dtype(self.buckets).str),
-        )
-
-    @property
-    def _multipliers(self) -> tuple[str, ...]:
-        return ("a",) if self.parts == 1 else ("a1", "a2")
+        return self.hashing.layout
 
     @property
     def codes(self) -> NDArray[np.uint32]:
         """The public code of every value, where codes have one part."""
         return _codes(self.digest, self.domain.size, self.word_bits - self.bucket_bits)
 
-    def codes_of(self, positions: NDArray[Any]) -> NDArray[np.uint32]:
-        """The public codes of the values at these positions, one row for each part."""
+    def codes_of(self, positions: NDArray[Any] | None) -> Halves:
+        """The public codes of the values at these positions, or of all, one row for each part."""
         if self.parts == 1:
-            return np.asarray(self.codes[positions][None])
-        halves = np.empty((2, positions.size), np.uint32)
-        kernels.draw.pair_codes(positions, _pair_keys(self.digest), self.word_bits // 2, halves)
+            return self.codes[None] if positions is None else self.codes[positions][None]
+        some = np.arange(self.domain.size) if positions is None else positions
+        halves = np.empty((2, some.size), np.uint32)
+        kernels.draw.pair_codes(some, _pair_keys(self.digest), self.word_bits // 2, halves)
         return halves
 
-    def _hash(self, columns: Columns, codes: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        """The bucket of one code under every report's hash."""
-        sums = columns["b"].astype(np.uint32)
-        for name, code in zip(self._multipliers, codes, strict=True):
-            sums += columns[name] * code
-        return np.asarray((sums & self._mask) >> np.uint32(self.word_bits - self.bucket_bits))
-
-    @property
-    def _mask(self) -> np.uint32:
-        return np.uint32((1 << self.word_bits) - 1)
-
     def check(self, columns: Columns) -> None:
-        y, hashes = columns["y"], [columns[name] for name in (*self._multipliers, "b")]
-        if y.size == 0:
-            return
-        even = self.parts == 1 and (columns["a"] & 1 == 0).any()
-        if even or any(numbers.max() > self._mask for numbers in hashes):
-            raise WireError(f"a hash has an even a, or one beyond {self.word_bits} bits")
-        if int(y.max()) >= self.buckets:
-            raise WireError(f"a report names bucket {int(y.max())}; there are {self.buckets}")
+        self.hashing.check(columns)
 
     def draw(self, answers: Any, source: Source) -> Columns:
         """Draw a hash, hash the answer, randomise the bucket."""
         n, blocks = self.domain.blocks(answers)
-        a = {name: np.empty(n, np.uint32) for name in self._multipliers}
-        b, y = np.empty(n, np.uint32), np.empty(n, code_dtype(self.buckets))
-        mask = self._mask
-        shift = np.uint32(self.word_bits - self.bucket_bits)
-        drawing = grr_drawing(self.buckets, keep_probability(self.epsilon, self.buckets))
-
-        def some(draws: Draws, people: slice) -> None:
-            for where, codes in blocks(people):
-                words = [column[where] for column in (*a.values(), b)]
-                for column in words:
-                    draws.fill(column)
-                hashed = np.empty_like(y[where])
-                if self.parts == 1:
-                    kernels.draw.hash_codes(*words, codes, self.codes, mask, shift, hashed)
-                else:
-                    kernels.draw.hash_pairs(*words, self.codes_of(codes), mask, shift, hashed)
-                draw_outputs(draws, hashed, drawing, y[where])
-
-        source.over_ranges(some, n, work=100 * n)
-        return {**a, "b": b, "y": y}
+        public = self.codes if self.parts == 1 else self.codes_of
+        return self.hashing.draw(n, blocks, public, source)
 
     def support(self, reports: Reports) -> NDArray[np.int64]:
-        (counts,) = self._support(reports, [len(reports)])
-        return np.asarray(counts)
+        return np.asarray(self._support(reports, [len(reports)])[0])
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
-        sorted_reports, ends = sort_reports(reports, group, groups)
-        return self._support(sorted_reports, ends)
+        return self._support(*sort_reports(reports, group, groups))
 
     def _support(self, reports: Reports, ends: Sequence[int]) -> NDArray[np.int64]:
         """Support counts of consecutive groups of reports, one row per group."""
         self.check(reports.columns)
-        b, y = reports.columns["b"], reports.columns["y"]
-        shift = self.word_bits - self.bucket_bits
-        # Fold y into b: h(v) = y exactly when (a c_v + b - y 2^shift) mod 2^W < 2^shift.
-        folded = (b - (y.astype(np.uint32) << np.uint32(shift))) & self._mask
-        mask, width = self._mask, np.uint32(1 << shift)
-        kernel, name = kernels.count.hash_support, "hash_support"
-        if self.parts == 1:
-            a = np.ascontiguousarray(reports.columns["a"])
-            codes = self.codes if self.candidates is None else self.codes[self.candidates]
-        else:
-            a = np.stack([reports.columns[part] for part in self._multipliers])
-            chosen = np.arange(self.counters) if self.candidates is None else self.candidates
-            codes = self.codes_of(chosen)
-            kernel, name = kernels.count.hash_support_pairs, "hash_support_pairs"
-        counts = np.zeros((len(ends), self.counters), np.int64)
+        return self.hashing.support(reports.columns, self.codes_of(self.candidates), ends)
 
-        def some(part: slice) -> None:
-            start = 0
-            for row, end in zip(counts, ends, strict=True):
-                own = a[..., start:end], folded[start:end]
-                if end > start:
-                    kernel(*own, codes[..., part], mask, width, row[part])
-                start = end
+    def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
+        return self.hashing.supports(columns, self.codes_of(codes))
 
-        whole = kernels.count.replaced(name)
-        over_ranges(some, self.counters, work=0 if whole else b.size * self.counters)
-        return counts
-
-    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
-        pair = self.codes_of(self.domain.encode([x, y]))
-        hashed = [self._hash(reports.columns, code) == reports.columns["y"] for code in pair.T]
-        return np.stack(hashed, axis=1)
+    def report_names(self, reports: Reports) -> list[str]:
+        rows = zip(*(column.tolist() for column in reports.columns.values()), strict=True)
+        return [" ".join(map("{}={}".format, reports.columns, row)) for row in rows]
 
     def decode_steps(self, n: int) -> float:
         return n * self.domain.size + self.domain.size
@@ -276,37 +208,13 @@ class OLH(PureMechanism):
         return replace(self, domain=domain, word_bits=word_bits, parts=self.parts)
 
     def every_report(self, way: Way | None = None) -> Reports:
-        size = 1 << self.word_bits
-        multipliers = range(1, size, 2) if self.parts == 1 else range(size)
-        numbers = [*[multipliers] * self.parts, range(size), range(self.buckets)]
-        self.refuse_large(math.prod(map(len, numbers)))
-        columns = np.array(list(itertools.product(*numbers))).T
-        named = zip(self.layout, columns, strict=True)
-        return Reports(self.id, self.digest, {c.name: x.astype(c.dtype) for c, x in named})
-
-    def channel(self, way: Way | None = None) -> Channel:
-        columns = self.every_report().columns
-        hashes = Fraction(self.buckets, len(columns["y"]))
-        inside, outside = hashes * self.p, hashes * (1 - self.p) / (self.buckets - 1)
-        codes = self.codes_of(np.arange(self.domain.size))
-        rows = tuple(
-            tuple(inside if hit else outside for hit in self._hash(columns, code) == columns["y"])
-            for code in codes.T
-        )
-        reports = zip(*(column.tolist() for column in columns.values()), strict=True)
-        names = [" ".join(map("{}={}".format, columns, report)) for report in reports]
-        return Channel(self.domain.labels, names, rows)
+        self.refuse_large(self.hashing.reports())
+        return Reports(self.id, self.digest, self.hashing.every_report())
 
 
 @lru_cache(maxsize=256)
 def _bucket_bits(epsilon: float, size: int, word_bits: int, parts: int) -> int:
-    def total(bits: int) -> Fraction:
-        p, q = keep_probability(epsilon, 1 << bits).fraction, Fraction(1, 1 << bits)
-        if p <= q:
-            return Fraction(1 << 200)
-        return size * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)
-
-    best = min(range(1, min(word_bits, _MOST_BUCKET_BITS + 1)), key=total)
+    best = best_bucket_bits(epsilon, size, min(word_bits - 1, _MOST_BUCKET_BITS))
     if parts == 2:
         best, most = min(best, word_bits - word_bits // 2), 1 << word_bits // 2 * 2
         fits = size <= most

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,8 +17,12 @@ from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import Codes, code_dtype
 from ..errors import WireError
-from ..randomness import Draws, Source
+from ..estimate.intervals import Floats
+from ..estimate.likelihood import Fit, em
+from ..randomness import Draws, Probability, Source
+from .channel import set_probability
 from .linear import LinearMechanism
+from .support import SetMechanism
 
 #: The words that a kernel takes, the kernel, and its arguments between answers and reports.
 Drawing = tuple[type[np.uint32] | type[np.uint64], Callable[..., Any], tuple[Any, ...]]
@@ -74,6 +80,54 @@ class OutputMechanism(LinearMechanism):
         self.refuse_large(self.cells)
         outputs = np.arange(self.cells, dtype=self.layout[0].dtype)
         return Reports(self.id, self.digest, {self.column: outputs})
+
+
+class SetResponse(OutputMechanism, SetMechanism):
+    """The answer has a set of s of the K outputs, and the report lies in it with probability p.
+
+    P(y|x) = a = p / s in the set and b = (1 − p) / (K − s) outside, p = s e^ε / (s e^ε + K − s)
+    """
+
+    column: ClassVar[str] = "y"
+
+    @property
+    @abstractmethod
+    def set_size(self) -> int:
+        """s, how many outputs are in the set of a value."""
+
+    @abstractmethod
+    def support(self, counts: NDArray[Any]) -> NDArray[Any]:
+        """Σ of the counts of the outputs in the set of each value: exact for integers."""
+
+    @abstractmethod
+    def holders(self, frequencies: Floats) -> Floats:
+        """For every output, the fraction of answers in whose set it is."""
+
+    @property
+    def inside(self) -> Probability:
+        """Probability that the report lies in the answer's set, as drawn."""
+        return set_probability(self.epsilon, self.set_size, self.cells - self.set_size)
+
+    @property
+    def p(self) -> Fraction:
+        return self.inside.fraction
+
+    @cached_property
+    def laws(self) -> tuple[Fraction, Fraction]:
+        """a and b: probability of one output in the answer's set, and of one outside it."""
+        return self.p / self.set_size, (1 - self.p) / (self.cells - self.set_size)
+
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        a, b = self.laws
+        outside, more = float(b), float(a - b)
+
+        def law(frequencies: Floats) -> Floats:
+            return np.asarray(outside * frequencies.sum() + more * self.holders(frequencies))
+
+        def back(weights: Floats) -> Floats:
+            return np.asarray(outside * weights.sum() + more * self.support(weights))
+
+        return em(counts, law, back, np.ones(self.domain.size))
 
 
 def draw_outputs(draws: Draws, codes: Codes, drawing: Drawing, out: Codes) -> None:

@@ -26,23 +26,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
-from ..contract.reports import Reports
-from ..contract.way import Way
+from ..contract.collection import Columns
 from ..domain.values import Domain, Label
 from ..estimate.intervals import Floats
-from ..estimate.likelihood import Fit, em
-from ..randomness import Probability, exp
-from .channel import Channel
 from .linear import TINY
 from .mechanism import Method
-from .outputs import Drawing, OutputMechanism
+from .outputs import Drawing, SetResponse
 from .projective_space import (
     best_order,
     check_order,
@@ -60,7 +55,7 @@ _ROOM = 1 << 20  # counts of outputs that are added up together
 
 @register("projective")
 @dataclass(frozen=True, init=False)
-class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
+class ProjectiveGeometryResponse(SetResponse, SupportMechanism):
     """Report a point of a projective space, likelier one on the answer's hyperplane.
 
     The error of subset selection for many values, with a few bytes per report; decoding takes
@@ -82,7 +77,6 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
     (3, 7, 1093)
     """
 
-    column: ClassVar[str] = "y"
     order: int | None = None
 
     def __init__(
@@ -122,30 +116,12 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
 
     @property
     def set_size(self) -> int:
-        """s, how many outputs are in the set of a value."""
         return points(self.prime, self.dimension - 1)
 
     @property
-    def inside(self) -> Probability:
-        """Probability that the report lies in the answer's set, as drawn."""
-        return _inside(self.epsilon, self.prime, self.dimension)
-
-    @property
-    def _outputs(self) -> tuple[Fraction, Fraction]:
-        """a and b: probability of one output in the answer's set, and of one outside it."""
-        p = self.inside.fraction
-        return p / self.set_size, (1 - p) / (self.cells - self.set_size)
-
-    @property
-    def p(self) -> Fraction:
-        """Probability that the truth is supported, exactly."""
-        return self.inside.fraction
-
-    @property
     def q(self) -> Fraction:
-        """Probability that a given other value is supported, exactly."""
         common = points(self.prime, self.dimension - 2)
-        a, b = self._outputs
+        a, b = self.laws
         return common * a + (self.set_size - common) * b
 
     @property
@@ -161,10 +137,7 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
         return np.uint64, kernels.draw.projective_response, parameters
 
     def support(self, counts: NDArray[Any]) -> NDArray[Any]:
-        """Σ of the counts of the outputs in the set of each value: exact for integers.
-
-        Of a table with a row per output, a row per value.
-        """
+        # Of a table with a row per output, a row per value.
         return kernels.count.projective_sums(counts, self.prime, self.dimension, self.domain.size)
 
     def debias(self, counts: NDArray[Any], n: float) -> Floats:
@@ -176,8 +149,7 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
         support = [self.support(counts[part].T).T for part in parts]
         return self.fractions(np.concatenate(support), n[:, None])
 
-    def _supported(self, frequencies: Floats) -> Floats:
-        """For every output, the fraction of answers in whose set it is: Σ f_x over these x."""
+    def holders(self, frequencies: Floats) -> Floats:
         mirrored, sums = np.zeros(self.cells), np.empty(self.cells)
         places = mirror(self.prime, self.dimension)
         mirrored[places[: self.domain.size]] = frequencies
@@ -186,25 +158,10 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
         )
         return sums
 
-    def _law(self, frequencies: Floats) -> Floats:
-        """Probability of every output: Σ_x f_x P(y|x), by one transform."""
-        a, b = self._outputs
-        law: Floats = float(b) * frequencies.sum() + float(a - b) * self._supported(frequencies)
-        return law
-
-    def _back(self, weights: Floats) -> Floats:
-        """Σ_y w_y P(y|x) for every value, by one transform."""
-        a, b = self._outputs
-        back: Floats = float(b) * weights.sum() + float(a - b) * self.support(weights)
-        return back
-
-    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
-        return em(counts, self._law, self._back, np.ones(self.domain.size))
-
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
         """Exact covariance matrix; it takes d² K steps."""
         f = np.asarray(frequencies, float)
-        (a, b), q, gap = self._outputs, self.q, self.p - self.q
+        (a, b), q, gap = self.laws, self.q, self.p - self.q
         common, three = (points(self.prime, self.dimension - k) for k in (2, 3))
         base = float((b * common + (a - b) * three - q * q) / gap**2)
         either = f[:, None] + f[None, :]
@@ -212,7 +169,7 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
         if common > three:
             sets = self._incidence()
             # Σ_x f_x |three sets in common| = r₃ Σ f + (r − r₃) L, summed over outputs first.
-            line = (sets * self._supported(f)) @ sets.T - three * f.sum()
+            line = (sets * self.holders(f)) @ sets.T - three * f.sum()
             matrix += float((a - b) / gap**2) * line
         matrix /= n
         np.fill_diagonal(matrix, self.variance(f, n))
@@ -230,13 +187,12 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
 
     def _incidence(self) -> Floats:
         """1 where an output is in the set of a value, else 0: one row per value."""
-        values = value_vectors(np.arange(self.domain.size), self.prime, self.dimension)
-        outputs = output_vectors(np.arange(self.cells), self.prime, self.dimension)
-        return np.asarray((values @ outputs.T) % self.prime == 0, float)
+        outputs, values = np.arange(self.cells), np.arange(self.domain.size)
+        return self.supports({"y": outputs}, values).T.astype(float)
 
-    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
-        values = value_vectors(self.domain.encode([x, y]), self.prime, self.dimension)
-        outputs = output_vectors(reports.columns["y"], self.prime, self.dimension)
+    def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
+        values = value_vectors(codes, self.prime, self.dimension)
+        outputs = output_vectors(columns["y"], self.prime, self.dimension)
         return np.asarray((outputs @ values.T) % self.prime == 0)
 
     def decode_steps(self, n: int) -> float:
@@ -245,16 +201,3 @@ class ProjectiveGeometryResponse(OutputMechanism, SupportMechanism):
     def tiny(self) -> Self:
         # With an order for three coordinates where it can be: two would be GRR.
         return replace(self, domain=Domain(min(self.domain.size, TINY)), order=2)
-
-    def channel(self, way: Way | None = None) -> Channel:
-        self.refuse_large(self.cells)
-        a, b = self._outputs
-        rows = tuple(tuple(a if cell else b for cell in row) for row in self._incidence().tolist())
-        return Channel(self.domain.labels, [str(y) for y in range(self.cells)], rows)
-
-
-@lru_cache(maxsize=256)
-def _inside(epsilon: float, order: int, dimension: int) -> Probability:
-    s = points(order, dimension - 1)
-    power = s * exp(epsilon)
-    return Probability.at_most(power / (power + points(order, dimension) - s))

@@ -29,9 +29,10 @@ from ..contract.way import Way
 from ..domain.values import Codes, code_dtype
 from ..errors import WireError
 from ..randomness import BITS, Draws, Probability, Source, exp
-from .channel import Channel
+from .channel import set_probability
 from .outputs import draw_outputs
 from .registry import register
+from .support import noise_of_all
 from .unary import BitVectorMechanism, Rows, Words
 
 _FEW = 16  # values, whose bits are one number: there are at most 12,870 sets of them
@@ -64,7 +65,7 @@ class SubsetSelection(BitVectorMechanism):
     @property
     def holds(self) -> Probability:
         """Probability that the report holds the answer, as drawn."""
-        return _holds(self.epsilon, self.domain.size, self.omega)
+        return set_probability(self.epsilon, self.omega, self.domain.size - self.omega)
 
     @property
     def p(self) -> Fraction:
@@ -120,24 +121,11 @@ class SubsetSelection(BitVectorMechanism):
         return list(combinations(range(self.domain.size), self.omega))
 
     def every_report(self, way: Way | None = None) -> Reports:
-        sets = self._every_set()
-        rows = np.zeros((len(sets), self.domain.size), np.uint8)
-        for row, chosen in zip(rows, sets, strict=True):
-            row[list(chosen)] = 1
-        return self.packed(rows)
+        sets = np.array(self._every_set())
+        return self.packed((sets[:, :, None] == np.arange(self.domain.size)).any(axis=1))
 
-    def channel(self, way: Way | None = None) -> Channel:
-        d, w = self.domain.size, self.omega
-        sets = self._every_set()
-        inside, outside = self.p / comb(d - 1, w - 1), (1 - self.p) / comb(d - 1, w)
-        rows = tuple(tuple(inside if x in chosen else outside for chosen in sets) for x in range(d))
-        return Channel(self.domain.labels, [str(set(chosen)) for chosen in sets], rows)
-
-
-@lru_cache(maxsize=256)
-def _holds(epsilon: float, size: int, omega: int) -> Probability:
-    power = omega * exp(epsilon)
-    return Probability.at_most(power / (power + size - omega))
+    def report_names(self, reports: Reports) -> list[str]:
+        return [str(set(chosen)) for chosen in self._every_set()]
 
 
 def _other(p: Fraction, size: int, omega: int) -> Fraction:
@@ -149,11 +137,8 @@ def _omega(epsilon: float, size: int) -> int:
     middle = int(size / (exp(epsilon) + 1))
 
     def total(omega: int) -> Fraction:
-        p = _holds(epsilon, size, omega).fraction
-        q = _other(p, size, omega)
-        if p <= q:
-            return Fraction(1 << 200)
-        return size * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)
+        p = set_probability(epsilon, omega, size - omega).fraction
+        return noise_of_all(p, _other(p, size, omega), size)
 
     return min({max(1, middle), min(middle + 1, size - 1)}, key=total)
 

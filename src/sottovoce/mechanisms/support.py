@@ -1,4 +1,4 @@
-"""Mechanisms whose report supports the truth with probability p, any other value with q."""
+"""Mechanisms whose report supports a set of values, the truth with probability p."""
 
 from __future__ import annotations
 
@@ -10,14 +10,52 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..contract.collection import Columns
+from ..contract.reports import Reports
+from ..contract.way import Way
+from ..domain.values import Label
 from ..errors import ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
+from .channel import Channel, set_row
 from .linear import LinearMechanism
 from .mechanism import TOO_SMALL
 
 
-class SupportMechanism(LinearMechanism):
-    """A report supports a set of values.
+class SetMechanism(LinearMechanism):
+    """A report supports a set of values, the truth with probability p.
+
+    It is uniform among the reports that support the truth, and among the others, unless `channel`
+    says otherwise.
+    """
+
+    @property
+    @abstractmethod
+    def p(self) -> Fraction:
+        """Probability that the truth is supported, exactly."""
+
+    def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
+        """Whether each report (rows) supports each of the values with these codes (columns).
+
+        `outcomes` and `channel` are made of it, where they are not written otherwise.
+        """
+        raise NotImplementedError(type(self).__name__)
+
+    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
+        return self.supports(reports.columns, self.domain.encode([x, y]).astype(np.int64))
+
+    def report_names(self, reports: Reports) -> list[str]:
+        """What the outputs of the channel are called."""
+        return [str(y) for y in range(len(reports))]
+
+    def channel(self, way: Way | None = None) -> Channel:
+        reports = self.every_report()
+        sets = self.supports(reports.columns, np.arange(self.domain.size)).T.tolist()
+        rows = tuple(set_row(self.p, row) for row in sets)
+        return Channel(self.domain.labels, self.report_names(reports), rows)
+
+
+class SupportMechanism(SetMechanism):
+    """A report supports the truth with probability p and any other value with probability q.
 
     With c_v of n reports supporting v,
 
@@ -29,11 +67,6 @@ class SupportMechanism(LinearMechanism):
         super().validate()
         if self.p <= self.q:  # not even 128 bits can distinguish the truth from the rest
             raise ParameterError(TOO_SMALL.format(epsilon=self.epsilon))
-
-    @property
-    @abstractmethod
-    def p(self) -> Fraction:
-        """Probability that the truth is supported, exactly."""
 
     @property
     @abstractmethod
@@ -69,5 +102,11 @@ class SupportMechanism(LinearMechanism):
 
     def total_variance(self, n: int = 1) -> float:
         """Sum of the variances over all values; it does not depend on the data."""
-        p, q, d = self.p, self.q, self.domain.size
-        return float(d * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)) / n
+        return float(noise_of_all(self.p, self.q, self.domain.size)) / n
+
+
+def noise_of_all(p: Fraction, q: Fraction, size: int) -> Fraction:
+    """Sum of the variances over `size` values from one report; a huge number where p ≤ q."""
+    if p <= q:
+        return Fraction(1 << 200)
+    return size * q * (1 - q) / (p - q) ** 2 + (1 - p - q) / (p - q)

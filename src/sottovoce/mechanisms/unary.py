@@ -22,7 +22,7 @@ from .. import kernels
 from ..contract.collection import Columns
 from ..contract.reports import Column, Reports
 from ..contract.way import Way
-from ..domain.values import Codes, Label
+from ..domain.values import Codes
 from ..errors import ParameterError, WireError
 from ..randomness import Draws, Probability, Source
 from .channel import Channel, product_row
@@ -95,9 +95,8 @@ class BitVectorMechanism(PureMechanism):
         # People are counted by their marks, whose number in a subset depends on epsilon.
         return self.id, self.domain.size, self.marks_per_report
 
-    def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
-        bits, codes = reports.columns["bits"], self.domain.encode([x, y])
-        return np.stack([(bits[:, code >> 3] >> (code & 7)) & 1 for code in codes.tolist()], axis=1)
+    def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
+        return np.asarray((columns["bits"][:, codes >> 3] >> (codes & 7).astype(np.uint8)) & 1)
 
     def decode_steps(self, n: int) -> float:
         return n * math.ceil(self.domain.size / 64) + self.domain.size  # 64 bits at a time

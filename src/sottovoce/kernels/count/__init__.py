@@ -3,8 +3,8 @@
 Every call goes through `kernel`, the one place where another engine can step in: a mapping from
 names in `COMPILED` to functions with the same arguments and results as the compiled ones. A name
 that an engine leaves out stays with numba; participants' draws have no engine. The functions here
-make room for the result and turn a position out of range into an error; all work is done by the
-kernel of the same name.
+make room for the result and turn a position out of range into an error, or only pass arguments on;
+all work is done by the kernel of the same name.
 """
 
 from __future__ import annotations
@@ -26,51 +26,23 @@ from ..compiling import Kernel
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-__all__ = [
-    "block_noise",
-    "column_counts",
-    "column_counts_by",
-    "expected_cells",
-    "expected_weights",
-    "hadamard_values",
-    "hash_support",
-    "hash_support_pairs",
-    "histogram",
-    "histogram_by",
-    "odd_parities",
-    "projective_sums",
-    "row_sums",
-    "strata_variance",
-    "stratified",
-    "walsh_hadamard",
-    "weighted_sum",
-]
-
-
 Engine = Mapping[str, Callable[..., Any]]
 
-#: The module here that has the compiled function of each name.
-COMPILED = MappingProxyType(
-    {
-        "histogram": "histograms",
-        "histogram_by": "histograms",
-        "column_counts": "bits",
-        "column_counts_by": "grouped_bits",
-        "hash_support": "hashes",
-        "hash_support_pairs": "hash_pairs",
-        "walsh_hadamard": "transforms",
-        "odd_parities": "parities",
-        "projective_sums": "projective",
-        "hadamard_values": "transforms",
-        "block_noise": "transforms",
-        "row_sums": "sums",
-        "weighted_sum": "sums",
-        "stratified": "sums",
-        "strata_variance": "sums",
-        "expected_weights": "mixtures",
-        "expected_cells": "cells",
-    }
-)
+#: The kernels of each module here.
+_MODULES = {
+    "histograms": ("histogram", "histogram_by"),
+    "bits": ("column_counts",),
+    "grouped_bits": ("column_counts_by",),
+    "hashes": ("hash_support", "hash_support_pairs"),
+    "transforms": ("walsh_hadamard", "hadamard_values", "block_noise"),
+    "parities": ("odd_parities",),
+    "projective": ("projective_sums",),
+    "sums": ("row_sums", "weighted_sum", "stratified", "strata_variance", "expected_weights"),
+    "cells": ("expected_cells",),
+}
+COMPILED = MappingProxyType({name: key for key, names in _MODULES.items() for name in names})
+
+__all__ = list(COMPILED)
 
 _engine: ContextVar[Engine] = ContextVar("engine", default=MappingProxyType({}))
 
@@ -167,40 +139,6 @@ def column_counts_by(rows: NDArray[np.uint8], group: NDArray[Any], groups: int) 
     return counts[:, : 8 * width]
 
 
-def hash_support(
-    a: NDArray[np.uint32],
-    b: NDArray[np.uint32],
-    codes: NDArray[np.uint32],
-    mask: np.uint32,
-    width: np.uint32,
-    counts: Counts,
-) -> None:
-    """counts[v] += how many i have ((a[i] codes[v] + b[i]) & mask) < width."""
-    kernel("hash_support")(a, b, codes, mask, width, counts)
-
-
-def hash_support_pairs(
-    a: NDArray[np.uint32],
-    b: NDArray[np.uint32],
-    codes: NDArray[np.uint32],
-    mask: np.uint32,
-    width: np.uint32,
-    counts: Counts,
-) -> None:
-    """The same with codes of two halves: a[0, i] codes[0, v] + a[1, i] codes[1, v] + b[i]."""
-    kernel("hash_support_pairs")(a, b, codes, mask, width, counts)
-
-
-def walsh_hadamard(table: NDArray[Any]) -> None:
-    """Transform every row of a table in place; the row length is a power of two."""
-    kernel("walsh_hadamard")(table)
-
-
-def odd_parities(reports: NDArray[np.uint32], columns: NDArray[np.uint32], counts: Counts) -> None:
-    """counts[v] += how many i have an odd number of bits in reports[i] & columns[v]."""
-    kernel("odd_parities")(reports, columns, counts)
-
-
 def projective_sums(counts: NDArray[Any], order: int, dimension: int, size: int) -> NDArray[Any]:
     """For each of the first `size` values, the sum over the outputs orthogonal to it.
 
@@ -228,47 +166,25 @@ def block_noise(fractions: Floats, blocks: int, own: float, other: float, gap: f
     return noise
 
 
-def row_sums(counts: Counts) -> Counts:
-    """The sum of each row."""
-    sums: Counts = kernel("row_sums")(counts)
-    return sums
+def _pass_on(name: str) -> Callable[..., Any]:
+    """A function that hands its arguments to the kernel of this name, which is documented there."""
+
+    def run(*arguments: Any) -> Any:
+        return kernel(name)(*arguments)
+
+    return run
 
 
-def weighted_sum(counts: Counts, weights: Floats) -> Floats:
-    """Σ weights[g] counts[g]."""
-    total: Floats = kernel("weighted_sum")(counts, weights)
-    return total
-
-
-def stratified(
-    counts: Counts,
-    laws: Floats,
-    reports: NDArray[Any],
-    weights: Floats,
-    noise: Floats,
-    drawn: Floats,
-) -> tuple[Floats, Floats]:
-    """Weighted means over the strata of each group and their variances: `sums.stratified`."""
-    mean, variance = kernel("stratified")(counts, laws, reports, weights, noise, drawn)
-    return mean, variance
-
-
-def strata_variance(
-    noise: Floats, second: Floats, means: Floats, noisy: Floats, drawn: Floats
-) -> Floats:
-    """Variance of each stratum's own estimate, a row per stratum: `sums.strata_variance`."""
-    variance: Floats = kernel("strata_variance")(noise, second, means, noisy, drawn)
-    return variance
-
-
-def expected_weights(law: Floats, weights: Floats, counts: NDArray[Any], back: Floats) -> None:
-    """back = lawᵀ(counts / max(law weights, 1e-300))."""
-    kernel("expected_weights")(law, weights, counts, back)
-
-
-def expected_cells(*arguments: Any) -> None:
-    """One expectation step over the cells of a table: `cells.expected_cells`."""
-    kernel("expected_cells")(*arguments)
+hash_support: Callable[..., None] = _pass_on("hash_support")
+hash_support_pairs: Callable[..., None] = _pass_on("hash_support_pairs")
+walsh_hadamard: Callable[[NDArray[Any]], None] = _pass_on("walsh_hadamard")
+odd_parities: Callable[..., None] = _pass_on("odd_parities")
+row_sums: Callable[[Counts], Counts] = _pass_on("row_sums")
+weighted_sum: Callable[[Counts, Floats], Floats] = _pass_on("weighted_sum")
+stratified: Callable[..., tuple[Floats, Floats]] = _pass_on("stratified")
+strata_variance: Callable[..., Floats] = _pass_on("strata_variance")
+expected_weights: Callable[..., None] = _pass_on("expected_weights")
+expected_cells: Callable[..., None] = _pass_on("expected_cells")
 
 
 def _outside(subject: str, value: Any, size: int) -> WireError:

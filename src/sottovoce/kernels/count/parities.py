@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
-from ..vectors import wide_vectors
+from ..vectors import count_bits, wide_vectors
 
 _WORDS = 64  # words of each bit position in a block: 4,096 reports, 16 KiB for 32 positions
 _BITS = 32
+_ONE = np.uint64(1)
 
 
 @compiled
@@ -29,15 +30,6 @@ def _turn(reports, planes):
                 planes[k, w] |= ((report >> np.uint64(k)) & np.uint64(1)) << place
 
 
-@compiled(inline="always")
-def _ones(x):
-    """How many bits of a word are set."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
 @compiled(interpreted=False)
 def odd_parities(reports, columns, counts):
     """counts[v] += how many i have an odd number of bits in reports[i] & columns[v]."""
@@ -49,11 +41,12 @@ def odd_parities(reports, columns, counts):
         for v in range(columns.size):
             column = np.uint64(columns[v])
             odd[:] = np.uint64(0)
-            for k in range(_BITS):
-                if (column >> np.uint64(k)) & np.uint64(1):
-                    for w in range(_WORDS):
-                        odd[w] ^= planes[k, w]
+            while column:  # from bit to bit: a branch on each of them could not be predicted
+                k = count_bits(~column & (column - _ONE))
+                column &= column - _ONE
+                for w in range(_WORDS):
+                    odd[w] ^= planes[k, w]
             total = np.uint64(0)
             for w in range(_WORDS):
-                total += _ones(odd[w])
+                total += count_bits(odd[w])
             counts[v] += np.int64(total)

@@ -1,4 +1,4 @@
-"""Sums over groups and their strata."""
+"""Sums over groups and their strata, and the expectation step of mixtures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import numpy as np
 
 from ..compiling import compiled
 from ..vectors import wide_vectors
+
+_LEAST = 1e-300
+_FAST = {"reassoc", "contract", "nsz"}
 
 
 @compiled
@@ -71,3 +74,17 @@ def strata_variance(noise, second, means, noisy, drawn):
             c = a * each[k]
             out[k] = max(c + b * (square[k] - mean[k] * mean[k]), c / 2)
     return spread
+
+
+@compiled(interpreted=False, fastmath=_FAST)
+def expected_weights(law, weights, counts, back):
+    """back = lawᵀ(counts / max(law weights, 1e-300)), each row of `law` read once."""
+    wide_vectors()
+    back[:] = 0.0
+    for i in range(law.shape[0]):
+        total = 0.0
+        for j in range(weights.size):
+            total += law[i, j] * weights[j]
+        scale = counts[i] / max(total, _LEAST)
+        for j in range(weights.size):
+            back[j] += scale * law[i, j]

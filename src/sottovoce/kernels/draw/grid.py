@@ -43,50 +43,27 @@ def _block_of_bits(words, numbers, low, high, top, out, again):
 
 
 @compiled
-def _block(words, numbers, low, high, steps, window, top, least, out, again):
-    """The same for any grid whose steps are a power of two."""
+def _block(words, numbers, low, high, grids, tops, leasts, which, out, again):
+    """The same for any grid whose steps are a power of two; of two, one is drawn into `which`."""
     wide_vectors()
-    width = high - low
-    scale = np.float64(steps << 12)
-    some, outside = np.int64(0), False
-    for k in range(out.size):
-        x = numbers[k]
-        outside |= not (low <= x <= high)
-        scaled = np.int64((x - low) / width * scale)
-        word = words[k]
-        rounding, coin = np.int64(word >> np.uint64(52)), np.int64(word >> np.uint64(40)) & 0xFFF
-        part = scaled & 0xFFF
-        point = (scaled >> 12) - ((rounding - part) >> 63)
-        inside = (coin - top) >> 63
-        product = (np.int64(word) & 0xFFFFFFF) * (steps ^ ((steps ^ window) & inside))
-        pick = product >> 28
-        beyond = pick + (window & ~((pick - point) >> 63))
-        out[k] = beyond ^ ((beyond ^ (point + pick)) & inside)
-        redo = ((rounding ^ part) - 1) | ((coin ^ top) - 1)
-        redo |= ((product & 0xFFFFFFF) - least) & inside
-        again[k] = np.uint64(redo) >> np.uint64(63)
-        some |= redo
-    return some < 0, outside
-
-
-@compiled
-def _block_of_two(words, numbers, low, high, grids, tops, leasts, which, out, again):
-    """The same where everyone draws one of two grids, into `which`."""
-    wide_vectors()
-    width = high - low
+    width, zero = high - low, np.int64(0)
     steps, window, top, least = grids[0, 0], grids[0, 1], tops[0], leasts[0]
-    more_steps, more_window = steps ^ grids[1, 0], window ^ grids[1, 1]
-    more_top, more_least, border = top ^ tops[1], least ^ leasts[1], tops[2]
-    some, outside = np.int64(0), False
+    more_steps, more_window, more_top, more_least, border = zero, zero, zero, zero, zero
+    if which is not None:
+        more_steps, more_window = steps ^ grids[1, 0], window ^ grids[1, 1]
+        more_top, more_least, border = top ^ tops[1], least ^ leasts[1], tops[2]
+    some, outside = zero, False
     for k in range(out.size):
         x = numbers[k]
         outside |= not (low <= x <= high)
         word = words[k]
-        choice = np.int64(word >> np.uint64(28)) & 0xFFF
-        second = (choice - border) >> 63
-        which[k] = -second
+        second, redo = zero, zero
+        if which is not None:
+            choice = np.int64(word >> np.uint64(28)) & 0xFFF
+            second, redo = (choice - border) >> 63, (choice ^ border) - 1
+            which[k] = -second
         own_steps, own_window = steps ^ (more_steps & second), window ^ (more_window & second)
-        own_top = top ^ (more_top & second)
+        own_top, own_least = top ^ (more_top & second), least ^ (more_least & second)
         scaled = np.int64((x - low) / width * np.float64(own_steps << 12))
         rounding, coin = np.int64(word >> np.uint64(52)), np.int64(word >> np.uint64(40)) & 0xFFF
         part = scaled & 0xFFF
@@ -96,8 +73,8 @@ def _block_of_two(words, numbers, low, high, grids, tops, leasts, which, out, ag
         pick = product >> 28
         beyond = pick + (own_window & ~((pick - point) >> 63))
         out[k] = beyond ^ ((beyond ^ (point + pick)) & inside)
-        redo = ((rounding ^ part) - 1) | ((coin ^ own_top) - 1) | ((choice ^ border) - 1)
-        redo |= ((product & 0xFFFFFFF) - (least ^ (more_least & second))) & inside
+        redo |= ((rounding ^ part) - 1) | ((coin ^ own_top) - 1)
+        redo |= ((product & 0xFFFFFFF) - own_least) & inside
         again[k] = np.uint64(redo) >> np.uint64(63)
         some |= redo
     return some < 0, outside
@@ -181,18 +158,13 @@ def window_response(words, numbers, low, high, grids, thresholds, which, out, ex
         stop = min(start + _BLOCK, out.size)
         some_words, some, cells = words[start:stop], numbers[start:stop], out[start:stop]
         again = flags[: stop - start]
-        if which is not None:
-            own = which[start:stop]
-            redo, outside = _block_of_two(
-                some_words, some, low, high, grids, tops, leasts, own, cells, again
-            )
-        elif short:
+        if short:
             redo, outside = _block_of_bits(some_words, some, low, high, tops[0], cells, again)
         else:
+            own = None if which is None else which[start:stop]
             redo, outside = _block(
-                some_words, some, low, high, grids[0, 0], grids[0, 1], tops[0], leasts[0],
-                cells, again,
-            )  # fmt: skip
+                some_words, some, low, high, grids, tops, leasts, own, cells, again
+            )
         if outside:
             return -1, used
         if not redo:
