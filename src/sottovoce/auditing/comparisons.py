@@ -37,19 +37,8 @@ _MOST_RATES = 3
 class Comparison:
     """One promise to people who take part in one way, and the answers to distinguish.
 
-    Attributes
-    ----------
-    randomise : callable
-        ``randomise(answer, n)`` gives n reports of one answer.
-    outcomes : callable
-        ``outcomes(reports, x, y)`` gives one outcome per person.
-    promise : Promise
-    answers : list
-        Answers to draw reports of.
-    pairs : list of (int, int)
-        Positions of the pairs of answers that the promise covers, in both orders.
-    choice, question : str
-        The way to take part and the question, in words.
+    ``randomise(answer, n)`` gives n reports of one answer, ``outcomes(reports, x, y)`` one outcome
+    per person; `pairs` are the positions of answers that the promise covers, in both orders.
     """
 
     randomise: Callable[[Any, int], Any]
@@ -117,7 +106,9 @@ def comparisons(subject: Any, inquiry: Inquiry) -> Iterator[Comparison]:
         for promise in _promises(collection, way, inquiry):
             if promise.notion is LIP:
                 continue
-            question = _question(way.mechanism)
+            # The values that are asked for: of one question, or of all attributes of a record.
+            mechanism: Any = way.mechanism
+            question = getattr(mechanism, "schema", getattr(mechanism, "domain", None))
             answers = _answers(question, promise, inquiry.inputs)
             pairs = [
                 (i, j)
@@ -190,19 +181,11 @@ def _randomiser(
 # --- which answers ----------------------------------------------------------------------------
 
 
-def _question(collection: Any) -> Domain | Schema | None:
-    """The values that are asked for: of one question, or of all attributes of a record."""
-    question: Domain | Schema | None = getattr(
-        collection, "schema", getattr(collection, "domain", None)
-    )
-    return question
-
-
 def _answers(
     question: Domain | Schema | None, promise: Promise, inputs: Sequence[Any] | None
 ) -> Sequence[Any]:
     """The requested ones, or some that are spread over the values."""
-    answers: Sequence[Any] | None = inputs
+    answers = inputs
     if inputs is None and isinstance(question, Schema):
         answers = _records(question, promise)
     elif inputs is None and isinstance(question, Domain):
