@@ -13,13 +13,13 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked_count
+from ..checks import checked_count, number
 from ..errors import ParameterError
 from ..randomness import Source, refuse_seeded, source_of
 from . import samplers
@@ -75,8 +75,7 @@ class Law(ABC):
 
     def quantile(self, q: float) -> int:
         """The smallest integer k with P(X ≤ k) ≥ q, for 0 < q < 1."""
-        if not 0 < q < 1:
-            raise ParameterError(f"q is {q!r}; it must be a probability between 0 and 1")
+        number(q, "q", "a probability between 0 and 1", lambda chance: 0 < chance < 1)
         width = self.reach(_NARROW)
         middle = round(self.mean)
         k = np.arange(middle - width - 1, middle + width + 2)
@@ -327,18 +326,12 @@ class Polya(Law):
 
 def _rational(value: Any, name: str) -> Fraction:
     allowed = "a number above 0, at most 2^40"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
-    try:
-        exact = Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
-    except (OverflowError, ValueError) as error:  # infinite, or not a number
-        raise ParameterError(f"{name} is {value!r}; it must be {allowed}") from error
+    number(value, name, allowed)
+    exact = Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
     if not 0 < exact <= _MOST_SCALE:
         raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
     return exact
 
 
 def _checked_miss(miss: float) -> float:
-    if not 0 < miss <= 1:
-        raise ParameterError(f"miss is {miss!r}; it must be a probability above 0")
-    return miss
+    return number(miss, "miss", "a probability above 0", lambda chance: 0 < chance <= 1)
