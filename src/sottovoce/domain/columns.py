@@ -358,5 +358,9 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         raise refused
     try:
         return array.astype(np.float64)
+    except OverflowError as error:
+        raise AnswerError(
+            "an answer is a whole number that is too large for a float; correct the data"
+        ) from error
     except (TypeError, ValueError) as error:
         raise refused from error
