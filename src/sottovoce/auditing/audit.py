@@ -20,6 +20,7 @@ reports; for records, both all answers together and single ones. It runs on any 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
@@ -27,6 +28,7 @@ from typing import Any
 import numpy as np
 
 from ..checks import checked_count, number
+from ..errors import ParameterError
 from ..promise import Promise
 from .comparisons import Comparison, Inquiry, Outcomes, comparisons
 from .events import Event, best_event, lower_bound, tally
@@ -105,7 +107,13 @@ def audit(
 
 def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Finding:
     alpha = (1 - confidence) / many
-    n = max(1, int(trials * _CHOOSING) // len(one.answers))
+    n = int(trials * _CHOOSING) // len(one.answers)
+    if n < 1:
+        least = math.ceil(len(one.answers) / _CHOOSING)
+        raise ParameterError(
+            f"trials is {trials:,}, but {len(one.answers):,} inputs need at least {least:,}; draw "
+            "more, or name fewer inputs"
+        )
     ordering, choosing = (
         [list(_reports(one, answer, n)) for answer in one.answers] for _ in range(2)
     )
