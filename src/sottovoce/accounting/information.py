@@ -13,15 +13,15 @@ Jiang, Li, Tandon, "Context-aware Data Aggregation with Localized Information Pr
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked_count
+from ..checks import checked_count, float_above
 from ..errors import ParameterError
+from .rounding import log_ratio_up
 
 Floats = NDArray[np.float64]
 _MOST_STEPS = 10_000_000
@@ -130,11 +130,7 @@ def unary_level(levels: ArrayLike) -> float:
 
 def log_up(ratio: Fraction) -> float:
     """ln of an exact ratio as a float that is not below it."""
-    context = Context(prec=60, rounding=ROUND_CEILING)
-    quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    value = context.ln(quotient)
-    near = float(value)
-    return math.nextafter(near, math.inf) if Decimal(near) < value else near
+    return float_above(log_ratio_up(ratio, Fraction(1)))
 
 
 def _fill_box(column: Floats, low: Floats, high: Floats) -> float:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..checks import (
     checked_count,
     checked_epsilon,
-    checked_positive,
     decimals_of,
     html_table,
+    number,
     printable,
 )
 from ..contract.design import Design, Requirement
@@ -125,11 +125,11 @@ class Plan:
             return ""
         if self.requirement.personal:
             return "With levels or rates, only the mean of a number is estimated."
-        number = Range.of(bounds)
+        asked = Range.of(bounds)
         bits = [
             design.name
             for design in self.designs
-            if not has_distribution(by_id(design.name)(number, epsilon=design.epsilon))
+            if not has_distribution(by_id(design.name)(asked, epsilon=design.epsilon))
         ]
         if not bits:
             return ""
@@ -273,9 +273,9 @@ def plan(
     """
     menu = _menu(epsilon, levels)
     requirement = Requirement(
-        d=None if d is None else checked_count(d, "d, how many values a question has,", 2),
+        d=None if d is None else checked_count(d, "d (a question has two values or more)", 2),
         bounds=bounds,
-        n=None if n is None else checked_count(n, "n, how many people there are,", 1),
+        n=None if n is None else checked_count(n, "n", 1),
         levels=menu,
         error=error,
         delta=delta,
@@ -318,8 +318,9 @@ def _fractions(chosen: Mapping[str, float] | None, menu: Mapping[str, float]) ->
         raise ParameterError(
             f"fractions is {chosen!r}; give a positive fraction for each of the levels {list(menu)}"
         )
-    total = sum(checked_positive(chosen[name], f"the fraction of {name!r}") for name in menu)
-    return {name: chosen[name] / total for name in menu}
+    allowed = "a positive fraction"
+    parts = {k: number(chosen[k], f"fraction {k!r}", allowed, lambda part: part > 0) for k in menu}
+    return {name: part / sum(parts.values()) for name, part in parts.items()}
 
 
 def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:
