@@ -7,7 +7,7 @@ tenth of a second); lists and object arrays through one dictionary look-up per a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, TypeAlias
@@ -84,7 +84,9 @@ def as_column(answers: Any) -> Column:
             f"answers are one column, one entry per person; this {type(answers).__name__} is a "
             "table, so choose one of its columns: table['name']"
         )
-    if isinstance(answers, (str, bytes, Mapping)) or np.isscalar(answers) or answers is None:
+    # A set has no order, and of people who answer alike only one.
+    no_column = isinstance(answers, (str, bytes, Mapping, Set)) or np.isscalar(answers)
+    if no_column or answers is None:
         raise AnswerError(
             f"answers are one column, one entry per person; {type(answers).__name__} "
             f"{answers!r} was given; for one person pass a list of one"

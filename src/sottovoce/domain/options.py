@@ -51,7 +51,7 @@ class Options(Attribute):
     most: int
 
     exclusive = False
-    _instead = "an empty list (or empty text) says that nothing was chosen, and "
+    _instead = "give an empty list (or empty text) where nothing was chosen, or declare "
 
     def __init__(
         self,
