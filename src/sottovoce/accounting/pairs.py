@@ -84,17 +84,24 @@ class Pair:
         )
 
 
+_REVEALED = Pair(np.zeros(1), np.zeros(1))  # what is seen occurs under the first law only
+
+
 def with_holder(count: int, rate: float) -> Pair:
     """The sampled count with one holder more, against without: Bin(c, p) against Bin(c−1, p).
 
     Q(k)/P(k) = (c − k)/(c (1 − p)); k = c occurs under the first law only.
     """
+    if rate == 1:
+        return _REVEALED
     k, missed = support(count, rate)
     return Pair(log_pmf(k, count, rate), (count - k) / (count * (1 - rate)), missed)
 
 
 def without_holder(count: int, rate: float) -> Pair:
     """The other way round: Bin(c−1, p) against Bin(c, p)."""
+    if rate == 1:
+        return _REVEALED
     k, missed = support(count - 1, rate)
     log_mass = log_pmf(k, count - 1, rate) if count > 1 else np.zeros(1)
     return Pair(log_mass, count * (1 - rate) / (count - k), missed)
@@ -105,8 +112,10 @@ def shifted(log_pmf_of: Floats, missed: float = 0.0, step: int = 1) -> Pair:
 
     For a law that is symmetric about its mean the other direction has the same δ.
     """
+    left = max(0, log_pmf_of.size - step)  # what both can show
     with np.errstate(over="ignore"):
-        ratio = np.exp(np.concatenate([np.full(step, -np.inf), log_pmf_of[:-step]]) - log_pmf_of)
+        before = np.concatenate([np.full(log_pmf_of.size - left, -np.inf), log_pmf_of[:left]])
+        ratio = np.exp(before - log_pmf_of)
     return Pair(log_pmf_of, ratio, missed)
 
 

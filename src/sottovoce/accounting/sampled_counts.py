@@ -41,7 +41,7 @@ from .search import from_zero, smallest
 Neighbours = Literal["substitute", "add-remove"]
 
 _MOST_COUNT = 10**12
-_MOST_EPSILON = 700.0  # e^ε must stay a number
+MOST_EXPONENT = 700.0  # e^ε must stay a number
 
 
 def sampled_counts_delta(
@@ -112,7 +112,7 @@ def sampled_counts_epsilon(
     inf
     """
     account = _account(count, rate, neighbours, insiders, rounds)
-    return from_zero(account, positive_delta(delta), _MOST_EPSILON)
+    return from_zero(account, positive_delta(delta), MOST_EXPONENT)
 
 
 def smallest_count(
@@ -165,12 +165,18 @@ def largest_rate(
     """
     epsilon, delta = checked_loss(epsilon), positive_delta(delta)
     rounds = checked_count(rounds, "rounds", 1)
-    # δ is at least p^c, and at most p per round: whoever is not sampled is not seen.
+
+    def keeps(rate: float) -> bool:
+        return _account(count, rate, neighbours, insiders, rounds)(epsilon) <= delta
+
+    # δ is at least p^c, and at most p per round: whoever is not sampled is not seen. The account of
+    # several rounds may lie above that.
     low, high = delta / rounds / 2, 1.0
+    while not keeps(low):
+        low /= 2
     while high - low > 1e-9 * low:
-        middle = math.sqrt(low * high)
-        keeps = _account(count, middle, neighbours, insiders, rounds)(epsilon) <= delta
-        low, high = (middle, high) if keeps else (low, middle)
+        middle = math.sqrt(low) * math.sqrt(high)  # the product of the two may underflow
+        low, high = (middle, high) if keeps(middle) else (low, middle)
     return low
 
 
@@ -270,8 +276,6 @@ def exact_delta(
     epsilon: float, count: int, rate: float, neighbours: Neighbours, rounds: int = 1
 ) -> float:
     """δ for `count` holders with unknown coins; parameters are checked already."""
-    if rate == 1:
-        return 1.0
     more, fewer = with_holder(count, rate), without_holder(count, rate)
     seen = [[more, fewer]] if neighbours == "substitute" else [[more], [fewer]]
     return max(release_delta(parts, epsilon, rounds) for parts in seen)

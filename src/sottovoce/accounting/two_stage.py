@@ -40,7 +40,13 @@ from ..checks import checked_count, checked_loss, checked_rate, number
 from ..errors import ParameterError
 from .binomial import Floats, log_pmf, window
 from .pairs import Pair, with_holder, without_holder
-from .sampled_counts import Neighbours, check_neighbours, hidden_holders, sampled_counts_delta
+from .sampled_counts import (
+    MOST_EXPONENT,
+    Neighbours,
+    check_neighbours,
+    hidden_holders,
+    sampled_counts_delta,
+)
 
 _MOST_CELLS = 1 << 20  # of the table over (h, s); beyond, neighbouring h are taken together
 _LEAST_MISS = 100.0  # in large tables e^-100 may be left out
@@ -173,7 +179,8 @@ def gamma_for(epsilon_star: float, rate: float, items: int, reported: int) -> fl
     >>> round(TwoStage(0.5, 5, 2, gamma).epsilon_star, 9)
     0.3
     """
-    power = math.exp(checked_loss(epsilon_star) * (1 - 4e-12))  # ε* itself is rounded up
+    # ε* itself is rounded up; e^ε must stay a number.
+    power = math.exp(min(checked_loss(epsilon_star), MOST_EXPONENT) * (1 - 4e-12))
     alpha = TwoStage(rate, items, reported).fraction
     if alpha == 1:
         return math.inf

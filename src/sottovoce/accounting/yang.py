@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 
 from ..checks import check_choice, checked_count, checked_epsilon, checked_loss, positive_delta
 from ..errors import ParameterError
-from .sampled_counts import Neighbours, check_neighbours, exact_delta
+from .sampled_counts import Neighbours, check_neighbours, exact_delta, hidden_holders
 
 Bound = Literal["yang-3.1", "yang-3.2"]
 
@@ -74,7 +74,7 @@ def published_sampled_counts(
     'claimed 1.2e-22, true 2.6e-03'
     """
     epsilon, z = checked_epsilon(epsilon), _checked_z(bound, z)
-    count, items = checked_count(count, "count", 1), checked_count(items, "items", 2)
+    count, items = hidden_holders(count, 0), checked_count(items, "items", 2)
     check_neighbours(neighbours)
     rate = -math.expm1(-z - epsilon)
     if bound == "yang-3.1":
