@@ -155,14 +155,8 @@ def html_table(
 ) -> str:
     """A table for notebooks: names to the left, numbers to the right with their digits aligned.
 
-    Parameters
-    ----------
-    title : object
-        Above the table.
-    rows : sequence of sequences
-        Cells; with `head` the first row is that of the titles, else names and what they are.
-    end : str
-        A paragraph below the table.
+    With `head` the first row is that of the titles, else rows are names and what they are; `end` is
+    a paragraph below the table.
     """
     body = []
     cells_of = zip(*(map(str, row) for row in rows[1:]), strict=True)

@@ -101,7 +101,8 @@ def comparisons(subject: Any, inquiry: Inquiry) -> Iterator[Comparison]:
     """Every promise at every level, at some of the rates: the least, one between, the largest."""
     ours = callable(getattr(subject, "ways", None))
     collection = subject if ours else Foreign(subject, inquiry.promise)
-    options = _division(collection, inquiry.allocation)
+    if inquiry.allocation is not None and not hasattr(collection, "guarantee_for"):
+        raise ParameterError("allocation divides epsilon over the attributes of records; leave it")
     for way in _some_ways(collection.ways()):
         for promise in _promises(collection, way, inquiry):
             if promise.notion is LIP:
@@ -120,7 +121,7 @@ def comparisons(subject: Any, inquiry: Inquiry) -> Iterator[Comparison]:
                     f"no two of the inputs differ only in what is protected: {promise.unit}"
                 )
             yield Comparison(
-                _randomiser(collection, way, options),
+                _randomiser(collection, way, inquiry.allocation),
                 inquiry.outcomes or collection.outcomes,
                 promise,
                 answers,
@@ -156,24 +157,19 @@ def _promises(collection: Any, way: Way, inquiry: Inquiry) -> tuple[Promise, ...
     return guarantee.promises
 
 
-def _division(collection: Any, allocation: Sequence[float] | None) -> Callable[[int], Any]:
-    """Keywords of `randomise` that say how each of n people divides epsilon."""
-    if allocation is None:
-        return lambda n: {}
-    if not hasattr(collection, "guarantee_for"):
-        raise ParameterError("allocation divides epsilon over the attributes of records; leave it")
-    return lambda n: {"allocation": np.tile(np.asarray(allocation, float), (n, 1))}
-
-
 def _randomiser(
-    collection: Any, way: Way, options: Callable[[int], Any]
+    collection: Any, way: Way, allocation: Sequence[float] | None
 ) -> Callable[[Any, int], Any]:
+    """A function from an answer and n to the reports of n people who give it."""
+
     def randomise(answer: Any, n: int) -> Any:
+        table: Any = [answer] * n
         if isinstance(answer, Mapping):
-            table: Any = {name: [value] * n for name, value in answer.items()}
-        else:
-            table = [answer] * n
-        return collection.randomise(table, way=way, **options(n))
+            table = {name: [value] * n for name, value in answer.items()}
+        if allocation is None:
+            return collection.randomise(table, way=way)
+        everyone = np.tile(np.asarray(allocation, float), (n, 1))
+        return collection.randomise(table, way=way, allocation=everyone)
 
     return randomise
 
