@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..checks import checked_count
 from ..errors import AnswerError, ParameterError
 from .columns import Coded, Rows, as_column, first_few, first_row, is_missing
-from .values import Attribute, Codes, Missing
+from .values import Attribute, Missing
 
 SEPARATOR = ";"
 NESTED = (list, tuple, set, frozenset, np.ndarray)
@@ -99,13 +99,6 @@ class Options(Attribute):
             )
         present = self.answered(absent, rows)
         return Coded(masks if present is None else masks[present], present)
-
-    def encode(self, answers: Any) -> Codes:
-        """Everyone's set as one word; of a single option, its position."""
-        if all(isinstance(answer, str) and super(Options, self).has(answer) for answer in answers):
-            return super().encode(answers)
-        codes: Codes = self.coded(answers).codes
-        return codes
 
     def sets(self, answers: Any) -> list[tuple[str, ...]]:
         """Everyone's options, in the order of the question."""
