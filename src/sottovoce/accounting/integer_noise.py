@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from ..checks import checked_count, checked_delta, checked_loss, checked_positive, float_above
 from ..errors import ParameterError
-from .binomial import log_pmf
+from ..noise import DiscreteGaussian
+from ..noise.binomial import log_pmf
 from .pairs import Pair, release_delta, shifted, support
 from .sampled_counts import Neighbours, check_neighbours
 from .search import smallest
@@ -151,8 +152,6 @@ def gaussian_shares_delta(
     >>> f"{gaussian_shares_delta(1.0, 3.7306, 100, step=10, neighbours='add-remove'):.2e}"
     '1.00e-05'
     """
-    from ..noise import DiscreteGaussian
-
     epsilon, people = checked_loss(epsilon), checked_count(people, "people", 1)
     step, rounds = checked_count(step, "step", 1), checked_count(rounds, "rounds", 1)
     check_neighbours(neighbours)

@@ -26,7 +26,7 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .binomial import Floats, log_pmf, window
+from ..noise.binomial import Floats, log_pmf, window
 from .search import MARGIN
 
 SMALLEST = math.ulp(0.0)

@@ -34,9 +34,9 @@ from numpy.typing import NDArray
 
 from ..checks import check_choice, checked_count, checked_delta, checked_epsilon, checked_loss
 from ..errors import GuaranteeError, ParameterError
+from ..noise.binomial import Floats, at_least, pmf, window
 from ..promise import DP, OWN_DEVICE, Against, Promise
 from ..promise.assumptions import SHUFFLER, SHUFFLER_LABELS
-from .binomial import Floats, at_least, pmf, window
 from .rounding import named
 from .search import MARGIN, upper_end
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..checks import checked_count, checked_loss, checked_rate
-from .binomial import Floats, log_pmf
+from ..noise.binomial import Floats, log_pmf
 from .pairs import Pair, log_sum, rounded, with_holder, without_holder
 from .sampled_counts import Neighbours, check_neighbours, exact_delta
 from .search import smallest

@@ -38,7 +38,7 @@ import numpy as np
 
 from ..checks import checked_count, checked_loss, checked_rate, number
 from ..errors import ParameterError
-from .binomial import Floats, log_pmf, window
+from ..noise.binomial import Floats, log_pmf, window
 from .pairs import Pair, with_holder, without_holder
 from .sampled_counts import (
     MOST_EXPONENT,

@@ -22,9 +22,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..checks import checked_count, number
 from ..errors import ParameterError
 from ..randomness import Source, refuse_seeded, source_of
-from . import samplers
-
-Floats = NDArray[np.float64]
+from . import binomial, samplers
+from .binomial import Floats
 
 _MOST_SCALE = 1 << 40
 _EXACT_SUMS = 4  # from this sigma on the sums over the integers are the integrals
@@ -217,13 +216,7 @@ class Binomial(Law):
         return 0, self.trials
 
     def log_pmf(self, k: ArrayLike) -> Floats:
-        from scipy.special import betaln, xlog1py, xlogy
-
-        n, p, k = self.trials, float(self.probability), np.asarray(k, float)
-        inside = np.clip(k, 0, n)
-        ways = -betaln(1 + n - inside, 1 + inside) - math.log1p(n)
-        logs = ways + xlogy(inside, p) + xlog1py(n - inside, -p)
-        return np.where(inside == k, logs, -np.inf)
+        return binomial.log_pmf(k, self.trials, float(self.probability))
 
     def reach(self, miss: float) -> int:
         """By Hoeffding's bound."""
