@@ -16,7 +16,7 @@ from typing import Any
 
 from sottovoce.kernels.compiling import compile_at_once
 
-#: The most that issue 11 allows.
+#: The most that a reader should have to follow.
 MOST = {"estimate of Levels(Sampled(GRR))": 12, "sottovoce aggregate": 18}
 
 STUDY = """\

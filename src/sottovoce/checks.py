@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import ROUND_CEILING, Context
 from fractions import Fraction
 from html import escape
@@ -21,15 +21,17 @@ MOST_EPSILON = 20.0
 _EXACT = re.compile(r"[0-9./]+([eE][+-]?[0-9]{1,3})?")
 
 
-def number(value: Any, name: str, allowed: str) -> float:
-    """A finite number as a float; booleans, text and NaN are refused."""
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
-    try:
-        checked = float(value)
-    except OverflowError:
-        checked = math.inf
-    if not math.isfinite(checked):
+def number(
+    value: Any, name: str, allowed: str, good: Callable[[float], bool] = math.isfinite
+) -> float:
+    """A finite number as a float, if it is `good`; booleans, text and NaN are refused."""
+    checked = math.nan
+    if not isinstance(value, bool) and isinstance(value, Real):
+        try:
+            value = checked = float(value)
+        except OverflowError:
+            value = math.inf
+    if not (math.isfinite(checked) and good(checked)):
         raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
     return checked
 
@@ -37,61 +39,53 @@ def number(value: Any, name: str, allowed: str) -> float:
 def checked_rate(rate: Any, name: str = "rate") -> float:
     """A probability of taking part, above 0 and at most 1."""
     allowed = "a probability above 0 (otherwise nobody reports) and at most 1, such as 0.1"
-    checked = number(rate, name, allowed)
-    if not 0 < checked <= 1:
-        raise ParameterError(f"{name} is {checked!r}; it must be {allowed}")
-    return checked
+    return number(rate, name, allowed, lambda value: 0 < value <= 1)
 
 
 def checked_delta(delta: Any, name: str = "delta") -> float:
     """A probability of at least 0 and below 1."""
     allowed = "a probability of at least 0 and below 1, such as 1e-6"
-    checked = number(delta, name, allowed)
-    if not 0 <= checked < 1:
-        raise ParameterError(f"{name} is {checked!r}; it must be {allowed}")
-    return checked
+    return number(delta, name, allowed, lambda value: 0 <= value < 1)
+
+
+def positive_delta(delta: Any) -> float:
+    """A delta above 0, where there is no pure account."""
+    return checked_positive(checked_delta(delta), "delta")
 
 
 def checked_loss(epsilon: Any) -> float:
     """A central epsilon at which a delta is computed: 0 is allowed, and there is no upper limit."""
-    allowed = "a number of at least 0"
-    checked = number(epsilon, "epsilon", allowed)
-    if checked < 0:
-        raise ParameterError(f"epsilon is {checked!r}; it must be {allowed}")
-    return checked
+    return number(epsilon, "epsilon", "a number of at least 0", lambda value: value >= 0)
 
 
 def checked_positive(value: Any, name: str) -> float:
     """A number above 0."""
-    checked = number(value, name, "a number above 0")
-    if checked <= 0:
-        raise ParameterError(f"{name} is {checked!r}; it must be a number above 0")
-    return checked
+    return number(value, name, "a number above 0", lambda checked: checked > 0)
 
 
-def checked_count(count: Any, name: str, least: int) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(count, bool) or not isinstance(count, Integral) or count < least:
-        raise ParameterError(f"{name} is {count!r}; it must be a whole number of at least {least}")
+def checked_count(count: Any, name: str, least: int, most: int | None = None) -> int:
+    """A whole number of at least `least`, and of at most `most`."""
+    whole = isinstance(count, Integral) and not isinstance(count, bool)
+    if not whole or count < least or (most is not None and count > most):
+        allowed = f"of at least {least:,}" if most is None else f"from {least:,} to {most:,}"
+        raise ParameterError(f"{name} is {count!r:.80}; it must be a whole number {allowed}")
     return int(count)
 
 
 def checked_epsilon(epsilon: Any) -> float:
     """A privacy parameter as a float, or an error that says what is allowed."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, Real):
-        raise ParameterError(
-            f"epsilon is {epsilon!r}; it must be a number above 0 and at most {MOST_EPSILON:g}"
-        )
-    try:
-        value = float(epsilon)
-    except OverflowError:
-        value = math.inf
-    if not 0 < value <= MOST_EPSILON:  # also false for NaN
-        raise ParameterError(
-            f"epsilon is {value!r}; it must be above 0 (0 would carry no information) and at most "
-            f"{MOST_EPSILON:g} (more would hide nothing); 1 is a common choice"
-        )
-    return value
+    allowed = (
+        f"a number above 0 (0 would carry no information) and at most {MOST_EPSILON:g} (more would "
+        "hide nothing); 1 is a common choice"
+    )
+    return number(epsilon, "epsilon", allowed, lambda value: 0 < value <= MOST_EPSILON)
+
+
+def check_choice(value: Any, name: str, choices: Sequence[str]) -> None:
+    """Refuse what is not one of a few words."""
+    if value not in choices:
+        *others, last = map(repr, choices)
+        raise ParameterError(f"{name} is {value!r:.80}; it is {', '.join(others)} or {last}")
 
 
 def fraction_of(text: str) -> Fraction:
@@ -161,14 +155,8 @@ def html_table(
 ) -> str:
     """A table for notebooks: names to the left, numbers to the right with their digits aligned.
 
-    Parameters
-    ----------
-    title : object
-        Above the table.
-    rows : sequence of sequences
-        Cells; with `head` the first row is that of the titles, else names and what they are.
-    end : str
-        A paragraph below the table.
+    With `head` the first row is that of the titles, else rows are names and what they are; `end` is
+    a paragraph below the table.
     """
     body = []
     cells_of = zip(*(map(str, row) for row in rows[1:]), strict=True)

@@ -109,12 +109,7 @@ class Source(ABC):
         return Draws(self)
 
     def over_ranges(
-        self,
-        action: Callable[[Draws, slice], T],
-        size: int,
-        *,
-        work: int,
-        multiple: int = 1,
+        self, action: Callable[[Draws, slice], T], size: int, *, work: int, multiple: int = 1
     ) -> list[T]:
         """Call `action` with draws of its own on slices that cover 0..size; see `parallel`.
 
@@ -202,32 +197,15 @@ class Draws:
         n: int,
         word: type[np.uint16] | type[np.uint32] | type[np.uint64],
         step: Callable[[NDArray[Any], slice, NDArray[np.uint64], int], tuple[int, int]],
+        *,
+        width: int = 1,
     ) -> None:
-        """Run a kernel that takes one random word per item over n items.
+        """Run a kernel that takes `width` random words per item over n items.
 
         `step(words, part, extra, used)` handles the items in `part` and returns how many it
         finished and how much of `extra` is used.
         """
         buffer = self._words.view(word)
-        for start in range(0, n, buffer.size):
-            stop = min(start + buffer.size, n)
-            words = buffer[: stop - start]
-            self._source.fill(words)
-            done, self._used = step(words, slice(start, stop), self._extra, self._used)
-            while start + done < stop:
-                self._source.fill(self._extra)
-                part = slice(start + done, stop)
-                more, self._used = step(words[done:], part, self._extra, 0)
-                done += more
-
-    def rows(
-        self,
-        n: int,
-        width: int,
-        step: Callable[[NDArray[np.uint16], slice, NDArray[np.uint64], int], tuple[int, int]],
-    ) -> None:
-        """Run a kernel that takes `width` words of 16 bits per item; otherwise as `each`."""
-        buffer = self._words.view(np.uint16)
         size = buffer.size // width
         for start in range(0, n, size):
             stop = min(start + size, n)
@@ -268,12 +246,7 @@ class SystemSource(Source):
         return Draws(_OneRelease())
 
     def over_ranges(
-        self,
-        action: Callable[[Draws, slice], T],
-        size: int,
-        *,
-        work: int,
-        multiple: int = 1,
+        self, action: Callable[[Draws, slice], T], size: int, *, work: int, multiple: int = 1
     ) -> list[T]:
         def some(part: slice) -> T:
             draws = self.draws()  # a key for every thread

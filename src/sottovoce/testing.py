@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .errors import ParameterError
+from .checks import checked_count
 from .randomness import Keystream, Source, allow_seeded
 
 
@@ -19,9 +19,7 @@ class SeededSource(Source):
     seeded = True
 
     def __init__(self, seed: int) -> None:
-        if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-            raise ParameterError(f"seed is {seed!r}; it must be a whole number of at least 0")
-        self.seed = seed
+        self.seed = seed = checked_count(seed, "seed", 0)
         self._stream = Keystream(hashlib.sha256(f"sottovoce seed {seed}".encode()).digest()[:16])
 
     def _fill(self, target: memoryview) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from sottovoce.accounting.binomial import at_least, pmf, window
+from sottovoce.noise.binomial import at_least, pmf, window
 
 MANY = 9_000_000
 

@@ -12,6 +12,7 @@ from sottovoce.accounting import (
     binomial_noise_delta,
     delta_gaussian,
     gaussian_share_variance,
+    gaussian_shares_delta,
     noise_delta,
     sigma_analytic,
     smallest_coins,
@@ -103,3 +104,10 @@ def test_shares_of_gaussian_noise_add_up():
     assert round(delta_gaussian(1.0, published, math.sqrt(2)), 3) == 0.998
     with pytest.raises(ParameterError, match="tolerated"):
         gaussian_share_variance(sigma, 10, tolerated=10)
+
+
+def test_steps_beyond_all_noise_show_everything():
+    assert gaussian_shares_delta(1.0, 2.0, 10, step=10**6) == 1.0
+    assert noise_delta(1.0, np.log([0.25, 0.5, 0.25]), neighbours="add-remove") == pytest.approx(
+        0.25, rel=1e-5
+    )

@@ -271,3 +271,15 @@ def test_published_bounds_are_never_a_default():
         published_sampled_counts(1.0, 21, 30, bound="exact")
     with pytest.raises(ParameterError, match="z is"):
         published_count(1.0, 1e-5, 30, bound="yang-3.1", z=1.0)
+
+
+def test_the_smallest_deltas_have_a_rate():
+    """Half way between two rates whose product underflows."""
+    rate = largest_rate(1.0, 1e-300, 10, rounds=100)
+    assert 0 < rate <= 1
+    assert sampled_counts_delta(1.0, 10, rate, rounds=100) <= 1e-300
+
+
+def test_published_claims_are_about_counts_that_can_be_compared():
+    with pytest.raises(ParameterError, match="from 1 to 1,000,000,000,000"):
+        published_sampled_counts(1.0, 10**15, 30, bound="yang-3.1")

@@ -138,3 +138,16 @@ def test_large_crowds_are_grouped_on_the_safe_side(monkeypatch):
 def test_wrong_designs_are_refused(wrong):
     with pytest.raises(ParameterError):
         TwoStage(**{"rate": 0.5, "items": 5, "reported": 2, **wrong})
+
+
+def test_where_everyone_is_sampled_only_the_reported_sets_hide():
+    """Whoever sees that the own item was reported sees the count with one holder more."""
+    everyone = TwoStage(1.0, items=5, reported=2)
+    assert everyone.delta_with_output(1.0, 10, neighbours="add-remove") == pytest.approx(0.4)
+    assert everyone.delta_with_output(1.0, 10) == pytest.approx(0.7)  # a, b or both are reported
+    assert TwoStage(1.0, 5, 5, 3.0).delta_with_output(1.0, 10) == 1.0
+
+
+def test_a_loss_beyond_all_numbers_allows_any_selection():
+    assert gamma_for(1000.0, 0.5, 5, 2) == math.inf
+    assert gamma_for(1000.0, 1.0, 5, 2) > 1e300

@@ -170,3 +170,9 @@ def test_the_function_wins_over_its_room():
     for _ in range(2):
         assert callable(sv.audit)
         assert sv.audit(sv.GRR(2, epsilon=1.0), trials=2000, confidence=SURE)
+
+
+def test_more_inputs_than_the_trials_are_enough_for_are_refused():
+    """They would leave no reports to test, and a finding of a negative number of them."""
+    with pytest.raises(ParameterError, match=r"600 inputs need at least 4,000"):
+        sv.audit(sv.GRR(600, epsilon=1.0), trials=1_000, inputs=range(600))

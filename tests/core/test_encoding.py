@@ -348,3 +348,10 @@ class TestBins:
     def test_bad_edges_are_refused(self, edges) -> None:
         with pytest.raises(ParameterError, match="edges"):
             Domain(edges=edges)
+
+
+@pytest.mark.parametrize("answers", [{"a", "b"}, frozenset("ab"), {"a": 1}.keys()])
+def test_sets_are_no_column_of_answers(answers) -> None:
+    """They have no order, and people who answer alike would count once."""
+    with pytest.raises(AnswerError, match="one entry per person"):
+        Domain(["a", "b"]).encode(answers)

@@ -7,7 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from sottovoce import Duchi, Hybrid, Piecewise, Range, testing
+from sottovoce import Attribute, Duchi, Hybrid, Piecewise, Range, testing
 from sottovoce.errors import AnswerError, EstimateError, ParameterError
 from tests.laws.entries import NUMERIC
 
@@ -145,3 +145,10 @@ def test_steps_are_a_power_of_two(steps) -> None:
     for kind in (Piecewise, Hybrid):
         with pytest.raises(ParameterError, match="steps"):
             kind((0, 1), epsilon=1.0, steps=steps)
+
+
+@pytest.mark.parametrize("question", [Range("a", 0, 1), Attribute.bins("a", [0, 1, 2])])
+@pytest.mark.parametrize("answers", [[10**400], [0.5, -(10**400)]])
+def test_whole_numbers_beyond_all_floats_are_refused(question, answers):
+    with pytest.raises(AnswerError, match="too large for a float"):
+        question.coded(answers)

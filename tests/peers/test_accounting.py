@@ -18,7 +18,7 @@ from sottovoce.accounting import (
     shuffle_delta,
     sigma_analytic,
 )
-from sottovoce.accounting.binomial import at_least, pmf
+from sottovoce.noise.binomial import at_least, pmf
 from sottovoce.promise import LDP
 
 FINE = 1e-5

@@ -18,8 +18,8 @@ from dataclasses import replace
 
 from ..checks import checked_count, checked_delta
 from ..errors import GuaranteeError, ParameterError
+from ..noise.binomial import at_least
 from ..promise import Guarantee, Promise
-from .binomial import at_least
 from .search import upper_end
 
 _ROUND_OFF = 1e-11  # of each of the two tails, whose difference is taken

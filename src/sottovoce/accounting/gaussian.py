@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
-from ..checks import checked_delta, checked_loss, checked_positive
-from .search import upper_end
+from ..checks import checked_loss, checked_positive, positive_delta
+from .search import from_zero
 
 _ROUND_OFF = 1e-14  # of each of the two terms, whose difference is taken
 
@@ -47,13 +47,9 @@ def sigma_analytic(epsilon: float, delta: float, sensitivity: float = 1.0) -> fl
     >>> round(sigma_analytic(1.0, 1e-5), 4)
     3.7306
     """
-    epsilon = checked_loss(epsilon)
-    delta = checked_positive(checked_delta(delta), "delta")
+    epsilon, delta = checked_loss(epsilon), positive_delta(delta)
     sensitivity = checked_positive(sensitivity, "sensitivity")
-    most = 1.0
-    while _delta(epsilon, 1 / most) > delta:
-        most *= 2
-    least = upper_end(lambda sigma: _delta(epsilon, 1 / sigma) if sigma else 1.0, delta, 2 * most)
+    least = from_zero(lambda sigma: _delta(epsilon, 1 / sigma) if sigma else 1.0, delta)
     return math.nextafter(least * sensitivity, math.inf)
 
 

@@ -13,14 +13,15 @@ Jiang, Li, Tandon, "Context-aware Data Aggregation with Localized Information Pr
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..checks import checked_count, float_above
 from ..errors import ParameterError
+from .rounding import log_ratio_up
 
 Floats = NDArray[np.float64]
 _MOST_STEPS = 10_000_000
@@ -73,7 +74,7 @@ def lip_level_repeated(channel: ArrayLike, prior: ArrayLike, times: int) -> floa
     """
     q = _channel(channel)
     p = _prior(prior, q.shape[0])
-    k = _times(times)
+    k = checked_count(times, "times", 1)
     if math.comb(q.shape[1] + k - 1, k) * k * q.shape[0] > _MOST_STEPS:
         raise ParameterError(
             f"{k} reports of {q.shape[1]} outputs have too many patterns to enumerate; "
@@ -92,7 +93,7 @@ def lip_level_repeated(channel: ArrayLike, prior: ArrayLike, times: int) -> floa
 
 def lip_repeated_bound(epsilon: float, ldp: float, times: int) -> float:
     """A level that is certain to cover k reports: min((2k − 1) ε, k ε_LDP)."""
-    k = _times(times)
+    k = checked_count(times, "times", 1)
     return min((2 * k - 1) * epsilon, k * ldp)
 
 
@@ -129,11 +130,7 @@ def unary_level(levels: ArrayLike) -> float:
 
 def log_up(ratio: Fraction) -> float:
     """ln of an exact ratio as a float that is not below it."""
-    context = Context(prec=60, rounding=ROUND_CEILING)
-    quotient = context.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
-    value = context.ln(quotient)
-    near = float(value)
-    return math.nextafter(near, math.inf) if Decimal(near) < value else near
+    return float_above(log_ratio_up(ratio, Fraction(1)))
 
 
 def _fill_box(column: Floats, low: Floats, high: Floats) -> float:
@@ -171,9 +168,3 @@ def _box(low: ArrayLike, high: ArrayLike, size: int) -> tuple[Floats, Floats]:
             f"between them; {low!r:.80} and {high!r:.80} were given"
         )
     return a, b
-
-
-def _times(times: int) -> int:
-    if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-        raise ParameterError(f"times is {times!r}; it must be a whole number of at least 1")
-    return times

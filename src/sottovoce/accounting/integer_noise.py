@@ -13,24 +13,20 @@ colluders know or that never arrive protect nobody: r counts the others.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import (
-    checked_count,
-    checked_delta,
-    checked_loss,
-    checked_positive,
-    float_above,
-)
-from ..errors import GuaranteeError, ParameterError
-from .binomial import log_pmf, window
-from .pairs import SMALLEST, Pair, rounds_delta, shifted
+from ..checks import checked_count, checked_delta, checked_loss, checked_positive, float_above
+from ..errors import ParameterError
+from ..noise import DiscreteGaussian
+from ..noise.binomial import log_pmf
+from .pairs import Pair, release_delta, shifted, support
 from .sampled_counts import Neighbours, check_neighbours
 from .search import smallest
 
 _MOST_COINS = 10**12
-_LOG_MISS = 760.0
 _LEAST_SIGMA = 0.5
 _MOST_TERMS = 1 << 16
 
@@ -58,10 +54,8 @@ def binomial_noise_delta(
     """
     epsilon, coins = checked_loss(epsilon), checked_count(coins, "coins", 1)
     check_neighbours(neighbours)
-    least, most = window(coins, 0.5, _LOG_MISS)
-    whole = least == 0 and most == coins
-    pair = shifted(log_pmf(np.arange(least, most + 1), coins, 0.5), 0.0 if whole else SMALLEST)
-    return _delta(pair, epsilon, neighbours, checked_count(rounds, "rounds", 1))
+    k, missed = support(coins, 0.5)
+    return _delta(shifted(log_pmf(k, coins, 0.5), missed), epsilon, neighbours, rounds)
 
 
 def smallest_coins(
@@ -82,19 +76,14 @@ def smallest_coins(
     (115, 62)
     """
     epsilon = checked_loss(epsilon)
-    delta = checked_positive(checked_delta(delta), "delta")
-    insiders = checked_count(insiders, "insiders", 0)
-
-    def suffices(coins: int) -> bool:
-        return binomial_noise_delta(epsilon, coins, neighbours=neighbours, rounds=rounds) <= delta
-
-    least = smallest(suffices, _MOST_COINS)
-    if least is None:
-        raise GuaranteeError(
-            f"no number of coins up to {_MOST_COINS:,} keeps epsilon = {epsilon:g} with "
-            f"delta = {delta:g}; choose larger ones"
-        )
-    return least + insiders
+    return smallest(
+        "number of coins",
+        lambda coins: binomial_noise_delta(epsilon, coins, neighbours=neighbours, rounds=rounds),
+        _MOST_COINS,
+        epsilon=epsilon,
+        delta=delta,
+        insiders=insiders,
+    )
 
 
 def noise_delta(
@@ -125,7 +114,7 @@ def noise_delta(
         raise ParameterError("log_probabilities must be symmetric; this account needs it")
     check_neighbours(neighbours)
     pair = shifted(logs, checked_delta(missed, "missed"))
-    return _delta(pair, checked_loss(epsilon), neighbours, checked_count(rounds, "rounds", 1))
+    return _delta(pair, checked_loss(epsilon), neighbours, rounds)
 
 
 def gaussian_shares_delta(
@@ -163,8 +152,6 @@ def gaussian_shares_delta(
     >>> f"{gaussian_shares_delta(1.0, 3.7306, 100, step=10, neighbours='add-remove'):.2e}"
     '1.00e-05'
     """
-    from ..noise import DiscreteGaussian
-
     epsilon, people = checked_loss(epsilon), checked_count(people, "people", 1)
     step, rounds = checked_count(step, "step", 1), checked_count(rounds, "rounds", 1)
     check_neighbours(neighbours)
@@ -206,8 +193,6 @@ def gaussian_share_variance(
     >>> round(gaussian_share_variance(3.7306, 1000, tolerated=200), 4)
     0.0348
     """
-    from fractions import Fraction
-
     sigma = checked_positive(sigma, "sigma")
     people, tolerated = checked_count(people, "people", 1), checked_count(tolerated, "tolerated", 0)
     check_neighbours(neighbours)
@@ -223,6 +208,4 @@ def gaussian_share_variance(
 def _delta(pair: Pair, epsilon: float, neighbours: Neighbours, rounds: int) -> float:
     """Both counts of a substitution have the same pair: the law is symmetric about its mean."""
     parts = [pair, pair] if neighbours == "substitute" else [pair]
-    if rounds > 1:
-        return rounds_delta(parts, rounds, epsilon)
-    return pair.delta_with(pair, epsilon) if len(parts) == 2 else pair.delta(epsilon)
+    return release_delta(parts, epsilon, checked_count(rounds, "rounds", 1))

@@ -21,11 +21,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .binomial import Floats, log_pmf, window
+from ..noise.binomial import Floats, log_pmf, window
 from .search import MARGIN
 
 SMALLEST = math.ulp(0.0)
@@ -83,18 +84,25 @@ class Pair:
         )
 
 
+_REVEALED = Pair(np.zeros(1), np.zeros(1))  # what is seen occurs under the first law only
+
+
 def with_holder(count: int, rate: float) -> Pair:
     """The sampled count with one holder more, against without: Bin(c, p) against Bin(c−1, p).
 
     Q(k)/P(k) = (c − k)/(c (1 − p)); k = c occurs under the first law only.
     """
-    k, missed = _support(count, rate)
+    if rate == 1:
+        return _REVEALED
+    k, missed = support(count, rate)
     return Pair(log_pmf(k, count, rate), (count - k) / (count * (1 - rate)), missed)
 
 
 def without_holder(count: int, rate: float) -> Pair:
     """The other way round: Bin(c−1, p) against Bin(c, p)."""
-    k, missed = _support(count - 1, rate)
+    if rate == 1:
+        return _REVEALED
+    k, missed = support(count - 1, rate)
     log_mass = log_pmf(k, count - 1, rate) if count > 1 else np.zeros(1)
     return Pair(log_mass, count * (1 - rate) / (count - k), missed)
 
@@ -104,22 +112,25 @@ def shifted(log_pmf_of: Floats, missed: float = 0.0, step: int = 1) -> Pair:
 
     For a law that is symmetric about its mean the other direction has the same δ.
     """
+    left = max(0, log_pmf_of.size - step)  # what both can show
     with np.errstate(over="ignore"):
-        ratio = np.exp(np.concatenate([np.full(step, -np.inf), log_pmf_of[:-step]]) - log_pmf_of)
+        before = np.concatenate([np.full(log_pmf_of.size - left, -np.inf), log_pmf_of[:left]])
+        ratio = np.exp(before - log_pmf_of)
     return Pair(log_pmf_of, ratio, missed)
 
 
-def rounds_delta(parts: Sequence[Pair], rounds: int, epsilon: float) -> float:
-    """δ(ε) of so many independent rounds, each of which shows all the parts; an upper bound."""
+def release_delta(parts: Sequence[Pair], epsilon: float, rounds: int = 1) -> float:
+    """δ(ε) of independent rounds, each of which shows all of one or two parts; rounded up.
+
+    From 2 rounds on an upper bound.
+    """
+    if rounds == 1:
+        return parts[0].delta_with(parts[1], epsilon) if parts[1:] else parts[0].delta(epsilon)
     spans = [_span(part) for part in parts]
     step = max(high - low for low, high in spans) / _GRID or 1.0
-    total: _Losses | None = None
-    for part, (low, high) in zip(parts, spans, strict=True):
-        losses = _Losses.of(part, step, low, high)
-        total = losses if total is None else total.plus(losses)
-    if total is None:
-        return 0.0
-    return min(1.0, total.times(rounds).delta(epsilon) * MARGIN)
+    losses = [_Losses.of(part, step, *span) for part, span in zip(parts, spans, strict=True)]
+    total = reduce(_Losses.plus, losses).times(rounds)
+    return min(1.0, total.delta(epsilon) * MARGIN)
 
 
 def rounded(log_delta: float, missed: float) -> float:
@@ -135,7 +146,7 @@ def log_sum(terms: Floats) -> float:
     return most if math.isinf(most) else most + math.log(float(np.exp(terms - most).sum()))
 
 
-def _support(trials: int, rate: float) -> tuple[NDArray[np.int64], float]:
+def support(trials: int, rate: float) -> tuple[NDArray[np.int64], float]:
     """The counts that matter, and a bound on the probability of all others."""
     least, most = window(trials, rate, _LOG_MISS)
     whole = least == 0 and most == trials
@@ -211,14 +222,11 @@ class _Losses:
 
     def times(self, rounds: int) -> _Losses:
         """The sum of so many independent copies."""
-        total, power = None, self
-        while True:
-            if rounds & 1:
-                total = power if total is None else total.plus(power)
-            rounds >>= 1
-            if not rounds:
-                return self if total is None else total
-            power = power.plus(power)
+        if rounds == 1:
+            return self
+        half = self.times(rounds // 2)
+        twice = half.plus(half)
+        return twice.plus(self) if rounds & 1 else twice
 
     def delta(self, epsilon: float) -> float:
         loss = self.step * (self.first + np.arange(self.mass.size))

@@ -21,26 +21,27 @@ Estimation", theorems 3.1 and 3.2) are wrong by up to 19 orders of magnitude; se
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal, get_args
 
 from ..checks import (
+    check_choice,
     checked_count,
-    checked_delta,
     checked_loss,
-    checked_positive,
     checked_rate,
+    positive_delta,
     rounded_up,
 )
 from ..errors import GuaranteeError, ParameterError
 from ..promise import DP, Against, Promise, Protected, Unit
 from ..promise import Neighbours as Relation
-from .pairs import rounds_delta, with_holder, without_holder
-from .search import smallest, upper_end
+from .pairs import release_delta, with_holder, without_holder
+from .search import from_zero, smallest
 
 Neighbours = Literal["substitute", "add-remove"]
 
 _MOST_COUNT = 10**12
-_MOST_EPSILON = 700.0  # e^ε must stay a number
+MOST_EXPONENT = 700.0  # e^ε must stay a number
 
 
 def sampled_counts_delta(
@@ -86,11 +87,7 @@ def sampled_counts_delta(
     >>> f"{sampled_counts_delta(0.5, 100, 0.39, insiders=90):.2f}"
     '0.02'
     """
-    epsilon, rate = checked_loss(epsilon), checked_rate(rate)
-    check_neighbours(neighbours)
-    hidden = hidden_holders(count, insiders)
-    rounds = checked_count(rounds, "rounds", 1)
-    return exact_delta(epsilon, hidden, rate, neighbours, rounds)
+    return _account(count, rate, neighbours, insiders, rounds)(checked_loss(epsilon))
 
 
 def sampled_counts_epsilon(
@@ -114,21 +111,8 @@ def sampled_counts_epsilon(
     >>> sampled_counts_epsilon(1e-6, 5, 0.39)
     inf
     """
-    delta = checked_positive(checked_delta(delta), "delta")
-    rate = checked_rate(rate)
-    check_neighbours(neighbours)
-    hidden = hidden_holders(count, insiders)
-    rounds = checked_count(rounds, "rounds", 1)
-
-    def delta_at(epsilon: float) -> float:
-        return exact_delta(epsilon, hidden, rate, neighbours, rounds)
-
-    most = 1.0
-    while delta_at(most) > delta:
-        most *= 2
-        if most > _MOST_EPSILON:
-            return math.inf
-    return upper_end(delta_at, delta, 2 * most)
+    account = _account(count, rate, neighbours, insiders, rounds)
+    return from_zero(account, positive_delta(delta), MOST_EXPONENT)
 
 
 def smallest_count(
@@ -149,20 +133,16 @@ def smallest_count(
     (372, 246)
     """
     epsilon, rate = checked_loss(epsilon), checked_rate(rate)
-    delta = checked_positive(checked_delta(delta), "delta")
     check_neighbours(neighbours)
-    insiders = checked_count(insiders, "insiders", 0)
-
-    def suffices(count: int) -> bool:
-        return exact_delta(epsilon, count, rate, neighbours) <= delta
-
-    least = smallest(suffices, _MOST_COUNT)
-    if least is None:
-        raise GuaranteeError(
-            f"no number of holders up to {_MOST_COUNT:,} keeps epsilon = {epsilon:g} with "
-            f"delta = {delta:g} at rate {rate:g}; choose a smaller rate or a larger epsilon"
-        )
-    return least + insiders
+    return smallest(
+        "number of holders",
+        lambda count: exact_delta(epsilon, count, rate, neighbours),
+        _MOST_COUNT,
+        epsilon=epsilon,
+        delta=delta,
+        insiders=insiders,
+        rate=rate,
+    )
 
 
 def largest_rate(
@@ -183,19 +163,20 @@ def largest_rate(
     >>> round(largest_rate(0.5, 1e-5, 100), 3)
     0.479
     """
-    epsilon = checked_loss(epsilon)
-    delta = checked_positive(checked_delta(delta), "delta")
-    check_neighbours(neighbours)
-    hidden = hidden_holders(count, insiders)
+    epsilon, delta = checked_loss(epsilon), positive_delta(delta)
     rounds = checked_count(rounds, "rounds", 1)
-    # δ is at least p^c, and at most p per round: whoever is not sampled is not seen.
+
+    def keeps(rate: float) -> bool:
+        return _account(count, rate, neighbours, insiders, rounds)(epsilon) <= delta
+
+    # δ is at least p^c, and at most p per round: whoever is not sampled is not seen. The account of
+    # several rounds may lie above that.
     low, high = delta / rounds / 2, 1.0
+    while not keeps(low):
+        low /= 2
     while high - low > 1e-9 * low:
-        middle = math.sqrt(low * high)
-        if exact_delta(epsilon, hidden, middle, neighbours, rounds) <= delta:
-            low = middle
-        else:
-            high = middle
+        middle = math.sqrt(low) * math.sqrt(high)  # the product of the two may underflow
+        low, high = (middle, high) if keeps(middle) else (low, middle)
     return low
 
 
@@ -218,8 +199,7 @@ def smallest_dummies(
     >>> smallest_dummies(1.0, 1e-5, 0.5), smallest_dummies(1.0, 1e-5, 0.5, insiders=10)
     (37, 47)
     """
-    needed = smallest_count(epsilon, delta, rate, neighbours=neighbours)
-    return needed - 1 + checked_count(insiders, "insiders", 0)
+    return smallest_count(epsilon, delta, rate, neighbours=neighbours, insiders=insiders) - 1
 
 
 def sampled_counts(
@@ -263,55 +243,7 @@ def sampled_counts(
             f"{rounded_up(float(rate) ** hidden, 3)}, and the count then shows it; "
             "choose a smaller rate, or add noise to the counts"
         )
-    return _promise(epsilon, delta, int(count), int(insiders), int(rounds), rate, neighbours)
-
-
-def exact_delta(
-    epsilon: float, count: int, rate: float, neighbours: Neighbours, rounds: int = 1
-) -> float:
-    """δ for `count` holders with unknown coins; parameters are checked already."""
-    if rate == 1:
-        return 1.0
-    more, fewer = with_holder(count, rate), without_holder(count, rate)
-    if neighbours == "substitute":
-        if rounds == 1:
-            return more.delta_with(fewer, epsilon)
-        return rounds_delta([more, fewer], rounds, epsilon)
-    if rounds == 1:
-        return max(more.delta(epsilon), fewer.delta(epsilon))
-    return max(rounds_delta([one], rounds, epsilon) for one in (more, fewer))
-
-
-def hidden_holders(count: Any, insiders: Any) -> int:
-    """Holders whose coins are unknown, the protected person included."""
-    holders, known = checked_count(count, "count", 1), checked_count(insiders, "insiders", 0)
-    if holders > _MOST_COUNT:
-        raise ParameterError(f"count is {holders:,}; allowed are 1 to {_MOST_COUNT:,}")
-    if known >= holders:
-        raise ParameterError(
-            f"insiders is {known:,} of {holders:,} holders; the protected person is not one of "
-            "them, so there must be at least one more holder"
-        )
-    return holders - known
-
-
-def check_neighbours(neighbours: Any) -> None:
-    """Refuse what is not a relation between neighbouring data sets."""
-    if neighbours not in get_args(Neighbours):
-        raise ParameterError(f"neighbours is {neighbours!r}; it is 'substitute' or 'add-remove'")
-
-
-def _promise(
-    epsilon: float,
-    delta: float,
-    count: int,
-    insiders: int,
-    rounds: int,
-    rate: float,
-    neighbours: Neighbours,
-) -> Promise:
-    """The one place that puts this account into words."""
-    others = count - 1 - insiders
+    others = int(count) - 1 - int(insiders)
     again = f" in each of {rounds:,} rounds, with fresh coins" if rounds > 1 else ""
     return Promise(
         DP,
@@ -328,3 +260,39 @@ def _promise(
             "nothing but the counts of the sample is seen",
         ),
     )
+
+
+def _account(
+    count: int, rate: float, neighbours: Neighbours, insiders: int, rounds: int
+) -> Callable[[float], float]:
+    """δ as a function of ε, with checked parameters."""
+    rate, rounds = checked_rate(rate), checked_count(rounds, "rounds", 1)
+    check_neighbours(neighbours)
+    hidden = hidden_holders(count, insiders)
+    return lambda epsilon: exact_delta(epsilon, hidden, rate, neighbours, rounds)
+
+
+def exact_delta(
+    epsilon: float, count: int, rate: float, neighbours: Neighbours, rounds: int = 1
+) -> float:
+    """δ for `count` holders with unknown coins; parameters are checked already."""
+    more, fewer = with_holder(count, rate), without_holder(count, rate)
+    seen = [[more, fewer]] if neighbours == "substitute" else [[more], [fewer]]
+    return max(release_delta(parts, epsilon, rounds) for parts in seen)
+
+
+def hidden_holders(count: Any, insiders: Any) -> int:
+    """Holders whose coins are unknown, the protected person included."""
+    holders = checked_count(count, "count", 1, _MOST_COUNT)
+    known = checked_count(insiders, "insiders", 0)
+    if known >= holders:
+        raise ParameterError(
+            f"insiders is {known:,} of {holders:,} holders; the protected person is not one of "
+            "them, so there must be at least one more holder"
+        )
+    return holders - known
+
+
+def check_neighbours(neighbours: Any) -> None:
+    """Refuse what is not a relation between neighbouring data sets."""
+    check_choice(neighbours, "neighbours", get_args(Neighbours))

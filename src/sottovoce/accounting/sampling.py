@@ -20,6 +20,7 @@ from fractions import Fraction
 from typing import Any, Literal, get_args
 
 from ..checks import (
+    check_choice,
     checked_count,
     checked_delta,
     checked_epsilon,
@@ -65,24 +66,9 @@ def poisson(
     >>> round(poisson(1.0, 0.1).epsilon, 4)
     0.1586
     """
-    epsilon, rate = checked_epsilon(epsilon), checked_rate(rate)
-    delta = checked_delta(delta)
-    _refuse_known(sample, epsilon)
-    return Promise(
-        DP,
-        log_mixture_up(epsilon, Fraction(rate)),
-        float_above(Fraction(rate) * Fraction(delta)),
-        neighbours=Neighbours.ADD_REMOVE,
-        unit=Unit(Protected.PARTICIPATION),
-        against=Against.RESULT,
-        assuming=(
-            f"for the people in the sample the result keeps {named(epsilon, delta)}, one person "
-            "more or less being neighbours",
-            f"everyone enters the sample by their own coin flip, with probability {rate:g}; "
-            f"{NOT_BY_DATA}",
-            KEPT_SAMPLE,
-        ),
-    )
+    rate = checked_rate(rate)
+    drawn = f"everyone enters the sample by their own coin flip, with probability {rate:g}"
+    return _of_sample(epsilon, delta, Fraction(rate), sample, Neighbours.ADD_REMOVE, drawn)
 
 
 def fixed_size(
@@ -110,29 +96,15 @@ def fixed_size(
     >>> round(fixed_size(1.0, 100, 1000).epsilon, 4)
     0.1586
     """
-    epsilon, delta = checked_epsilon(epsilon), checked_delta(delta)
     people, sampled = checked_count(people, "people", 1), checked_count(sampled, "sampled", 1)
     if sampled > people:
         raise ParameterError(
             f"sampled is {sampled:,} and people {people:,}; the sample cannot be larger than the "
             "population"
         )
-    _refuse_known(sample, epsilon)
     rate = Fraction(sampled, people)
-    return Promise(
-        DP,
-        log_mixture_up(epsilon, rate),
-        float_above(rate * Fraction(delta)),
-        unit=Unit(Protected.CONTRIBUTION),
-        against=Against.RESULT,
-        assuming=(
-            f"for the people in the sample the result keeps {named(epsilon, delta)}, one changed "
-            "contribution being neighbours",
-            f"{sampled:,} of {people:,} people are drawn, all sets of them equally likely; "
-            f"{NOT_BY_DATA}",
-            KEPT_SAMPLE,
-        ),
-    )
+    drawn = f"{sampled:,} of {people:,} people are drawn, all sets of them equally likely"
+    return _of_sample(epsilon, delta, rate, sample, Neighbours.SUBSTITUTION, drawn)
 
 
 def dummies(epsilon: float, d: int, rate: float) -> Promise:
@@ -229,8 +201,7 @@ def refuse_value_dependent(epsilon: float, rates: Iterable[float]) -> float:
         raise GuaranteeError(
             f"the rates go from {float(least):g} to {float(most):g} by the person's own answer, so "
             f"taking part reveals it: the loss is {rounded_up(loss, 3)}, not {epsilon:g}; choose "
-            "one "
-            "rate for everyone, or let it depend on public facts only"
+            "one rate for everyone, or let it depend on public facts only"
         )
     return float(least)
 
@@ -247,11 +218,30 @@ def _ends(rates: Any) -> tuple[Fraction, Fraction]:
     return Fraction(min(numbers)), Fraction(max(numbers))
 
 
-def _refuse_known(sample: Any, epsilon: float) -> None:
-    if sample not in get_args(Sample):
-        raise ParameterError(f"sample is {sample!r}; it is 'secret', 'seen' or 'picked'")
+def _of_sample(
+    epsilon: float, delta: float, rate: Fraction, sample: Any, neighbours: Neighbours, drawn: str
+) -> Promise:
+    """What a result computed from a secret sample promises to everyone."""
+    epsilon, delta = checked_epsilon(epsilon), checked_delta(delta)
+    check_choice(sample, "sample", get_args(Sample))
     if sample != "secret":
         raise GuaranteeError(
             f"sampling gains no privacy here: {_REFUSED[sample]}, and the loss stays epsilon = "
             f"{epsilon:g}; let someone trusted keep the sample secret, or use dummies"
         )
+    whole = neighbours is Neighbours.ADD_REMOVE
+    differ = "one person more or less" if whole else "one changed contribution"
+    return Promise(
+        DP,
+        log_mixture_up(epsilon, rate),
+        float_above(rate * Fraction(delta)),
+        neighbours=neighbours,
+        unit=Unit(Protected.PARTICIPATION if whole else Protected.CONTRIBUTION),
+        against=Against.RESULT,
+        assuming=(
+            f"for the people in the sample the result keeps {named(epsilon, delta)}, {differ} "
+            "being neighbours",
+            f"{drawn}; {NOT_BY_DATA}",
+            KEPT_SAMPLE,
+        ),
+    )

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from ..checks import checked_count, positive_delta
+from ..errors import GuaranteeError
+
 MARGIN = 1 + 1e-6  # far above the round-off of any delta here
 _CLOSE = 1e-8
 _STEP = 4.0
@@ -48,18 +51,42 @@ def upper_end(delta_at: Callable[[float], float], delta: float, most: float) -> 
     return high
 
 
-def smallest(suffices: Callable[[int], bool], most: int) -> int | None:
-    """The smallest whole number from 1 on that suffices, where all larger ones do as well.
+def from_zero(delta_at: Callable[[float], float], delta: float, limit: float = math.inf) -> float:
+    """The same without a known end; infinite where none up to about `limit` keeps the delta."""
+    most = 1.0
+    while delta_at(most) > delta:
+        most *= 2
+        if most > limit:
+            return math.inf
+    return upper_end(delta_at, delta, 2 * most)
 
-    None where no power of two up to `most` does.
+
+def smallest(
+    what: str,
+    delta_at: Callable[[int], float],
+    most: int,
+    *,
+    epsilon: float,
+    delta: float,
+    insiders: int,
+    rate: float | None = None,
+) -> int:
+    """The smallest whole number with delta_at(x) ≤ delta, where delta_at falls; plus insiders.
+
+    Refused where no power of two up to `most` does; the rest is for the sentence that says so.
     """
+    delta, insiders = positive_delta(delta), checked_count(insiders, "insiders", 0)
     high = 1
-    while not suffices(high):
+    while delta_at(high) > delta:
         high *= 2
         if high > most:
-            return None
+            larger = f" at rate {rate:g}; choose a smaller rate or a larger epsilon"
+            raise GuaranteeError(
+                f"no {what} up to {most:,} keeps epsilon = {epsilon:g} with delta = {delta:g}"
+                + ("; choose larger ones" if rate is None else larger)
+            )
     low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if suffices(middle) else (middle, high)
-    return high
+        low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
+    return high + insiders

@@ -32,11 +32,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import checked_count, checked_delta, checked_epsilon, checked_loss
+from ..checks import check_choice, checked_count, checked_delta, checked_epsilon, checked_loss
 from ..errors import GuaranteeError, ParameterError
+from ..noise.binomial import Floats, at_least, pmf, window
 from ..promise import DP, OWN_DEVICE, Against, Promise
 from ..promise.assumptions import SHUFFLER, SHUFFLER_LABELS
-from .binomial import Floats, at_least, pmf, window
 from .rounding import named
 from .search import MARGIN, upper_end
 
@@ -95,8 +95,7 @@ def shuffle(
     0.0425
     """
     epsilon, delta = checked_epsilon(epsilon), checked_delta(delta)
-    if bound not in get_args(Bound):
-        raise ParameterError(f"bound is {bound!r}; it is 'numerical', 'grr' or 'closed-form'")
+    check_choice(bound, "bound", get_args(Bound))
     values = _values(bound, d)
     hidden = _crowd(people, labelled, crowd)
     if delta == 0:
@@ -152,8 +151,7 @@ def shuffle_delta(
     '1.0e-06'
     """
     local_epsilon, epsilon = checked_epsilon(local_epsilon), checked_loss(epsilon)
-    if bound not in ("numerical", "grr"):
-        raise ParameterError(f"bound is {bound!r}; it is 'numerical' or 'grr'")
+    check_choice(bound, "bound", ("numerical", "grr"))
     values, n = _values(bound, d), _crowd(people, False, None)
     if epsilon >= local_epsilon:
         return 0.0

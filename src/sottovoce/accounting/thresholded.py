@@ -18,9 +18,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ..checks import checked_count, checked_delta, checked_loss, checked_positive, checked_rate
-from ..errors import GuaranteeError
-from .binomial import Floats, log_pmf
+from ..checks import checked_count, checked_loss, checked_rate
+from ..noise.binomial import Floats, log_pmf
 from .pairs import Pair, log_sum, rounded, with_holder, without_holder
 from .sampled_counts import Neighbours, check_neighbours, exact_delta
 from .search import smallest
@@ -42,14 +41,10 @@ def thresholded_delta(
 
     Parameters
     ----------
-    epsilon : float
-        From 0 on.
-    rate : float
-        Probability of being in the sample.
+    epsilon, rate, neighbours
+        As in `sampled_counts_delta`.
     threshold : int
         The smallest sampled count that is released.
-    neighbours : {"substitute", "add-remove"}
-        One person's item changes, or one person's record becomes the empty one.
     insiders : int
         Holders of one item who see the result. For substitutions the worst case of their coins is
         assumed: as if the threshold were lower by their number.
@@ -78,7 +73,8 @@ def thresholded_delta(
     threshold -= insiders
     if threshold <= 1:
         return exact_delta(epsilon, 1, rate, "substitute")
-    largest = _largest_count(rate, threshold)
+    # With so many holders a count is hardly ever suppressed.
+    largest = math.ceil((threshold + 6 * math.sqrt(threshold) + 10) / rate)
     if (largest - threshold + 2) ** 2 <= _MOST_PAIRS:
         return _two_counts(epsilon, rate, threshold, largest)
     parts = [epsilon * part / _SPLITS for part in range(_SPLITS + 1)]
@@ -103,19 +99,15 @@ def smallest_threshold(
     >>> smallest_threshold(1.0, 1e-5, 0.3, neighbours="add-remove", insiders=10)
     24
     """
-    delta = checked_positive(checked_delta(delta), "delta")
-    insiders = checked_count(insiders, "insiders", 0)
-
-    def suffices(threshold: int) -> bool:
-        return thresholded_delta(epsilon, rate, threshold, neighbours=neighbours) <= delta
-
-    least = smallest(suffices, _MOST_THRESHOLD)
-    if least is None:
-        raise GuaranteeError(
-            f"no threshold up to {_MOST_THRESHOLD:,} keeps epsilon = {epsilon:g} with "
-            f"delta = {delta:g} at rate {rate:g}; choose a smaller rate or a larger epsilon"
-        )
-    return least + insiders
+    return smallest(
+        "threshold",
+        lambda threshold: thresholded_delta(epsilon, rate, threshold, neighbours=neighbours),
+        _MOST_THRESHOLD,
+        epsilon=epsilon,
+        delta=delta,
+        insiders=insiders,
+        rate=rate,
+    )
 
 
 def _one_count(epsilon: float, rate: float, threshold: int, insiders: int) -> float:
@@ -162,11 +154,6 @@ def _log_excess(first: Floats, second: Floats) -> Floats:
     return np.where(np.isneginf(first), -np.inf, excess)
 
 
-def _largest_count(rate: float, threshold: int) -> int:
-    """So many holders that a count is hardly ever suppressed."""
-    return math.ceil((threshold + 6 * math.sqrt(threshold) + 10) / rate)
-
-
 def _two_counts(epsilon: float, rate: float, threshold: int, largest: int) -> float:
     """The largest δ for a substitution, over all pairs of counts.
 
@@ -174,18 +161,17 @@ def _two_counts(epsilon: float, rate: float, threshold: int, largest: int) -> fl
     has: its δ at `largest` bounds all of them.
     """
     counts = range(threshold, largest + 1)
-    more = [_suppress(with_holder(c, rate), threshold, c, True) for c in counts]
-    fewer = [_suppress(without_holder(c, rate), threshold, c, False) for c in counts]
+    more = [_suppress(with_holder(c, rate), threshold, c) for c in counts]
+    fewer = [_suppress(without_holder(c, rate), threshold, c - 1) for c in counts]
     always = Pair(np.zeros(1), np.ones(1))  # fewer holders than the threshold: never released
     more += [with_holder(largest + 1, rate), always]
     fewer += [without_holder(largest + 1, rate), always]
     return max(a.delta_with(b, epsilon) for a in more for b in fewer)
 
 
-def _suppress(pair: Pair, threshold: int, count: int, more: bool) -> Pair:
-    """The pair in which all counts below the threshold look alike."""
-    low = pair.log_mass.size - (count + 1 if more else count)  # 0: these supports start at 0
-    below = threshold + low
+def _suppress(pair: Pair, threshold: int, most: int) -> Pair:
+    """The pair in which all counts below the threshold look alike; `most` is its largest count."""
+    below = threshold + pair.log_mass.size - (most + 1)
     first = log_sum(pair.log_mass[:below])
     with np.errstate(divide="ignore"):
         second = log_sum(pair.log_mass[:below] + np.log(pair.ratio[:below]))

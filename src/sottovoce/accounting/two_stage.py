@@ -29,6 +29,7 @@ theorems 3.3 and 3.4, corrected.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -37,9 +38,15 @@ import numpy as np
 
 from ..checks import checked_count, checked_loss, checked_rate, number
 from ..errors import ParameterError
-from .binomial import Floats, log_pmf, window
+from ..noise.binomial import Floats, log_pmf, window
 from .pairs import Pair, with_holder, without_holder
-from .sampled_counts import Neighbours, check_neighbours, exact_delta, hidden_holders
+from .sampled_counts import (
+    MOST_EXPONENT,
+    Neighbours,
+    check_neighbours,
+    hidden_holders,
+    sampled_counts_delta,
+)
 
 _MOST_CELLS = 1 << 20  # of the table over (h, s); beyond, neighbouring h are taken together
 _LEAST_MISS = 100.0  # in large tables e^-100 may be left out
@@ -70,8 +77,7 @@ class TwoStage:
         checked_count(self.reported, "reported", 1)
         if self.reported > self.items:
             raise ParameterError(f"reported is {self.reported}, but there are {self.items} items")
-        if number(self.gamma, "gamma", "a number of at least 1") < 1:
-            raise ParameterError(f"gamma is {self.gamma!r}; it must be a number of at least 1")
+        number(self.gamma, "gamma", "a number of at least 1", lambda gamma: gamma >= 1)
 
     @property
     def fraction(self) -> float:
@@ -110,17 +116,13 @@ class TwoStage:
 
         Not enough once the result reaches anyone who sees senders: `delta_with_output`.
         """
-        check_neighbours(neighbours)
-        hidden = hidden_holders(count, 0)
-        return exact_delta(checked_loss(epsilon), hidden, self.rate, neighbours)
+        return sampled_counts_delta(epsilon, count, self.rate, neighbours=neighbours)
 
     def delta_hidden_reporters(
         self, epsilon: float, count: int, *, neighbours: Neighbours = "substitute"
     ) -> float:
         """δ against an S2 that sees the sums only: a committee of fixed size hides m_j."""
-        check_neighbours(neighbours)
-        hidden = hidden_holders(count, 0)
-        return exact_delta(checked_loss(epsilon), hidden, self.counted, neighbours)
+        return sampled_counts_delta(epsilon, count, self.counted, neighbours=neighbours)
 
     def delta_with_output(
         self,
@@ -136,10 +138,8 @@ class TwoStage:
         ----------
         epsilon : float
             From 0 on. For adaptive selection it covers what the reported sets show as well.
-        count : int
-            Holders of every item, the protected person included.
-        neighbours : {"substitute", "add-remove"}
-            One person's item changes, or one person's record becomes the empty one.
+        count, neighbours
+            As in `sampled_counts_delta`.
         insiders : int
             Holders who work together with whoever looks: they hide nobody.
 
@@ -152,30 +152,21 @@ class TwoStage:
         """
         epsilon = checked_loss(epsilon)
         check_neighbours(neighbours)
-        crowd = _Crowd.of(self, hidden_holders(count, insiders))
+        more, fewer = _crowd(self, hidden_holders(count, insiders))
         if neighbours == "add-remove":
-            return max(self._removed(crowd, epsilon), self._added(crowd, epsilon))
-        return self._substituted(crowd, epsilon)
-
-    def _removed(self, crowd: _Crowd, epsilon: float) -> float:
-        seen = crowd.more.scaled(self.listed, self.fraction)
-        return _total([seen, _unlisted(1 - self.listed, 1 - self.fraction)], epsilon)
-
-    def _added(self, crowd: _Crowd, epsilon: float) -> float:
-        seen = crowd.fewer.scaled(self.fraction, self.listed)
-        return _total([seen, _unlisted(1 - self.fraction, 1 - self.listed)], epsilon)
-
-    def _substituted(self, crowd: _Crowd, epsilon: float) -> float:
+            removed = _one_record(more, self.listed, self.fraction)
+            added = _one_record(fewer, self.fraction, self.listed)
+            return max(removed.delta(epsilon), added.delta(epsilon))
         if self.items == 1:
             return 0.0
         others = self.items - 1
         both = self.listed * (self.reported - 1) / others
         own = self.listed * (self.items - self.reported) / others
         other = (1 - self.listed) * self.reported / others
-        delta = both * crowd.more.delta_with(crowd.fewer, epsilon) if both else 0.0
+        delta = both * more.delta_with(fewer, epsilon) if both else 0.0
         if own:  # then there are sets without the own item, too
-            delta += crowd.more.scaled(own, other).delta(epsilon)
-            delta += crowd.fewer.scaled(other, own).delta(epsilon)
+            delta += more.scaled(own, other).delta(epsilon)
+            delta += fewer.scaled(other, own).delta(epsilon)
         return min(1.0, delta)
 
 
@@ -188,7 +179,8 @@ def gamma_for(epsilon_star: float, rate: float, items: int, reported: int) -> fl
     >>> round(TwoStage(0.5, 5, 2, gamma).epsilon_star, 9)
     0.3
     """
-    power = math.exp(checked_loss(epsilon_star) * (1 - 4e-12))  # ε* itself is rounded up
+    # ε* itself is rounded up; e^ε must stay a number.
+    power = math.exp(min(checked_loss(epsilon_star), MOST_EXPONENT) * (1 - 4e-12))
     alpha = TwoStage(rate, items, reported).fraction
     if alpha == 1:
         return math.inf
@@ -199,21 +191,22 @@ def gamma_for(epsilon_star: float, rate: float, items: int, reported: int) -> fl
     return max(1.0, (power * (absent + rate) - absent) / below * (1 - 1e-12))
 
 
-@dataclass(frozen=True, eq=False)
-class _Crowd:
-    """Counts over everyone else who reports the item: with one holder more, and without."""
+def _crowd(design: TwoStage, count: int) -> tuple[Pair, Pair]:
+    """Counts over everyone else who reports the item: with one holder more, and without.
 
-    more: Pair
-    fewer: Pair
+    h ~ Bin(c−1, π), then the pair of Bin(h+1, p') and Bin(h, p'), whose h is seen.
+    """
+    rate = design.counted / design.listed
+    sizes, log_weight, missed = _others(count - 1, design.listed, rate)
 
-    @classmethod
-    def of(cls, design: TwoStage, count: int) -> _Crowd:
-        """h ~ Bin(c−1, π), then the pair of Bin(h+1, p') and Bin(h, p'), whose h is seen."""
-        rate = design.counted / design.listed
-        sizes, log_weight, missed = _others(count - 1, design.listed, rate)
-        more = [with_holder(int(h) + 1, rate) for h in sizes]
-        fewer = [without_holder(int(h) + 1, rate) for h in sizes]
-        return cls(_mix(more, log_weight, missed), _mix(fewer, log_weight, missed))
+    def mix(law: Callable[[int, float], Pair]) -> Pair:
+        joint = Pair.mixture(
+            Pair(pair.log_mass + weight, pair.ratio, pair.missed)
+            for pair, weight in zip((law(int(h) + 1, rate) for h in sizes), log_weight, strict=True)
+        )
+        return Pair(joint.log_mass, joint.ratio, joint.missed + missed)
+
+    return mix(with_holder), mix(without_holder)
 
 
 def _others(trials: int, chance: float, rate: float) -> tuple[Any, Floats, float]:
@@ -238,21 +231,10 @@ def _others(trials: int, chance: float, rate: float) -> tuple[Any, Floats, float
     return values, log_weight, missed
 
 
-def _mix(pairs: list[Pair], log_weight: Floats, missed: float) -> Pair:
-    """The pair of laws when it is also visible which of several pairs applies."""
-    joint = Pair.mixture(
-        Pair(pair.log_mass + weight, pair.ratio, pair.missed)
-        for pair, weight in zip(pairs, log_weight, strict=True)
-    )
-    return Pair(joint.log_mass, joint.ratio, joint.missed + missed)
-
-
-def _unlisted(first: float, second: float) -> Pair | None:
-    """The person's own item is not among those reported: nothing else is learnt."""
-    if first <= 0:
-        return None
-    return Pair(np.array([math.log(first)]), np.array([max(second, 0.0) / first]))
-
-
-def _total(parts: list[Pair | None], epsilon: float) -> float:
-    return Pair.mixture(part for part in parts if part is not None).delta(epsilon)
+def _one_record(seen: Pair, first: float, second: float) -> Pair:
+    """The item is reported with these probabilities; where it is not, nothing else is learnt."""
+    parts = [seen.scaled(first, second)]
+    if first < 1:
+        unlisted = max(1 - second, 0.0) / (1 - first)
+        parts.append(Pair(np.array([math.log(1 - first)]), np.array([unlisted])))
+    return Pair.mixture(parts)

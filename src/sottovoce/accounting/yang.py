@@ -18,9 +18,9 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from ..checks import checked_count, checked_delta, checked_epsilon, checked_loss, checked_positive
+from ..checks import check_choice, checked_count, checked_epsilon, checked_loss, positive_delta
 from ..errors import ParameterError
-from .sampled_counts import Neighbours, check_neighbours, exact_delta
+from .sampled_counts import Neighbours, check_neighbours, exact_delta, hidden_holders
 
 Bound = Literal["yang-3.1", "yang-3.2"]
 
@@ -74,7 +74,7 @@ def published_sampled_counts(
     'claimed 1.2e-22, true 2.6e-03'
     """
     epsilon, z = checked_epsilon(epsilon), _checked_z(bound, z)
-    count, items = checked_count(count, "count", 1), checked_count(items, "items", 2)
+    count, items = hidden_holders(count, 0), checked_count(items, "items", 2)
     check_neighbours(neighbours)
     rate = -math.expm1(-z - epsilon)
     if bound == "yang-3.1":
@@ -102,8 +102,7 @@ def published_count(
     5.89
     """
     epsilon, z = checked_epsilon(epsilon), _checked_z(bound, z)
-    delta = checked_positive(checked_delta(delta), "delta")
-    items = checked_count(items, "items", 2)
+    delta, items = positive_delta(delta), checked_count(items, "items", 2)
     first = math.pow(2 * math.pi / delta, 2 / (items + 1))
     if bound == "yang-3.1":
         spread = 2 * math.pi * (math.exp(-epsilon) - math.exp(-2 * epsilon))
@@ -118,8 +117,7 @@ def published_count(
 
 
 def _checked_z(bound: Any, z: Any) -> float:
-    if bound not in get_args(Bound):
-        raise ParameterError(f"bound is {bound!r}; it is 'yang-3.1' or 'yang-3.2'")
+    check_choice(bound, "bound", get_args(Bound))
     if bound == "yang-3.1" and z != 0:
         raise ParameterError(f"z is {z!r}, but only bound='yang-3.2' takes one")
     return checked_loss(z)

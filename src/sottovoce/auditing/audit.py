@@ -20,11 +20,14 @@ reports; for records, both all answers together and single ones. It runs on any 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from ..checks import checked_count, number
 from ..errors import ParameterError
 from ..promise import Promise
 from .comparisons import Comparison, Inquiry, Outcomes, comparisons
@@ -89,26 +92,28 @@ def audit(
     >>> finding.broken
     False
     """
-    _check(trials, confidence)
+    checked_count(trials, "trials", 1000)
+    between = "a number between 0.5 and 1"
+    number(confidence, "confidence", between, lambda value: 0.5 < value < 1)
     inquiry = Inquiry(inputs, promise, outcomes, allocation)
-    every = [one for part in _parts(subject) for one in comparisons(part, inquiry)]
+    several = not hasattr(subject, "randomise") and isinstance(subject, Iterable)
+    parts = subject if several else [subject]  # the collections of a study
+    every = [one for part in parts for one in comparisons(part, inquiry)]
     findings = [_examine(one, trials, confidence, len(every)) for one in every]
     if any(finding.broken for finding in findings):
         raise AuditError(findings)
     return findings
 
 
-def _parts(subject: Any) -> Iterator[Any]:
-    """The subject, or the collections of a study."""
-    if not hasattr(subject, "randomise") and isinstance(subject, Iterable):
-        yield from subject
-    else:
-        yield subject
-
-
 def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Finding:
     alpha = (1 - confidence) / many
-    n = max(1, int(trials * _CHOOSING) // len(one.answers))
+    n = int(trials * _CHOOSING) // len(one.answers)
+    if n < 1:
+        least = math.ceil(len(one.answers) / _CHOOSING)
+        raise ParameterError(
+            f"trials is {trials:,}, but {len(one.answers):,} inputs need at least {least:,}; draw "
+            "more, or name fewer inputs"
+        )
     ordering, choosing = (
         [list(_reports(one, answer, n)) for answer in one.answers] for _ in range(2)
     )
@@ -118,14 +123,11 @@ def _examine(one: Comparison, trials: int, confidence: float, many: int) -> Find
         here, there = (tally(one.outcomes(b, x, y) for b in outcomes[k]) for k in (i, j))
         return here, there
 
-    best: tuple[float, int, int, Event] | None = None
+    best: list[tuple[float, int, int, Event]] = []
     for i, j in one.pairs:
         score, event = best_event(tallies(ordering, i, j), tallies(choosing, i, j), one.promise)
-        if best is None or score > best[0]:
-            best = (score, i, j, event)
-    if best is None:
-        raise ParameterError("there are no answers to distinguish")
-    _, i, j, event = best
+        best.append((score, i, j, event))
+    _, i, j, event = max(best, key=itemgetter(0))
     x, y = one.answers[i], one.answers[j]
     rest = (trials - 2 * n * len(one.answers)) // 2
     hits = [
@@ -152,10 +154,3 @@ def _reports(one: Comparison, answer: Any, n: int) -> Iterator[Any]:
     """n reports of one answer, in batches so that wide reports fit in memory."""
     for start in range(0, n, _BATCH):
         yield one.randomise(answer, min(_BATCH, n - start))
-
-
-def _check(trials: int, confidence: float) -> None:
-    if isinstance(trials, bool) or not isinstance(trials, int) or trials < 1000:
-        raise ParameterError(f"trials is {trials!r}; it must be a whole number of at least 1,000")
-    if not isinstance(confidence, float) or not 0.5 < confidence < 1:
-        raise ParameterError(f"confidence is {confidence!r}; it must lie between 0.5 and 1")

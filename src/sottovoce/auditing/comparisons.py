@@ -37,19 +37,8 @@ _MOST_RATES = 3
 class Comparison:
     """One promise to people who take part in one way, and the answers to distinguish.
 
-    Attributes
-    ----------
-    randomise : callable
-        ``randomise(answer, n)`` gives n reports of one answer.
-    outcomes : callable
-        ``outcomes(reports, x, y)`` gives one outcome per person.
-    promise : Promise
-    answers : list
-        Answers to draw reports of.
-    pairs : list of (int, int)
-        Positions of the pairs of answers that the promise covers, in both orders.
-    choice, question : str
-        The way to take part and the question, in words.
+    ``randomise(answer, n)`` gives n reports of one answer, ``outcomes(reports, x, y)`` one outcome
+    per person; `pairs` are the positions of answers that the promise covers, in both orders.
     """
 
     randomise: Callable[[Any, int], Any]
@@ -112,12 +101,15 @@ def comparisons(subject: Any, inquiry: Inquiry) -> Iterator[Comparison]:
     """Every promise at every level, at some of the rates: the least, one between, the largest."""
     ours = callable(getattr(subject, "ways", None))
     collection = subject if ours else Foreign(subject, inquiry.promise)
-    options = _division(collection, inquiry.allocation)
+    if inquiry.allocation is not None and not hasattr(collection, "guarantee_for"):
+        raise ParameterError("allocation divides epsilon over the attributes of records; leave it")
     for way in _some_ways(collection.ways()):
         for promise in _promises(collection, way, inquiry):
             if promise.notion is LIP:
                 continue
-            question = _question(way.mechanism)
+            # The values that are asked for: of one question, or of all attributes of a record.
+            mechanism: Any = way.mechanism
+            question = getattr(mechanism, "schema", getattr(mechanism, "domain", None))
             answers = _answers(question, promise, inquiry.inputs)
             pairs = [
                 (i, j)
@@ -129,7 +121,7 @@ def comparisons(subject: Any, inquiry: Inquiry) -> Iterator[Comparison]:
                     f"no two of the inputs differ only in what is protected: {promise.unit}"
                 )
             yield Comparison(
-                _randomiser(collection, way, options),
+                _randomiser(collection, way, inquiry.allocation),
                 inquiry.outcomes or collection.outcomes,
                 promise,
                 answers,
@@ -165,24 +157,19 @@ def _promises(collection: Any, way: Way, inquiry: Inquiry) -> tuple[Promise, ...
     return guarantee.promises
 
 
-def _division(collection: Any, allocation: Sequence[float] | None) -> Callable[[int], Any]:
-    """Keywords of `randomise` that say how each of n people divides epsilon."""
-    if allocation is None:
-        return lambda n: {}
-    if not hasattr(collection, "guarantee_for"):
-        raise ParameterError("allocation divides epsilon over the attributes of records; leave it")
-    return lambda n: {"allocation": np.tile(np.asarray(allocation, float), (n, 1))}
-
-
 def _randomiser(
-    collection: Any, way: Way, options: Callable[[int], Any]
+    collection: Any, way: Way, allocation: Sequence[float] | None
 ) -> Callable[[Any, int], Any]:
+    """A function from an answer and n to the reports of n people who give it."""
+
     def randomise(answer: Any, n: int) -> Any:
+        table: Any = [answer] * n
         if isinstance(answer, Mapping):
-            table: Any = {name: [value] * n for name, value in answer.items()}
-        else:
-            table = [answer] * n
-        return collection.randomise(table, way=way, **options(n))
+            table = {name: [value] * n for name, value in answer.items()}
+        if allocation is None:
+            return collection.randomise(table, way=way)
+        everyone = np.tile(np.asarray(allocation, float), (n, 1))
+        return collection.randomise(table, way=way, allocation=everyone)
 
     return randomise
 
@@ -190,19 +177,11 @@ def _randomiser(
 # --- which answers ----------------------------------------------------------------------------
 
 
-def _question(collection: Any) -> Domain | Schema | None:
-    """The values that are asked for: of one question, or of all attributes of a record."""
-    question: Domain | Schema | None = getattr(
-        collection, "schema", getattr(collection, "domain", None)
-    )
-    return question
-
-
 def _answers(
     question: Domain | Schema | None, promise: Promise, inputs: Sequence[Any] | None
 ) -> Sequence[Any]:
     """The requested ones, or some that are spread over the values."""
-    answers: Sequence[Any] | None = inputs
+    answers = inputs
     if inputs is None and isinstance(question, Schema):
         answers = _records(question, promise)
     elif inputs is None and isinstance(question, Domain):

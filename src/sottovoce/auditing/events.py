@@ -15,8 +15,10 @@ binomial". A fixed event is tested, so nothing else has to be corrected for.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -59,12 +61,11 @@ class Event:
 
 def tally(batches: Iterable[NDArray[Any]]) -> dict[Any, int]:
     """How often each outcome occurs."""
-    total: dict[Any, int] = {}
+    total: Counter[Any] = Counter()
     for batch in batches:
         kinds, counts = _distinct(np.asarray(batch))
         for kind, count in zip(kinds.tolist(), counts.tolist(), strict=True):
-            key = tuple(kind) if isinstance(kind, list) else kind
-            total[key] = total.get(key, 0) + count
+            total[tuple(kind) if isinstance(kind, list) else kind] += count
     return total
 
 
@@ -96,10 +97,8 @@ def best_event(
     if any(isinstance(key, tuple) and len(key) > 2 for key in first[0]):
         scores.append(_by_column(*first))
     step = min(promise.epsilon, 1.0) / 4 or 1.0
-    candidates = [
-        _best_threshold(_in_steps(score, step), second, promise.delta) for score in scores
-    ]
-    return max(candidates, key=lambda candidate: candidate[0])
+    candidates = [_best_threshold(score, step, second, promise.delta) for score in scores]
+    return max(candidates, key=itemgetter(0))
 
 
 def _by_outcome(here: Tally, there: Tally) -> Score:
@@ -108,32 +107,31 @@ def _by_outcome(here: Tally, there: Tally) -> Score:
 
 
 def _by_column(here: Tally, there: Tally) -> Score:
-    columns = len(next(iter(here)))
-    sides: list[list[dict[Any, int]]] = [[{} for _ in range(columns)] for _ in (here, there)]
-    for side, counts in zip(sides, (here, there), strict=True):
-        for key, n in counts.items():
-            for column, value in zip(side, key, strict=True):
-                column[value] = column.get(value, 0) + n
-    ratios = [
-        {value: _log_ratio(a.get(value, 0), b.get(value, 0)) for value in {*a, *b}}
-        for a, b in zip(*sides, strict=True)
+    columns: list[tuple[Counter[Any], Counter[Any]]] = [
+        (Counter(), Counter()) for _ in next(iter(here))
     ]
+    for side, counts in enumerate((here, there)):
+        for key, n in counts.items():
+            for column, value in zip(columns, key, strict=True):
+                column[side][value] += n
+    ratios = [{value: _log_ratio(a[value], b[value]) for value in {*a, *b}} for a, b in columns]
     return lambda key: sum(r.get(v, 0.0) for r, v in zip(ratios, key, strict=True))
-
-
-def _in_steps(score: Score, step: float) -> Score:
-    return lambda key: float(np.floor(score(key) / step))
 
 
 def _log_ratio(a: int, b: int) -> float:
     return float(np.log((a + 1) / (b + 1)))
 
 
-def _best_threshold(score: Score, second: tuple[Tally, Tally], delta: float) -> tuple[float, Event]:
+def _best_threshold(
+    fine: Score, step: float, second: tuple[Tally, Tally], delta: float
+) -> tuple[float, Event]:
+    def score(key: Any) -> float:
+        return float(np.floor(fine(key) / step))
+
     here, there = second
-    ranked = sorted(((score(key), key) for key in {*here, *there}), key=_score, reverse=True)
-    keys = [key for _, key in ranked]
-    values = np.array([value for value, _ in ranked])
+    scores = {key: score(key) for key in {*here, *there}}
+    keys = sorted(scores, key=scores.__getitem__, reverse=True)
+    values = np.array([scores[key] for key in keys])
     a, b = (np.cumsum([side.get(key, 0) for key in keys]) for side in second)
     last = np.flatnonzero(np.append(values[1:] < values[:-1], True))  # of outcomes that tie
     if last.size > _MOST_THRESHOLDS:
@@ -143,10 +141,6 @@ def _best_threshold(score: Score, second: tuple[Tally, Tally], delta: float) -> 
     k = int(np.argmax(bounds))
     event = Event(score, float(values[last[k]]), tuple(keys[: last[k] + 1]))
     return float(bounds[k]), event
-
-
-def _score(pair: tuple[float, Any]) -> float:
-    return pair[0]
 
 
 def lower_bound(

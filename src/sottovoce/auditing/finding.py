@@ -99,7 +99,8 @@ class Finding:
 
     def __str__(self) -> str:
         (a, n), (b, m) = self.seen
-        alarms = f"a correct mechanism would be accused in at most {self._rarely} audits"
+        rarely = int(1 / self.false_alarms * (1 + 1e-9))  # the probability is rounded up
+        alarms = f"a correct mechanism would be accused in at most 1 of {rarely:,} audits"
         verdict = (
             f"The promise is BROKEN, up to the chance of a false alarm: {alarms}."
             if self.broken
@@ -112,8 +113,3 @@ class Finding:
             f"Distinguished best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
             f"{a:,} of {n:,} times against {b:,} of {m:,} times."
         )
-
-    @property
-    def _rarely(self) -> str:
-        """The probability of a false alarm as "1 of N", rounded up."""
-        return f"1 of {int(1 / self.false_alarms * (1 + 1e-9)):,}"

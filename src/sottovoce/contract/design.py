@@ -75,14 +75,8 @@ class Requirement:
 class RoleCost:
     """What one member of a role of a secure protocol sends and computes.
 
-    Attributes
-    ----------
-    elements : float
-        Field elements sent, as expected.
-    sent : float
-        Bytes of everything sent, these elements included.
-    additions : float
-        Additions of field elements.
+    Field elements as expected, bytes of everything sent, these elements included, and additions of
+    field elements.
     """
 
     elements: float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, BinaryIO
 
@@ -25,6 +26,18 @@ def require_pyarrow() -> Any:
     except ImportError as error:
         raise MissingExtraError.of("pyarrow", "files", "Parquet") from error
     return pyarrow
+
+
+@contextmanager
+def _readable() -> Iterator[tuple[Any, Any]]:
+    """pyarrow and its part for Parquet, whose errors become ours."""
+    pa = require_pyarrow()
+    import pyarrow.parquet as pq
+
+    try:
+        yield pa, pq
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise WireError(f"not a readable Parquet file ({error})") from error
 
 
 def _arrow_type(column: Column) -> Any:
@@ -60,20 +73,12 @@ def parquet_batches(
     cut: tuple[int, int] | None = None,
     folders: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Reports]:
-    """The batches of a Parquet file, each checked.
+    """The batches of a Parquet file or of the row groups from cut[0] to before cut[1], checked.
 
-    Parameters
-    ----------
-    cut : (int, int), optional
-        The first row group to read, and the one to stop before; by default all are read.
-    folders : mapping of str to str
-        Columns that a partitioned data set has in the names of its folders: they stand for a
-        column of the reports that the file lacks.
+    `folders` are columns that a partitioned data set has in the names of its folders: they stand
+    for a column of the reports that the file lacks.
     """
-    pa = require_pyarrow()
-    import pyarrow.parquet as pq
-
-    try:
+    with _readable() as (pa, pq):
         # Objects of a store are read in few large requests, files in no more memory than needed.
         file = pq.ParquetFile(stream, pre_buffer=isinstance(stream, pa.NativeFile))
         collection, digest, seeded = _about(file.schema_arrow.metadata)
@@ -109,20 +114,13 @@ def parquet_batches(
             yield Reports(collection, digest, columns, seeded)
         if left:
             raise WireError(f"{left:,} of the {whole:,} reports are missing")
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise WireError(f"not a readable Parquet file ({error})") from error
 
 
 def cut_parquet(stream: BinaryIO, *, rows: int) -> Iterator[tuple[int, int]]:
     """Runs of row groups with about so many reports; only the file's footer is read."""
-    pa = require_pyarrow()
-    import pyarrow.parquet as pq
-
-    try:
+    with _readable() as (_, pq):
         metadata = pq.read_metadata(stream)
         sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise WireError(f"not a readable Parquet file ({error})") from error
     start = many = 0
     for k, size in enumerate(sizes, 1):
         many += size

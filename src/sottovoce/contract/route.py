@@ -135,34 +135,29 @@ class Route:
     @classmethod
     def from_dict(cls, data: Any) -> Route:
         """Read `as_dict` back; everything else is refused."""
-        if not isinstance(data, Mapping) or data.keys() != {
-            "protocol",
-            "kept",
-            "threshold",
-            "noise",
-            "guarantee",
-        }:
-            raise WireError("the route of an aggregate is malformed")
-        noise, protocol, kept = data["noise"], data["protocol"], data["kept"]
-        threshold = data["threshold"]
-        well_formed = isinstance(protocol, str) and isinstance(kept, float)
-        well_formed &= type(threshold) is int
-        if noise is not None:
-            well_formed &= (
-                isinstance(noise, Mapping)
-                and noise.keys() == {"law", "variance", "bound", "mean"}
-                and isinstance(noise["law"], str)
-                and isinstance(noise["variance"], float)
-                and isinstance(noise["mean"], float)
-                and (noise["bound"] is None or type(noise["bound"]) is int)
-            )
-        if not well_formed:
+        noise = data["noise"] if _has(data, _ROUTE) else None
+        if not _has(data, _ROUTE) or not (noise is None or _has(noise, _NOISE)):
             raise WireError("the route of an aggregate is malformed")
         try:
             added = None if noise is None else AddedNoise(**noise)
-            return cls(protocol, Guarantee.from_dict(data["guarantee"]), added, kept, threshold)
+            guarantee = Guarantee.from_dict(data["guarantee"])
+            return cls(data["protocol"], guarantee, added, data["kept"], data["threshold"])
         except (ParameterError, GuaranteeError) as error:
             raise WireError(f"the route of an aggregate is malformed: {error}") from error
+
+
+_ROUTE = {"protocol": str, "kept": float, "threshold": int, "noise": object, "guarantee": object}
+_NOISE = {"law": str, "variance": float, "bound": int | None, "mean": float}
+
+
+def _has(data: Any, kinds: Mapping[str, Any]) -> bool:
+    """Whether data are a table of exactly these fields, of these kinds."""
+    return (
+        isinstance(data, Mapping)
+        and data.keys() == kinds.keys()
+        and all(isinstance(data[name], kind) for name, kind in kinds.items())
+        and not any(isinstance(value, bool) for value in data.values())
+    )
 
 
 def _codes(data: Any) -> Any:

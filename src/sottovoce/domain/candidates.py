@@ -15,15 +15,7 @@ from .values import Domain
 
 
 def candidate_positions(domain: Domain, values: Any) -> NDArray[np.int64]:
-    """Positions of chosen values, in their order; the domain itself is never listed.
-
-    Parameters
-    ----------
-    domain : Domain
-        What people may answer.
-    values : array-like
-        Some of its values, each once; of bins their labels.
-    """
+    """Positions of chosen values, in their order; the domain itself is never listed."""
     if isinstance(values, (str, bytes, Mapping, Set)) or not isinstance(values, Iterable):
         raise ParameterError(
             f"values is {values!r:.80}; give a list of values of the domain, whose order counts "
@@ -45,10 +37,9 @@ def candidate_positions(domain: Domain, values: Any) -> NDArray[np.int64]:
         unknown = values[outside].tolist()
         positions = values.astype(np.int64)
     else:
-        places = _Places(domain)
         plain = values.tolist() if isinstance(values, np.ndarray) else values
-        unknown = [v for v in plain if places.of(v) < 0]
-        positions = np.array([places.of(v) for v in plain], np.int64)
+        positions = np.array(_places(domain, plain), np.int64)
+        unknown = [plain[k] for k in np.flatnonzero(positions < 0)]
     if unknown:
         # Apart from the values, so that it is named even where these are many.
         missing = f" and {NO_ANSWER!r}" if domain.missing == "value" else ""
@@ -71,20 +62,18 @@ def values_in_text(domain: Domain, texts: Iterable[str]) -> list[Any]:
     return [by_text.get(text, text) for text in texts]
 
 
-class _Places:
-    """Where a value stands; -1 for what is none."""
+def _places(domain: Domain, values: Iterable[Any]) -> list[int]:
+    """Where values stand; -1 for what is none."""
+    listed = not isinstance(domain.values, range)
+    index = {value: k for k, value in enumerate(domain.values)} if listed else {}
 
-    def __init__(self, domain: Domain) -> None:
-        self._domain = domain
-        plain = isinstance(domain.values, range)
-        self._places = {} if plain else {value: k for k, value in enumerate(domain.values)}
-
-    def of(self, value: Any) -> int:
-        domain = self._domain
+    def place(value: Any) -> int:
         if domain.missing == "value" and value == NO_ANSWER:
             return domain.size - 1
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             return -1
-        if isinstance(domain.values, range):
-            return value if isinstance(value, int) and value in domain.values else -1
-        return self._places.get(value, -1)
+        if listed:
+            return index.get(value, -1)
+        return value if isinstance(value, int) and value in domain.values else -1
+
+    return [place(value) for value in values]

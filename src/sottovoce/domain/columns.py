@@ -7,7 +7,7 @@ tenth of a second); lists and object arrays through one dictionary look-up per a
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Number
 from typing import Any, TypeAlias
@@ -26,17 +26,10 @@ _FEW_WORDS = 32
 
 @dataclass(frozen=True, eq=False)
 class Coded:
-    """Answers that a domain has checked already: codes of values, or positions of numbers.
-
-    Attributes
-    ----------
-    codes : ndarray
-        One entry per person who answered.
-    present : ndarray of bool, optional
-        Who answered, where those who did not were dropped.
-    """
+    """Answers that a domain has checked already: codes of values, or positions of numbers."""
 
     codes: NDArray[Any]
+    #: Who answered, where those who did not were dropped.
     present: NDArray[np.bool_] | None = None
 
     def __len__(self) -> int:
@@ -68,9 +61,9 @@ class Column(ABC):
     def at(self, row: int) -> Any:
         """The answer in one row, for messages."""
 
-    @abstractmethod
     def numbers(self) -> NDArray[np.float64]:
         """The answers as numbers, NaN where missing."""
+        return _as_numbers(self.plain())
 
     @abstractmethod
     def distinct(self) -> list[Any]:
@@ -91,7 +84,9 @@ def as_column(answers: Any) -> Column:
             f"answers are one column, one entry per person; this {type(answers).__name__} is a "
             "table, so choose one of its columns: table['name']"
         )
-    if isinstance(answers, (str, bytes, Mapping)) or np.isscalar(answers) or answers is None:
+    # A set has no order, and of people who answer alike only one.
+    no_column = isinstance(answers, (str, bytes, Mapping, Set)) or np.isscalar(answers)
+    if no_column or answers is None:
         raise AnswerError(
             f"answers are one column, one entry per person; {type(answers).__name__} "
             f"{answers!r} was given; for one person pass a list of one"
@@ -185,7 +180,7 @@ class _NumpyColumn(Column):
         if array.dtype.kind in "iu" and isinstance(values, range):
             inside = (array >= 0) & (array < len(values))
             codes = np.where(inside, array.astype(np.int64), _UNKNOWN)
-            return codes, _few(array[~inside])
+            return codes, list(np.unique(array[~inside]).tolist())
         if array.dtype.kind in "iu":
             distinct, where = np.unique(array, return_inverse=True)
             table, unknown = _lookup(distinct.tolist(), values)
@@ -196,9 +191,6 @@ class _NumpyColumn(Column):
 
     def at(self, row: int) -> Any:
         return self._array[row : row + 1].tolist()[0]
-
-    def numbers(self) -> NDArray[np.float64]:
-        return _as_numbers(self._array)
 
     def distinct(self) -> list[Any]:
         return list(dict.fromkeys(v for v in self._array.tolist() if not is_missing(v)))
@@ -230,11 +222,13 @@ class _ArrowColumn(Column):
         kind = self._chunked.type
         # Whole numbers with gaps would become floats, which cannot represent large ones exactly.
         gaps = pa.types.is_integer(kind) and self._chunked.null_count > 0
-        if not (pa.types.is_dictionary(kind) or _is_text(kind) or gaps):
+        texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+        coded = pa.types.is_dictionary(kind)
+        if not (coded or gaps or any(is_text(kind) for is_text in texts)):
             return _NumpyColumn(self.plain()).positions(values)
         parts: list[NDArray[np.int64]] = []
         unknown: dict[str, Any] = {}
-        for chunk in self._dictionary_codes().chunks:
+        for chunk in (self._chunked if coded else self._chunked.dictionary_encode()).chunks:
             words = chunk.dictionary.to_pylist()
             table = np.append(_lookup(words, values)[0], _MISSING)  # index -1, a null, points there
             indices = chunk.indices
@@ -250,20 +244,8 @@ class _ArrowColumn(Column):
     def at(self, row: int) -> Any:
         return self._chunked[row].as_py()
 
-    def numbers(self) -> NDArray[np.float64]:
-        return _as_numbers(self.plain())
-
     def distinct(self) -> list[Any]:
         return [v for v in self._chunked.unique().to_pylist() if not is_missing(v)]
-
-    def _dictionary_codes(self) -> Any:
-        import pyarrow as pa
-
-        return (
-            self._chunked
-            if pa.types.is_dictionary(self._chunked.type)
-            else self._chunked.dictionary_encode()
-        )
 
     def plain(self) -> NDArray[Any]:
         import pyarrow as pa
@@ -292,14 +274,6 @@ def _try_arrow(answers: Any) -> Column | None:
             "its own column"
         )
     return _ArrowColumn(chunked)
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
 
 
 def is_missing(value: Any) -> bool:
@@ -374,11 +348,6 @@ def _lookup_numbers(
     return codes, unknown
 
 
-def _few(array: NDArray[Any]) -> list[Any]:
-    distinct: list[Any] = np.unique(array).tolist()
-    return distinct
-
-
 def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     if array.dtype.kind == "O":
         odd = next((value for value in array if hasattr(value, "__len__")), None)
@@ -391,5 +360,9 @@ def _as_numbers(array: NDArray[Any]) -> NDArray[np.float64]:
         raise refused
     try:
         return array.astype(np.float64)
+    except OverflowError as error:
+        raise AnswerError(
+            "an answer is a whole number that is too large for a float; correct the data"
+        ) from error
     except (TypeError, ValueError) as error:
         raise refused from error

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import AnswerError
 from ..parallel import over_ranges
-from .columns import Coded, Column, Rows, as_column, first_few, first_row, shown
+from .columns import Coded, Column, Rows, first_few, first_row, shown
 
 if TYPE_CHECKING:
     from .values import Codes, Domain
@@ -33,11 +33,6 @@ def narrow(domain: Domain, plain: NDArray[np.integer[Any]], out: Codes, rows: Ro
     bad = kernels.draw.narrow(plain, len(domain.values), out)
     if bad >= 0:
         raise _outside(domain, plain[bad].item(), rows[bad])
-
-
-def encode_column(domain: Domain, answers: Any, rows: Rows | None) -> Coded:
-    """Codes of any column of answers, and who did not answer."""
-    return in_parts(lambda column, own: _encode(domain, column, own), as_column(answers), rows)
 
 
 def in_parts(
@@ -65,42 +60,32 @@ def in_parts(
     return Coded(np.concatenate([part.codes for part in parts]), present)
 
 
-def _encode(domain: Domain, column: Column, rows: Rows | None) -> Coded:
+def encode_column(domain: Domain, column: Column, rows: Rows | None) -> Coded:
+    """Codes of a column of answers, and who did not answer."""
     if domain.edges is not None:
-        codes = _encode_bins(domain, column.numbers(), rows)
+        numbers = column.numbers()
+        codes = domain.bin_codes(numbers)
+        outside = codes == -2
+        if outside.any():
+            low, high = domain.edges[0], domain.edges[-1]
+            raise AnswerError(
+                f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
+                f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
+                f"edges go from {shown(low)} to {shown(high)}; widen them, with -inf and inf if "
+                "necessary"
+            )
     else:
         codes, unknown = column.positions(domain.values)
         if unknown:
             wrong = codes == -2
             answer = column.at(int(wrong.argmax()))
             raise _outside(domain, answer, first_row(wrong, rows), different=len(unknown))
-    absent = codes == -1
-    present = None
-    if absent.any():
-        if domain.missing == "refuse":
-            raise domain.refuse_missing(absent, rows)
-        if domain.missing == "public":
-            present = ~absent
-            codes = codes[present]
-        else:
-            codes = np.where(absent, len(domain.values), codes)
-    return Coded(codes.astype(domain.dtype), present)
-
-
-def _encode_bins(
-    domain: Domain, numbers: NDArray[np.float64], rows: Rows | None
-) -> NDArray[np.int64]:
-    edges = np.asarray(domain.edges, float)
-    codes = domain.bin_codes(numbers)
-    outside = codes == -2
-    if outside.any():
-        raise AnswerError(
-            f"{int(outside.sum())} of {numbers.size} numbers lie outside the bins (the first, "
-            f"{shown(numbers[outside][0])}, at row {first_row(outside, rows)}); the public "
-            f"edges go from {shown(edges[0])} to {shown(edges[-1])}; widen them, with -inf and "
-            "inf if necessary"
-        )
-    return codes
+    absent, present = codes == -1, None
+    if domain.missing != "value":
+        present = domain.answered(absent, rows)
+    elif absent.any():
+        codes = np.where(absent, len(domain.values), codes)
+    return Coded((codes if present is None else codes[present]).astype(domain.dtype), present)
 
 
 def _outside(domain: Domain, answer: Any, row: int, *, different: int = 1) -> AnswerError:

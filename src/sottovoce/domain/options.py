@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked_count
 from ..errors import AnswerError, ParameterError
 from .columns import Coded, Rows, as_column, first_few, first_row, is_missing
-from .values import Attribute, Codes, Missing
+from .values import Attribute, Missing
 
 SEPARATOR = ";"
 NESTED = (list, tuple, set, frozenset, np.ndarray)
@@ -50,6 +51,7 @@ class Options(Attribute):
     most: int
 
     exclusive = False
+    _instead = "give an empty list (or empty text) where nothing was chosen, or declare "
 
     def __init__(
         self,
@@ -70,17 +72,13 @@ class Options(Attribute):
             )
         if len(texts) > MOST_OPTIONS:
             raise ParameterError(f"there are {len(texts)} options; at most {MOST_OPTIONS}")
-        if isinstance(most, bool) or not isinstance(most, int) or not 1 <= most <= len(texts):
-            raise ParameterError(
-                f"most is {most!r}; it must be a whole number from 1 to {len(texts)}, how many "
-                "options may be chosen"
-            )
         if missing == "value":
             raise ParameterError(
                 "missing='value' is not for options, of which none may be chosen; allowed are "
                 "'refuse' and 'public'"
             )
-        object.__setattr__(self, "most", most)
+        what = "most, how many options may be chosen,"
+        object.__setattr__(self, "most", checked_count(most, what, 1, len(texts)))
 
     def has(self, label: Any) -> bool:
         """Whether this is an option; the empty text stands for nothing chosen."""
@@ -91,7 +89,7 @@ class Options(Attribute):
         if isinstance(answers, Coded):
             return answers
         masks, absent = self.words(answers, rows)
-        many = np.bitwise_count(masks) if hasattr(np, "bitwise_count") else _ones(masks)
+        many = np.bitwise_count(masks)
         over = many > self.most
         if over.any():
             raise AnswerError(
@@ -99,23 +97,8 @@ class Options(Attribute):
                 f"{int(many[over][0])}, at row {first_row(over, rows)}); they must choose, or "
                 "begin a study with a larger most"
             )
-        if not absent.any():
-            return Coded(masks)
-        if self.missing == "refuse":
-            raise AnswerError(
-                f"{int(absent.sum())} of {absent.size} answers are missing (the first at row "
-                f"{first_row(absent, rows)}), and dropping people by their answer would leak it; "
-                "an empty list (or empty text) says that nothing was chosen, and "
-                "missing='public' that who did not answer is public knowledge"
-            )
-        return Coded(masks[~absent], ~absent)
-
-    def encode(self, answers: Any) -> Codes:
-        """Everyone's set as one word; of a single option, its position."""
-        if all(isinstance(answer, str) and super(Options, self).has(answer) for answer in answers):
-            return super().encode(answers)
-        codes: Codes = self.coded(answers).codes
-        return codes
+        present = self.answered(absent, rows)
+        return Coded(masks if present is None else masks[present], present)
 
     def sets(self, answers: Any) -> list[tuple[str, ...]]:
         """Everyone's options, in the order of the question."""
@@ -208,9 +191,3 @@ class Options(Attribute):
             f"{strange!r} (row {row}) is not one of the {len(self.values)} options "
             f"{first_few(self.values)}; correct the data, or declare the option"
         )
-
-
-def _ones(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """How many bits are set."""
-    bits = np.unpackbits(words.astype("<u8").view(np.uint8).reshape(-1, 8), axis=1)
-    return np.asarray(bits.sum(axis=1, dtype=np.int64))

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
 from ..kernels.compiling import expect
-from .columns import Coded, Column, Rows, as_column, first_row, shown
-from .encoding import in_parts
+from .columns import Coded, Column, Rows, first_row, shown
+from .labels import checked_name
 from .values import Attribute, Codes, Domain, Label, Missing
 
 
@@ -41,6 +41,8 @@ class Range(Attribute):
 
     clip: bool
 
+    _instead = "declare "
+
     def __init__(
         self,
         name: str,
@@ -62,16 +64,14 @@ class Range(Attribute):
             raise ParameterError(f"bounds {edges} were given; they must be finite and increasing")
         if not isinstance(clip, bool):
             raise ParameterError(f"clip is {clip!r}; it must be True or False")
-        if not isinstance(name, str) or not name.strip():
-            raise ParameterError(f"a range needs a name, a non-empty text; {name!r} was given")
         if missing not in ("refuse", "public"):
             raise ParameterError(
                 f"missing={missing!r}; for numbers allowed are 'refuse' and 'public'. To keep who "
                 "did not answer private, ask about it in a separate question"
             )
         label = f"[{edges[0]:.17g}, {edges[1]:.17g}]"
-        fields = {"name": name, "edges": edges, "values": (label,), "missing": missing}
-        for key, value in {**fields, "clip": bool(clip), "wording": None}.items():
+        about = {"name": checked_name(name, "a range"), "edges": edges, "values": (label,)}
+        for key, value in {**about, "missing": missing, "clip": clip, "wording": None}.items():
             object.__setattr__(self, key, value)
 
     @classmethod
@@ -111,20 +111,9 @@ class Range(Attribute):
         positions: NDArray[np.float64] = self.coded(answers).codes
         return positions
 
-    def coded(self, answers: Any, *, rows: Rows | None = None) -> Coded:
-        """The same, for callers that need to know who did not answer, or pass answers on."""
-        if isinstance(answers, Coded):
-            return answers
-        return in_parts(self._encode, as_column(answers), rows)
-
     def _encode(self, column: Column, rows: Rows | None) -> Coded:
         numbers = column.numbers()
-        absent = np.isnan(numbers)
-        present = None
-        if absent.any():
-            if self.missing == "refuse":
-                raise self.refuse_missing(absent, rows)
-            present = ~absent
+        present = self.answered(np.isnan(numbers), rows)
         if self.clip:
             numbers = np.clip(numbers, self.low, self.high)
         outside = (numbers < self.low) | (numbers > self.high)

@@ -23,7 +23,12 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
             f"a table is a data frame or a mapping from names to columns; {type(table).__name__} "
             "was given"
         )
-    known = _known_names(table)
+    if not isinstance(table, Mapping) and not hasattr(table, "columns"):
+        raise AnswerError(
+            f"a table needs a name for each column; {type(table).__name__} has none, so give a "
+            f"mapping such as {{{names[0]!r}: …}}"
+        )
+    known = set(_names(table))  # read once: with many columns it is slow
     columns = [_column(table, name, names, known) for name in names]
     lengths = {name: len(column) for name, column in zip(names, columns, strict=True)}
     if len(set(lengths.values())) != 1:
@@ -33,31 +38,18 @@ def columns_of(table: Any, names: Sequence[str]) -> list[Any]:
     return columns
 
 
-def _known_names(table: Any) -> set[Any] | None:
-    """The names of a table's columns, read once: with many columns it is slow."""
-    if isinstance(table, Mapping):
-        return set(table)
-    return set(_names(table)) if hasattr(table, "columns") else None
-
-
-def _column(table: Any, name: str, names: Sequence[str], known: set[Any] | None) -> Any:
-    if known is not None:
-        if name not in known:
-            raise AnswerError(
-                f"the table has no column {name!r}; it needs one for each of {first_few(names)}"
-            )
-        column = table[name]
-        if not has_rows(column) or getattr(column, "ndim", 1) != 1:
-            raise AnswerError(
-                f"the column {name!r} is {type(column).__name__}; it must hold one answer per "
-                "person in order, such as a list"
-            )
-        return column
-    raise AnswerError(
-        f"a table needs a name for each column; {type(table).__name__} has none, so give a mapping "
-        "such "
-        f"as {{{name!r}: …}}"
-    )
+def _column(table: Any, name: str, names: Sequence[str], known: set[Any]) -> Any:
+    if name not in known:
+        raise AnswerError(
+            f"the table has no column {name!r}; it needs one for each of {first_few(names)}"
+        )
+    column = table[name]
+    if not has_rows(column) or getattr(column, "ndim", 1) != 1:
+        raise AnswerError(
+            f"the column {name!r} is {type(column).__name__}; it must hold one answer per "
+            "person in order, such as a list"
+        )
+    return column
 
 
 def has_rows(table: Any) -> bool:
@@ -68,6 +60,8 @@ def has_rows(table: Any) -> bool:
 
 
 def _names(table: Any) -> list[Any]:
+    if isinstance(table, Mapping):
+        return list(table)
     if hasattr(table, "column_names"):  # pyarrow
         return list(table.column_names)
     return list(table.columns)
@@ -77,7 +71,7 @@ def by_name(allocation: Any, names: Sequence[str]) -> Any:
     """Budgets in the order of the attributes, where the columns have names."""
     if not (isinstance(allocation, Mapping) or hasattr(allocation, "columns")):
         return allocation
-    known = list(allocation) if isinstance(allocation, Mapping) else _names(allocation)
+    known = _names(allocation)
     if sorted(map(str, known)) != sorted(names):
         raise ParameterError(f"the allocation has the columns {known}; it needs {list(names)}")
     try:

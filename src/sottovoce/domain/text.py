@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..checks import checked_count
 from ..errors import AnswerError, ParameterError
 from .columns import Coded, Rows, as_column, first_few, is_missing
+from .labels import checked_name
 from .values import Attribute, Codes, Label, code_dtype
 
 Longer: TypeAlias = Literal["refuse", "cut"]
@@ -69,15 +70,12 @@ class Text(Attribute):
         longer: Longer = "refuse",
         other: str | None = None,
     ) -> None:
-        if not isinstance(name, str) or not name.strip():
-            raise ParameterError(f"a question needs a name, a non-empty text; {name!r} was given")
         if longer not in get_args(Longer):
             raise ParameterError(f"longer={longer!r}; allowed are 'refuse' and 'cut'")
         symbols = _checked_alphabet(alphabet, other)
-        most = checked_count(length, "length", 1)
-        if most > _MOST_LENGTH:
-            raise ParameterError(f"length is {most}; at most {_MOST_LENGTH} symbols are allowed")
-        about = {"name": name, "alphabet": symbols, "length": most, "longer": longer}
+        most = checked_count(length, "length", 1, _MOST_LENGTH)
+        called = checked_name(name, "a question")
+        about = {"name": called, "alphabet": symbols, "length": most, "longer": longer}
         label = f"text of up to {most} symbols"
         plain = {"other": other, "values": (label,), "edges": None, "missing": "refuse"}
         for key, value in {**about, **plain, "wording": None}.items():
@@ -178,11 +176,8 @@ class Text(Attribute):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Without the table, which is as large as Unicode.
-        return _text, (self.name, self.alphabet, self.length, self.longer, self.other)
-
-
-def _text(name: str, alphabet: str, length: int, longer: Longer, other: str | None) -> Text:
-    return Text(name, alphabet, length, longer=longer, other=other)
+        kind = partial(Text, longer=self.longer, other=self.other)
+        return kind, (self.name, self.alphabet, self.length)
 
 
 def _checked_alphabet(alphabet: str | Sequence[str], other: str | None) -> str:

@@ -19,11 +19,11 @@ from numpy.typing import NDArray
 
 from ..errors import AnswerError, ParameterError
 from ..kernels.compiling import expect
-from .columns import Coded, Rows, as_column, first_few, first_row
-from .encoding import encode_column, narrow, plain_integers
+from .columns import Coded, Column, Rows, as_column, first_few, first_row
+from .encoding import encode_column, in_parts, narrow, plain_integers
 from .labels import NO_ANSWER as NO_ANSWER
 from .labels import Label as Label
-from .labels import NumbersAndNoAnswer, checked_labels
+from .labels import NumbersAndNoAnswer, checked_labels, checked_name
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Blocks: TypeAlias = Callable[[slice], Iterator[tuple[slice, NDArray[Any]]]]
@@ -67,6 +67,7 @@ class Domain:
     name = ""  # an Attribute has one
     exclusive = True  # an answer is one of the values; Options are sets of them
     listed = True  # the values are declared; those of a Text are not
+    _instead = "declare missing='value' to make \"no answer\" a value, or "
 
     def __init__(
         self,
@@ -184,10 +185,13 @@ class Domain:
             return answers
         plain = plain_integers(self, answers)
         if plain is None:
-            return encode_column(self, answers, rows)
+            return in_parts(self._encode, as_column(answers), rows)
         out = np.empty(plain.size, self.dtype)
         narrow(self, plain, out, range(plain.size) if rows is None else rows)
         return Coded(out)
+
+    def _encode(self, column: Column, rows: Rows | None) -> Coded:
+        return encode_column(self, column, rows)
 
     def blocks(self, answers: Any, *, most: int | None = None) -> tuple[int, Blocks]:
         """The same codes, at most `most` at a time; by default so many that they stay in the cache.
@@ -242,14 +246,17 @@ class Domain:
             **({} if self.wording is None else {"labels": list(self.wording)}),
         }
 
-    def refuse_missing(self, absent: NDArray[np.bool_], rows: Rows | None = None) -> AnswerError:
-        """The error for missing answers that are not declared."""
-        also = "" if len(self.values) == 1 else "missing='value' to make \"no answer\" a value, or "
-        return AnswerError(
-            f"{int(absent.sum())} of {absent.size} answers are missing (the first at row "
-            f"{first_row(absent, rows)}), and dropping people by their answer would leak "
-            f"it; declare {also}missing='public' if who did not answer is public knowledge"
-        )
+    def answered(self, absent: NDArray[np.bool_], rows: Rows | None) -> NDArray[np.bool_] | None:
+        """Who answered, where some did not and that is public; refused where it is not declared."""
+        if not absent.any():
+            return None
+        if self.missing == "refuse":
+            raise AnswerError(
+                f"{int(absent.sum())} of {absent.size} answers are missing (the first at row "
+                f"{first_row(absent, rows)}), and dropping people by their answer would leak "
+                f"it; {self._instead}missing='public' if who did not answer is public knowledge"
+            )
+        return ~absent
 
     def bin_codes(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
         """The bin of each number: -1 missing, -2 outside."""
@@ -284,9 +291,7 @@ class Attribute(Domain):
         missing: Missing = "refuse",
         wording: Sequence[str] | None = None,
     ) -> None:
-        if not isinstance(name, str) or not name.strip():
-            raise ParameterError(f"an attribute needs a name, a non-empty text; {name!r} was given")
-        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "name", checked_name(name))
         super().__init__(values, edges=edges, missing=missing, wording=wording)
 
     @classmethod

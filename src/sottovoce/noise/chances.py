@@ -30,10 +30,7 @@ _DIGITS_PER_BIT = math.log10(2)
 class Chance:
     """A probability from 0 to 1 of which any number of bits can be had.
 
-    Parameters
-    ----------
-    enclose : callable
-        From a number of decimal digits to two bounds around the probability, about so close.
+    `enclose` goes from a number of decimal digits to two bounds around it, about so close.
     """
 
     def __init__(self, enclose: Enclosure) -> None:

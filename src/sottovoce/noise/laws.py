@@ -13,18 +13,17 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
-from numbers import Rational, Real
+from numbers import Rational
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..checks import checked_count
+from ..checks import checked_count, number
 from ..errors import ParameterError
 from ..randomness import Source, refuse_seeded, source_of
-from . import samplers
-
-Floats = NDArray[np.float64]
+from . import binomial, samplers
+from .binomial import Floats
 
 _MOST_SCALE = 1 << 40
 _EXACT_SUMS = 4  # from this sigma on the sums over the integers are the integrals
@@ -75,8 +74,7 @@ class Law(ABC):
 
     def quantile(self, q: float) -> int:
         """The smallest integer k with P(X ≤ k) ≥ q, for 0 < q < 1."""
-        if not 0 < q < 1:
-            raise ParameterError(f"q is {q!r}; it must be a probability between 0 and 1")
+        number(q, "q", "a probability between 0 and 1", lambda chance: 0 < chance < 1)
         width = self.reach(_NARROW)
         middle = round(self.mean)
         k = np.arange(middle - width - 1, middle + width + 2)
@@ -218,13 +216,7 @@ class Binomial(Law):
         return 0, self.trials
 
     def log_pmf(self, k: ArrayLike) -> Floats:
-        from scipy.special import betaln, xlog1py, xlogy
-
-        n, p, k = self.trials, float(self.probability), np.asarray(k, float)
-        inside = np.clip(k, 0, n)
-        ways = -betaln(1 + n - inside, 1 + inside) - math.log1p(n)
-        logs = ways + xlogy(inside, p) + xlog1py(n - inside, -p)
-        return np.where(inside == k, logs, -np.inf)
+        return binomial.log_pmf(k, self.trials, float(self.probability))
 
     def reach(self, miss: float) -> int:
         """By Hoeffding's bound."""
@@ -327,18 +319,12 @@ class Polya(Law):
 
 def _rational(value: Any, name: str) -> Fraction:
     allowed = "a number above 0, at most 2^40"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
-    try:
-        exact = Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
-    except (OverflowError, ValueError) as error:  # infinite, or not a number
-        raise ParameterError(f"{name} is {value!r}; it must be {allowed}") from error
+    number(value, name, allowed)
+    exact = Fraction(value) if isinstance(value, Rational) else Fraction(float(value))
     if not 0 < exact <= _MOST_SCALE:
         raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
     return exact
 
 
 def _checked_miss(miss: float) -> float:
-    if not 0 < miss <= 1:
-        raise ParameterError(f"miss is {miss!r}; it must be a probability above 0")
-    return miss
+    return number(miss, "miss", "a probability above 0", lambda chance: 0 < chance <= 1)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..randomness import Source
-from .chances import Chance, exponential, flips, logistic, rational
+from .chances import exponential, flips, logistic
 
 Integers = NDArray[np.int64]
 
@@ -74,13 +74,13 @@ def binomial(trials: Integers, probability: Fraction, source: Source) -> Integer
     if probability == _HALF:
         return fair_coins(tied, source)
     hits = np.zeros(tied.size, np.int64)
-    chance, place = rational(probability), 0
+    rest = probability  # what its bits that were not compared yet stand for
     while tied.any():
-        place += 1
+        rest *= 2
         ones = fair_coins(tied, source)
-        if _bit(chance, place):  # a 0 is below p, a 1 ties
+        if rest >= 1:  # the next bit of p is 1: a 0 is below p, a 1 ties
             hits += tied - ones
-            tied = ones
+            tied, rest = ones, rest - 1
         else:  # a 1 is above p, a 0 ties
             tied -= ones
     return hits
@@ -136,9 +136,3 @@ def _long(coins: int, source: Source) -> int:
         heads += int(_counted(np.array([some]), np.array([-(-some // 64)]), source)[0])
         coins -= some
     return heads
-
-
-def _bit(chance: Chance, place: int) -> int:
-    """Bit number `place` after the point, read 64 at a time."""
-    upto = -(-place // 64) * 64
-    return chance.bits(upto) >> (upto - place) & 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
-from ..checks import checked_count
+from ..checks import checked_count, checked_delta, number
 from ..contract.design import Requirement
 from ..domain.ranges import Range
 from ..domain.values import Domain
@@ -32,31 +30,23 @@ def check(asked: Requirement) -> None:
             "give two of these: how many people, epsilon (or levels), and the error; the third is "
             "computed"
         )
-    d, n = asked.d, asked.n
-    if d is not None and (isinstance(d, bool) or not isinstance(d, int) or d < 2):
-        raise ParameterError(f"d is {d!r}; a question has two values or more")
-    if d is not None:
-        Domain(d)  # refuses more values than can be encoded
+    if asked.d is not None:
+        Domain(asked.d)  # refuses more values than can be encoded
     if asked.bounds is not None:
-        number = Range.of(asked.bounds)  # refuses what is not finite or does not increase
-        if not _LEAST_SPAN <= number.high - number.low <= _MOST_SPAN:
+        bounds = Range.of(asked.bounds)  # refuses what is not finite or does not increase
+        if not _LEAST_SPAN <= bounds.high - bounds.low <= _MOST_SPAN:
             raise ParameterError(
                 f"bounds {asked.bounds} were given; for an error they must be from {_LEAST_SPAN:g} "
                 f"to {_MOST_SPAN:g} apart: measure in another unit"
             )
-    if n is not None and (isinstance(n, bool) or not isinstance(n, int) or n < 1):
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
-    if asked.error is not None and not positive(asked.error):
-        raise ParameterError(f"error is {asked.error!r}; it must be a positive standard error")
-    if not 0 <= asked.delta < 1:
-        raise ParameterError(f"delta is {asked.delta!r}; it must be at least 0 and below 1")
+    if asked.error is not None:
+        number(asked.error, "error", "a positive standard error", lambda error: error > 0)
+    checked_delta(asked.delta)
     _check_secure(asked)
-    if not positive(asked.rate) or asked.rate > 1:
-        raise ParameterError(f"rate is {asked.rate!r}; it must be above 0 and at most 1")
+    number(asked.rate, "rate", "above 0 and at most 1", lambda rate: 0 < rate <= 1)
     if asked.traffic is not None:
-        if not positive(asked.traffic):
-            raise ParameterError(f"traffic is {asked.traffic!r}; it must be a number of bytes")
-        if n is None or not asked.levels or asked.rate != 1:
+        number(asked.traffic, "traffic", "a positive number of bytes", lambda many: many > 0)
+        if asked.n is None or not asked.levels or asked.rate != 1:
             raise ParameterError(
                 "traffic works out the rates: give n and epsilon (or levels) with it, and no rate"
             )
@@ -84,9 +74,3 @@ def _check_secure(asked: Requirement) -> None:
             f"collusion is {asked.collusion:,} and count {holders:,}; at least one holder of each "
             "value must be left who does not collude"
         )
-
-
-def positive(number: object) -> bool:
-    """Whether it is a finite number above 0."""
-    real = isinstance(number, (int, float)) and not isinstance(number, bool)
-    return real and 0 < number < math.inf  # type: ignore[operator]

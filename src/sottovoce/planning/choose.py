@@ -7,11 +7,12 @@ the mechanisms themselves.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ..checks import decimals_of, html_table
+from ..checks import check_choice, checked_count, decimals_of, html_table
 from ..domain.ranges import Range
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
@@ -129,11 +130,8 @@ def choose(
     >>> choose(100_000, epsilon=1.0, prefer="decode").mechanism.id
     'hadamard'
     """
-    if prefer not in get_args(Prefer):
-        raise ParameterError(f"prefer is {prefer!r}; allowed are 'error', 'size' and 'decode'")
-    people = _TYPICAL_PEOPLE if n is None else n
-    if isinstance(people, bool) or not isinstance(people, int) or people < 1:
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
+    check_choice(prefer, "prefer", get_args(Prefer))
+    people = checked_count(_TYPICAL_PEOPLE if n is None else n, "n", 1)
     values = Domain.of(domain)
     candidates, refusals = [], []
     for kind in compared_kinds():
@@ -175,15 +173,12 @@ def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
         return Piecewise if one_bit else Hybrid
     if not domain.exclusive:
         return ChooseAll
-    costs: dict[type[Mechanism], tuple[float, float, float]] = {}
+    costs: dict[type[Mechanism], tuple[float, ...]] = {}
     for epsilon in epsilons:
         for c in choose(domain, epsilon):
-            error, size, steps = costs.get(type(c.mechanism), (0.0, 0.0, 0.0))
-            costs[type(c.mechanism)] = (
-                error + c.std_error**2,
-                size + c.report_bytes,
-                steps + c.decode_steps,
-            )
+            before = costs.get(type(c.mechanism), (0.0, 0.0, 0.0))
+            own = (c.std_error**2, c.report_bytes, c.decode_steps)
+            costs[type(c.mechanism)] = tuple(map(operator.add, before, own))
     if not costs:
         raise ParameterError("a menu needs at least one level; none was given")
     return min(costs, key=lambda kind: costs[kind])

@@ -9,7 +9,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..checks import checked_epsilon, decimals_of, html_table, printable
+from ..checks import (
+    checked_count,
+    checked_epsilon,
+    decimals_of,
+    html_table,
+    number,
+    printable,
+)
 from ..contract.design import Design, Requirement
 from ..domain.ranges import Range
 from ..errors import ParameterError
@@ -18,7 +25,7 @@ from ..mechanisms import designs as local_designs
 from ..participation import designs as personal_designs
 from ..records import designs as record_designs
 from ..secure import designs as secure_designs
-from .checking import check, positive
+from .checking import check
 from .choose import has_distribution
 
 if TYPE_CHECKING:
@@ -118,11 +125,11 @@ class Plan:
             return ""
         if self.requirement.personal:
             return "With levels or rates, only the mean of a number is estimated."
-        number = Range.of(bounds)
+        asked = Range.of(bounds)
         bits = [
             design.name
             for design in self.designs
-            if not has_distribution(by_id(design.name)(number, epsilon=design.epsilon))
+            if not has_distribution(by_id(design.name)(asked, epsilon=design.epsilon))
         ]
         if not bits:
             return ""
@@ -266,9 +273,9 @@ def plan(
     """
     menu = _menu(epsilon, levels)
     requirement = Requirement(
-        d=d,
+        d=None if d is None else checked_count(d, "d (a question has two values or more)", 2),
         bounds=bounds,
-        n=n,
+        n=None if n is None else checked_count(n, "n", 1),
         levels=menu,
         error=error,
         delta=delta,
@@ -307,13 +314,13 @@ def _fractions(chosen: Mapping[str, float] | None, menu: Mapping[str, float]) ->
     """The fraction of people of each level, in the menu's order."""
     if chosen is None:
         return {name: 1 / len(menu) for name in menu}
-    good = isinstance(chosen, Mapping) and set(chosen) == set(menu)
-    if not good or not all(positive(fraction) for fraction in chosen.values()):
+    if not isinstance(chosen, Mapping) or set(chosen) != set(menu):
         raise ParameterError(
             f"fractions is {chosen!r}; give a positive fraction for each of the levels {list(menu)}"
         )
-    total = sum(chosen.values())
-    return {name: chosen[name] / total for name in menu}
+    allowed = "a positive fraction"
+    parts = {k: number(chosen[k], f"fraction {k!r}", allowed, lambda part: part > 0) for k in menu}
+    return {name: part / sum(parts.values()) for name, part in parts.items()}
 
 
 def _attributes(asked: Sequence[int] | None) -> tuple[int, ...]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..contract.collection import Collection
-from ..errors import ParameterError
-from ..mechanisms.linear import LinearMechanism
+from ..mechanisms.designs import unit_scatter, unit_variance
 from ..mechanisms.mechanism import Mechanism
-from ..mechanisms.numeric import NumericMechanism
 from ..mechanisms.registry import needs_prior
 from .choose import best_kind
 
@@ -42,17 +41,8 @@ def better_kind(collection: Collection) -> tuple[type[Mechanism], float] | None:
     return (kind, 1 - 1 / ratio) if ratio > _CLEARLY else None
 
 
-def _person(mechanism: Collection, rate: float) -> float:
+def _person(mechanism: Any, rate: float) -> float:
     """Variance from one person at a rate: an average fraction's, or a mean's at most."""
     if rate == 0:
         return math.inf
-    if isinstance(mechanism, LinearMechanism):
-        d = mechanism.domain.size
-        noise, answers = mechanism.total_variance(1) / d, (1 - 1 / d) / d
-    elif isinstance(mechanism, NumericMechanism):
-        span = mechanism.domain.high - mechanism.domain.low
-        noise = span**2 * float(mechanism.variance_at([0.0, 0.5, 1.0]).max())
-        answers = span**2 / 4
-    else:
-        raise ParameterError(f"no error can be predicted for {mechanism.id!r}")
-    return (noise + (1 - rate) * answers) / rate
+    return (unit_variance(mechanism) + (1 - rate) * unit_scatter(mechanism)) / rate

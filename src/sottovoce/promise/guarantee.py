@@ -7,14 +7,17 @@ the same thing; everything else is refused, and no promise is ever lost.
 from __future__ import annotations
 
 import math
+import operator
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from html import escape
 from typing import Any
 
-from ..checks import float_above, printable
-from ..errors import GuaranteeError, ParameterError
+from ..checks import checked_count, float_above, printable
+from ..errors import GuaranteeError
 from .promise import Promise
 from .types import LDP, LIP, Against, Neighbours, Notion, Unit, read_fields
 from .words import guarantee_line
@@ -52,15 +55,12 @@ class Guarantee:
             raise GuaranteeError(f"promises are {promises!r}; a tuple of promises is needed")
         if not isinstance(reason, str):
             raise GuaranteeError(f"the reason is {reason!r}; it must be a sentence")
-        seen: set[Subject] = set()
-        for promise in promises:
-            if promise.subject in seen:
+        for subject, count in Counter(promise.subject for promise in promises).items():
+            if count > 1:
                 raise GuaranteeError(
-                    f"two promises are about the same thing: {_name(promise.subject)}; if they "
-                    "are made "
-                    "to different people, say so in their units: unit.in_group(…), at_level(…)"
+                    f"two promises are about the same thing: {_name(subject)}; if they are made to "
+                    "different people, say so in their units: unit.in_group(…), at_level(…)"
                 )
-            seen.add(promise.subject)
 
     @classmethod
     def none(cls, reason: str) -> Guarantee:
@@ -116,13 +116,10 @@ class Guarantee:
 
     def times(self, releases: int) -> Guarantee:
         """What is promised to someone whose answer is released this many times with fresh noise."""
-        if isinstance(releases, bool) or not isinstance(releases, int) or releases < 1:
-            raise ParameterError(
-                f"releases is {releases!r}; it must be a whole number of at least 1"
-            )
-        if releases == 1 or not self.promises:
+        k = checked_count(releases, "releases", 1)
+        if k == 1 or not self.promises:
             return self
-        return Guarantee(tuple(self._repeat(promise, releases) for promise in self.promises))
+        return Guarantee(tuple(self._repeat(promise, k) for promise in self.promises))
 
     def _repeat(self, promise: Promise, k: int) -> Promise:
         """k ε; under a prior min((2k − 1) ε, k ε_LDP).
@@ -202,12 +199,10 @@ class Guarantee:
 
 def composed(guarantees: Iterable[Guarantee]) -> Guarantee:
     """The guarantee of several releases about the same unit."""
-    total: Guarantee | None = None
-    for guarantee in guarantees:
-        total = guarantee if total is None else total + guarantee
-    if total is None:
+    several = list(guarantees)
+    if not several:
         raise GuaranteeError("there is nothing to compose: no guarantee was given")
-    return total
+    return reduce(operator.add, several)
 
 
 def _add(a: Promise, b: Promise) -> Promise:

@@ -120,7 +120,7 @@ class Promise:
 
     def line(self) -> str:
         """The promise in one line, without its assumptions."""
-        return words.promise_line(self)
+        return words.guarantee_line((self,))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON: stable codes, and the words for readers."""

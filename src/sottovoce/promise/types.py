@@ -6,7 +6,7 @@ The values of the enumerations are stable codes: files carry them, and their mea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -150,20 +150,13 @@ class Unit:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, for JSON."""
-        return {
-            "protects": self.protects.value,
-            "level": self.level,
-            "group": self.group,
-            "attribute": self.attribute,
-            "answers": self.answers,
-        }
+        return {**asdict(self), "protects": self.protects.value}
 
     @classmethod
     def from_dict(cls, data: object) -> Unit:
         """The unit that `as_dict` wrote."""
-        names = ("protects", "level", "group", "attribute", "answers")
-        fields = read_fields(data, "unit", names)
-        return cls(**{**fields, "protects": read_code(Protected, fields["protects"], "protects")})
+        about = read_fields(data, "unit", tuple(field.name for field in fields(cls)))
+        return cls(**{**about, "protects": read_code(Protected, about["protects"], "protects")})
 
 
 Kind = TypeVar("Kind", bound=Enum)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..checks import printable, rounded_up
@@ -78,12 +78,6 @@ def promise_words(promise: Promise, width: int) -> str:
     return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
 
 
-def promise_line(promise: Promise) -> str:
-    """A promise in one line, without its assumptions."""
-    level = "" if promise.unit.level is None else f" at the level {promise.unit.level!r}"
-    return f"ε = {_strength(promise)} for {_what(promise.unit)}{level}, against {promise.against}"
-
-
 def guarantee_line(promises: Sequence[Promise]) -> str:
     """Several promises in one line; levels are named beside their epsilons.
 
@@ -93,8 +87,8 @@ def guarantee_line(promises: Sequence[Promise]) -> str:
     terms: dict[Against, dict[object, list[Promise]]] = {}
     for promise in promises:
         unit = promise.unit
-        names = [f.name for f in fields(unit) if f.name in _NAMED and getattr(unit, f.name)]
-        alike = (promise.notion, promise.neighbours, unit.protects, unit.answers, tuple(names))
+        names = tuple(name for name in _NAMED if getattr(unit, name))
+        alike = (promise.notion, promise.neighbours, unit.protects, unit.answers, names)
         terms.setdefault(promise.against, {}).setdefault(alike, []).append(promise)
     return "; ".join(
         f"{', '.join(map(_term, by_kind.values()))}, against {against}"
@@ -106,11 +100,9 @@ def _term(alike: Sequence[Promise]) -> str:
     """One promise, or several that differ only in whom or which answer they are about."""
     first, *others = alike
     if not others:
-        level = "" if first.unit.level is None else f" at the level {printable(first.unit.level)!r}"
+        level = "" if first.unit.level is None else f" at the level {first.unit.level!r}"
         return f"ε = {_strength(first)} for {_what(first.unit)}{level}"
-    varies = [
-        name for name in _NAMED if len({getattr(promise.unit, name) for promise in alike}) > 1
-    ]
+    varies = [name for name in _NAMED if len({getattr(p.unit, name) for p in alike}) > 1]
     nobody: dict[str, Any] = dict.fromkeys(varies)
     common = replace(first.unit, **nobody)
     if len(alike) > _MOST_NAMED:

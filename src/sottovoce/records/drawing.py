@@ -105,7 +105,7 @@ def _draw_block(
         some = (codes[part], steps[part], records.sizes, records.starts, table, bits[part])
         return kernels.draw.record_bits(words, *some, extra, used)
 
-    draws.rows(len(allocations), int(records.starts[-1]), step)
+    draws.each(len(allocations), np.uint16, step, width=int(records.starts[-1]))
     packed["reported"][:] = np.packbits(sent, axis=1, bitorder="little")
     if records.public:
         packed["steps"][:] = steps
