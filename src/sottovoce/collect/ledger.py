@@ -311,7 +311,7 @@ def form_of_kept(path: Path) -> str:
     return path.suffix.removeprefix(".")
 
 
-def sha256(path: Path, done: Done = lambda n: None) -> str:
+def sha256(path: str | Path, done: Done = lambda n: None) -> str:
     """Digest of a file's bytes."""
     digest = hashlib.sha256()
     read = 0
