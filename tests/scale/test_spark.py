@@ -16,7 +16,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import errors, testing
 from sottovoce.collect import counting
-from sottovoce.errors import DigestError, SeededError
+from sottovoce.errors import DigestError, EstimateError, SeededError
 
 from .datasets import kinds, reports_of, write
 
@@ -90,3 +90,20 @@ def test_errors_of_executors_are_ours(grr, request, session) -> None:
         write(folder / "other.svr", collection.randomise([1] * 50, source=source))
     with pytest.raises(SeededError):
         sv.scale.aggregate(collection, folder, engine=engine)
+
+
+@pytest.mark.parametrize("session", ["connect", "classic"])
+def test_joint_tables_are_the_same_as_here(request, session) -> None:
+    records = sv.Records([sv.Attribute(name, 2) for name in "abc"], epsilon_average=4.0)
+    answers = {name: np.arange(600) % (k + 2) % 2 for k, name in enumerate("abc")}
+    counts = records.aggregate(records.randomise(answers))
+    pairs, engine = ["ab", "bc"], request.getfixturevalue(session)
+    here = sv.scale.joint_tables(records, counts, pairs, method="em-full")
+    there = sv.scale.joint_tables(records, counts, pairs, engine=engine, method="em-full")
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.std_error, other.std_error, rtol=1e-6, atol=1e-9)
+        assert (one.labels, one.assuming, one.n) == (other.labels, other.assuming, other.n)
+    few = records.aggregate(records.randomise({name: [0, 1] * 3 for name in "abc"}))
+    with pytest.raises(EstimateError, match="almost pure noise"):
+        sv.scale.joint_tables(records, few, pairs, engine=engine)
