@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -107,3 +108,26 @@ def test_joint_tables_are_the_same_as_here(request, session) -> None:
     few = records.aggregate(records.randomise({name: [0, 1] * 3 for name in "abc"}))
     with pytest.raises(EstimateError, match="almost pure noise"):
         sv.scale.joint_tables(records, few, pairs, engine=engine)
+
+
+def test_progress_through_connect_advances_task_by_task(tmp_path, monkeypatch, connect) -> None:
+    monkeypatch.setattr(counting, "_WHOLE", 0)
+    monkeypatch.setattr(counting, "part_rows", lambda collection: 1000)
+    monkeypatch.setattr("sottovoce.scale.dataset._PARTS", 1)
+    collection = sv.OLH(20_000, epsilon=1.0)
+    reports = collection.randomise(np.arange(6000) % 20_000)
+    write(tmp_path / "a.parquet", reports, pieces=6)
+    times: list[float] = []
+
+    @contextmanager
+    def record(label: str, total: int):
+        yield lambda size: times.append(time.monotonic())
+
+    def slowly(job, parts):
+        time.sleep(2)
+        return [counting.count_part(job, part) for part in parts]
+
+    monkeypatch.setattr("sottovoce.scale.dataset.count_task", slowly)
+    assert sv.scale.aggregate(collection, tmp_path, engine=connect, progress=record).reports == 6000
+    assert len(times) == 6
+    assert times[-1] - times[0] > 3  # two executors do three rounds of two seconds
