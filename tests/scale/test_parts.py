@@ -310,6 +310,8 @@ def test_folders_patterns_and_names(tmp_path, monkeypatch) -> None:
     for nothing in ("z*", "x/y/*.svr", "x/_temporary/nothing*"):
         with pytest.raises(FileError, match="no file"):
             files_of(nothing)
+    with pytest.raises(FileError, match="matches the pattern"):
+        files_of("z?.svr")
     Path("[1].svr").write_bytes(b"")
     assert files_of("[1].svr") == ["[1].svr"]
 
