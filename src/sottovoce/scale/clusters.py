@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
@@ -96,26 +96,23 @@ def _dask(address: str | None) -> Iterator[Any]:
         raise MissingExtraError.of("distributed", "dask", "counting on Dask") from error
     from ..parallel import cores
 
+    own: Any = nullcontext(address)
     if address is None:
-        with (
-            LocalCluster(
-                n_workers=cores(),
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.ERROR,
-            ) as own,
-            Client(own) as client,
-        ):
+        own = LocalCluster(
+            n_workers=cores(),
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+        )
+    with own as cluster:
+        try:
+            client = Client(cluster, timeout=PATIENCE)
+        except (OSError, ValueError) as error:
+            raise TransportError(
+                f"there is no Dask scheduler at {address!r} ({error}); check the address"
+            ) from error
+        with client:
             yield client
-        return
-    try:
-        client = Client(address, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
-        raise TransportError(
-            f"there is no Dask scheduler at {address!r} ({error}); check the address"
-        ) from error
-    with client:
-        yield client
 
 
 @contextmanager
