@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..domain.options import Options
 from ..domain.text import Text
 from ..errors import AnswerError
-from .columns import Columns, Wanted
-from .kinds import Kind, shown
+from .columns import Columns, Kind, Wanted, shown
 
 if TYPE_CHECKING:
     from ..domain.columns import Coded

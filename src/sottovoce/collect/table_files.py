@@ -8,27 +8,27 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import AnswerError, FileError, MissingExtraError
 from ..files import opened
-from .csv_rows import BLOCK_BYTES, header
+from .csv_rows import BLOCK_BYTES, GZIP, header
 from .dialect import PLAIN, Dialect
-from .recognise import not_answers, recognise
+from .recognise import PARQUET, not_answers, recognise
 from .workbooks import STARTS, read_sheet
 
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+TableForm = Literal["workbook", "Parquet", "gzip", "CSV"]
 
 
 def names_in(path: Path, dialect: Dialect = PLAIN) -> list[str]:
     """The names of a file's columns."""
     require_pyarrow()
     with readable(path, dialect):
-        start = first_bytes(path)
-        if start in STARTS:
+        form = table_form(path)
+        if form == "workbook":
             return read_sheet(path, dialect).names
-        if start != PARQUET:
-            return header(path, start.startswith(GZIP), dialect)
+        if form != "Parquet":
+            return header(path, dialect)
         from pyarrow import parquet
 
         with opened(path) as raw:
@@ -91,8 +91,8 @@ def require_pyarrow() -> Any:
     return pa
 
 
-def first_bytes(path: Path) -> bytes:
-    """The file's first bytes, refusing what cannot be a table of answers."""
+def table_form(path: Path) -> TableForm:
+    """How a table is stored, by its first bytes; what cannot be a table of answers is refused."""
     mistaken = not_answers(path, recognise(path))
     if mistaken:
         raise AnswerError(mistaken)
@@ -100,7 +100,11 @@ def first_bytes(path: Path) -> bytes:
         start = stream.read(4)
     if not start:
         raise AnswerError(f"{str(path)!r} is empty; the first line must name the columns")
-    return start
+    if start in STARTS:
+        return "workbook"
+    if start == PARQUET:
+        return "Parquet"
+    return "gzip" if start.startswith(GZIP) else "CSV"
 
 
 def nobody(path: Path) -> AnswerError:
