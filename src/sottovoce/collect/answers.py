@@ -47,7 +47,7 @@ class Answers:
 
         from ..domain.columns import as_column, first_few
 
-        column, domain = as_column(cells), self.domain
+        column, domain, place = as_column(cells), self.domain, Columns(self.path, {}).place
         remedy = "declares the answer"
         if domain.edges is not None:
             numbers = column.numbers()
@@ -66,22 +66,19 @@ class Answers:
             row = int(np.flatnonzero(outside)[0])
             answer = f"the answer {shown(column.at(row))}" if self.quoted else "the answer"
             return AnswerError(
-                f"{self._place(first + row)}: {answer} is not among {allowed}; correct the file, "
-                f"or begin a study that {remedy}"
+                f"{place(self.column, first + row)}: {answer} is not among {allowed}; correct the "
+                f"file, or begin a study that {remedy}"
             )
         if absent.any() and domain.missing == "refuse":
             row = int(np.flatnonzero(absent)[0])
             also = '--missing value ("no answer" is then a value like the others), or '
             also *= len(domain.values) > 1  # a number has no such value
             return AnswerError(
-                f"{self._place(first + row)}: there is no answer, and leaving people out by what "
-                f"they answered would leak it; begin a study with {also}--missing public if who "
-                "did not answer is publicly known"
+                f"{place(self.column, first + row)}: there is no answer, and leaving people out by "
+                f"what they answered would leak it; begin a study with {also}--missing public if "
+                "who did not answer is publicly known"
             )
         return None
-
-    def _place(self, row: int) -> str:
-        return Columns(self.path, {}).place(self.column, row)
 
 
 def kind_of(domain: Domain) -> Kind:

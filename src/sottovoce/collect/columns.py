@@ -311,14 +311,12 @@ def _fits(pa: Any, kind: Any, wanted: Kind) -> bool:
     """Whether a Parquet column's type can hold what is wanted."""
     types = pa.types
     plain = kind.value_type if types.is_dictionary(kind) else kind
-    if types.is_null(plain):
-        return True  # nobody answered
+    allowed = [types.is_null]  # nobody answered
     if wanted == "text":
-        return bool(
-            types.is_string(plain) or types.is_large_string(plain) or types.is_string_view(plain)
-        )
-    # Whole numbers may come as floats: data frames make them so when some are missing.
-    return bool(types.is_integer(plain) or types.is_floating(plain))
+        allowed += [types.is_string, types.is_large_string, types.is_string_view]
+    else:  # whole numbers may come as floats: data frames make them so when some are missing
+        allowed += [types.is_integer, types.is_floating]
+    return any(is_one(plain) for is_one in allowed)
 
 
 def _first_bad(pa: Any, array: Any, wanted: Any) -> int:

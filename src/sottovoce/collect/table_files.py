@@ -43,20 +43,17 @@ def readable(path: Path, dialect: Dialect = PLAIN) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise AnswerError(f"{str(path)!r} is {not_text(path, dialect)}") from error
-    except pa.ArrowMemoryError as error:
-        raise MemoryError from error
-    except (pa.ArrowException, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
+        if isinstance(error, FileError):
+            raise
+        if isinstance(error, pa.ArrowMemoryError):
+            raise MemoryError from error
+        if system := getattr(error, "strerror", None):
+            raise FileError(f"cannot read {str(path)!r}: {system}") from error
         if "Empty CSV" in str(error):
             raise nobody(path) from error
         reason = _reason(error, path, dialect)
         raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        if error.strerror is None:  # a reader's own words, which may quote the file
-            reason = _reason(error, path, dialect)
-            raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-        raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
 
 
 def not_text(path: Path, dialect: Dialect) -> str:
