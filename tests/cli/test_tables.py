@@ -14,6 +14,7 @@ from sottovoce.collect.answers import Answers
 from sottovoce.collect.columns import Columns
 from sottovoce.collect.dialect import Dialect
 from sottovoce.domain.values import Attribute
+from sottovoce.errors import AnswerError
 
 from .workbooks import write_workbook
 
@@ -209,3 +210,15 @@ def test_three_commands_from_a_workbook_to_an_estimate(folder, run):
     said = run("estimate", "r.svr", "--study", "my.toml").stdout
     assert "2,000 reports" in said
     assert Study.load("my.toml").names == ("commute",)
+
+
+@pytest.mark.parametrize("cell", ["secret", "1,5"])
+def test_where_cells_are_not_quoted_no_message_repeats_one(tmp_path, cell) -> None:
+    path, ages = tmp_path / "people.csv", Attribute.bins("age", [0, 40, 120])
+    path.write_text(f'age\n12\n"{cell}"\n')
+    for quoted in (True, False):
+        wanted = {"age": Answers(path, "age", ages, quoted=quoted).wanted}
+        with pytest.raises(AnswerError, match=r"row 2 .*is not a number") as error:
+            list(Columns(path, wanted).chunks(100, lambda done: None))
+        assert (cell in str(error.value)) == quoted
+        assert ("decimal comma" in str(error.value)) == (quoted and "," in cell)

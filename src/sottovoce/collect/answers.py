@@ -29,7 +29,8 @@ class Answers:
     def wanted(self) -> Wanted:
         """What the column must hold."""
         # The empty text may be a value of its own, not a missing answer.
-        return Wanted(kind_of(self.domain), empty_is_text=self.domain.has(""))
+        empty = self.domain.has("")
+        return Wanted(kind_of(self.domain), empty_is_text=empty, quoted=self.quoted)
 
     def coded(self, cells: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""

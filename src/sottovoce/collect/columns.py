@@ -34,7 +34,7 @@ class Wanted:
     """What a column must hold, why, and what to do where it is missing.
 
     `empty_is_text` where an empty cell is an entry like others; `absent` are words that, in a
-    column of numbers, say that there is none.
+    column of numbers, say that there is none; without `quoted`, no message repeats a cell.
     """
 
     kind: Kind
@@ -42,6 +42,7 @@ class Wanted:
     remedy: str = "choose one with --column"
     empty_is_text: bool = False
     absent: tuple[str, ...] = ()
+    quoted: bool = True
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,10 @@ class Columns:
             return compute.cast(trimmed, target)
         except pa.ArrowInvalid:
             row = _first_bad(pa, trimmed, target)
-        comma = "," in array[row].as_py() and self.dialect.decimal == "."
+        entry = array[row].as_py()
+        comma = wanted.quoted and "," in entry and self.dialect.decimal == "."
         raise AnswerError(
-            f"{self.place(name, first + row)}: {shown(array[row].as_py())} is not "
+            f"{self.place(name, first + row)}: {shown(entry) if wanted.quoted else 'this'} is not "
             + ("a whole number" if whole else "a number")
             + f", and {wanted.why} {wanted.kind}; correct the file"
             + (", or add --decimal , for a decimal comma" if comma else "")
