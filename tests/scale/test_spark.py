@@ -9,6 +9,7 @@ import os
 import signal
 import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -105,9 +106,10 @@ def test_joint_tables_are_the_same_as_here(request, session) -> None:
         np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(one.std_error, other.std_error, rtol=1e-6, atol=1e-9)
         assert (one.labels, one.assuming, one.n) == (other.labels, other.assuming, other.n)
-    few = records.aggregate(records.randomise({name: [0, 1] * 3 for name in "abc"}))
+    faint = replace(records, public=True, epsilon_average=0.05)
+    few = faint.aggregate(faint.randomise({name: [0, 1] * 30 for name in "abc"}))
     with pytest.raises(EstimateError, match="almost pure noise"):
-        sv.scale.joint_tables(records, few, pairs, engine=engine)
+        sv.scale.joint_tables(faint, few, pairs, engine=engine)
 
 
 def test_progress_through_connect_advances_task_by_task(tmp_path, monkeypatch, connect) -> None:
