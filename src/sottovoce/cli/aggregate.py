@@ -44,7 +44,7 @@ _MOST_LEVELS = 12
 
 
 @click.command()
-@click.argument("reports", nargs=-1, required=True)
+@click.argument("reports", type=click.Path(), nargs=-1, required=True)
 @study_option
 @question_option
 @click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")

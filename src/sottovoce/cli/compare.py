@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("first", metavar="FIRST")
-@click.argument("second", metavar="SECOND")
+@click.argument("first", type=click.Path(), metavar="FIRST")
+@click.argument("second", type=click.Path(), metavar="SECOND")
 @click.option(
     "--study",
     "studies",

@@ -37,10 +37,14 @@ def files_argument(command: F) -> F:
 
         return files_of(names)
 
-    metavar = "COUNTS_OR_REPORTS..."
-    return click.argument("files", nargs=-1, required=True, metavar=metavar, callback=files)(
-        command
-    )
+    return click.argument(
+        "files",
+        type=click.Path(),
+        nargs=-1,
+        required=True,
+        metavar="COUNTS_OR_REPORTS...",
+        callback=files,
+    )(command)
 
 
 def study_argument(command: F) -> F:
