@@ -42,16 +42,17 @@ def header(path: Path, dialect: Dialect) -> list[str]:
 
 
 def first_row(path: Path, dialect: Dialect, is_bad: Callable[[list[str]], bool]) -> int | None:
-    """The first bad row, from 0, header and blank lines not counted; None where it is not found.
+    """The first bad row, from 0, header not counted; None where it is not found.
 
-    Of UTF-8 every byte stands for itself.
+    An empty line is a row only where there is one column. Of UTF-8 every byte stands for itself.
     """
     with _unpacked(path) as stream:
         encoding = "latin-1" if dialect.is_utf8 else dialect.encoding
         lines = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
-        rows = (row for row in csv.reader(lines, delimiter=dialect.separator) if row)
+        reader = csv.reader(lines, delimiter=dialect.separator)
         try:
-            next(rows, None)
+            alone = len(next(reader, [])) == 1
+            rows = (row or [""] for row in reader if row or alone)
             return next((k for k, row in enumerate(rows) if is_bad(row)), None)
         except (csv.Error, OSError, EOFError, zlib.error):
             return None  # then the message does without
