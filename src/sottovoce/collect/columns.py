@@ -124,14 +124,12 @@ class Columns:
                 first += batch.num_rows
                 done(raw.tell())
         except pa.ArrowInvalid as error:
-            malformed = self._malformed(names, odd, "UTF8" in str(error))
-            if malformed is None:
+            defect = self._defect(names, odd, "UTF8" in str(error))
+            if defect is None:
                 raise
-            raise malformed from error
+            raise defect from error
 
-    def _malformed(
-        self, names: Sequence[str], odd: Sequence[int], broken: bool
-    ) -> AnswerError | None:
+    def _defect(self, names: Sequence[str], odd: Sequence[int], broken: bool) -> AnswerError | None:
         """What is wrong in which row and column, never quoted."""
         if odd:
             row = first_row(self.path, self.dialect, lambda cells: len(cells) != len(names))

@@ -24,7 +24,7 @@ GZIP = b"\x1f\x8b"
 
 def header(path: Path, dialect: Dialect) -> list[str]:
     """The names in the first line; not more than a block is ever unpacked for it."""
-    with _unpacked(path) as stream:
+    with _byte_stream(path) as stream:
         text, whole = dialect.start_of(stream, BLOCK_BYTES)
     if not whole and "\n" not in text and "\r" not in text:
         raise AnswerError(
@@ -46,7 +46,7 @@ def first_row(path: Path, dialect: Dialect, is_bad: Callable[[list[str]], bool])
 
     An empty line is a row only where there is one column. Of UTF-8 every byte stands for itself.
     """
-    with _unpacked(path) as stream:
+    with _byte_stream(path) as stream:
         encoding = "latin-1" if dialect.is_utf8 else dialect.encoding
         lines = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
         reader = csv.reader(lines, delimiter=dialect.separator)
@@ -68,7 +68,7 @@ def is_broken(row: list[str], column: int) -> bool:
 
 
 @contextmanager
-def _unpacked(path: Path) -> Iterator[BinaryIO]:
+def _byte_stream(path: Path) -> Iterator[BinaryIO]:
     with opened(path) as raw:
         zipped = raw.read(len(GZIP)) == GZIP
         raw.seek(0)

@@ -93,7 +93,7 @@ class Ledger:
         self.root = root
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with _locked(root):
+            with _lock(root):
                 open_before = make_private(root)
                 self.key, key_note = read_key(root, begun=bool(self.folders()))
                 self.notes = [note for note in (open_before, key_note) if note is not None]
@@ -124,14 +124,14 @@ class Ledger:
 
     def _claim(self, subject: Subject, lock: ExitStack) -> Path:
         while True:
-            with _locked(self.root):
+            with _lock(self.root):
                 self._remove_abandoned()
                 same = self.of_question(subject.mechanism_digest, unreleased=True)
                 folders = (folder for folder, receipt in same if subject.is_of(receipt))
                 folder = next(folders, None) or self._begin(subject)
             # Waiting outside the ledger's lock: other answers can be randomised meanwhile.
             with suppress(FileNotFoundError), ExitStack() as waiting:
-                handle = waiting.enter_context(_locked(folder))
+                handle = waiting.enter_context(_lock(folder))
                 # A run that failed removes its entry; then this lock is on nothing.
                 if (folder / _NAME).exists() and os.path.samestat(os.fstat(handle), folder.stat()):
                     lock.enter_context(waiting.pop_all())
@@ -150,7 +150,7 @@ class Ledger:
         for folder in self.folders():
             with suppress(OSError):  # in use, or gone by now
                 if not _is_released(folder):
-                    with _locked(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                    with _lock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
                         if not _is_released(folder):
                             shutil.rmtree(folder)
 
@@ -276,7 +276,7 @@ class Entry:
 
 
 @contextmanager
-def _locked(folder: Path, how: int = fcntl.LOCK_EX) -> Iterator[int]:
+def _lock(folder: Path, how: int = fcntl.LOCK_EX) -> Iterator[int]:
     """Hold the lock of a folder, once whoever has it lets it go."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

@@ -72,7 +72,7 @@ def joint_tables(
     results = {result.part: result for result in run(_task, shared, list(enumerate(tables)))}
     if len(results) < len(tables):
         raise TransportError(f"{len(tables) - len(results):,} tables did not come back; try again")
-    return [_unpacked(*shared, table, results[k]) for k, table in enumerate(tables)]
+    return [_table_of(*shared, table, results[k]) for k, table in enumerate(tables)]
 
 
 def _estimate(
@@ -110,7 +110,7 @@ def _task(shared: tuple[Any, ...], item: tuple[int, Sequence[str]]) -> list[Part
     return [Partial(number, table.n, counts=packed.getvalue())]
 
 
-def _unpacked(
+def _table_of(
     records: Records,
     aggregate: Aggregate,
     options: dict[str, Any],
