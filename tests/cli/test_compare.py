@@ -141,3 +141,33 @@ def test_nothing_is_cut_off_on_narrow_screens(waves, run, monkeypatch, width: st
         assert "…" not in said
         long = [line for line in said.splitlines() if len(line.rstrip()) > int(width)]
         assert all(line.startswith("ε = ") for line in long)
+
+
+# --- folders and patterns ------------------------------------------------------------------------
+
+
+def test_folders_and_patterns_stand_for_their_files(waves, folder, json_of, fails) -> None:
+    mechanism = Study.load("study.toml").mechanism()
+    for wave, n in (("a", 50), ("b", 60)):
+        for part in range(2):
+            path = Path(wave, f"date={part}", "reports.svr")
+            path.parent.mkdir(parents=True)
+            path.write_bytes(mechanism.randomise(["car", "bike"] * (n + part)).to_bytes())
+    assert json_of("estimate", "a", *USUAL)["reports"] == 202
+    assert json_of("estimate", "a/**/*.svr", "2025.sva", *USUAL)["reports"] == 1202
+    assert "no file" in fails("estimate", "a/*.parquet", *USUAL)
+    assert "'a/missing.svr'" in fails("estimate", "a/missing.svr", *USUAL)
+    about = json_of("compare", "a", "b/*/*.svr", *USUAL, "--names", "a,b")
+    assert [part["reports"] for part in about["parts"]] == [202, 242]
+    said = fails("compare", "a", "a/date=0", *USUAL)
+    assert "'a/date=0/reports.svr' and 'a/date=0/reports.svr' have the same content" in said
+    said = fails("estimate", "a", *USUAL, "--csv", "a/date=0/reports.svr", "--force")
+    assert "is one of the inputs" in said
+
+
+def test_joint_takes_a_folder(table, run, json_of) -> None:  # noqa: F811, the fixture
+    Path("reports").mkdir()
+    words = ("--allocation", "random", "--out", "reports/r.svr")
+    run("randomise", "people.csv", *ASK, *words)
+    both = ("--attribute", "age", "--attribute", "smokes")
+    assert json_of("joint", "reports", *ASK, *both)["reports"] == len(table)

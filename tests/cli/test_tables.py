@@ -11,9 +11,10 @@ import pytest
 
 from sottovoce import Study
 from sottovoce.collect.answers import Answers
-from sottovoce.collect.columns import Columns
+from sottovoce.collect.columns import Columns, Wanted
 from sottovoce.collect.dialect import Dialect
 from sottovoce.domain.values import Attribute
+from sottovoce.errors import AnswerError
 
 from .workbooks import write_workbook
 
@@ -209,3 +210,27 @@ def test_three_commands_from_a_workbook_to_an_estimate(folder, run):
     said = run("estimate", "r.svr", "--study", "my.toml").stdout
     assert "2,000 reports" in said
     assert Study.load("my.toml").names == ("commute",)
+
+
+@pytest.mark.parametrize("cell", ["secret", "1,5"])
+def test_where_cells_are_not_quoted_no_message_repeats_one(tmp_path, cell) -> None:
+    path, ages = tmp_path / "people.csv", Attribute.bins("age", [0, 40, 120])
+    path.write_text(f'age\n12\n"{cell}"\n')
+    for quoted in (True, False):
+        wanted = {"age": Answers(path, "age", ages, quoted=quoted).wanted}
+        with pytest.raises(AnswerError, match=r"row 2 .*is not a number") as error:
+            list(Columns(path, wanted).chunks(100, lambda done: None))
+        assert (cell in str(error.value)) == quoted
+        assert ("decimal comma" in str(error.value)) == (quoted and "," in cell)
+
+
+@pytest.mark.parametrize("bad", [b"b\xffke", b"bike,car"])
+def test_an_empty_line_of_the_only_column_is_a_row(tmp_path, bad) -> None:
+    path, wanted = tmp_path / "people.csv", {"commute": Wanted("text")}
+    for start, row in ((b"commute\ncar\n\n\n", 4), (b"\xef\xbb\xbfcommute\ncar\n", 2)):
+        path.write_bytes(start + bad + b"\n")
+        with pytest.raises(AnswerError, match=rf"row {row} \(header not counted\)"):
+            list(Columns(path, wanted).chunks(100, lambda done: None))
+    path.write_bytes(b"n,commute\n1,car\n\n\n2," + bad + b"\n")  # here it is none
+    with pytest.raises(AnswerError, match=r"row 2 \(header not counted\)"):
+        list(Columns(path, wanted).chunks(100, lambda done: None))

@@ -327,3 +327,14 @@ def test_collections_are_bound_once_and_found_by_their_digest() -> None:
     assert Study.from_toml(study.to_toml()) == study
     renamed = Study("t", (study.unbound[0], replace(records, name="other")))
     assert renamed.digest != study.digest
+
+
+@pytest.mark.parametrize("text", ["\ud800", "car\udcff"])
+def test_what_no_file_can_hold_is_refused_before_anything_is_written(tmp_path, text) -> None:
+    for study in (
+        Study(text, (GRR(Attribute("q", 2), epsilon=1.0),)),
+        Study("t", (GRR(Attribute("q", [text, "b"]), epsilon=1.0),)),
+    ):
+        with pytest.raises(StudyError, match="no file can hold"):
+            study.save(tmp_path / "study.toml")
+    assert not list(tmp_path.iterdir())

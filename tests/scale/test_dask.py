@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from sottovoce import errors, testing
 from sottovoce.cli import main
 from sottovoce.collect import counting
 from sottovoce.errors import MissingExtraError, ParameterError, SeededError, TransportError
+from sottovoce.records.joint.evidence import FewTogetherWarning
 from sottovoce.scale import clusters
 from sottovoce.scale.dask import on_dask
 
@@ -115,7 +117,7 @@ def test_whatever_a_worker_raises_is_one_of_our_errors(grr, client, monkeypatch)
         raise KeyError("what")
 
     collection, folder, _ = grr
-    monkeypatch.setattr("sottovoce.scale.dask.count_task", fail)
+    monkeypatch.setattr("sottovoce.scale.dataset.count_task", fail)
     with pytest.raises(TransportError, match=r"a Dask worker failed \(KeyError: 'what'\)"):
         sv.scale.aggregate(collection, folder, engine=client)
 
@@ -130,6 +132,10 @@ def test_many_joint_tables_are_the_same_as_one_by_one(client) -> None:
     for one, other in zip(here, there, strict=True):
         np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(one.std_error, other.std_error, rtol=1e-6, atol=1e-9)
+    known = replace(records, public=True)  # then chance does not decide about the warning
+    few = known.aggregate(known.randomise({name: [0, 1] * 30 for name in "abc"}))
+    with pytest.warns(FewTogetherWarning, match="hardly more than a guess"):
+        sv.scale.joint_tables(known, few, pairs, engine=client, method="em-full")
     with pytest.raises(ParameterError, match="no method"):
         sv.scale.joint_tables(records, counts, pairs, engine=client, method="best")
     with pytest.raises(ParameterError, match="or None to estimate here"):
@@ -168,7 +174,7 @@ def test_clusters_that_are_not_there(client, monkeypatch) -> None:
             pass
 
     with pytest.raises(TransportError, match="no workers"):
-        list(on_dask(Empty())(sv.GRR(2, epsilon=1.0), [None]))
+        list(on_dask(Empty(), print, sv.GRR(2, epsilon=1.0), [None]))
     Empty.__module__ = "distributed"
     records = sv.Records([sv.Attribute(name, 2) for name in "ab"], epsilon_average=4.0)
     counts = records.aggregate(records.randomise({"a": [0, 1], "b": [1, 0]}))

@@ -15,7 +15,6 @@ from sottovoce import testing
 from sottovoce.collect import counting
 from sottovoce.collect.counting import Job, Part, Partial, count_files, count_part
 from sottovoce.collect.datasets import files_of
-from sottovoce.collect.tasks import tasks_of
 from sottovoce.contract.parquet import to_table
 from sottovoce.errors import (
     DigestError,
@@ -28,6 +27,7 @@ from sottovoce.errors import (
     WireError,
 )
 from sottovoce.scale import spark
+from sottovoce.scale.dataset import count_task, tasks_of
 
 from .datasets import dataset, kinds, reports_of, write
 
@@ -263,7 +263,7 @@ def test_an_executor_of_another_version_counts_nothing(monkeypatch) -> None:
             return list(self.count(iter(())))
 
     with pytest.raises(RuntimeError, match=r"has Sottovoce 0\.0, and \d.* is needed"):
-        spark._collect(Session(), Job(sv.GRR(5, epsilon=1.0)), [])
+        list(spark._rows(Session(), count_task, Job(sv.GRR(5, epsilon=1.0)), [[]]))
 
 
 def test_equal_files_are_refused_however_they_are_cut(grr) -> None:
@@ -310,6 +310,8 @@ def test_folders_patterns_and_names(tmp_path, monkeypatch) -> None:
     for nothing in ("z*", "x/y/*.svr", "x/_temporary/nothing*"):
         with pytest.raises(FileError, match="no file"):
             files_of(nothing)
+    with pytest.raises(FileError, match="matches the pattern"):
+        files_of("z?.svr")
     Path("[1].svr").write_bytes(b"")
     assert files_of("[1].svr") == ["[1].svr"]
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 import sottovoce as sv
 from sottovoce import errors, testing
 from sottovoce.collect import counting
-from sottovoce.errors import DigestError, SeededError
+from sottovoce.errors import DigestError, EstimateError, SeededError
 
 from .datasets import kinds, reports_of, write
 
@@ -90,3 +92,44 @@ def test_errors_of_executors_are_ours(grr, request, session) -> None:
         write(folder / "other.svr", collection.randomise([1] * 50, source=source))
     with pytest.raises(SeededError):
         sv.scale.aggregate(collection, folder, engine=engine)
+
+
+@pytest.mark.parametrize("session", ["connect", "classic"])
+def test_joint_tables_are_the_same_as_here(request, session) -> None:
+    records = sv.Records([sv.Attribute(name, 2) for name in "abc"], epsilon_average=4.0)
+    answers = {name: np.arange(600) % (k + 2) % 2 for k, name in enumerate("abc")}
+    counts = records.aggregate(records.randomise(answers))
+    pairs, engine = ["ab", "bc"], request.getfixturevalue(session)
+    here = sv.scale.joint_tables(records, counts, pairs, method="em-full")
+    there = sv.scale.joint_tables(records, counts, pairs, engine=engine, method="em-full")
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(one.values, other.values, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(one.std_error, other.std_error, rtol=1e-6, atol=1e-9)
+        assert (one.labels, one.assuming, one.n) == (other.labels, other.assuming, other.n)
+    faint = replace(records, public=True, epsilon_average=0.05)
+    few = faint.aggregate(faint.randomise({name: [0, 1] * 30 for name in "abc"}))
+    with pytest.raises(EstimateError, match="almost pure noise"):
+        sv.scale.joint_tables(faint, few, pairs, engine=engine)
+
+
+def test_progress_through_connect_advances_task_by_task(tmp_path, monkeypatch, connect) -> None:
+    monkeypatch.setattr(counting, "_WHOLE", 0)
+    monkeypatch.setattr(counting, "part_rows", lambda collection: 1000)
+    monkeypatch.setattr("sottovoce.scale.dataset._PARTS", 1)
+    collection = sv.OLH(20_000, epsilon=1.0)
+    reports = collection.randomise(np.arange(6000) % 20_000)
+    write(tmp_path / "a.parquet", reports, pieces=6)
+    times: list[float] = []
+
+    @contextmanager
+    def record(label: str, total: int):
+        yield lambda size: times.append(time.monotonic())
+
+    def slowly(job, parts):
+        time.sleep(2)
+        return [counting.count_part(job, part) for part in parts]
+
+    monkeypatch.setattr("sottovoce.scale.dataset.count_task", slowly)
+    assert sv.scale.aggregate(collection, tmp_path, engine=connect, progress=record).reports == 6000
+    assert len(times) == 6
+    assert times[-1] - times[0] > 3  # two executors do three rounds of two seconds

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 
 import pytest
+from click.testing import CliRunner
 
 import sottovoce as sv
+from sottovoce.cli import main
 from sottovoce.collect import counting
 from sottovoce.errors import FileError, MergeError, SkippedWarning
 
@@ -104,3 +107,22 @@ def test_what_is_not_there(bucket, options) -> None:
     assert "hidden" not in str(error.value)
     with pytest.raises(FileError, match="gopher"):
         sv.scale.aggregate(collection, "gopher://reports/june/a.svr")
+
+
+def test_commands_estimate_from_a_bucket(bucket, options, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    study = sv.Study("Work", (sv.GRR(sv.Attribute("commute", ["car", "bike"]), epsilon=1.0),))
+    study.save("study.toml")
+    store, _ = fs.FileSystem.from_uri(f"s3://reports/x{options}")
+    for k in range(2):
+        reports = study.mechanism().randomise(["car", "bike"] * (100 + k))
+        with store.open_output_stream(f"reports/wave{k}/a.svr") as stream:
+            stream.write(reports.to_bytes())
+    waves = [f"s3://reports/wave{k}{options}" for k in range(2)]
+    usual = ["--study", "study.toml", "--json"]
+    said = CliRunner().invoke(main, ["estimate", *waves, *usual])
+    assert json.loads(said.stdout)["reports"] == 402
+    said = CliRunner().invoke(main, ["compare", *waves, *usual])
+    assert [part["reports"] for part in json.loads(said.stdout)["parts"]] == [200, 202]
+    said = CliRunner().invoke(main, ["compare", waves[0], waves[0], *usual])
+    assert "have the same content" in said.stderr

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..collect.counting import Count, count_files
+from ..collect.datasets import files_of
 from ..errors import ParameterError
 from .support.options import (
     COUNTS,
@@ -43,7 +44,7 @@ _MOST_LEVELS = 12
 
 
 @click.command()
-@click.argument("reports", nargs=-1, required=True)
+@click.argument("reports", type=click.Path(), nargs=-1, required=True)
 @study_option
 @question_option
 @click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")
@@ -100,7 +101,7 @@ def aggregate(
 
     study = Study.load(study_path)
     collection = study.collection(question)
-    files = _files(reports)
+    files = files_of(reports)
     inputs = files if candidates is None else [*files, str(candidates)]
     check_output(out, study_path, *map(Path, inputs), force=force, ends=COUNTS)
     options = {"allow_equal": allow_equal, "skip_bad": skip_bad, "progress": progress}
@@ -140,15 +141,6 @@ def aggregate(
     ]
     show_table(screen, facts(rows))
     show_next_estimate(screen, out, study_path, study, collection)
-
-
-def _files(names: tuple[str, ...]) -> list[str]:
-    """The files that the arguments stand for; plain names stand for themselves."""
-    if all(Path(name).is_file() for name in names):
-        return list(names)
-    from ..collect.datasets import files_of
-
-    return files_of(names)
 
 
 @contextmanager

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..collect.counting import count_files
+from ..collect.datasets import files_of
 from ..errors import ParameterError
+from ..files import opened
 from .support.estimates import estimate_json, show_estimate
 from .support.options import (
     PATH,
@@ -46,8 +48,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("first", type=PATH, metavar="FIRST")
-@click.argument("second", type=PATH, metavar="SECOND")
+@click.argument("first", type=click.Path(), metavar="FIRST")
+@click.argument("second", type=click.Path(), metavar="SECOND")
 @click.option(
     "--study",
     "studies",
@@ -73,8 +75,8 @@ if TYPE_CHECKING:
 @force_option
 @json_option
 def compare(
-    first: Path,
-    second: Path,
+    first: str,
+    second: str,
     studies: tuple[Path, ...],
     question: str | None,
     attribute: str | None,
@@ -92,9 +94,10 @@ def compare(
 ) -> None:
     """Compare two groups, or two waves: second minus first.
 
-    Takes two files of counts (.sva) or reports (.svr, .parquet) of the same question. Differences
-    are in percentage points, each with an interval and the p-value of "no difference". Mechanisms
-    and levels may differ as long as the values are the same; then give --study twice.
+    Takes two files of counts (.sva) or reports (.svr, .parquet) of the same question; a folder, a
+    quoted pattern or an address of an object store stands for the files in it. Differences are in
+    percentage points, each with an interval and the p-value of "no difference". Mechanisms and
+    levels may differ as long as the values are the same; then give --study twice.
 
     \b
     Examples:
@@ -108,16 +111,19 @@ def compare(
 
     if len(studies) > 2:
         raise ParameterError(f"--study is given {len(studies)} times; give it once or twice")
-    check_picture(picture, *studies, first, second, force=force)
-    check_csv(csv_path, *studies, first, second, force=force)
-    both = _names(names, first, second)
+    sides = [files_of(first), files_of(second)]
+    inputs = [*studies, *(Path(file) for files in sides for file in files)]
+    check_picture(picture, *inputs, force=force)
+    check_csv(csv_path, *inputs, force=force)
+    both = _names(names, Path(first), Path(second))
     loaded = [Study.load(path) for path in studies]
     collections = [each.collection(question) for each in (loaded * 2)[:2]]
-    _refuse_equal(first, second, allow_equal=allow_equal)
+    if not allow_equal:
+        _refuse_equal(*sides)
     with noted() as warned:
         pair = [
-            _estimate(path, collection, attribute, method)
-            for path, collection in zip((first, second), collections, strict=True)
+            _estimate(files, collection, attribute, method, allow_equal=allow_equal)
+            for files, collection in zip(sides, collections, strict=True)
         ]
         change = pair[1] - pair[0]
         change.interval(confidence)  # refuses a wrong confidence before anything is shown
@@ -186,26 +192,43 @@ def _names(names: str | None, first: Path, second: Path) -> list[str]:
     return both
 
 
-def _refuse_equal(first: Path, second: Path, *, allow_equal: bool) -> None:
+def _refuse_equal(first: list[str], second: list[str]) -> None:
     """The same reports twice have no difference to estimate."""
-    from ..files import read_file
+    from ..collect.ledger import sha256
 
-    if not allow_equal and read_file(first) == read_file(second):
-        raise ParameterError(
-            f"{str(first)!r} and {str(second)!r} have the same content, so they are the same "
-            "reports; name two collections (--allow-equal if they are equal by chance)"
-        )
+    sizes = [[_size(file) for file in files] for files in (first, second)]
+    alike = set(sizes[0]) & set(sizes[1])  # only these are read
+    digests: dict[str, str] = {}
+    for file, size in zip(first, sizes[0], strict=True):
+        if size in alike:
+            digests.setdefault(sha256(file), file)
+    for file, size in zip(second, sizes[1], strict=True):
+        if size in alike and (other := digests.get(sha256(file))):
+            raise ParameterError(
+                f"{other!r} and {file!r} have the same content, so they are the same "
+                "reports; name two collections (--allow-equal if they are equal by chance)"
+            )
+
+
+def _size(file: str) -> int:
+    with opened(file) as stream:
+        return stream.seek(0, 2)
 
 
 def _estimate(
-    path: Path, collection: Collection, attribute: str | None, method: str | None
+    files: list[str],
+    collection: Collection,
+    attribute: str | None,
+    method: str | None,
+    *,
+    allow_equal: bool,
 ) -> Estimate:
     if collection.allocations and attribute is None:
         known = ", ".join(repr(each.name) for each in collection.attributes)
         raise ParameterError(
             f"{collection.name!r} are records; say which attribute with --attribute, one of {known}"
         )
-    counts = count_files((path,), collection, allow_equal=False, progress=progress).aggregate
+    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress).aggregate
     names = () if attribute is None else (attribute,)
     estimate: Estimate = collection.marginal(
         counts, names, method=method or collection.shown_method

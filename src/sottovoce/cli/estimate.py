@@ -11,10 +11,10 @@ from ..collect.counting import count_files
 from ..errors import ParameterError
 from .support.estimates import estimate_json, show_estimate, show_levels, show_turnout
 from .support.options import (
-    PATH,
     allow_equal_option,
     candidates_option,
     confidence_option,
+    files_argument,
     force_option,
     guarantee_option,
     json_option,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("files", type=PATH, nargs=-1, required=True, metavar="COUNTS_OR_REPORTS...")
+@files_argument
 @study_option
 @question_option
 @click.option(
@@ -84,7 +84,7 @@ if TYPE_CHECKING:
 @force_option
 @json_option
 def estimate(
-    files: tuple[Path, ...],
+    files: list[str],
     study_path: Path,
     question: str | None,
     names: tuple[str, ...],
@@ -107,8 +107,9 @@ def estimate(
     """Estimate how many people gave each answer.
 
     Every fraction comes with an interval that says how precise it is. Takes counts (.sva) and
-    reports (.svr, .parquet), merged as by `aggregate`. Fractions are unbiased, so that of a rare
-    answer may be below zero; --project makes them a valid distribution.
+    reports (.svr, .parquet), merged as by `aggregate`: folders, quoted patterns and addresses of an
+    object store (s3://bucket/folder) stand for the files in them. Fractions are unbiased, so that
+    of a rare answer may be below zero; --project makes them a valid distribution.
 
     Of a number, the mean is estimated; --bins shows its distribution, --quantiles 0.25,0.5,0.75
     quartiles and the median. Of values in an order, --scores shows their mean. Intervals are for
@@ -131,8 +132,8 @@ def estimate(
 
     study = Study.load(study_path)
     collection = study.collection(question)
-    check_picture(picture, study_path, *files, force=force)
-    check_csv(csv_path, study_path, *files, force=force)
+    check_picture(picture, study_path, *map(Path, files), force=force)
+    check_csv(csv_path, study_path, *map(Path, files), force=force)
     _check(collection, names, levels=levels, rate=rate)
     counts = count_files(
         files, collection, allow_equal=allow_equal, progress=progress, candidates=candidates

@@ -12,9 +12,9 @@ from ..collect.counting import count_files
 from ..errors import ParameterError
 from .support.estimates import estimate_json, show_estimate
 from .support.options import (
-    PATH,
     allow_equal_option,
     confidence_option,
+    files_argument,
     force_option,
     guarantee_option,
     json_option,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("files", type=PATH, nargs=-1, required=True, metavar="COUNTS_OR_REPORTS...")
+@files_argument
 @study_option
 @question_option
 @click.option(
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 @force_option
 @json_option
 def joint(
-    files: tuple[Path, ...],
+    files: list[str],
     study_path: Path,
     question: str | None,
     names: tuple[str, ...],
@@ -101,7 +101,8 @@ def joint(
 
     Gives a fraction with an interval for every combination of values: of everyone, or with --given
     of the people who have a value in common. For two attributes it also gives their mutual
-    information, and --plot draws a heat map.
+    information, and --plot draws a heat map. Takes the files, folders, quoted patterns and
+    addresses of object stores that `aggregate` takes.
 
     \b
     Examples:
@@ -117,8 +118,8 @@ def joint(
 
     study = Study.load(study_path)
     collection = study.collection(question)
-    check_picture(picture, study_path, *files, force=force)
-    check_csv(csv_path, study_path, *files, force=force)
+    check_picture(picture, study_path, *map(Path, files), force=force)
+    check_csv(csv_path, study_path, *map(Path, files), force=force)
     given = _given(names, given, percent)
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
     collection.check_joint(names, method, **options)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..domain.options import Options
 from ..domain.text import Text
 from ..errors import AnswerError
-from .columns import Columns, Wanted
-from .kinds import Kind, shown
+from .columns import Columns, Kind, Wanted, shown
 
 if TYPE_CHECKING:
     from ..domain.columns import Coded
@@ -30,7 +29,8 @@ class Answers:
     def wanted(self) -> Wanted:
         """What the column must hold."""
         # The empty text may be a value of its own, not a missing answer.
-        return Wanted(kind_of(self.domain), empty_is_text=self.domain.has(""))
+        empty = self.domain.has("")
+        return Wanted(kind_of(self.domain), empty_is_text=empty, quoted=self.quoted)
 
     def coded(self, cells: Any, first: int) -> Coded:
         """The answers of a chunk, checked; an error names the row."""
@@ -48,7 +48,7 @@ class Answers:
 
         from ..domain.columns import as_column, first_few
 
-        column, domain = as_column(cells), self.domain
+        column, domain, place = as_column(cells), self.domain, Columns(self.path, {}).place
         remedy = "declares the answer"
         if domain.edges is not None:
             numbers = column.numbers()
@@ -67,22 +67,19 @@ class Answers:
             row = int(np.flatnonzero(outside)[0])
             answer = f"the answer {shown(column.at(row))}" if self.quoted else "the answer"
             return AnswerError(
-                f"{self._place(first + row)}: {answer} is not among {allowed}; correct the file, "
-                f"or begin a study that {remedy}"
+                f"{place(self.column, first + row)}: {answer} is not among {allowed}; correct the "
+                f"file, or begin a study that {remedy}"
             )
         if absent.any() and domain.missing == "refuse":
             row = int(np.flatnonzero(absent)[0])
             also = '--missing value ("no answer" is then a value like the others), or '
             also *= len(domain.values) > 1  # a number has no such value
             return AnswerError(
-                f"{self._place(first + row)}: there is no answer, and leaving people out by what "
-                f"they answered would leak it; begin a study with {also}--missing public if who "
-                "did not answer is publicly known"
+                f"{place(self.column, first + row)}: there is no answer, and leaving people out by "
+                f"what they answered would leak it; begin a study with {also}--missing public if "
+                "who did not answer is publicly known"
             )
         return None
-
-    def _place(self, row: int) -> str:
-        return Columns(self.path, {}).place(self.column, row)
 
 
 def kind_of(domain: Domain) -> Kind:

@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import AnswerError, ParameterError
-from .columns import Columns, Wanted
+from .columns import Columns, Wanted, shown
 from .dialect import PLAIN, Dialect
-from .kinds import shown
 from .table_files import names_in
 
 if TYPE_CHECKING:
@@ -24,18 +23,10 @@ _FEW = 8
 
 @dataclass(frozen=True)
 class Choice:
-    """Where people's levels or rates are.
+    """Where people's levels or rates are: in a column, or everyone has the same.
 
-    Attributes
-    ----------
-    what : {"level", "rate"}
-        The keyword of `randomise` that it becomes.
-    allowed : sequence
-        The study's levels or rates.
-    column : str
-        Where each person's is, or empty:
-    everyone : str or float
-        then everyone has this one.
+    `what` ("level" or "rate") is the keyword of `randomise` that it becomes, and `allowed` are the
+    study's levels or rates.
     """
 
     what: str
@@ -141,23 +132,33 @@ def choices_of(
             f"the question {question!r} has several rates; give --rate with the column of people's "
             "rates, or with one number for everyone"
         )
-    for option, entry, has in (("--levels", levels, names), ("--rate", rate, rates)):
-        if entry is not None and not has:
-            what = "levels" if option == "--levels" else "rates: everyone reports"
+    options: list[tuple[str, str, str, Any, list[Any]]] = []
+    if levels is not None:
+        options.append(("level", "--levels", levels, levels, names))
+    if rate is not None:
+        options.append(("rate", "--rate", rate, _number(rate), rates))
+    for what, option, text, _, allowed in options:
+        if not allowed:
+            absent = "levels" if what == "level" else "rates: everyone reports"
             raise ParameterError(
-                f"the question {question!r} has no {what}, so {option} {entry} has no meaning; "
+                f"the question {question!r} has no {absent}, so {option} {text} has no meaning; "
                 f"leave it out, or begin a study with {option} (sottovoce study new --help)"
             )
-    choices = []
-    columns = names_in(answers, dialect) if (levels, rate) != (None, None) else []
-    if levels is None and len(names) == 1:
-        choices.append(Choice("level", names, everyone=names[0]))
-    if levels is not None:
-        choices.append(_resolve("level", "--levels", levels, names, levels, answers, columns))
-    if rate is not None:
-        number = _number(rate)
-        choices.append(_resolve("rate", "--rate", rate, rates, number, answers, columns))
-    _refuse_same(choices, column)
+    columns = names_in(answers, dialect) if options else []
+    choices = [_resolve(*option, answers, columns) for option in options]
+    if levels is None and names:
+        choices.insert(0, Choice("level", names, everyone=names[0]))
+    named = [choice.column for choice in choices if choice.column]
+    for choice in choices:
+        if choice.column == column:
+            raise ParameterError(
+                f"the column {column!r} holds the answers; a {choice.what} taken from it would "
+                "reveal them, because it is public"
+            )
+    if len(named) == 2 and named[0] == named[1]:
+        raise ParameterError(
+            f"the column {named[0]!r} cannot hold both levels and rates; name two columns"
+        )
     return choices
 
 
@@ -172,8 +173,8 @@ def _resolve(
     what: str,
     option: str,
     text: str,
-    allowed: list[Any],
     value: Any,
+    allowed: list[Any],
     answers: Path,
     columns: Sequence[str],
 ) -> Choice:
@@ -194,17 +195,3 @@ def _resolve(
         f"{option} {text}: there is no such column in {str(answers)!r}, which has "
         f"{first_few(columns, 20)}, and no such {what} in the study, which has {few}"
     )
-
-
-def _refuse_same(choices: list[Choice], column: str) -> None:
-    used = [column, *(choice.column for choice in choices if choice.column)]
-    for choice in choices:
-        if used.count(choice.column) > 1 and choice.column == column:
-            raise ParameterError(
-                f"the column {column!r} holds the answers; a {choice.what} taken from it would "
-                "reveal them, because it is public"
-            )
-        if choice.column and used.count(choice.column) > 1:
-            raise ParameterError(
-                f"the column {choice.column!r} cannot hold both levels and rates; name two columns"
-            )

@@ -27,8 +27,8 @@ from ..errors import ParameterError
 from ..files import read_file
 from ..study.reading import load_toml
 from .dialect import Dialect
-from .table_files import first_bytes, not_text
-from .workbooks import STARTS, cell_text, read_sheet
+from .table_files import not_text, table_form
+from .workbooks import cell_text, read_sheet
 
 _MOST_BYTES = 1 << 26
 _ALONE = ""  # the variable of a book that names none
@@ -111,7 +111,7 @@ def _from_entries(entries: Any, path: Path) -> dict[str, Coding]:
 
 
 def _table(path: Path, dialect: Dialect) -> tuple[list[str], list[list[str]]]:
-    if first_bytes(path) in STARTS:
+    if table_form(path) == "workbook":
         sheet = read_sheet(path, dialect)
         return sheet.names, [[cell_text(cell) for cell in row] for row in sheet.rows]
     encoding = "utf-8-sig" if dialect.is_utf8 else dialect.encoding

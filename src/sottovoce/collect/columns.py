@@ -8,31 +8,25 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import AnswerError
 from ..files import opened
-from .csv_rows import BLOCK_BYTES, first_broken_cell, first_odd_row, header
+from .csv_rows import BLOCK_BYTES, first_row, header, is_broken
 from .dialect import PLAIN, Dialect
-from .kinds import Kind, first_bad, fits, shown
 from .progress import Done
-from .table_files import (
-    GZIP,
-    PARQUET,
-    first_bytes,
-    nobody,
-    not_text,
-    readable,
-    require_pyarrow,
-)
-from .workbooks import STARTS, cell_text, read_sheet
+from .table_files import nobody, not_text, readable, require_pyarrow, table_form
+from .workbooks import cell_text, read_sheet
+
+Kind = Literal["text", "whole numbers", "numbers"]
 
 _MOST_BYTES = 1 << 25  # of Parquet columns decoded at once; one more is read ahead
 _MOST_THREADS = 4
+_MOST_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -40,7 +34,7 @@ class Wanted:
     """What a column must hold, why, and what to do where it is missing.
 
     `empty_is_text` where an empty cell is an entry like others; `absent` are words that, in a
-    column of numbers, say that there is none.
+    column of numbers, say that there is none; without `quoted`, no message repeats a cell.
     """
 
     kind: Kind
@@ -48,6 +42,7 @@ class Wanted:
     remedy: str = "choose one with --column"
     empty_is_text: bool = False
     absent: tuple[str, ...] = ()
+    quoted: bool = True
 
 
 @dataclass(frozen=True)
@@ -67,13 +62,13 @@ class Columns:
         pa = require_pyarrow()
         first = 0
         with readable(self.path, self.dialect):
-            start = first_bytes(self.path)
-            if start in STARTS:
+            form = table_form(self.path)
+            if form == "workbook":
                 tables = self._sheet(pa, done)
-            elif start == PARQUET:
+            elif form == "Parquet":
                 tables = self._parquet(pa, rows, done)
             else:
-                tables = self._csv(pa, start.startswith(GZIP), done)
+                tables = self._csv(pa, form == "gzip", done)
             for table in _regroup(pa, tables, rows):
                 yield first, table
                 first += table.num_rows
@@ -89,75 +84,66 @@ class Columns:
     def _csv(self, pa: Any, zipped: bool, done: Done) -> Iterator[Any]:
         from pyarrow import csv as arrow_csv
 
-        names = header(self.path, zipped, self.dialect)
+        names = header(self.path, self.dialect)
         self._check_columns(names)
         coded = pa.dictionary(pa.int32(), pa.string())
-        types = {name: coded if w.kind == "text" else pa.string() for name, w in self._each}
+        types = {n: coded if w.kind == "text" else pa.string() for n, w in self.wanted.items()}
+        odd: list[int] = []  # numbers of cells
+
+        def note(row: Any) -> str:
+            odd.append(row.actual_columns)
+            return "error"
+
         convert = arrow_csv.ConvertOptions(
             include_columns=list(self.wanted),
             column_types=types,  # never guessed: "007" stays "007"
             null_values=[] if self._mixed else [""],
             strings_can_be_null=True,
         )
+        parse = arrow_csv.ParseOptions(
+            delimiter=self.dialect.separator,
+            newlines_in_values=True,
+            # With one column an empty line is a person who did not answer, not a blank.
+            ignore_empty_lines=len(names) > 1,
+            invalid_row_handler=note,
+        )
+        # The reader converts any encoding that it does not call utf8.
+        encoding = "utf8" if self.dialect.is_utf8 else self.dialect.encoding
+        read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding=encoding)
         pa.set_cpu_count(min(pa.cpu_count(), _MOST_THREADS))  # each reads blocks ahead
         raw = pa.OSFile(os.fsencode(self.path))
         stream = pa.CompressedInputStream(raw, "gzip") if zipped else raw
-
-        def open_csv(note: Callable[[Any], str]) -> Any:
-            parse = arrow_csv.ParseOptions(
-                delimiter=self.dialect.separator,
-                newlines_in_values=True,
-                # With one column an empty line is a person who did not answer, not a blank.
-                ignore_empty_lines=len(names) > 1,
-                invalid_row_handler=note,
-            )
-            # The reader converts any encoding that it does not call utf8.
-            encoding = "utf8" if self.dialect.is_utf8 else self.dialect.encoding
-            read = arrow_csv.ReadOptions(block_size=BLOCK_BYTES, encoding=encoding)
-            return arrow_csv.open_csv(stream, read, parse, convert)
-
         first = 0
-        for batch in self._checked_batches(open_csv, names, zipped):
-            arrays = [
-                self._convert(pa, batch.column(name), name, wanted, first)
-                for name, wanted in self._each
-            ]
-            yield pa.table(arrays, names=list(self.wanted))
-            first += batch.num_rows
-            done(raw.tell())
-
-    def _checked_batches(
-        self, open_csv: Callable[..., Any], names: Sequence[str], zipped: bool
-    ) -> Iterator[Any]:
-        """The reader's batches; what is malformed is refused by row and column, never quoted."""
-        odd: list[int] = []
-
-        def note(row: Any) -> str:
-            odd.append(row.actual_columns)
-            return "error"
-
         try:
-            yield from open_csv(note)
-        except require_pyarrow().ArrowInvalid as error:
-            if odd:
-                row = first_odd_row(self.path, zipped, self.dialect, len(names))
-                raise AnswerError(
-                    f"{str(self.path)!r}{_row_words(row)}: the number of cells is {odd[0]}, and "
-                    f"the header names {len(names)} columns; correct the file (a cell with "
-                    f"{self.dialect.separator!r} in it stands in double quotes)"
-                ) from error
-            if "UTF8" not in str(error):
+            for batch in arrow_csv.open_csv(stream, read, parse, convert):
+                arrays = [
+                    self._convert(pa, batch.column(name), name, wanted, first)
+                    for name, wanted in self.wanted.items()
+                ]
+                yield pa.table(arrays, names=list(self.wanted))
+                first += batch.num_rows
+                done(raw.tell())
+        except pa.ArrowInvalid as error:
+            defect = self._defect(names, odd, "UTF8" in str(error))
+            if defect is None:
                 raise
-            for name in self.wanted:
-                row = first_broken_cell(self.path, zipped, self.dialect, names.index(name))
-                if row is not None:
-                    reason = not_text(self.path, self.dialect)
-                    raise AnswerError(f"{self.place(name, row)}: {reason}") from error
-            raise
+            raise defect from error
 
-    @property
-    def _each(self) -> list[tuple[str, Wanted]]:
-        return list(self.wanted.items())
+    def _defect(self, names: Sequence[str], odd: Sequence[int], broken: bool) -> AnswerError | None:
+        """What is wrong in which row and column, never quoted."""
+        if odd:
+            row = first_row(self.path, self.dialect, lambda cells: len(cells) != len(names))
+            where = "" if row is None else f", row {row + 1:,} (header not counted)"
+            return AnswerError(
+                f"{str(self.path)!r}{where}: the number of cells is {odd[0]}, and the header names "
+                f"{len(names)} columns; correct the file (a cell with "
+                f"{self.dialect.separator!r} in it stands in double quotes)"
+            )
+        for name in self.wanted if broken else ():
+            row = first_row(self.path, self.dialect, partial(is_broken, column=names.index(name)))
+            if row is not None:
+                return AnswerError(f"{self.place(name, row)}: {not_text(self.path, self.dialect)}")
+        return None
 
     @cached_property
     def _mixed(self) -> bool:
@@ -186,10 +172,11 @@ class Columns:
         try:
             return compute.cast(trimmed, target)
         except pa.ArrowInvalid:
-            row = first_bad(pa, trimmed, target)
-        comma = "," in array[row].as_py() and self.dialect.decimal == "."
+            row = _first_bad(pa, trimmed, target)
+        entry = array[row].as_py()
+        comma = wanted.quoted and "," in entry and self.dialect.decimal == "."
         raise AnswerError(
-            f"{self.place(name, first + row)}: {shown(array[row].as_py())} is not "
+            f"{self.place(name, first + row)}: {shown(entry) if wanted.quoted else 'this'} is not "
             + ("a whole number" if whole else "a number")
             + f", and {wanted.why} {wanted.kind}; correct the file"
             + (", or add --decimal , for a decimal comma" if comma else "")
@@ -202,7 +189,7 @@ class Columns:
         names, rows = sheet.names, sheet.rows
         self._check_columns(names, sheet.hint)
         arrays = []
-        for name, wanted in self._each:
+        for name, wanted in self.wanted.items():
             place = names.index(name)
             cells = (cell_text(row[place]) for row in rows)
             entries = [cell if cell or wanted.empty_is_text else None for cell in cells]
@@ -220,9 +207,9 @@ class Columns:
         with opened(self.path) as raw:
             schema = parquet.read_schema(raw)
             self._check_columns(schema.names)
-            for name, wanted in self._each:
+            for name, wanted in self.wanted.items():
                 kind = schema.field(name).type
-                if not fits(pa, kind, wanted.kind):
+                if not _fits(pa, kind, wanted.kind):
                     raise AnswerError(
                         f"{str(self.path)!r}: the column {name!r} holds {kind}, and {wanted.why} "
                         f"{wanted.kind}; convert the column, or choose another"
@@ -231,7 +218,8 @@ class Columns:
             # Unbuffered by column: a file may be one row group of many millions of rows.
             file = parquet.ParquetFile(
                 raw,
-                read_dictionary=[name for name, w in self._each if w.kind == "text"] or None,
+                read_dictionary=[name for name, w in self.wanted.items() if w.kind == "text"]
+                or None,
                 buffer_size=BLOCK_BYTES,
                 pre_buffer=False,
             )
@@ -262,7 +250,7 @@ class Columns:
         from ..domain.columns import first_few
 
         counts = Counter(names)
-        for column, wanted in self._each:
+        for column, wanted in self.wanted.items():
             if counts[column] == 1:
                 continue
             if column in counts:
@@ -293,10 +281,6 @@ def _without(pa: Any, array: Any, words: Sequence[str]) -> Any:
     )
 
 
-def _row_words(row: int | None) -> str:
-    return "" if row is None else f", row {row + 1:,} (header not counted)"
-
-
 def _regroup(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
     """The same rows in tables of `rows`, or of fewer where they take many bytes."""
     waiting: list[Any] = []
@@ -315,3 +299,36 @@ def _regroup(pa: Any, tables: Iterator[Any], rows: int) -> Iterator[Any]:
         waiting, size, nbytes = [rest], rest.num_rows, rest.nbytes
     if size:
         yield pa.concat_tables(waiting)
+
+
+def shown(entry: Any) -> str:
+    """A cell in a message; of a long one the beginning."""
+    text = repr(entry)
+    return text if len(text) <= _MOST_SHOWN else text[:_MOST_SHOWN] + "…"
+
+
+def _fits(pa: Any, kind: Any, wanted: Kind) -> bool:
+    """Whether a Parquet column's type can hold what is wanted."""
+    types = pa.types
+    plain = kind.value_type if types.is_dictionary(kind) else kind
+    allowed = [types.is_null]  # nobody answered
+    if wanted == "text":
+        allowed += [types.is_string, types.is_large_string, types.is_string_view]
+    else:  # whole numbers may come as floats: data frames make them so when some are missing
+        allowed += [types.is_integer, types.is_floating]
+    return any(is_one(plain) for is_one in allowed)
+
+
+def _first_bad(pa: Any, array: Any, wanted: Any) -> int:
+    """Where the first cell is that does not convert, by halving."""
+    from pyarrow import compute
+
+    low, high = 0, len(array)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            compute.cast(array.slice(low, middle - low), wanted)
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low

@@ -9,7 +9,7 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -19,12 +19,12 @@ from ..files import opened
 from .dialect import Dialect
 
 BLOCK_BYTES = 1 << 20  # of CSV parsed at once; a row must fit in
+GZIP = b"\x1f\x8b"
 
 
-def header(path: Path, zipped: bool, dialect: Dialect) -> list[str]:
+def header(path: Path, dialect: Dialect) -> list[str]:
     """The names in the first line; not more than a block is ever unpacked for it."""
-    with opened(path) as raw:
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if zipped else raw
+    with _byte_stream(path) as stream:
         text, whole = dialect.start_of(stream, BLOCK_BYTES)
     if not whole and "\n" not in text and "\r" not in text:
         raise AnswerError(
@@ -41,26 +41,25 @@ def header(path: Path, zipped: bool, dialect: Dialect) -> list[str]:
     return [name.encode("latin-1").decode("utf-8") for name in names]
 
 
-def first_odd_row(path: Path, zipped: bool, dialect: Dialect, cells: int) -> int | None:
-    """The first row, from 0, with another number of cells."""
-    with _rows(path, zipped, dialect) as rows:
-        return _first(k for k, row in enumerate(rows) if len(row) != cells)
+def first_row(path: Path, dialect: Dialect, is_bad: Callable[[list[str]], bool]) -> int | None:
+    """The first bad row, from 0, header not counted; None where it is not found.
+
+    An empty line is a row only where there is one column. Of UTF-8 every byte stands for itself.
+    """
+    with _byte_stream(path) as stream:
+        encoding = "latin-1" if dialect.is_utf8 else dialect.encoding
+        lines = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
+        reader = csv.reader(lines, delimiter=dialect.separator)
+        try:
+            alone = len(next(reader, [])) == 1
+            rows = (row or [""] for row in reader if row or alone)
+            return next((k for k, row in enumerate(rows) if is_bad(row)), None)
+        except (csv.Error, OSError, EOFError, zlib.error):
+            return None  # then the message does without
 
 
-def first_broken_cell(path: Path, zipped: bool, dialect: Dialect, column: int) -> int | None:
-    """The first row, from 0, whose cell in a column is not UTF-8."""
-    with _rows(path, zipped, dialect) as rows:
-        return _first(k for k, row in enumerate(rows) if _is_broken(row, column))
-
-
-def _first(numbers: Iterator[int]) -> int | None:
-    try:
-        return next(numbers, None)
-    except (csv.Error, OSError, EOFError, zlib.error):
-        return None  # then the message does without
-
-
-def _is_broken(row: list[str], column: int) -> bool:
+def is_broken(row: list[str], column: int) -> bool:
+    """Whether the cell in a column is not UTF-8."""
     try:
         row[column].encode("latin-1").decode("utf-8") if column < len(row) else None
     except UnicodeDecodeError:
@@ -69,12 +68,8 @@ def _is_broken(row: list[str], column: int) -> bool:
 
 
 @contextmanager
-def _rows(path: Path, zipped: bool, dialect: Dialect) -> Iterator[Iterator[list[str]]]:
-    """The rows after the header without blank lines; of UTF-8 every byte stands for itself."""
+def _byte_stream(path: Path) -> Iterator[BinaryIO]:
     with opened(path) as raw:
-        stream = gzip.GzipFile(fileobj=raw) if zipped else raw
-        encoding = "latin-1" if dialect.is_utf8 else dialect.encoding
-        lines = io.TextIOWrapper(stream, encoding, errors="replace", newline="")
-        rows = (row for row in csv.reader(lines, delimiter=dialect.separator) if row)
-        next(rows, None)
-        yield rows
+        zipped = raw.read(len(GZIP)) == GZIP
+        raw.seek(0)
+        yield cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if zipped else raw

@@ -22,6 +22,7 @@ from ..files import is_address, store_of
 
 ENDINGS = (".svr", ".parquet", ".pq", ".sva")
 _WILD = re.compile(r"[*\[]")
+_WILD_HERE = re.compile(r"[*?\[]")  # in an address, options follow a question mark
 
 
 def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
@@ -35,7 +36,8 @@ def _files(name: str) -> list[str]:
         raise FileError("the name of a file is empty; name a file, or . for this folder")
     files = _objects(name) if is_address(name) else _local(name)
     if not files:
-        what = "matches the pattern" if _WILD.search(name) else "with one of these endings is in"
+        wild = _WILD if is_address(name) else _WILD_HERE
+        what = "matches the pattern" if wild.search(name) else "with one of these endings is in"
         raise FileError(f"no file ({', '.join(ENDINGS)}) {what} {name!r}")
     return files
 
@@ -44,10 +46,10 @@ def _local(name: str) -> list[str]:
     path = Path(name)
     if path.is_dir():
         return sorted(_below(path))
-    if path.exists() or not (_WILD.search(name) or "?" in name):
+    if path.exists() or not _WILD_HERE.search(name):
         return [name]  # where it does not exist, reading it says so
     matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207, a Path takes no full one
-    fixed = len(Path(re.split(r"[*?\[]", name)[0] + "x").parent.parts)
+    fixed = len(Path(_WILD_HERE.split(name)[0] + "x").parent.parts)
     # A pattern such as ** also matches the folders of the files that it matches.
     every = {
         file

@@ -15,16 +15,8 @@ _NAMES = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";"}
 class Dialect:
     """How to read a table.
 
-    Attributes
-    ----------
-    separator : str
-        Between the cells of a CSV file: one sign, or "tab".
-    encoding : str
-        Of the text in a CSV file, by a name that Python knows.
-    decimal : {".", ","}
-        The decimal sign of numbers in a CSV file.
-    sheet : str
-        Of a workbook; the first one where empty.
+    `separator` is one sign, or "tab"; `encoding` a name that Python knows; `decimal` the decimal
+    sign; all of them of a CSV file. `sheet` is that of a workbook, the first one where empty.
     """
 
     separator: str = ","

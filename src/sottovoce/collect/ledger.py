@@ -29,7 +29,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,9 +93,9 @@ class Ledger:
         self.root = root
         try:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with self._lock():
+            with _lock(root):
                 open_before = make_private(root)
-                self.key, key_note = read_key(root, begun=bool(self._folders()))
+                self.key, key_note = read_key(root, begun=bool(self.folders()))
                 self.notes = [note for note in (open_before, key_note) if note is not None]
         except FileError:
             raise
@@ -105,54 +105,37 @@ class Ledger:
                 "same answers could be randomised twice; choose a folder with --receipts"
             ) from error
 
-    @contextmanager
-    def _lock(self) -> Iterator[None]:
-        handle = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(handle)
-
     def lengths(self, mechanism_digest: str) -> set[int]:
         """How many people earlier releases of a question had."""
-        return {receipt.rows for _, receipt in self._of_question(mechanism_digest)}
+        return {receipt.rows for _, receipt in self.of_question(mechanism_digest)}
 
     @contextmanager
     def entry(self, subject: Subject) -> Iterator[Entry]:
         """The entry of these answers, begun where needed; other runs are kept out until the end."""
-        handle, folder = self._claim(subject)
-        entry = Entry(self, folder, subject)
-        try:
-            entry.tidy()
-            yield entry
-        finally:
-            with suppress(OSError):  # a receipt that cannot be read stays
-                if not entry.receipt().releases:
-                    shutil.rmtree(folder)  # nothing of it has left the folder
-            os.close(handle)
-
-    def _claim(self, subject: Subject) -> tuple[int, Path]:
-        while True:
-            with self._lock():
-                self._remove_abandoned()
-                folder = self._find(subject) or self._begin(subject)
-            # Waiting outside the ledger's lock: other answers can be randomised meanwhile.
+        with ExitStack() as lock:
+            entry = Entry(self, self._claim(subject, lock), subject)
             try:
-                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            except FileNotFoundError:
-                continue
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            # A run that failed removes its entry; then this lock is on nothing.
-            if (folder / _NAME).exists() and os.path.samestat(os.fstat(handle), folder.stat()):
-                return handle, folder
-            os.close(handle)
+                entry.tidy()
+                yield entry
+            finally:
+                with suppress(OSError):  # a receipt that cannot be read stays
+                    if not entry.receipt().releases:
+                        shutil.rmtree(entry.folder)  # nothing of it has left the folder
 
-    def _find(self, subject: Subject) -> Path | None:
-        for folder, receipt in self._of_question(subject.mechanism_digest, unreleased=True):
-            if subject.is_of(receipt):
-                return folder
-        return None
+    def _claim(self, subject: Subject, lock: ExitStack) -> Path:
+        while True:
+            with _lock(self.root):
+                self._remove_abandoned()
+                same = self.of_question(subject.mechanism_digest, unreleased=True)
+                folders = (folder for folder, receipt in same if subject.is_of(receipt))
+                folder = next(folders, None) or self._begin(subject)
+            # Waiting outside the ledger's lock: other answers can be randomised meanwhile.
+            with suppress(FileNotFoundError), ExitStack() as waiting:
+                handle = waiting.enter_context(_lock(folder))
+                # A run that failed removes its entry; then this lock is on nothing.
+                if (folder / _NAME).exists() and os.path.samestat(os.fstat(handle), folder.stat()):
+                    lock.enter_context(waiting.pop_all())
+                    return folder
 
     def _begin(self, subject: Subject) -> Path:
         name = f"{subject.mechanism_digest[:_DIGITS]}-{secrets.token_hex(8)}"
@@ -164,31 +147,26 @@ class Ledger:
 
     def _remove_abandoned(self) -> None:
         """Remove entries of killed runs: nothing was released, and nobody holds their lock."""
-        for folder in self._folders():
+        for folder in self.folders():
             with suppress(OSError):  # in use, or gone by now
-                receipt = Receipt.read(folder / _NAME)
-                if receipt is not None and receipt.releases:
-                    continue
-                handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-                try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    receipt = Receipt.read(folder / _NAME)
-                    if receipt is None or not receipt.releases:
-                        shutil.rmtree(folder)
-                finally:
-                    os.close(handle)
+                if not _is_released(folder):
+                    with _lock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                        if not _is_released(folder):
+                            shutil.rmtree(folder)
 
-    def _folders(self, start: str = "") -> list[Path]:
+    def folders(self, start: str = "") -> list[Path]:
+        """The entries whose names begin so."""
         return sorted(
             path
             for path in self.root.iterdir()
             if path.name.startswith(start) and _ENTRY.fullmatch(path.name) and path.is_dir()
         )
 
-    def _of_question(
+    def of_question(
         self, mechanism_digest: str, *, unreleased: bool = False
     ) -> list[tuple[Path, Receipt]]:
-        folders = self._folders(f"{mechanism_digest[:_DIGITS]}-")
+        """The entries of a question."""
+        folders = self.folders(f"{mechanism_digest[:_DIGITS]}-")
         pairs = ((folder, Receipt.read(folder / _NAME)) for folder in folders)
         return [
             (folder, receipt)
@@ -197,46 +175,6 @@ class Ledger:
             and receipt.mechanism_digest == mechanism_digest
             and (unreleased or receipt.releases)
         ]
-
-    def others(self, folder: Path, subject: Subject) -> list[Receipt]:
-        """Receipts under the same question of people who may be among these.
-
-        Those of the same file and column with other answers, of answers that begin with the same
-        people, and of equal answers that may be equal by chance.
-        """
-        return [
-            receipt
-            for place, receipt in self._of_question(subject.mechanism_digest)
-            if place != folder
-            and (
-                (subject.path in receipt.inputs and receipt.column == subject.column)
-                or receipt.shared_rows(subject.content.prefixes)
-                or receipt.answers == subject.content.answers
-            )
-        ]
-
-    def elsewhere(self, subject: Subject) -> list[Receipt]:
-        """Receipts under other questions and studies of some of the same columns.
-
-        A column may have been randomised on its own, or as an attribute of records; it is known by
-        its answers, or by its file and name.
-        """
-        receipts = []
-        digests = set(subject.content.columns.values()) if subject.content.certain else set()
-        for folder in self._folders():
-            if folder.name.startswith(f"{subject.mechanism_digest[:_DIGITS]}-"):
-                continue
-            with suppress(FileError):  # a damaged receipt is refused where its own study is used
-                receipt = Receipt.read(folder / _NAME)
-                if receipt is None or not receipt.releases:
-                    continue
-                same_file = (
-                    subject.path in receipt.inputs
-                    and not subject.content.columns.keys().isdisjoint(receipt.columns)
-                )
-                if same_file or digests & set(receipt.columns.values()):
-                    receipts.append(receipt)
-        return receipts
 
 
 @dataclass(frozen=True)
@@ -263,12 +201,43 @@ class Entry:
         return receipt
 
     def others(self) -> list[Receipt]:
-        """See `Ledger.others`."""
-        return self.ledger.others(self.folder, self.subject)
+        """Receipts under the same question of people who may be among these.
+
+        Those of the same file and column with other answers, of answers that begin with the same
+        people, and of equal answers that may be equal by chance.
+        """
+        subject = self.subject
+        return [
+            receipt
+            for folder, receipt in self.ledger.of_question(subject.mechanism_digest)
+            if folder != self.folder
+            and (
+                (subject.path in receipt.inputs and receipt.column == subject.column)
+                or receipt.shared_rows(subject.content.prefixes)
+                or receipt.answers == subject.content.answers
+            )
+        ]
 
     def elsewhere(self) -> list[Receipt]:
-        """See `Ledger.elsewhere`."""
-        return self.ledger.elsewhere(self.subject)
+        """Receipts under other questions and studies of some of the same columns.
+
+        A column may have been randomised on its own, or as an attribute of records; it is known by
+        its answers, or by its file and name.
+        """
+        receipts, subject = [], self.subject
+        digests = set(subject.content.columns.values()) if subject.content.certain else set()
+        for folder in self.ledger.folders():
+            if folder.name.startswith(f"{subject.mechanism_digest[:_DIGITS]}-"):
+                continue
+            with suppress(FileError):  # a damaged receipt is refused where its own study is used
+                receipt = Receipt.read(folder / _NAME)
+                if receipt is None or not receipt.releases:
+                    continue
+                same_file = subject.path in receipt.inputs
+                names = subject.content.columns.keys() & receipt.columns.keys()
+                if (same_file and names) or digests & set(receipt.columns.values()):
+                    receipts.append(receipt)
+        return receipts
 
     def kept(self, number: int, form: str) -> Path:
         """Where the reports of a release are kept."""
@@ -306,12 +275,28 @@ class Entry:
                 path.unlink()
 
 
+@contextmanager
+def _lock(folder: Path, how: int = fcntl.LOCK_EX) -> Iterator[int]:
+    """Hold the lock of a folder, once whoever has it lets it go."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, how)
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def _is_released(folder: Path) -> bool:
+    receipt = Receipt.read(folder / _NAME)
+    return receipt is not None and bool(receipt.releases)
+
+
 def form_of_kept(path: Path) -> str:
     """The form of kept reports, from their name."""
     return path.suffix.removeprefix(".")
 
 
-def sha256(path: Path, done: Done = lambda n: None) -> str:
+def sha256(path: str | Path, done: Done = lambda n: None) -> str:
     """Digest of a file's bytes."""
     digest = hashlib.sha256()
     read = 0

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Literal
 
 from ..files import opened
+from .csv_rows import GZIP
 from .workbooks import STARTS
 
 What = Literal["reports", "counts", "a study", "a table", "unknown"]
 
 _MAGIC: dict[bytes, What] = {b"SVRP": "reports", b"SVAG": "counts"}
-_PARQUET, _GZIP = b"PAR1", b"\x1f\x8b"
+PARQUET = b"PAR1"
 _STUDY = re.compile(rb"^\s*(format\s*=\s*\d|\[\[(question|records)\]\])", re.MULTILINE)
 _TOML = re.compile(rb"\s*(#|\[|[\w.-]+\s*=)")  # perhaps a study with an error in it
 _SIZE = 1 << 12
@@ -25,9 +26,9 @@ def recognise(path: Path | str) -> What:
         start = stream.read(_SIZE)
     if start[:4] in _MAGIC:
         return _MAGIC[start[:4]]
-    if start[:4] == _PARQUET:
+    if start[:4] == PARQUET:
         return _parquet(path)
-    if start[:4] in STARTS or start[:2] == _GZIP:
+    if start[:4] in STARTS or start[:2] == GZIP:
         return "a table"
     if not start or _is_binary(start):
         return "unknown"

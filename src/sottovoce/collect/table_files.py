@@ -8,27 +8,27 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import AnswerError, FileError, MissingExtraError
 from ..files import opened
-from .csv_rows import BLOCK_BYTES, header
+from .csv_rows import BLOCK_BYTES, GZIP, header
 from .dialect import PLAIN, Dialect
-from .recognise import not_answers, recognise
+from .recognise import PARQUET, not_answers, recognise
 from .workbooks import STARTS, read_sheet
 
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+TableForm = Literal["workbook", "Parquet", "gzip", "CSV"]
 
 
 def names_in(path: Path, dialect: Dialect = PLAIN) -> list[str]:
     """The names of a file's columns."""
     require_pyarrow()
     with readable(path, dialect):
-        start = first_bytes(path)
-        if start in STARTS:
+        form = table_form(path)
+        if form == "workbook":
             return read_sheet(path, dialect).names
-        if start != PARQUET:
-            return header(path, start.startswith(GZIP), dialect)
+        if form != "Parquet":
+            return header(path, dialect)
         from pyarrow import parquet
 
         with opened(path) as raw:
@@ -43,20 +43,17 @@ def readable(path: Path, dialect: Dialect = PLAIN) -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         raise AnswerError(f"{str(path)!r} is {not_text(path, dialect)}") from error
-    except pa.ArrowMemoryError as error:
-        raise MemoryError from error
-    except (pa.ArrowException, EOFError, gzip.BadGzipFile, zlib.error) as error:
+    except (pa.ArrowException, EOFError, zlib.error, OSError) as error:
+        if isinstance(error, FileError):
+            raise
+        if isinstance(error, pa.ArrowMemoryError):
+            raise MemoryError from error
+        if system := getattr(error, "strerror", None):
+            raise FileError(f"cannot read {str(path)!r}: {system}") from error
         if "Empty CSV" in str(error):
             raise nobody(path) from error
         reason = _reason(error, path, dialect)
         raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        if error.strerror is None:  # a reader's own words, which may quote the file
-            reason = _reason(error, path, dialect)
-            raise AnswerError(f"{str(path)!r} cannot be read as a table: {reason}") from error
-        raise FileError(f"cannot read {str(path)!r}: {error.strerror}") from error
 
 
 def not_text(path: Path, dialect: Dialect) -> str:
@@ -91,8 +88,8 @@ def require_pyarrow() -> Any:
     return pa
 
 
-def first_bytes(path: Path) -> bytes:
-    """The file's first bytes, refusing what cannot be a table of answers."""
+def table_form(path: Path) -> TableForm:
+    """How a table is stored, by its first bytes; what cannot be a table of answers is refused."""
     mistaken = not_answers(path, recognise(path))
     if mistaken:
         raise AnswerError(mistaken)
@@ -100,7 +97,11 @@ def first_bytes(path: Path) -> bytes:
         start = stream.read(4)
     if not start:
         raise AnswerError(f"{str(path)!r} is empty; the first line must name the columns")
-    return start
+    if start in STARTS:
+        return "workbook"
+    if start == PARQUET:
+        return "Parquet"
+    return "gzip" if start.startswith(GZIP) else "CSV"
 
 
 def nobody(path: Path) -> AnswerError:

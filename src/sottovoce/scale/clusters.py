@@ -1,4 +1,4 @@
-"""Clusters by their address, for the command line."""
+"""Clusters: by their address, for the command line, and as what runs tasks on them."""
 
 from __future__ import annotations
 
@@ -6,17 +6,42 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from ..collect.counting import Partial
 from ..errors import MissingExtraError, ParameterError, TransportError
 
 #: Engines of several machines.
 CLUSTERS = ("dask", "spark")
 PATIENCE = 10.0  # seconds until an address must answer
 _PORTS = {"sc": 15002, "spark": 7077}  # where an address has none
+
+#: The results of one item, computed with what all items share; an error is a result, too.
+Task: TypeAlias = Callable[[Any, Any], "list[Partial]"]
+#: Does a task for each item; results come in any order, and perhaps more than once.
+Runner: TypeAlias = Callable[[Task, Any, "Sequence[Any]"], "Iterator[Partial]"]
+
+
+def runner_of(engine: Any, here: str) -> Runner:
+    """What runs tasks on a cluster; `here` says what None would do instead."""
+    homes = {kind.__module__.split(".")[0] for kind in type(engine).__mro__}
+    if "distributed" in homes:
+        from .dask import on_dask
+
+        if getattr(engine, "asynchronous", False):
+            raise ParameterError("the Dask client is asynchronous; give one that is not")
+        return partial(on_dask, engine)
+    if "pyspark" in homes:
+        from .spark import on_spark
+
+        return partial(on_spark, engine)
+    raise ParameterError(
+        f"engine is {engine!r:.80}; give a dask.distributed.Client, a SparkSession, or None {here}"
+    )
 
 
 @contextmanager
@@ -71,26 +96,23 @@ def _dask(address: str | None) -> Iterator[Any]:
         raise MissingExtraError.of("distributed", "dask", "counting on Dask") from error
     from ..parallel import cores
 
+    own: Any = nullcontext(address)
     if address is None:
-        with (
-            LocalCluster(
-                n_workers=cores(),
-                threads_per_worker=1,
-                dashboard_address=None,
-                silence_logs=logging.ERROR,
-            ) as own,
-            Client(own) as client,
-        ):
+        own = LocalCluster(
+            n_workers=cores(),
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+        )
+    with own as cluster:
+        try:
+            client = Client(cluster, timeout=PATIENCE)
+        except (OSError, ValueError) as error:
+            raise TransportError(
+                f"there is no Dask scheduler at {address!r} ({error}); check the address"
+            ) from error
+        with client:
             yield client
-        return
-    try:
-        client = Client(address, timeout=PATIENCE)
-    except (OSError, ValueError) as error:
-        raise TransportError(
-            f"there is no Dask scheduler at {address!r} ({error}); check the address"
-        ) from error
-    with client:
-        yield client
 
 
 @contextmanager

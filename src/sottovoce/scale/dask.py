@@ -1,4 +1,4 @@
-"""Parts counted by the workers of a Dask cluster."""
+"""Tasks done by the workers of a Dask cluster."""
 
 from __future__ import annotations
 
@@ -6,60 +6,56 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ..collect.counting import Engine, Job, Part, Partial
-from ..collect.tasks import count_task, tasks_of
-from ..errors import ParameterError, SottovoceError, TransportError
+from ..collect.counting import Partial
+from ..errors import SottovoceError, TransportError
+from .clusters import Task
 
-PATIENCE = 60.0  # seconds until the first worker must be there
-
-
-def on_dask(client: Any, patience: float = PATIENCE) -> Engine:
-    """Count on the workers of a client; a part whose worker dies is counted by another."""
-    if getattr(client, "asynchronous", False):
-        raise ParameterError("the Dask client is asynchronous; give one that is not")
-
-    def run(job: Job, parts: Sequence[Part]) -> Iterator[Partial]:
-        from distributed import KilledWorker, as_completed
-        from distributed.comm.core import CommClosedError
-
-        futures: list[Any] = []
-        try:
-            shared = on_every_worker(client, job, patience)
-            tasks = tasks_of(job, parts)
-            futures = client.map(count_task, [shared] * len(tasks), tasks, pure=False)
-            for future in as_completed(futures):
-                yield from future.result()
-                future.release()
-        except KilledWorker as error:
-            raise TransportError(
-                f"several Dask workers died while they counted the same part ({error.task}); do "
-                "they have enough memory?"
-            ) from error
-        except (CommClosedError, CancelledError) as error:
-            raise TransportError(
-                f"the Dask cluster is gone ({type(error).__name__}); start it again"
-            ) from error
-        except SottovoceError:
-            raise
-        except Exception as error:  # whatever a worker raised
-            raise TransportError(
-                f"a Dask worker failed ({type(error).__name__}: {error}); has it the packages that "
-                "are installed here?"
-            ) from error
-        finally:
-            client.cancel(futures)
-
-    return run
+_PATIENCE = 60.0  # seconds until the first worker must be there
 
 
-def on_every_worker(client: Any, thing: Any, patience: float = PATIENCE) -> Any:
+def on_dask(client: Any, task: Task, shared: Any, items: Sequence[Any]) -> Iterator[Partial]:
+    """Run on the workers of a client; what a worker that dies has begun is done by another."""
+    import dask
+    from distributed import KilledWorker, as_completed
+    from distributed.comm.core import CommClosedError
+
+    futures: list[Any] = []
+    try:
+        # Large counts are no mistake here; Dask would warn about them.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            everywhere = _on_every_worker(client, shared)
+            futures = client.map(task, [everywhere] * len(items), items, pure=False)
+        for future in as_completed(futures):
+            yield from future.result()
+            future.release()
+    except KilledWorker as error:
+        raise TransportError(
+            f"several Dask workers died over the same part ({error.task}); do they have enough "
+            "memory?"
+        ) from error
+    except (CommClosedError, CancelledError) as error:
+        raise TransportError(
+            f"the Dask cluster is gone ({type(error).__name__}); start it again"
+        ) from error
+    except SottovoceError:
+        raise
+    except Exception as error:  # whatever a worker raised
+        raise TransportError(
+            f"a Dask worker failed ({type(error).__name__}: {error}); has it the packages that "
+            "are installed here?"
+        ) from error
+    finally:
+        client.cancel(futures)
+
+
+def _on_every_worker(client: Any, thing: Any) -> Any:
     """A future of something that all tasks need.
 
     It is the result of a task, so that it is sent once and computed again if it is lost; and every
     worker has it, because Dask prefers workers that have what a task needs.
     """
     try:
-        client.wait_for_workers(1, timeout=patience)
+        client.wait_for_workers(1, timeout=_PATIENCE)
     except TimeoutError as error:
         raise TransportError(
             "the Dask cluster has no workers; start some with `dask worker ADDRESS`"

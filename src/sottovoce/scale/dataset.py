@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..collect.counting import Count, Engine, count_files
+from ..collect import counting
+from ..collect.counting import Count, Job, Part, Partial, count_files, count_part
 from ..collect.datasets import files_of
 from ..collect.progress import Progress, silent
-from ..errors import ParameterError, SkippedWarning
+from ..errors import SkippedWarning
 from ..files import is_address
+from .clusters import runner_of
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
     from ..contract.collection import Collection
 
+_PARTS = 4  # of a full size in a task
 Dataset = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -84,25 +87,32 @@ def count_dataset(
 ) -> Count:
     """The same, with the files that were skipped; for the command line."""
     files = files_of(dataset)
-    chosen = _engine(engine)
-    if chosen is not None:  # a worker may run in another folder
-        files = [file if is_address(file) else str(Path(file).absolute()) for file in files]
-    return count_files(files, collection, engine=chosen, **options)
-
-
-def _engine(engine: Any) -> Engine | None:
     if engine is None:
-        return None
-    homes = {kind.__module__.split(".")[0] for kind in type(engine).__mro__}
-    if "distributed" in homes:
-        from .dask import on_dask
+        return count_files(files, collection, **options)
+    run = runner_of(engine, "for the cores of this machine")
+    # A worker may run in another folder.
+    files = [file if is_address(file) else str(Path(file).absolute()) for file in files]
 
-        return on_dask(engine)
-    if "pyspark" in homes:
-        from .spark import on_spark
+    def on_workers(job: Job, parts: Sequence[Part]) -> Iterator[Partial]:
+        return run(count_task, job, tasks_of(job, parts))
 
-        return on_spark(engine)
-    raise ParameterError(
-        f"engine is {engine!r:.80}; give a dask.distributed.Client, a SparkSession, or None for "
-        "the cores of this machine"
-    )
+    return count_files(files, collection, engine=on_workers, **options)
+
+
+def tasks_of(job: Job, parts: Sequence[Part]) -> list[list[Part]]:
+    """Parts that one task counts together, since a task costs milliseconds itself."""
+    enough = _PARTS * counting.part_rows(job) * job.collection.report_bytes
+    tasks: list[list[Part]] = []
+    size = enough
+    for part in parts:
+        if size >= enough:
+            tasks.append([])
+            size = 0
+        tasks[-1].append(part)
+        size += part.size
+    return tasks
+
+
+def count_task(job: Job, parts: Sequence[Part]) -> list[Partial]:
+    """The results of one task."""
+    return [count_part(job, part) for part in parts]

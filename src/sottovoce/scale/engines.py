@@ -13,8 +13,16 @@ from ..kernels.count import kernel
 #: What `counting` takes.
 ENGINES = ("auto", "cpu", "cuda")
 
-# Steps from which a GPU is faster than 16 cores although the arrays are copied to it and back.
-_WORTH = {"hash_support": 10**9, "walsh_hadamard": 1 << 22, "expected_cells": 10**7}
+# Steps of each kernel, and those from which a GPU is faster than 16 cores although the arrays are
+# copied to it and back.
+_WORTH: dict[str, tuple[Callable[..., int], int]] = {
+    "hash_support": (lambda a, b, codes, *_: int(a.size) * int(codes.size), 10**9),
+    "walsh_hadamard": (lambda table: int(table.size), 1 << 22),
+    "expected_cells": (
+        lambda codes, change, law, laws, sizes, p, *_: len(law) * int(p.size),
+        10**7,
+    ),
+}
 
 
 @contextmanager
@@ -56,26 +64,9 @@ def counting(engine: str = "auto") -> Iterator[str]:
 
 def _where_worthwhile(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
     """The functions for large work; smaller work stays where it was."""
-    return {
-        name: _either(functions[name], kernel(name), _STEPS[name], least)
-        for name, least in _WORTH.items()
-    }
 
+    def either(name: str) -> Callable[..., Any]:
+        (steps, least), large, small = _WORTH[name], functions[name], kernel(name)
+        return lambda *arrays: (large if steps(*arrays) >= least else small)(*arrays)
 
-def _either(
-    large: Callable[..., Any],
-    small: Callable[..., Any],
-    steps: Callable[..., int],
-    least: int,
-) -> Callable[..., Any]:
-    def either(*arrays: Any) -> Any:
-        return (large if steps(*arrays) >= least else small)(*arrays)
-
-    return either
-
-
-_STEPS: dict[str, Callable[..., int]] = {
-    "hash_support": lambda a, b, codes, *_: int(a.size) * int(codes.size),
-    "walsh_hadamard": lambda table: int(table.size),
-    "expected_cells": lambda codes, change, law, laws, sizes, p, *_: len(law) * int(p.size),
-}
+    return {name: either(name) for name in _WORTH}

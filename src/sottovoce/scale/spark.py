@@ -1,4 +1,4 @@
-"""Parts counted by the executors of a Spark cluster, also through Spark Connect."""
+"""Tasks done by the executors of a Spark cluster, also through Spark Connect."""
 
 from __future__ import annotations
 
@@ -8,43 +8,53 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from ..collect.counting import Engine, Job, Part, Partial
-from ..collect.tasks import count_task, tasks_of
+from ..collect.counting import Partial
 from ..errors import TransportError
+from .clusters import Task
 
 _SCHEMA = "part long, rows long, checksum binary, counts binary, kind string, reason string"
 _JOBS = 16  # at once, so that results arrive while others are counted
 _LEAST = 8  # tasks of a job
 
 
-def on_spark(session: Any) -> Engine:
-    """Count on the executors of a session, which repeats tasks that fail."""
+def on_spark(session: Any, task: Task, shared: Any, items: Sequence[Any]) -> Iterator[Partial]:
+    """Run on the executors of a session, which repeats tasks that fail."""
+    from pyspark.errors import PySparkException
 
-    def run(job: Job, parts: Sequence[Part]) -> Iterator[Partial]:
-        from pyspark.errors import PySparkException
-
-        tasks = tasks_of(job, parts)
-        many = max(_LEAST, -(-len(tasks) // _JOBS))
-        jobs = [tasks[k : k + many] for k in range(0, len(tasks), many)]
-        with ThreadPoolExecutor(len(jobs)) as pool:
-            try:
-                for done in as_completed(
-                    [pool.submit(_collect, session, job, some) for some in jobs]
-                ):
-                    for row in done.result():
-                        yield _partial(row)
-            except PySparkException as error:
-                raise TransportError(f"Spark failed: {_last_line(error)}") from error
-            finally:
-                pool.shutdown(cancel_futures=True)
-
-    return run
+    try:
+        for row in _rows(session, task, shared, items):
+            about = row.asDict()
+            for name in ("checksum", "counts"):
+                about[name] = bytes(about[name])
+            yield Partial(**about)
+    except PySparkException as error:
+        raise TransportError(f"Spark failed: {_last_line(error)}") from error
 
 
-def _collect(session: Any, job: Job, tasks: Sequence[list[Part]]) -> list[Any]:
+def _rows(session: Any, task: Task, shared: Any, items: Sequence[Any]) -> Iterator[Any]:
+    """A Spark Connect server sends the rows of each task; otherwise those of a job come at once."""
+    if "connect" in type(session).__module__.split("."):
+        yield from _frame(session, task, shared, items).toLocalIterator()
+        return
+    many = max(_LEAST, -(-len(items) // _JOBS))
+    jobs = [items[k : k + many] for k in range(0, len(items), many)]
+    with ThreadPoolExecutor(len(jobs)) as pool:
+        futures = [
+            pool.submit(lambda some: _frame(session, task, shared, some).collect(), some)
+            for some in jobs
+        ]
+        try:
+            for done in as_completed(futures):
+                yield from done.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+def _frame(session: Any, task: Task, shared: Any, items: Sequence[Any]) -> Any:
+    """A data frame of the results, each item in a partition of its own."""
     ours = import_module("sottovoce").__version__
 
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
         other = import_module("sottovoce").__version__
@@ -52,20 +62,11 @@ def _collect(session: Any, job: Job, tasks: Sequence[list[Part]]) -> list[Any]:
             raise RuntimeError(f"an executor has Sottovoce {other}, and {ours} is needed")
         for batch in batches:
             for k in batch.column(0).to_pylist():
-                for result in count_task(job, tasks[k]):
+                for result in task(shared, items[k]):
                     yield pa.RecordBatch.from_pylist([asdict(result)])
 
-    # One row in each partition; Spark has no unsigned integers, and these need none.
-    frame = session.range(0, len(tasks), 1, len(tasks))
-    rows: list[Any] = frame.mapInArrow(count, _SCHEMA).collect()
-    return rows
-
-
-def _partial(row: Any) -> Partial:
-    about = row.asDict()
-    for name in ("checksum", "counts"):
-        about[name] = bytes(about[name])
-    return Partial(**about)
+    # Spark has no unsigned integers, and these need none.
+    return session.range(0, len(items), 1, len(items)).mapInArrow(run, _SCHEMA)
 
 
 def _last_line(error: Exception) -> str:

@@ -1,11 +1,12 @@
-"""Study files as data, with every defect reported as a StudyError; and questions read from them."""
+"""Study files as data, and questions and records read from them; every defect is a StudyError."""
 
 from __future__ import annotations
 
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,19 @@ from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
+from ..records import Records
 
 _MOST_BYTES = 1 << 26
 _MANY_DOTS = re.compile(r"(?:\.[^.,=\n]{0,200}){65}")  # Python reads long keys in quadratic time
 _LIKE_TOML = re.compile(rb"\s*(#|\[|[\w.-]+\s*=|\Z)")
 _ANSWERS = ("values", "edges", "range", "alphabet")
-_STRENGTH = ("epsilon", "levels")
 _KNOWN = {name: set(extra_parameters(kind)) for name, kind in REGISTRY.items()}
 _EXTRAS = {name for extras in _KNOWN.values() for name in extras}
 _OWN = {"mechanism", "epsilon", "rate", *_EXTRAS}  # of a level, too
 _TEXT = {"alphabet", "length", "longer", "other", "step"}
 _KEYS = {"name", *_ANSWERS, *_TEXT, "labels", "clip", "most", "missing", "levels", *_OWN}
+_SETTINGS = ("epsilon_average", "levels", "public", "floor", "rate")  # of records
+_ATTRIBUTE_KEYS = {"name", "values", "edges", "labels", "missing"}
 
 
 def parse_toml(text: str) -> dict[str, Any]:
@@ -109,33 +112,70 @@ def _numbers(edges: Any) -> bool:
     return isinstance(edges, list) and all(type(edge) in (int, float) for edge in edges)
 
 
+@contextmanager
+def _at(where: str) -> Iterator[None]:
+    """Say where an error is; a StudyError says so itself."""
+    try:
+        yield
+    except StudyError:
+        raise
+    except SottovoceError as error:
+        raise StudyError(f"{where}: {error}") from error
+
+
+def _place(where: str, about: Any, table: str) -> str:
+    """Where a table of the file is, with its name if it has one."""
+    if not isinstance(about, Mapping):
+        raise StudyError(f"{where} is {about!r}; it must be a [[{table}]] table")
+    return where + (f" ({about['name']!r})" if isinstance(about.get("name"), str) else "")
+
+
+def _refuse_gaps(
+    about: Mapping[str, Any], where: str, needed: Sequence[str], *one_of: tuple[str, ...]
+) -> None:
+    """Refuse a table that lacks an entry, or has not exactly one of several."""
+    absent = [key for key in needed if key not in about]
+    for first, *others in one_of:
+        present = [key for key in (first, *others) if key in about]
+        if len(present) > 1:
+            raise StudyError(f"{where} has both {' and '.join(present)}; give one")
+        if not present:
+            absent.append(f"{first} (or {' or '.join(', '.join(others).rsplit(', ', 1))})")
+    if absent:
+        raise StudyError(f"{where} lacks {', '.join(absent)}")
+
+
 def read_question(number: int, about: Any) -> Collection:
     """The mechanism of a [[question]] table, or the search for frequent texts."""
-    where = f"question {number}"
-    if not isinstance(about, Mapping):
-        raise StudyError(f"{where} is {about!r}; it must be a [[question]] table")
-    if isinstance(about.get("name"), str):
-        where += f" ({about['name']!r})"
+    where = _place(f"question {number}", about, "question")
     refuse_unknown(about, _KEYS, where)
-    _refuse_gaps(about, where)
+    levels = about.get("levels")
+    own = isinstance(levels, Mapping) and levels and all(map(_names_mechanism, levels.values()))
+    needed = ["name"] if own else ["name", "mechanism"]
+    _refuse_gaps(about, where, needed, _ANSWERS, ("epsilon", "levels"))
     if "clip" in about and "range" not in about:
         raise StudyError(f"{where} has clip, which goes with range; leave it out")
-    try:
+    with _at(where):
         if "alphabet" in about:
             return _read_text(about, where)
         refuse_unknown(about, _KEYS - _TEXT, f"{where} without an alphabet")
         attribute = read_attribute(about)
         if "levels" not in about:
             return _sample(_plain(attribute, about, where), about, where)
+        if not isinstance(levels, Mapping) or not levels:
+            raise StudyError(
+                f"{where}: levels is {levels!r}; give names with an epsilon each, such as "
+                "levels = {strong = 0.5, normal = 2}"
+            )
         menu = {
             name: _level(attribute, about, entry, f"{where}, level {name!r}")
-            for name, entry in _menu(about, where).items()
+            for name, entry in levels.items()
         }
         return _sample(Levels(menu), about, where)
-    except StudyError:
-        raise
-    except SottovoceError as error:
-        raise StudyError(f"{where}: {error}") from error
+
+
+def _names_mechanism(entry: Any) -> bool:
+    return isinstance(entry, Mapping) and "mechanism" in entry
 
 
 def _read_text(about: Mapping[str, Any], where: str) -> HeavyHitters:
@@ -145,61 +185,26 @@ def _read_text(about: Mapping[str, Any], where: str) -> HeavyHitters:
     return HeavyHitters(**about)
 
 
-def _refuse_gaps(about: Mapping[str, Any], where: str) -> None:
-    needed = ["name", "mechanism"]
-    levels = about.get("levels")
-    if isinstance(levels, Mapping) and levels and all(map(_names_mechanism, levels.values())):
-        needed.remove("mechanism")
-    absent = [key for key in needed if key not in about]
-    for keys, words in (
-        (_ANSWERS, "values (or edges, range or alphabet)"),
-        (_STRENGTH, "epsilon (or levels)"),
-    ):
-        present = [key for key in keys if key in about]
-        if len(present) > 1:
-            raise StudyError(f"{where} has both {' and '.join(present)}; give one")
-        absent += [] if present else [words]
-    if absent:
-        raise StudyError(f"{where} lacks {', '.join(absent)}")
-
-
-def _names_mechanism(entry: Any) -> bool:
-    return isinstance(entry, Mapping) and "mechanism" in entry
-
-
-def _menu(about: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    menu = about["levels"]
-    if not isinstance(menu, Mapping) or not menu:
-        raise StudyError(
-            f"{where}: levels is {menu!r}; give names with an epsilon each, such as "
-            "levels = {strong = 0.5, normal = 2}"
-        )
-    return menu
-
-
 def _level(attribute: Attribute, about: Mapping[str, Any], entry: Any, where: str) -> Mechanism:
     own = entry if isinstance(entry, Mapping) else {"epsilon": entry}
     refuse_unknown(own, _OWN, where)
     if "epsilon" not in own:
         raise StudyError(f"{where} lacks epsilon")
-    if "mechanism" in own:
-        return _sample(_plain(attribute, own, where), own, where)
-    common = {key: about[key] for key in ("mechanism", *sorted(_EXTRAS)) if key in about}
-    return _sample(_plain(attribute, {**common, **own}, where), own, where)
+    common = () if "mechanism" in own else ("mechanism", *sorted(_EXTRAS))
+    entries = {**{key: about[key] for key in common if key in about}, **own}
+    return _sample(_plain(attribute, entries, where), own, where)
 
 
 def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechanism:
     if not isinstance(about["mechanism"], str):
         raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
-    try:
+    with _at(where):
         kind = REGISTRY.get(about["mechanism"]) or by_id(about["mechanism"])
         extras = {key: about[key] for key in _EXTRAS if key in about}
         refuse_unknown(extras, _KNOWN.get(kind.id, set()), f"{where}, mechanism {kind.id!r}")
         if isinstance(attribute, Options):
             return ChooseAll(attribute, epsilon=about["epsilon"], by=kind.id)
         return kind(attribute, epsilon=about["epsilon"], **extras)
-    except ParameterError as error:
-        raise StudyError(f"{where}: {error}") from error
 
 
 def _sample(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mechanism:
@@ -218,7 +223,29 @@ def _sample(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mecha
             f"{where}: rate is {rate!r}; a rate is a number above 0 and at most 1, such as "
             "rate = 0.1, or a list of them, such as rate = [0.05, 0.1, 0.5]"
         )
-    try:
+    with _at(where):
         return Sampled(mechanism, rate=rate)
-    except SottovoceError as error:
-        raise StudyError(f"{where}: {error}") from error
+
+
+def read_records(number: int, about: Any) -> Records:
+    """The collection of a [[records]] table."""
+    where = _place(f"records {number}", about, "records")
+    refuse_unknown(about, {"name", *_SETTINGS, "attribute"}, where)
+    _refuse_gaps(about, where, ["name", "attribute"], ("epsilon_average", "levels"))
+    attributes = about["attribute"]
+    if not isinstance(attributes, list) or not all(isinstance(a, Mapping) for a in attributes):
+        raise StudyError(
+            f"{where}: attribute is {attributes!r}; every attribute begins with "
+            "[[records.attribute]], and name and values (or edges) follow"
+        )
+    schema = []
+    for k, one in enumerate(attributes, 1):
+        place = _place(f"{where}, attribute {k}", one, "records.attribute")
+        refuse_unknown(one, _ATTRIBUTE_KEYS, place)
+        if ("values" in one) == ("edges" in one):
+            raise StudyError(f"{place} needs values or edges; give one of them")
+        with _at(place):
+            schema.append(read_attribute(one))
+    with _at(where):
+        settings = {key: about[key] for key in _SETTINGS if key in about}
+        return Records(schema, name=about["name"], **settings)

@@ -14,9 +14,8 @@ from ..domain.values import Attribute
 from ..errors import DigestError, ParameterError, StudyError
 from ..files import read_file, whole_file
 from ..mechanisms.mechanism import Mechanism
-from ..promise import Guarantee
-from .promises import promised, shared_levels
-from .reading import load_toml, parse_toml, refuse_unknown
+from ..promise import Guarantee, Promise, Protected, Unit, composed
+from .reading import load_toml, parse_toml, read_question, read_records, refuse_unknown
 from .writing import toml, write_collection
 
 FORMAT = 1
@@ -147,8 +146,21 @@ class Study:
 
     @property
     def guarantee(self) -> Guarantee:
-        """What is promised to someone who answers everything once."""
-        return promised(self.unbound)
+        """What is promised to someone who answers everything once.
+
+        One promise per level where all menus have the same levels, else one for everyone:
+        different menus leave too many combinations; the largest epsilon of each holds for all.
+        """
+        every = self.unbound
+        if len(every) == 1:
+            return every[0].guarantee
+        if not self.levels:
+            return composed(one.guarantee_at().about(Unit(Protected.STUDY)) for one in every)
+        promises: list[Promise] = []
+        for name in self.levels:
+            unit = Unit(Protected.STUDY, level=name)
+            promises += composed(one.guarantee_at(name).about(unit) for one in every).promises
+        return Guarantee(tuple(promises))
 
     @property
     def levels(self) -> tuple[str, ...]:
@@ -156,7 +168,9 @@ class Study:
 
         Empty where no question has any, or where menus have different names.
         """
-        return shared_levels(self.unbound)
+        menus = [one.level_names for one in self.unbound if one.level_names]
+        alike = all(set(menu) == set(menus[0]) for menu in menus)
+        return menus[0] if menus and alike else ()
 
     @classmethod
     def from_toml(cls, text: str) -> Study:
@@ -170,10 +184,6 @@ class Study:
                 f"format is {data.get('format')!r}; this release reads format = {FORMAT}"
             )
         refuse_unknown(data, _STUDY_KEYS, "the study")
-        # Only reading needs them: a study built in Python needs no parser.
-        from .reading import read_question
-        from .records import read_records
-
         collections: list[Collection] = []
         for key, read in (("question", read_question), ("records", read_records)):
             tables: Any = data.get(key, [])

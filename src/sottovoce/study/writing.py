@@ -12,6 +12,7 @@ from ..domain.options import Options
 from ..domain.ranges import Range
 from ..domain.text import Text
 from ..domain.values import Domain
+from ..errors import StudyError
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -60,6 +61,13 @@ def toml(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:  # half of a pair, or a byte that was not UTF-8
+            raise StudyError(
+                f"{value!r} has a sign that no file can hold ({value[error.start]!r}); write it in "
+                "UTF-8"
+            ) from error
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return repr(value)  # inf, -inf, 1.0 and 3 are written the same way in TOML
 

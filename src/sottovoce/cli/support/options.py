@@ -29,6 +29,24 @@ def study_option(command: F) -> F:
     )(command)
 
 
+def files_argument(command: F) -> F:
+    """Files of counts or reports: names, folders, patterns, addresses of object stores."""
+
+    def files(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> list[str]:
+        from ...collect.datasets import files_of
+
+        return files_of(names)
+
+    return click.argument(
+        "files",
+        type=click.Path(),
+        nargs=-1,
+        required=True,
+        metavar="COUNTS_OR_REPORTS...",
+        callback=files,
+    )(command)
+
+
 def study_argument(command: F) -> F:
     """PATH of a study that exists."""
     return click.argument("path", type=PATH)(command)
