@@ -15,8 +15,9 @@ from threading import Lock
 import numpy as np
 
 from ..contract.aggregate import Aggregate
+from ..contract.collection import Collection
 from ..contract.reports import Reports
-from ..errors import EstimateError
+from ..errors import EstimateError, ParameterError
 from ..randomness import SYSTEM
 from ..study import Study
 from .codes import Codes
@@ -24,6 +25,7 @@ from .stores import Blob, Store, StoreError
 from .submission import Submission
 
 _FOLD = 1 << 16  # reports that wait to be counted until somebody asks
+_MOST_WAITING = 256  # batches of them
 HOUR = 3600
 
 
@@ -64,6 +66,8 @@ class Collector:
         self, study: Study, store: Store, *, clock: Callable[[], float] = time.time
     ) -> None:
         self.study = study
+        #: Questions with too many values to count: their reports are kept until some are chosen.
+        self.uncounted = frozenset(one.name for one in study if not _counts_all(one))
         self._store = store
         self._clock = clock
         self._codes = Codes(store)
@@ -152,15 +156,17 @@ class Collector:
             for blob, reports in blobs:
                 hours = self._hours[blob.question]
                 hours[blob.hour] = hours.get(blob.hour, 0) + blob.people
-                self._waiting[blob.question].append(reports)
-                if sum(map(len, self._waiting[blob.question])) >= _FOLD or (
-                    len(self._waiting[blob.question]) >= 256
-                ):
+                waiting = self._waiting[blob.question]
+                waiting.append(reports)
+                many = 0 if blob.question in self.uncounted else sum(map(len, waiting))
+                if many >= _FOLD or len(waiting) >= _MOST_WAITING:
                     self._fold(blob.question)
 
     def _fold(self, name: str) -> None:
         waiting = self._waiting[name]
-        if waiting:
+        if name in self.uncounted and len(waiting) > 1:
+            self._waiting[name] = [Reports.concatenate(waiting)]
+        elif name not in self.uncounted and waiting:
             part = self.study.collection(name).aggregate(Reports.concatenate(waiting))
             before = self._counts.get(name)
             self._counts[name] = part if before is None else before + part
@@ -179,12 +185,31 @@ class Collector:
 
     def aggregate(self, name: str) -> Aggregate:
         """The counts of a question so far."""
+        if name in self.uncounted:
+            raise ParameterError(
+                f"{name!r} has too many values to count them all; name those you want to know "
+                "about with values=, or take the reports home: sottovoce pull --out reports.svr"
+            )
         with self._guard:
             self._fold(name)
             counts = self._counts.get(name)
         if counts is None:
-            raise EstimateError(f"there are no reports of {name!r} yet")
+            raise _nothing(name)
         return counts
+
+    def reports(self, name: str) -> Reports:
+        """All reports of a question that is not counted as they arrive."""
+        if name not in self.uncounted:
+            raise ParameterError(
+                f"all values of {name!r} are counted as reports arrive; ask for the counts, and "
+                "leave values out"
+            )
+        with self._guard:
+            self._fold(name)
+            waiting = self._waiting[name]
+        if not waiting:
+            raise _nothing(name)
+        return waiting[0]
 
     def people(self, name: str) -> int:
         """How many people a question was answered by, or put to where people are sampled."""
@@ -226,6 +251,22 @@ class Collector:
         except StoreError:
             self._stale = True
             raise
+
+
+def _nothing(name: str) -> EstimateError:
+    return EstimateError(f"there are no reports of {name!r} yet")
+
+
+def _counts_all(collection: Collection) -> bool:
+    """Whether all values can be counted; compiles what the first reports would wait for."""
+    columns = {c.name: np.zeros(c.shape(0), c.dtype) for c in collection.layout}
+    nothing = Reports(collection.id, collection.digest, columns)
+    try:
+        collection.aggregate(nothing)
+    except ParameterError:
+        collection.count_chosen(nothing, np.zeros(1, np.int64))  # refused if even that is too much
+        return False
+    return True
 
 
 def _shuffled(reports: Reports) -> Reports:

@@ -25,11 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from ..contract.collection import Collection, canonical_text
 from ..contract.way import Way
 from ..errors import StudyError
+from ..heavy import HeavyHitters
+from ..heavy.oracles import Hashed, Listed
 from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.grr import GRR, keep_probability
 from ..mechanisms.hadamard import HadamardResponse
@@ -106,13 +108,24 @@ def _mechanism(mechanism: Collection) -> dict[str, Any]:
     )
 
 
-def _olh(mechanism: OLH) -> dict[str, Any]:
+def _hash(mechanism: OLH | Hashed, **more: int) -> dict[str, Any]:
     return {
         "word_bits": mechanism.word_bits,
         "bucket_bits": mechanism.bucket_bits,
-        **({"parts": mechanism.parts} if mechanism.parts > 1 else {}),
+        **more,
         "keep": _drawn(keep_probability(mechanism.epsilon, mechanism.buckets)),
     }
+
+
+def _olh(mechanism: OLH) -> dict[str, Any]:
+    return _hash(mechanism, **({"parts": mechanism.parts} if mechanism.parts > 1 else {}))
+
+
+def _texts(texts: HeavyHitters) -> dict[str, Any]:
+    if isinstance(texts.oracle, Listed):
+        return {"by": _mechanism(texts.oracle.mechanism)}
+    hashed = cast(Hashed, texts.oracle)
+    return {"by": {"id": texts.mechanism, **_hash(hashed)}}
 
 
 def _lip(mechanism: LIP) -> dict[str, Any]:
@@ -157,6 +170,7 @@ _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
     LIP: _lip,
     NumericMechanism: _grids,
     ChooseAll: lambda m: {"by": _mechanism(m.inner)},
+    HeavyHitters: _texts,
     Records: _records,
 }
 

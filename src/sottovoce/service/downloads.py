@@ -7,8 +7,7 @@ import io
 from typing import Any
 
 from ..contract.collection import Collection
-from .collector import Collector
-from .estimating import Estimates
+from .estimating import Estimates, Values
 
 KINDS = {
     "counts.sva": "application/octet-stream",
@@ -20,16 +19,12 @@ KINDS = {
 
 
 def download(
-    kind: str,
-    collector: Collector,
-    estimates: Estimates,
-    collection: Collection,
-    attribute: str,
+    kind: str, estimates: Estimates, collection: Collection, attribute: str, values: Values
 ) -> tuple[bytes, str]:
     """(content, content type) of one file; ImportError where an optional package is missing."""
     if kind == "counts.sva":
-        return collector.aggregate(collection.name).to_bytes(), KINDS[kind]
-    result = estimates.marginal(collection, attribute)
+        return estimates.counts(collection, values).to_bytes(), KINDS[kind]
+    result = estimates.marginal(collection, attribute, values)
     if kind == "estimate.csv":
         return _csv(result.rows()), KINDS[kind]
     stream = io.BytesIO()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -18,7 +17,7 @@ from ..errors import ParameterError, SottovoceError
 from .collector import HOUR, Collector
 from .contract_for_clients import describe
 from .downloads import KINDS, download
-from .estimating import Estimates, checked_attribute
+from .estimating import Estimates, checked_attribute, values_of
 from .metrics import Metrics
 from .offline import offline_page
 from .problems import ALL, JSON
@@ -112,19 +111,26 @@ class Handlers:
         data = await run_in_threadpool(lambda: self._collector.aggregate(collection.name))
         return Response(data.to_bytes(), media_type="application/octet-stream")
 
+    async def export(self, request: Request) -> Response:
+        """The reports of a question whose values are too many to count, as a file of reports."""
+        collection = self._question(request)
+        data = await run_in_threadpool(lambda: self._collector.reports(collection.name).to_bytes())
+        return Response(data, media_type="application/octet-stream")
+
     async def estimate(self, request: Request) -> Response:
         """Fractions with intervals."""
         collection = self._question(request)
         query = request.query_params
         attribute = checked_attribute(collection, query.get("attribute", ""))
+        values = values_of(collection, query.get("values", ""))
         try:
             confidence = float(query.get("confidence", "0.95"))
         except ValueError:
             raise ParameterError("confidence must be a number between 0 and 1") from None
 
         def compute() -> dict[str, Any]:
-            result = self._estimates.marginal(collection, attribute)
-            levels = self._estimates.levels(collection)
+            result = self._estimates.marginal(collection, attribute, values)
+            levels = self._estimates.levels(collection, values)
             return {
                 "question": collection.name,
                 "attribute": attribute,
@@ -136,7 +142,7 @@ class Handlers:
                 "confidence": confidence,
                 "values": result.rows(confidence),
                 "levels": {name: part.rows(confidence) for name, part in levels.items()},
-                "turnout": self._estimates.turnout(collection),
+                "turnout": self._estimates.turnout(collection, values),
                 "guarantee": result.guarantee.as_dict(),
             }
 
@@ -150,11 +156,15 @@ class Handlers:
 
     async def results(self, request: Request) -> Response:
         """The analyst's page."""
-        pair = request.query_params.get("pair", "")
-        make: Callable[[], str] = lambda: results_page(  # noqa: E731
-            self._collector, self._estimates, self._bundle, self._about, pair
+        page = await run_in_threadpool(
+            results_page,
+            self._collector,
+            self._estimates,
+            self._bundle,
+            self._about,
+            request.query_params,
         )
-        return Response(await run_in_threadpool(make), media_type=_HTML)
+        return Response(page, media_type=_HTML)
 
     async def download(self, request: Request) -> Response:
         """A question's counts, table or picture."""
@@ -164,11 +174,12 @@ class Handlers:
             raise HTTPException(404)
         collection = self._study.collection(names[int(number) - 1])
         attribute = request.query_params.get("attribute", "")
+        values = values_of(collection, request.query_params.get("values", ""))
         if kind != "counts.sva":
             checked_attribute(collection, attribute)
         try:
             content, media = await run_in_threadpool(
-                download, kind, self._collector, self._estimates, collection, attribute
+                download, kind, self._estimates, collection, attribute, values
             )
         except ImportError as error:
             raise ParameterError(str(error)) from error

@@ -43,14 +43,12 @@ def results_page(
     estimates: Estimates,
     bundle: Bundle,
     about: Mapping[str, str],
-    pair: str = "",
+    query: Mapping[str, str],
 ) -> str:
     """The whole page.
 
-    Parameters
-    ----------
-    pair : str
-        The table of records to show, as ``question.attribute.attribute`` by number.
+    `query` may choose a table of records (``pair``, as the numbers of the question and of the
+    table), and of one ``question`` by number the ``values`` to count, one on each line.
     """
     study = collector.study
     owner = f"<p>by {safe(about['owner'])}</p>" if about["owner"] else ""
@@ -58,7 +56,13 @@ def results_page(
     parts = [
         f"<header><h1>{safe(study.title)}</h1>{owner}{words}{_state(collector)}</header>",
         *(
-            question_section(number, study.collection(name), estimates, pair)
+            question_section(
+                number,
+                study.collection(name),
+                estimates,
+                query.get("pair", ""),
+                query.get("values", "") if query.get("question") == str(number) else "",
+            )
             for number, name in enumerate(study.names, 1)
         ),
         _participants(collector),

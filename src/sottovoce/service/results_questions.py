@@ -3,38 +3,58 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from functools import partial
 from html import escape
-from urllib.parse import quote
+from typing import cast
+from urllib.parse import quote, urlencode
 
 from ..checks import printable
 from ..contract.collection import Collection
 from ..errors import SottovoceError
 from ..estimate.estimate import Estimate
-from .estimating import Estimates, attributes_of, more_people, pairs_of
+from ..heavy import HeavyHitters
+from ..heavy.result import FrequentTexts
+from .estimating import Estimates, Values, attributes_of, more_people, pairs_of, values_of
 from .svg import interval_bar
 
 _MOST_ROWS = 60
 _SHADES = 9
 
 
-def safe(text: object) -> str:
-    """A text as HTML, without characters that reorder or hide others."""
+def safe(text: object, *, lines: bool = False) -> str:
+    """A text as HTML, without characters that reorder or hide others; with its lines if asked."""
+    if lines:
+        return "\n".join(map(safe, str(text).splitlines()))
     return escape(printable(text))
 
 
-def question_section(number: int, collection: Collection, estimates: Estimates, pair: str) -> str:
-    """Everything about one question or records; `pair` chooses a table of two attributes."""
-    parts: list[Callable[[], str]] = [
-        *(
-            partial(_attribute, number, collection, estimates, attribute)
-            for attribute in attributes_of(collection)
-        ),
-        partial(_levels, collection, estimates),
-        partial(_turnout, collection, estimates),
-        partial(_joint, number, collection, estimates, pair),
-    ]
+def question_section(
+    number: int, collection: Collection, estimates: Estimates, pair: str, chosen: str = ""
+) -> str:
+    """Everything about one question or records.
+
+    `pair` chooses a table of two attributes, `chosen` the values of a question that has too many.
+    """
+    parts: list[Callable[[], str]]
+    if estimates.by_values(collection):
+        parts = [
+            partial(_choice, number, collection, chosen),
+            partial(_chosen, number, collection, estimates, chosen),
+        ]
+    elif isinstance(collection, HeavyHitters):
+        parts = [partial(_texts, number, collection, estimates)]
+    else:
+        parts = [
+            *(
+                partial(_attribute, number, collection, estimates, attribute)
+                for attribute in attributes_of(collection)
+            ),
+            partial(_levels, collection, estimates),
+            partial(_turnout, collection, estimates),
+            partial(_joint, number, collection, estimates, pair),
+        ]
     body = (
         "".join(map(_or_why_not, parts)) if estimates.any(collection) else "<p>No reports yet.</p>"
     )
@@ -49,8 +69,67 @@ def _or_why_not(part: Callable[[], str]) -> str:
         return f"<p>{safe(error)}</p>"
 
 
-def _attribute(number: int, collection: Collection, estimates: Estimates, attribute: str) -> str:
-    result = estimates.marginal(collection, attribute)
+def _choice(number: int, collection: Collection, chosen: str) -> str:
+    """A form for the values to count, where there are too many to count them all."""
+    return (
+        f"<p>There are {collection.attributes[0].size:,} possible values, too many to count them "
+        "all. Name those that you want to know about; choose them without looking at the reports. "
+        "</p>"
+        f'<form method="get" action="/results"><input type="hidden" name="question" '
+        f'value="{number}"><label for="values-{number}">Values to count, one on each line</label>'
+        f'<textarea id="values-{number}" name="values" rows="5">{safe(chosen, lines=True)}'
+        "</textarea><button>Count</button></form>"
+        "<details><summary>On the command line</summary><p>For any number of values, take the "
+        'reports home:</p><pre tabindex="0">sottovoce pull ADDRESS --token TOKEN --question '
+        f"{safe(shlex.quote(collection.name))} --out reports.svr\n"
+        "sottovoce estimate reports.svr --study study.toml --candidates values.txt</pre></details>"
+    )
+
+
+def _chosen(number: int, collection: Collection, estimates: Estimates, chosen: str) -> str:
+    """The estimates of the values that were named."""
+    values = values_of(collection, chosen)
+    if not values:
+        return ""
+    return (
+        _attribute(number, collection, estimates, "", values)
+        + _levels(collection, estimates, values)
+        + _turnout(collection, estimates, values)
+    )
+
+
+def _texts(number: int, collection: HeavyHitters, estimates: Estimates) -> str:
+    """The frequent texts, and how frequent a text must be to be found."""
+    result = cast(FrequentTexts, estimates.marginal(collection))
+    least = estimates.found_from(collection, result.n)
+    found = (
+        "Even a text that everyone gave would be missed too often: more people are needed."
+        if least > 1
+        else f"A text that at least {100 * least:.2g} % of people gave is listed with a "
+        "probability of at least 95 %."
+    )
+    wrong = 100 * result.false_positive_rate
+    lines = [
+        f"<p>{result.n:,} report{'s' * (result.n != 1)}, {safe(collection.words)}.</p>",
+        _estimate(result, collection.name)
+        if result.labels
+        else "<p>No text is frequent enough to be listed.</p>",
+        f"<p>{found} The probability that the list has any text which nobody gave is at most "
+        f"{wrong:.2g} %, and all intervals hold together with 95 %.</p>",
+        f"<p>Assuming: {safe(result.assuming)}.</p>",
+        _downloads(number),
+    ]
+    return "".join(lines)
+
+
+def _attribute(
+    number: int,
+    collection: Collection,
+    estimates: Estimates,
+    attribute: str,
+    values: Values = (),
+) -> str:
+    result = estimates.marginal(collection, attribute, values)
     sent = result.n if result.reports is None else result.reports
     of = "" if sent == result.n else f" from {result.n:,} people"
     biased = ", slightly biased; the interval is that of the unbiased estimate" * result.biased
@@ -72,7 +151,7 @@ def _attribute(number: int, collection: Collection, estimates: Estimates, attrib
         )
     if result.assuming:
         lines.append(f"<p>Assuming: {safe(result.assuming)}.</p>")
-    lines.append(_downloads(number, attribute))
+    lines.append(_downloads(number, attribute=attribute, values="\n".join(map(str, values))))
     return head + "".join(lines)
 
 
@@ -142,19 +221,20 @@ def plain_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[obj
     )
 
 
-def _downloads(number: int, attribute: str) -> str:
-    query = f"?attribute={quote(attribute)}" if attribute else ""
+def _downloads(number: int, **query: str) -> str:
+    chosen = urlencode({key: text for key, text in query.items() if text}, quote_via=quote)
+    tail = f"?{safe(chosen)}" if chosen else ""
     files = {"counts": "counts.sva", "CSV": "estimate.csv", "Parquet": "estimate.parquet",
              "picture (SVG)": "estimate.svg", "picture (PNG)": "estimate.png"}  # fmt: skip
     links = ", ".join(
-        f'<a href="/results/{number}/{file}{query}" download>{name}</a>'
+        f'<a href="/results/{number}/{file}{tail}" download>{name}</a>'
         for name, file in files.items()
     )
     return f'<p class="files">Download: {links}</p>'
 
 
-def _levels(collection: Collection, estimates: Estimates) -> str:
-    levels = estimates.levels(collection)
+def _levels(collection: Collection, estimates: Estimates, values: Values = ()) -> str:
+    levels = estimates.levels(collection, values)
     if not levels:
         return ""
     labels = next(iter(levels.values())).labels
@@ -172,13 +252,13 @@ def _levels(collection: Collection, estimates: Estimates) -> str:
     return f"<details><summary>By privacy level</summary>{table}</details>"
 
 
-def _turnout(collection: Collection, estimates: Estimates) -> str:
+def _turnout(collection: Collection, estimates: Estimates, values: Values = ()) -> str:
     if not collection.sampled:
         return ""
     rows = [
         (row["level"] or "everyone", f"{row['rate']:g}", f"{row['asked']:,}",
          f"{row['reported']:,}")
-        for row in estimates.turnout(collection)
+        for row in estimates.turnout(collection, values)
     ]  # fmt: skip
     titles = ("level", "rate", "asked", "reported")
     table = plain_table("Who was asked, and who reported", titles, rows)

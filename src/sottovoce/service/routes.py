@@ -74,13 +74,15 @@ ROUTES = (
     Entry("POST", REPORTS, Who.PARTICIPANT, "", "Send reports"),
     Entry("GET", "/api/v1/aggregate", Who.ANALYST, "aggregate", "Counts (.sva)", _BYTES,
           ("question",)),
+    Entry("GET", "/api/v1/export", Who.ANALYST, "export",
+          "Reports (.svr) of a question with too many values to count", _BYTES, ("question",)),
     Entry("GET", "/api/v1/estimate", Who.ANALYST, "estimate", "Fractions with intervals", JSON,
-          ("question", "attribute", "confidence")),
+          ("question", "attribute", "confidence", "values")),
     Entry("GET", "/metrics", Who.ANALYST, "metrics", "Figures for operation", "text/plain"),
     Entry("GET", "/results", Who.ANALYST, "results", "The analyst's page", _HTML,
-          ("key", "pair")),
+          ("key", "pair", "question", "values")),
     Entry("GET", "/results/{number}/{kind}", Who.ANALYST, "download",
-          "A question's counts, table or picture", _BYTES, ("attribute",)),
+          "A question's counts, table or picture", _BYTES, ("attribute", "values")),
 )  # fmt: skip
 
 

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import uvicorn
 
-from ..contract.reports import Reports
 from ..errors import TransportError
 from ..study import Study
 from .access import Access, make_token, read_tokens
@@ -93,7 +91,6 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
             token, _ = make_token(store, settings.link_days)
             tokens = read_tokens(store)
         collector = await asyncio.to_thread(Collector, study, store)
-        await asyncio.to_thread(_warm_up, study)
         limits = settings.limits or Limits(most_bytes(study))
         metrics = Metrics()
         committer = Committer(collector, metrics)
@@ -190,10 +187,3 @@ def _listen(host: str, port: int) -> socket.socket:
     if soft < min(hard, 8192):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
     return listener
-
-
-def _warm_up(study: Study) -> None:
-    """Compile what the first reports would otherwise wait for."""
-    for collection in study:
-        columns = {c.name: np.zeros(c.shape(0), c.dtype) for c in collection.layout}
-        collection.aggregate(Reports(collection.id, collection.digest, columns))
