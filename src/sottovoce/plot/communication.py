@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -93,10 +92,7 @@ def communication(
     truth, people = _population(mechanism, n, answers, frequencies)
     grid = _grid(rates, mechanism.epsilon)
     _check(mechanism, error, methods, repeats)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
+    ax = paint.panels()[0] if ax is None else ax
     entries: Legend = {}
     fine = np.geomspace(grid[0], grid[-1], _POINTS).clip(grid[0], grid[-1]).tolist()
     for k, method in enumerate(methods):
@@ -223,13 +219,7 @@ def _run(
     return points
 
 
-def _over(n: int, reports: ArrayLike) -> Floats:
-    return np.asarray(reports, float) / n
-
-
 def _axes(ax: Axes, grid: Sequence[float], n: int, error: str) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     ax.set(xlabel="fraction of people who report", ylabel=_NAMES[error], yscale="log")
     low, high = ax.get_ylim()
     if error == "tv" and low < 1 < high:
@@ -243,16 +233,11 @@ def _axes(ax: Axes, grid: Sequence[float], n: int, error: str) -> None:
             color=GREY,
             fontsize="small",
         )
-    decades = math.log10(high / low)
-    subs = (1, 2, 3, 4, 5, 7) if decades < 1 else (1, 2, 5) if decades < 2 else (1,)
-    ax.yaxis.set_major_locator(LogLocator(subs=subs))
-    ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    paint.log_ticks(ax.yaxis, (low, high))
     ax.xaxis.set_major_formatter(paint.percent)
-    ax.grid(which="major", color="#E6E6E6", linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    paint.line_axes(ax)
     # Reports are rate times people, so they need their own scale but no line.
-    reports = ax.secondary_xaxis(-0.2, functions=(partial(np.multiply, n), partial(_over, n)))
+    scales = (lambda rate: np.asarray(rate) * n, lambda reports: np.asarray(reports) / n)
+    reports = ax.secondary_xaxis(-0.2, functions=scales)
     reports.set_xlabel("reports sent")
-    reports.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    reports.xaxis.set_major_formatter("{x:,.0f}")
