@@ -152,7 +152,7 @@ async def _serve(study: Study, settings: Settings, shown: Shown, *, demo: bool) 
 
 def _announce(study: Study, settings: Settings, server: Running, shown: Shown) -> None:
     from ..files import whole_file
-    from ..service.addresses import reachable
+    from ..service.server import reachable
     from ..transport.http import is_loopback
 
     participants = reachable(server.address)

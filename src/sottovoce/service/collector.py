@@ -29,16 +29,9 @@ _MOST_WAITING = 256  # batches of them
 HOUR = 3600
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a submission; `problem` is empty where it is stored."""
-
-    problem: str = ""
-    repeated: bool = False
-
-
-STORED, REPEATED = Outcome(), Outcome(repeated=True)
-CONFLICT, CLOSED, NO_CODE = Outcome("conflict"), Outcome("closed"), Outcome("code")
+#: What became of a submission: it is in the store, or there is a problem of this name.
+STORED, REPEATED = "stored", "repeated"
+CONFLICT, CLOSED, NO_CODE, FAILED = "conflict", "closed", "code", "store"
 
 
 @dataclass(frozen=True)
@@ -52,14 +45,7 @@ class Entry:
 class Collector:
     """The collection of one study: what is stored, and the counts of it.
 
-    Parameters
-    ----------
-    study : Study
-        What is collected.
-    store : Store
-        Where; no other object may use it at the same time.
-    clock : callable
-        Seconds since 1970; only whole hours of it are kept.
+    No other object may use the store at the same time. Of the clock only whole hours are kept.
     """
 
     def __init__(
@@ -70,7 +56,7 @@ class Collector:
         self.uncounted = frozenset(one.name for one in study if not _counts_all(one))
         self._store = store
         self._clock = clock
-        self._codes = Codes(store)
+        self.codes = Codes(store)
         self._guard = Lock()  # counts are read by other threads
         self._stale = True
         self.closed = False
@@ -84,7 +70,7 @@ class Collector:
 
     # --- commits ----------------------------------------------------------------------------------
 
-    def commit(self, entries: Sequence[Entry]) -> list[Outcome]:
+    def commit(self, entries: Sequence[Entry]) -> list[str]:
         """Store what is new in one transaction; raises StoreError with nothing acknowledged."""
         if self._stale:
             self.recount()
@@ -96,24 +82,24 @@ class Collector:
                 for blob, _ in blobs:
                     self._store.add_blob(blob)
                 self._store.add_submissions([(one.key, one.tag) for one in fresh])
-                coded = self._codes.write()
+                coded = self.codes.write()
             done = True
         except BaseException:
             # A commit that failed may still have reached the disk: only the store knows.
             self._stale = True
             raise
         finally:
-            self._codes.settle(committed=done)
+            self.codes.settle(committed=done)
         if coded:
             self._store.settle()
         self._count(blobs)
         return outcomes
 
-    def _judge(self, entries: Sequence[Entry]) -> tuple[list[Outcome], list[Submission]]:
+    def _judge(self, entries: Sequence[Entry]) -> tuple[list[str], list[Submission]]:
         """What becomes of each; a retry is recognised before its code is looked at."""
         known = self._store.tags([entry.submission.key for entry in entries])
         self._read_state()
-        outcomes: list[Outcome] = []
+        outcomes: list[str] = []
         fresh: list[Submission] = []
         for entry in entries:
             one = entry.submission
@@ -122,7 +108,7 @@ class Collector:
                 outcomes.append(REPEATED if tag == one.tag else CONFLICT)
             elif self.closed:
                 outcomes.append(CLOSED)
-            elif self._codes.needed and not self._codes.use(entry.code, one.people):
+            elif self.codes.needed and not self.codes.use(entry.code, one.people):
                 outcomes.append(NO_CODE)
             else:
                 known[one.key] = one.tag
@@ -133,7 +119,7 @@ class Collector:
     def _read_state(self) -> None:
         """What another process may have changed: closed, or new codes."""
         self.closed = self._store.fact("closed") is not None
-        self._codes.refresh()
+        self.codes.refresh()
 
     def _blobs(self, fresh: Sequence[Submission]) -> list[tuple[Blob, Reports]]:
         hour = int(self._clock() // HOUR)
@@ -224,16 +210,6 @@ class Collector:
                 for hour, people in hours.items():
                     total[hour] = max(total.get(hour, 0), people)
         return dict(sorted(total.items()))
-
-    @property
-    def by_invitation(self) -> bool:
-        """Whether a code is needed."""
-        return self._codes.needed
-
-    @property
-    def codes(self) -> tuple[int, int]:
-        """(invitation codes, used ones)."""
-        return self._codes.numbers
 
     @property
     def healthy(self) -> bool:

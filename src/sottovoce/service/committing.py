@@ -7,14 +7,13 @@ from collections import deque
 from collections.abc import Callable
 from threading import Condition, Thread
 
-from .collector import Collector, Entry, Outcome
+from .collector import FAILED, Collector, Entry
 from .metrics import Metrics
 
 _MOST_REPORTS = 200_000  # in one commit
 _LOOK_SECONDS = 2.0
-FAILED = Outcome("store")
 
-Waiting = tuple[Entry, Callable[[Outcome], None]]
+Waiting = tuple[Entry, Callable[[str], None]]
 
 
 class Committer:
@@ -43,7 +42,7 @@ class Committer:
         if self._thread is not None:
             await asyncio.to_thread(self._thread.join)
 
-    def submit(self, entry: Entry, done: Callable[[Outcome], None]) -> None:
+    def submit(self, entry: Entry, done: Callable[[str], None]) -> None:
         """Commit a submission; `done` is called in the event loop when that is on disk."""
         with self._wake:
             self._waiting.append((entry, done))
@@ -71,7 +70,7 @@ class Committer:
             reports += batch[-1][0].submission.accepted
         return batch
 
-    def _commit(self, batch: list[Waiting]) -> list[Outcome]:
+    def _commit(self, batch: list[Waiting]) -> list[str]:
         try:
             with self._metrics.commit():
                 return self.collector.commit([entry for entry, _ in batch])
@@ -86,7 +85,7 @@ class Committer:
         except Exception as error:
             self._metrics.failed_commit(error)
 
-    def _answer(self, batch: list[Waiting], outcomes: list[Outcome]) -> None:
+    def _answer(self, batch: list[Waiting], outcomes: list[str]) -> None:
         def answer() -> None:
             for (_, done), outcome in zip(batch, outcomes, strict=True):
                 done(outcome)

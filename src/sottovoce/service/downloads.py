@@ -20,13 +20,13 @@ KINDS = {
 
 def download(
     kind: str, estimates: Estimates, collection: Collection, attribute: str, values: Values
-) -> tuple[bytes, str]:
-    """(content, content type) of one file; ImportError where an optional package is missing."""
+) -> bytes:
+    """The content of one file; ImportError where an optional package is missing."""
     if kind == "counts.sva":
-        return estimates.counts(collection, values).to_bytes(), KINDS[kind]
+        return estimates.counts(collection, values).to_bytes()
     result = estimates.marginal(collection, attribute, values)
     if kind == "estimate.csv":
-        return _csv(result.rows()), KINDS[kind]
+        return _csv(result.rows())
     stream = io.BytesIO()
     if kind == "estimate.parquet":
         from ..contract.parquet import require_pyarrow
@@ -37,19 +37,17 @@ def download(
 
         rows = [{**row, "value": str(row["value"])} for row in result.rows()]
         pq.write_table(pa.Table.from_pylist(rows), stream)
-        return stream.getvalue(), KINDS[kind]
+        return stream.getvalue()
     from ..plot import paint
 
     paint.need_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     # Not pyplot, which keeps figures and is not for threads.
     figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
     result.plot(ax=figure.add_subplot())
     figure.savefig(stream, format=kind.rpartition(".")[2], dpi=160)
-    return stream.getvalue(), KINDS[kind]
+    return stream.getvalue()
 
 
 def _csv(rows: list[dict[str, Any]]) -> bytes:

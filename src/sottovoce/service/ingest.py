@@ -7,13 +7,13 @@ no task, no scope and no second copy of the body. Nothing of a request is kept b
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import asdict
 
 import msgspec
 
 from ..errors import SottovoceError
 from .codes import hash_code
-from .collector import Entry, Outcome
+from .collector import Entry
 from .committing import Committer
 from .limits import Limits, Rates
 from .metrics import Metrics
@@ -105,10 +105,10 @@ class Reception:
         if self._code and len(self._code) <= _MOST_CODE:
             code = hash_code(self._code.decode("latin-1"), door.study.digest)
 
-        def committed(outcome: Outcome) -> None:
+        def committed(outcome: str) -> None:
             self.release()
-            if outcome.problem:
-                answer_problem(answer, ALL[outcome.problem])
+            if outcome in ALL:
+                answer_problem(answer, ALL[outcome])
             else:
                 answer(200, _JSON, _receipt(submission))
 
@@ -137,12 +137,6 @@ def answer_problem(answer: Answer, problem: Problem, detail: str = "") -> None:
 
 
 def _receipt(submission: Submission) -> bytes:
-    about: dict[str, Any] = {
-        "accepted": submission.accepted,
-        "refused": [
-            {"question": one.question, "position": one.position, "reason": one.reason}
-            for one in submission.refused
-        ],
-        "receipt": submission.key.hex(),
-    }
+    refused = [asdict(one) for one in submission.refused]
+    about = {"accepted": submission.accepted, "refused": refused, "receipt": submission.key.hex()}
     return msgspec.json.encode(about)

@@ -9,33 +9,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one server.
+    """Limits of one server."""
 
-    Attributes
-    ----------
-    body_bytes : int
-        Of one submission; by default as large as the study allows.
-    waiting_bytes : int
-        Of all submissions that are being read or wait for a commit.
-    connections : int
-        At the same time.
-    seconds : float
-        For the head of a request, and for its body at less than `pace`.
-    pace : float
-        Bytes per second at which a longer body may arrive.
-    rate : float
-        Requests per second from one address, in the long run; 0 for no limit.
-    burst : int
-        Requests from one address at once.
-    """
-
-    body_bytes: int
-    waiting_bytes: int = 1 << 26
-    connections: int = 1000
-    seconds: float = 8.0
-    pace: float = 50_000.0
-    rate: float = 50.0
-    burst: int = 500
+    body_bytes: int  # of one submission; by default as large as the study allows
+    waiting_bytes: int = 1 << 26  # of all submissions that are read or wait for a commit
+    connections: int = 1000  # at the same time
+    seconds: float = 8.0  # for the head of a request, and for its body at less than `pace`
+    pace: float = 50_000.0  # bytes per second at which a longer body may arrive
+    rate: float = 50.0  # requests per second from one address in the long run; 0: no limit
+    burst: int = 500  # requests from one address at once
 
 
 class Rates:

@@ -92,8 +92,8 @@ def _state(collector: Collector) -> str:
     people = max(map(collector.people, collector.study.names))
     facts = [f"<strong>{people:,}</strong> {'person' if people == 1 else 'people'}"]
     facts.append("closed" if collector.closed else "open")
-    if collector.by_invitation:
-        codes, used = collector.codes
+    if collector.codes.needed:
+        codes, used = collector.codes.numbers
         facts.append(f"{used:,} of {codes:,} invitations used")
     return f'<p class="state">{" · ".join(facts)}</p>'
 

@@ -30,31 +30,15 @@ class Token(Enum):
 
 @dataclass(frozen=True)
 class Entry:
-    """A route.
-
-    Attributes
-    ----------
-    method, path : str
-        Path parameters are in braces.
-    who : Who
-        Who may use it.
-    handler : str
-        The method of `handlers.Handlers` that answers; empty for reports, which have their own.
-    summary : str
-        For the OpenAPI document.
-    kind : str
-        Content type of the answer.
-    query : tuple of str
-        Names of query parameters.
-    """
+    """A route, and what the OpenAPI document says of it."""
 
     method: str
-    path: str
+    path: str  # with parameters in braces
     who: Who
-    handler: str
+    handler: str  # the method of `App` that answers; empty for reports, which have their own
     summary: str
-    kind: str = JSON
-    query: tuple[str, ...] = ()
+    kind: str = JSON  # content type of the answer
+    query: tuple[str, ...] = ()  # names of parameters
 
     def answers(self, token: Token) -> bool:
         """Whether a request with such a token is answered; otherwise it looks unknown."""
