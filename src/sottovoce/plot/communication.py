@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import checked_count
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning
 from ..estimate.intervals import Floats
 from ..estimate.truth import Errors
@@ -130,12 +131,11 @@ def _population(
         if not codes.size:
             raise ParameterError("there are no answers; give those of at least one person")
         return np.bincount(codes, minlength=size) / codes.size, int(codes.size)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
+    people = checked_count(n, "n", 1)
     fractions = np.full(size, 1 / size) if frequencies is None else np.asarray(frequencies, float)
     if fractions.shape != (size,) or (fractions < 0).any() or not abs(fractions.sum() - 1) < 1e-6:
         raise ParameterError(f"frequencies must be {size} fractions of at least 0 that sum to one")
-    return fractions, n
+    return fractions, people
 
 
 def _grid(rates: ArrayLike | None, epsilon: float) -> list[float]:
@@ -154,8 +154,7 @@ def _check(mechanism: LinearMechanism, error: str, methods: Sequence[str], repea
             f"methods is {methods!r}; give a list of unbiased ones, such as ['hajek'], out of "
             f"{', '.join(known)}"
         )
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ParameterError(f"repeats is {repeats!r}; it must be a whole number of at least 1")
+    checked_count(repeats, "repeats", 1)
 
 
 def _predict(
@@ -179,26 +178,20 @@ def _mark(
     repeats: int,
 ) -> None:
     """Run collections, and mark their errors."""
-
-    def size(of: Errors) -> float:
-        return of.tv if error == "tv" else of.rmse
-
-    places: list[float] = []
-    raw: list[float] = []
-    valid: list[float] = []
+    means: dict[float, Floats] = {}
     for rate in grid:
         points = _run(Sampled(mechanism, rate=rate), answers, truth, method, repeats)
         if points:
-            places.append(rate)
-            raw.append(float(np.mean([size(plain) for plain, _ in points])))
-            valid.append(float(np.mean([size(projected) for _, projected in points])))
+            sizes = [[e.tv if error == "tv" else e.rmse for e in point] for point in points]
+            means[rate] = np.mean(sizes, axis=0)
+    raw, valid = np.reshape([*means.values()], (-1, 2)).T
     ways = "one collection" if repeats == 1 else f"mean of {repeats} collections"
     style: dict[str, Any] = {"markersize": 6.5, "markeredgecolor": "white", "zorder": 4}
     (entries[f"{method}, {ways}"],) = ax.plot(
-        places, raw, marker="o", linestyle="", color=VERMILLION, **style
+        list(means), raw, marker="o", linestyle="", color=VERMILLION, **style
     )
     (entries["the same, projected"],) = ax.plot(
-        places, valid, marker="s", linestyle=":", linewidth=1.0, color=GREEN, **style
+        list(means), valid, marker="s", linestyle=":", linewidth=1.0, color=GREEN, **style
     )
 
 

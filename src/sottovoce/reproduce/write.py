@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -233,10 +233,9 @@ def _short(value: Any) -> Any:
 
 def _claims(item: Reproduced) -> list[dict[str, str]]:
     return [
-        {"text": claim.text, "where": claim.where, "outcome": verdict.outcome,
-         "because": verdict.because}
+        {"text": claim.text, "where": claim.where, **asdict(verdict)}
         for claim, verdict in zip(item.figure.claims, item.verdicts, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _compact(content: Mapping[str, Any]) -> str:

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from ..contract.aggregate import Aggregate
 from ..contract.collection import Collection
-from ..contract.reports import Reports
 from ..domain.candidates import values_in_text
 from ..errors import EstimateError, ParameterError, SottovoceError
 from ..estimate.estimate import Estimate
@@ -45,18 +44,16 @@ class Estimates:
         """The counts of all values, or of those that were chosen."""
         if not values:
             return self._collector.aggregate(collection.name)
-        reports = self._collector.reports(collection.name)
-
-        def count(every: Reports) -> Aggregate:
-            return collection.aggregate(every, values=list(values))
-
-        return self._remember((collection.name, "counts", values), reports, count)
+        return self._remember(
+            (collection.name, "counts", values),
+            self._collector.reports(collection.name),
+            lambda reports: collection.aggregate(reports, values=list(values)),
+        )
 
     def marginal(
         self, collection: Collection, attribute: str = "", values: Values = ()
     ) -> Estimate:
         """The estimate of a question, or of one attribute of records."""
-        names = (attribute,) if attribute else ()
         state = self.counts(collection, values)
         if isinstance(collection, HeavyHitters) and state.reports > _MOST_TEXTS:
             raise EstimateError(
@@ -65,11 +62,13 @@ class Estimates:
                 "counts.sva --study study.toml"
             )
 
-        def compute(counts: Aggregate) -> Estimate:
-            result: Estimate = collection.marginal(counts, names, method=collection.shown_method)
-            return result
-
-        return self._remember((collection.name, "marginal", attribute), state, compute)
+        names = (attribute,) if attribute else ()
+        result: Estimate = self._remember(
+            (collection.name, "marginal", attribute),
+            state,
+            lambda counts: collection.marginal(counts, names, method=collection.shown_method),
+        )
+        return result
 
     def found_from(self, texts: HeavyHitters, people: int) -> float:
         """The fraction from which a text is found with a probability of at least 95 %."""
@@ -83,11 +82,11 @@ class Estimates:
 
     def joint(self, collection: Collection, pair: tuple[str, str]) -> Any:
         """The table of two attributes of records."""
-
-        def compute(counts: Aggregate) -> Any:
-            return collection.joint(counts, pair, method="model-average")
-
-        return self._remember((collection.name, "joint", *pair), self.counts(collection), compute)
+        return self._remember(
+            (collection.name, "joint", *pair),
+            self.counts(collection),
+            lambda counts: collection.joint(counts, pair, method="model-average"),
+        )
 
     def turnout(self, collection: Collection, values: Values = ()) -> list[dict[str, Any]]:
         """How many people were asked and reported in each way to take part."""
@@ -153,15 +152,3 @@ def values_of(collection: Collection, text: str) -> Values:
     if values:
         collection.positions(values)
     return values
-
-
-def more_people(estimate: Estimate, half: float = 0.01, confidence: float = 0.95) -> int | None:
-    """How many people more would make the widest interval ± `half`; None where that has no sense.
-
-    Widths fall with the root of the number of people: n · (width / wanted)² − n.
-    """
-    if not estimate.fractions or not estimate.n:
-        return None
-    low, high = estimate.interval(confidence)
-    width = float((high - low).max()) / 2
-    return max(0, round(estimate.n * ((width / half) ** 2 - 1)))

@@ -13,8 +13,7 @@ import msgspec
 
 from ..errors import SottovoceError
 from .codes import hash_code
-from .collector import Entry
-from .committing import Committer
+from .collector import Committer, Entry
 from .limits import Limits, Rates
 from .metrics import Metrics
 from .problems import ALL, JSON, Problem

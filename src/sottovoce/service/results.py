@@ -18,7 +18,7 @@ from ..promise.words import (
 )
 from .collector import HOUR, Collector
 from .estimating import Estimates
-from .results_questions import plain_table, question_section, safe
+from .results_questions import details, plain_table, question_section, safe
 from .static import Bundle
 from .svg import columns
 
@@ -110,7 +110,7 @@ def _participants(collector: Collector) -> str:
     return (
         f"{head}<p>Whole hours in UTC; nothing finer is kept. At most {max(people.values()):,} in "
         f'one hour.</p>{columns(people)}<p class="axis">{axis}</p>'
-        f"<details><summary>As a table</summary>{table}</details></section>"
+        f"{details('As a table', table)}</section>"
     )
 
 
@@ -141,5 +141,5 @@ def _privacy(collector: Collector) -> str:
         full += "".join(f"<p>{safe(line)}</p>" for line in lines)
     return (
         f"<section><h2>What is promised to participants</h2><p>{safe(guarantee.line())}."
-        f"</p><details><summary>In full</summary>{full}</details></section>"
+        f"</p>{details('In full', full)}</section>"
     )

@@ -16,7 +16,7 @@ from ..errors import SottovoceError
 from ..estimate.estimate import Estimate
 from ..heavy import HeavyHitters
 from ..heavy.result import FrequentTexts
-from .estimating import Estimates, Values, attributes_of, more_people, pairs_of, values_of
+from .estimating import Estimates, Values, attributes_of, pairs_of, values_of
 from .svg import interval_bar
 
 _MOST_ROWS = 60
@@ -79,10 +79,13 @@ def _choice(number: int, collection: Collection, chosen: str) -> str:
         f'value="{number}"><label for="values-{number}">Values to count, one on each line</label>'
         f'<textarea id="values-{number}" name="values" rows="5">{safe(chosen, lines=True)}'
         "</textarea><button>Count</button></form>"
-        "<details><summary>On the command line</summary><p>For any number of values, take the "
-        'reports home:</p><pre tabindex="0">sottovoce pull ADDRESS --token TOKEN --question '
-        f"{safe(shlex.quote(collection.name))} --out reports.svr\n"
-        "sottovoce estimate reports.svr --study study.toml --candidates values.txt</pre></details>"
+        + details(
+            "On the command line",
+            "<p>For any number of values, take the reports home:</p>",
+            '<pre tabindex="0">sottovoce pull ADDRESS --token TOKEN --question ',
+            f"{safe(shlex.quote(collection.name))} --out reports.svr\n",
+            "sottovoce estimate reports.svr --study study.toml --candidates values.txt</pre>",
+        )
     )
 
 
@@ -139,31 +142,30 @@ def _attribute(
         f"{safe(result.method)}{biased}.</p>",
         _estimate(result, attribute or collection.name),
     ]
-    if result.fractions and _widest(result) > 1:
-        lines.append("<p>So far too few people: an interval is wider than the whole range.</p>")
-    more = more_people(result)
-    if more is not None:
-        lines.append(
-            "<p>Every interval is ±1 percentage point or less.</p>"
-            if not more
-            else f"<p>About <strong>{_rounded(more):,} more people</strong> would narrow every "
-            "interval to ±1 percentage point.</p>"
-        )
+    if result.fractions:
+        lines.append(_precision(result))
     if result.assuming:
         lines.append(f"<p>Assuming: {safe(result.assuming)}.</p>")
     lines.append(_downloads(number, attribute=attribute, values="\n".join(map(str, values))))
     return head + "".join(lines)
 
 
-def _widest(result: Estimate) -> float:
+def _precision(result: Estimate) -> str:
+    """How many people more would make the widest interval ±1 percentage point.
+
+    Widths fall with the root of the number of people: n · (width / wanted)² − n.
+    """
     low, high = result.interval()
-    return float((high - low).max())
-
-
-def _rounded(number: int) -> int:
-    """Two digits: it is a forecast."""
-    scale: int = 10 ** max(len(str(number)) - 2, 0)
-    return math.ceil(number / scale) * scale
+    width = float((high - low).max())
+    few = "<p>So far too few people: an interval is wider than the whole range.</p>" * (width > 1)
+    more = max(0, round(result.n * ((width / 0.02) ** 2 - 1)))
+    if not more:
+        return f"{few}<p>Every interval is ±1 percentage point or less.</p>"
+    scale: int = 10 ** max(len(str(more)) - 2, 0)  # two digits: it is a forecast
+    return (
+        f"{few}<p>About <strong>{math.ceil(more / scale) * scale:,} more people</strong> would "
+        "narrow every interval to ±1 percentage point.</p>"
+    )
 
 
 def _estimate(result: Estimate, name: str) -> str:
@@ -177,11 +179,10 @@ def _estimate(result: Estimate, name: str) -> str:
         )  # fmt: skip
     hidden = len(rows) - _MOST_ROWS
     if hidden > 0:
-        largest = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_ROWS]
-        rows = [row for row in rows if row in largest]
-    right = max(max(row["high"], row["estimate"]) for row in rows)
-    left = min(0.0, *(min(row["low"], row["estimate"]) for row in rows))
-    right = max(right, left + 0.01)
+        largest = sorted(range(len(rows)), key=lambda k: -rows[k]["estimate"])[:_MOST_ROWS]
+        rows = [rows[k] for k in sorted(largest)]
+    left = min(0.0, *(row[end] for row in rows for end in ("low", "estimate")))
+    right = max(left + 0.01, *(row[end] for row in rows for end in ("high", "estimate")))
     body = "".join(
         f'<div role="row" class="row"><span role="rowheader">{safe(row["value"])}</span>'
         f'<span role="cell" class="picture">'
@@ -214,11 +215,18 @@ def plain_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[obj
         + "</tr>"
         for first, *rest in rows
     )
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{safe(caption)}">'
-        f"<table><caption>{safe(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    table = f"<table><caption>{safe(caption)}</caption><thead><tr>{head}</tr></thead>"
+    return _wide(caption, f"{table}<tbody>{body}</tbody></table>")
+
+
+def _wide(caption: str, table: str) -> str:
+    label = f'tabindex="0" role="region" aria-label="{safe(caption)}"'
+    return f'<div class="wide" {label}>{table}</div>'
+
+
+def details(summary: str, *parts: str) -> str:
+    """What is shown to those who ask for it."""
+    return f"<details><summary>{summary}</summary>{''.join(parts)}</details>"
 
 
 def _downloads(number: int, **query: str) -> str:
@@ -237,19 +245,19 @@ def _levels(collection: Collection, estimates: Estimates, values: Values = ()) -
     levels = estimates.levels(collection, values)
     if not levels:
         return ""
-    labels = next(iter(levels.values())).labels
-    scale, sign = (100, " %") if next(iter(levels.values())).fractions else (1, "")
-    rows = []
-    for k, label in enumerate(labels[:_MOST_ROWS]):
-        cells = []
-        for part in levels.values():
-            low, high = part.interval()
-            half = (high[k] - low[k]) / 2
-            cells.append(f"{scale * part.values[k]:.1f} ± {scale * half:.1f}{sign}")
-        rows.append((label, *cells))
-    rows.insert(0, ("people", *(f"{part.n:,}" for part in levels.values())))
+    first = next(iter(levels.values()))
+    scale, sign = (100, " %") if first.fractions else (1, "")
+    columns = [
+        [f"{scale * v:.1f} ± {scale * (high - low) / 2:.1f}{sign}"
+         for v, low, high in zip(part.values, *part.interval(), strict=True)]
+        for part in levels.values()
+    ]  # fmt: skip
+    rows = [
+        ("people", *(f"{part.n:,}" for part in levels.values())),
+        *zip(first.labels[:_MOST_ROWS], *columns, strict=False),
+    ]
     table = plain_table("Each privacy level on its own", ("value", *levels), rows)
-    return f"<details><summary>By privacy level</summary>{table}</details>"
+    return details("By privacy level", table)
 
 
 def _turnout(collection: Collection, estimates: Estimates, values: Values = ()) -> str:
@@ -262,7 +270,7 @@ def _turnout(collection: Collection, estimates: Estimates, values: Values = ()) 
     ]  # fmt: skip
     titles = ("level", "rate", "asked", "reported")
     table = plain_table("Who was asked, and who reported", titles, rows)
-    return f"<details><summary>By rate</summary>{table}</details>"
+    return details("By rate", table)
 
 
 def _joint(number: int, collection: Collection, estimates: Estimates, pair: str) -> str:
@@ -290,22 +298,18 @@ def _joint(number: int, collection: Collection, estimates: Estimates, pair: str)
     low, high = table.interval(0.95)
     low, high = (100 * end.reshape(table.table.shape) for end in (low, high))
     body = ""
-    for i, name in enumerate(down.labels):
-        cells = ""
-        for j in range(across.size):
-            value = float(table.table[i, j])
-            shade = round(_SHADES * max(value, 0.0) / most)
-            cells += (
-                f'<td class="h{shade}">{100 * value:.1f}'
-                f"<small>{low[i, j]:.0f} to {high[i, j]:.0f}</small></td>"
-            )
+    for name, *row in zip(down.labels, table.table, low, high, strict=True):
+        cells = "".join(
+            f'<td class="h{round(_SHADES * max(value, 0.0) / most)}">{100 * value:.1f}'
+            f"<small>{least:.0f} to {largest:.0f}</small></td>"
+            for value, least, largest in zip(*row, strict=True)
+        )
         body += f'<tr><th scope="row">{safe(name)}</th>{cells}</tr>'
     titles = "".join(f'<th scope="col">{safe(name)}</th>' for name in across.labels)
     caption = f"{down.name} (down) and {across.name} (across), % of people with 95 % intervals"
+    heat = f'<table class="heat"><thead><tr><td></td>{titles}</tr></thead><tbody>{body}</tbody>'
     return (
         f'<h3>Two attributes together</h3>{form}<p class="quiet">{safe(caption)}:</p>'
-        f'<div class="wide" tabindex="0" role="region" aria-label="{safe(caption)}">'
-        f'<table class="heat"><thead><tr><td></td>{titles}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f"{_wide(caption, f'{heat}</table>')}"
         f'<p class="quiet">Method: {safe(table.method)}.</p>'
     )

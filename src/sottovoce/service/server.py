@@ -19,8 +19,7 @@ from ..errors import TransportError
 from ..study import Study
 from .access import Access, make_token, read_tokens
 from .app import About, App
-from .collector import Collector
-from .committing import Committer
+from .collector import Collector, Committer
 from .ingest import Door
 from .limits import Limits
 from .metrics import Metrics
