@@ -80,6 +80,21 @@ def test_what_is_typed_is_checked_before_anything_is_drawn(
         assert visit.trouble == []
 
 
+def test_what_an_analyst_has_typed_is_not_overwritten(context: Any, typed_server: Any) -> None:
+    server, _ = typed_server
+    product, town = list(STUDY)[1:]
+    parts = [product.randomise([42]).to_bytes(), town.randomise(["Town 1"]).to_bytes()]
+    with client(server) as one:
+        assert post(one, pack(os.urandom(16), parts)).status_code == 200
+    page = context.new_page()
+    page.goto(server.link)
+    field = page.get_by_label("Values to count, one on each line")
+    field.fill("42")
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_timeout(6000)  # the page is fetched every 5 seconds
+    assert field.input_value() == "42"
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 def test_typed_answers_and_chosen_values_fit_and_axe_finds_nothing(
     chromium: Any, typed_server: Any, width: int
