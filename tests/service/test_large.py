@@ -161,6 +161,19 @@ def _rows(reports: sv.Reports) -> list[bytes]:
     return [reports[k : k + 1].to_bytes() for k in range(len(reports))]
 
 
+def test_exported_reports_do_not_show_in_which_order_they_came(opened: Opener) -> None:
+    """Forty submissions of one report each: by chance they keep their order once in 40! times."""
+    collector = Collector(STUDY, opened(STUDY.digest))
+    sent = []
+    for _ in range(40):
+        part = STUDY.collection("product").randomise([42], level="light")
+        sent.append(part.to_bytes())
+        collector.commit([Entry(unpack(pack(os.urandom(16), [part.to_bytes()]), STUDY))])
+    exported = _rows(collector.reports("product"))
+    assert sorted(exported) == sorted(sent)
+    assert exported != sent
+
+
 def test_a_mechanism_that_has_to_count_all_values_is_refused(opened: Opener) -> None:
     study = sv.Study("Large", (sv.GRR(PRODUCT, epsilon=1.0),))
     with pytest.raises(ParameterError, match="counters"):

@@ -156,7 +156,8 @@ class Collector:
     def _fold(self, name: str) -> None:
         waiting = self._waiting[name]
         if name in self.uncounted and len(waiting) > 1:
-            self._waiting[name] = [Reports.concatenate(waiting)]
+            # In random order, since they may be exported.
+            self._waiting[name] = [_shuffled(Reports.concatenate(waiting))]
         elif name not in self.uncounted and waiting:
             part = self.study.collection(name).aggregate(Reports.concatenate(waiting))
             before = self._counts.get(name)
