@@ -149,24 +149,23 @@ def _records(records: Records) -> dict[str, Any]:
     return {"steps": STEPS, "scale": f"{scale:x}", "factor": f"{factor:x}"}
 
 
+def _named(*names: str) -> Callable[[Any], dict[str, Any]]:
+    """Attributes of a mechanism: integers as they are, probabilities by their thresholds."""
+
+    def numbers(mechanism: Any) -> dict[str, Any]:
+        values = {name: getattr(mechanism, name) for name in names}
+        return {k: _drawn(v) if isinstance(v, Probability) else v for k, v in values.items()}
+
+    return numbers
+
+
 _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    GRR: lambda m: {"keep": _drawn(m.keep)},
-    UnaryMechanism: lambda m: {
-        "true_bit": _drawn(m.true_bit),
-        "other_bit": _drawn(m.other_bit),
-    },
-    SubsetSelection: lambda m: {"omega": m.omega, "holds": _drawn(m.holds)},
+    GRR: _named("keep"),
+    UnaryMechanism: _named("true_bit", "other_bit"),
+    SubsetSelection: _named("omega", "holds"),
     OLH: _olh,
-    HadamardResponse: lambda m: {
-        "blocks": m.blocks,
-        "block_size": m.block_size,
-        "inside": _drawn(m.inside),
-    },
-    ProjectiveGeometryResponse: lambda m: {
-        "prime": m.prime,
-        "dimension": m.dimension,
-        "inside": _drawn(m.inside),
-    },
+    HadamardResponse: _named("blocks", "block_size", "inside"),
+    ProjectiveGeometryResponse: _named("prime", "dimension", "inside"),
     LIP: _lip,
     NumericMechanism: _grids,
     ChooseAll: lambda m: {"by": _mechanism(m.inner)},
