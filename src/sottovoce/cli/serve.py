@@ -91,7 +91,7 @@ def serve(
     except ImportError as error:
         raise MissingExtraError.of("starlette", "service", "sottovoce serve") from error
     from ..service.app import About
-    from ..service.limits import Limits
+    from ..service.ingest import Limits
     from ..service.server import Settings
     from ..service.submission import most_bytes
     from ..study import Study

@@ -18,9 +18,8 @@ from ..promise.words import (
 )
 from .collector import HOUR, Collector
 from .estimating import Estimates
-from .results_questions import details, plain_table, question_section, safe
+from .results_questions import columns, details, plain_table, question_section, safe
 from .static import Bundle
-from .svg import columns
 
 _LOOKING = (
     "You may look as often as you like. Every report was randomised on the participant's own "

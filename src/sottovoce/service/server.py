@@ -20,8 +20,7 @@ from ..study import Study
 from .access import Access, make_token, read_tokens
 from .app import About, App
 from .collector import Collector, Committer
-from .ingest import Door
-from .limits import Limits
+from .ingest import Door, Limits
 from .metrics import Metrics
 from .protocol import protocol_for
 from .stores import Store, open_store
