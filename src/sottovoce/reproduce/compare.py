@@ -62,9 +62,7 @@ def compare(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Co
 
 def recorded(expected: Mapping[str, Any]) -> list[Row]:
     """Our own rows in an entry of `expected.json`."""
-    fields = ("panel", "x", "series", "value", "std_error", "repeats", "people", "seed")
-    rows = expected.get("ours", {}).get("rows", [])
-    return [Row(**dict(zip(fields, row, strict=True))) for row in rows]
+    return [Row(*row) for row in expected.get("ours", {}).get("rows", [])]
 
 
 def judged(figure: Figure, results: Results) -> list[Verdict]:
