@@ -7,9 +7,11 @@ import { beliefRatio, checkPromises } from "./promises.js";
 import { Source, WHOLE } from "./randomness.js";
 import { Rational } from "./rationals.js";
 import { RecordDrawing } from "./records.js";
+import { Text, texts } from "./texts.js";
 import { decode, encode } from "./wire.js";
 
 const DTYPES = new Set(["u1", "u2", "u4"]);
+const KINDS = { ...MECHANISMS, "heavy-hitters": texts };
 
 /** A level of the menu, or the only one: a mechanism, its rates and what it promises. */
 class Level {
@@ -44,12 +46,15 @@ class Level {
       same(where, "epsilon", stated("answer").compare(Rational.of(this.drawing.average)), 0);
       return;
     }
-    if (!Object.hasOwn(MECHANISMS, this.mechanism)) {
+    if (!Object.hasOwn(KINDS, this.mechanism)) {
       throw new ContractError(`${where}: there is no mechanism ${this.mechanism} here`);
     }
-    this.kind = MECHANISMS[this.mechanism];
+    this.kind = KINDS[this.mechanism];
     const [domain] = collection.domains;
-    if (domain.several !== (this.mechanism === "choose-all")) {
+    if (
+      Boolean(domain.several) !== (this.mechanism === "choose-all") ||
+      Boolean(domain.text) !== (this.mechanism === "heavy-hitters")
+    ) {
       throw new ContractError(`${where}: ${this.mechanism} does not fit the kind of answers`);
     }
     this.drawing = this.kind.read(about.mechanism, domain.size, collection);
@@ -94,6 +99,10 @@ function ownLevels(canonical) {
       parameters: { ...canonical, epsilon_average: average },
     }));
   }
+  if (canonical.text) {
+    const parameters = { by: canonical.mechanism, epsilon: canonical.epsilon };
+    return [{ name: null, mechanism: canonical.collection, rates: ["1"], parameters }];
+  }
   if (canonical.mechanism === "participation") return canonical.parameters.levels;
   const { mechanism, parameters } = canonical;
   return [{ name: null, mechanism, rates: ["1"], parameters }];
@@ -110,9 +119,12 @@ export class Collection {
     this.digest = about.digest;
     this.layout = about.layout;
     this.records = Boolean(canonical.schema);
-    this.domains = (canonical.schema ?? [canonical.domain]).map((one) => new Domain(one));
+    this.domains = canonical.text
+      ? [new Text(canonical.text, canonical.step)]
+      : (canonical.schema ?? [canonical.domain]).map((one) => new Domain(one));
     const own = ownLevels(canonical);
-    same(this.name, "ids", this.records ? "pmoue" : canonical.mechanism, this.id);
+    const id = this.records ? "pmoue" : (canonical.collection ?? canonical.mechanism);
+    same(this.name, "ids", id, this.id);
     same(this.name, "levels", own.length, about.levels.length);
     this.levels = about.levels.map((level, k) => new Level(level, own[k], this));
     for (const [, dtype] of this.layout) {

@@ -91,10 +91,11 @@ function keySchedule(key) {
 const TWICE = Uint8Array.from({ length: 256 }, (_, x) => twice(x));
 const SHIFTED = Uint8Array.from({ length: 16 }, (_, i) => (i + 4 * (i % 4)) % 16);
 
-/** The blocks of the AES-128-CTR keystream of a key, from counter 0; each is valid until the next. */
-export function* keystream(key) {
+/** The blocks of the AES-128-CTR keystream of a key, from one on; each is valid until the next. */
+export function* keystream(key, first = 0) {
   const words = keySchedule(key);
   const counter = new Uint8Array(16);
+  new DataView(counter.buffer).setUint32(12, first);
   const state = new Uint8Array(16);
   const next = new Uint8Array(16);
   for (;;) {

@@ -36,13 +36,13 @@ const part = (value) => new Rational(value, WHOLE);
 const big = BigInt;
 
 /** `inside` spread over some reports against the rest spread over others, and the inverse. */
-function spread(inside, some, others) {
+export function spread(inside, some, others) {
   const ratio = new Rational(inside * big(others), (WHOLE - inside) * big(some));
   return ratio.max(new Rational(ratio.den, ratio.num));
 }
 
 /** Keep a code below `size`, or report one of the others. */
-function respond(source, code, size, keep) {
+export function respond(source, code, size, keep) {
   const kept = source.bernoulli(keep);
   const other = source.below(size - 1);
   return kept ? code : other + (other >= code ? 1 : 0);
@@ -135,9 +135,8 @@ const olh = {
   draw(m, code, source) {
     const hash =
       m.parts > 1
-        ? { a1: source.below(2 ** m.word), a2: source.below(2 ** m.word) }
-        : { a: 2 * source.below(2 ** (m.word - 1)) + 1 };
-    hash.b = source.below(2 ** m.word);
+        ? hashWords(m, source)
+        : { a: 2 * source.below(2 ** (m.word - 1)) + 1, b: source.below(2 ** m.word) };
     return { ...hash, y: respond(source, bucketOf(m, hash, code), 2 ** m.bucket, m.keep) };
   },
   ratio: (m) => spread(m.keep, 1, 2 ** m.bucket - 1),
@@ -146,17 +145,23 @@ const olh = {
 };
 
 /** h(v) = ((a c_v + b) mod 2^W) >> (W - l), or with codes of two halves (a1 c1 + a2 c2 + b). */
-function bucketOf(m, { a, a1, a2, b }, code) {
-  let sum = b;
-  if (m.parts > 1) {
-    const [high, low] = pairCode(m, code);
-    sum = (sum + Math.imul(a1, high) + Math.imul(a2, low)) >>> 0;
-  } else {
-    m.codes ??= hashCodes(m.digest, m.size, m.word - m.bucket);
-    sum = (Math.imul(a, m.codes[code]) + sum) >>> 0;
-  }
-  return ((sum << (32 - m.word)) >>> 0) >>> (32 - m.bucket);
+function bucketOf(m, hash, code) {
+  if (m.parts > 1) return hashParts(m, hash, pairCode(m, code));
+  m.codes ??= hashCodes(m.digest, m.size, m.word - m.bucket);
+  return topBits(m, Math.imul(hash.a, m.codes[code]) + hash.b);
 }
+
+/** A hash function of two multipliers. */
+export function hashWords({ word }, source) {
+  return { a1: source.below(2 ** word), a2: source.below(2 ** word), b: source.below(2 ** word) };
+}
+
+/** The bucket of a code of two halves. */
+export function hashParts(m, { a1, a2, b }, [high, low]) {
+  return topBits(m, Math.imul(a1, high) + Math.imul(a2, low) + b);
+}
+
+const topBits = ({ word, bucket }, sum) => ((sum << (32 - word)) >>> 0) >>> (32 - bucket);
 
 /** The two halves of a value's public code: a Feistel network keyed by the digest. */
 function pairCode(m, code) {
@@ -410,7 +415,7 @@ const numbers = {
 };
 
 /** What can report one option that was drawn of several. */
-const PURE = { grr, sue: unary, oue: unary, subset, olh };
+export const PURE = { grr, sue: unary, oue: unary, subset, olh };
 
 /**
  * Choose all that apply: one of the person's options, padded to the most with "nothing else", drawn

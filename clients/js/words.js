@@ -29,6 +29,7 @@ export function wordsOf(collection, report) {
 }
 
 function answerWords(domain, { kind, drawing }, report) {
+  if (domain.text) return textWords(domain, kind.fit(drawing)[1].toNumber(), report);
   if (domain.numeric) return numberWords(domain, drawing, report);
   if (domain.size <= LOOKED_AT) {
     const words = valueWords(domain, (code) => kind.fits(drawing, report, code));
@@ -50,6 +51,14 @@ function valueWords(domain, fits) {
   const more = all > named.length ? ` and ${all - named.length} more` : "";
   const rest = others === 1 ? ", and not the other one" : `, and none of the other ${others}`;
   return `fits ${list(named)}${more}${others === 0 ? "" : rest}`;
+}
+
+function textWords({ lengths }, other, { depth }) {
+  const beginning = lengths[depth] === 1 ? "first character" : `first ${lengths[depth]} characters`;
+  return (
+    `about the ${beginning} of your text, a number drawn by lot: fits about one in ` +
+    `${Math.round(1 / other)} of all possible beginnings, too many to list`
+  );
 }
 
 function list(items) {

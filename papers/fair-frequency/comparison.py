@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from sottovoce.accounting import published_count
-from sottovoce.reproduce import Axis, Claim, Figure, Job, Results, Verdict
+from sottovoce.reproduce import Axis, Claim, Figure, Results, Verdict
 
 from .accounts import ADDED, CHANGED, CLAIMED, HOLDERS, KEPT, PRINTED, kept, sampled
 from .judging import APART, below, lower_everywhere, near, shown, unchecked, where
-from .people import ITEMS, NEEDS
+from .people import ITEMS, jobs_of
 from .sampling import DPDS, LOOSE, OURS, SAME, STRICT, against_gaussian
 
 PANELS = {"Gowalla": "gowalla", "Census-Income": "census", "Synthetic": "uniform"}
@@ -129,18 +129,12 @@ def _kept(results: Results) -> Verdict:
 FIGURE_1 = Figure(
     "figure-1",
     "DPDS and DPDG over ε, 1,000 people",
-    tuple(
-        Job(
-            panel,
-            epsilon,
-            {"people": people, "epsilon": epsilon},
-            1000,
-            NEEDS[people],
-            fast=(panel, epsilon) in _FAST,
-            repeats=400 if (panel, epsilon) == ("Gowalla", 0.1) else None,
-        )
-        for panel, people in PANELS.items()
-        for epsilon in EPSILONS
+    jobs_of(
+        PANELS,
+        EPSILONS,
+        lambda epsilon: {"epsilon": epsilon},
+        fast=lambda panel, epsilon: (panel, epsilon) in _FAST,
+        repeats={("Gowalla", 0.1): 400},
     ),
     against_gaussian,
     Axis("privacy parameter ε"),
@@ -198,17 +192,11 @@ FIGURE_1 = Figure(
 FIGURE_1_PRIVACY = Figure(
     "figure-1-privacy",
     "The true δ of each point of Figure 1",
-    tuple(
-        Job(
-            panel,
-            epsilon,
-            {"people": people, "epsilon": epsilon, "size": 1000},
-            1000,
-            NEEDS[people],
-            fast=(panel, epsilon) in _FAST,
-        )
-        for panel, people in PANELS.items()
-        for epsilon in EPSILONS
+    jobs_of(
+        PANELS,
+        EPSILONS,
+        lambda epsilon: {"epsilon": epsilon, "size": 1000},
+        fast=lambda panel, epsilon: (panel, epsilon) in _FAST,
     ),
     sampled,
     Axis("privacy parameter ε"),
@@ -241,17 +229,11 @@ FIGURE_1_PRIVACY = Figure(
 FIGURE_1_EPSILON = Figure(
     "figure-1-epsilon",
     "The ε that DPDS keeps with δ = 1e-7 at the points of Figure 1",
-    tuple(
-        Job(
-            panel,
-            epsilon,
-            {"people": people, "epsilon": epsilon, "size": 1000},
-            1000,
-            NEEDS[people],
-            fast=panel == "Synthetic",
-        )
-        for panel, people in PANELS.items()
-        for epsilon in (0.1, 0.2, 0.5, 1.0)
+    jobs_of(
+        PANELS,
+        (0.1, 0.2, 0.5, 1.0),
+        lambda epsilon: {"epsilon": epsilon, "size": 1000},
+        fast=lambda panel, epsilon: panel == "Synthetic",
     ),
     kept,
     Axis("claimed ε"),

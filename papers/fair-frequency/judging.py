@@ -6,15 +6,9 @@ import math
 from collections.abc import Iterable
 
 from sottovoce.reproduce import Row, Verdict
+from sottovoce.reproduce.compare import APART, below
 
-#: How many standard errors apart two values must be to count as different.
-APART = 3.0
-
-
-def below(one: Row, other: Row) -> bool:
-    """Whether the first value is lower, by more than chance explains."""
-    error = math.hypot(_error(one), _error(other))
-    return other.value - one.value > APART * error
+__all__ = ["APART", "below", "lower_everywhere", "near", "ratios", "shown", "unchecked", "where"]
 
 
 def _error(row: Row) -> float:

@@ -9,12 +9,15 @@ Normal      a standard normal number in 30 intervals of equal length over [−3,
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sottovoce.reproduce import Data
+from sottovoce.reproduce import Data, Job
 
 Codes = NDArray[np.int64]
 
@@ -22,6 +25,29 @@ Codes = NDArray[np.int64]
 NEEDS = {"gowalla": ("gowalla",), "gowalla-18737": ("gowalla_18737",),
          "census": ("census_income",), "uniform": (), "normal": ()}  # fmt: skip
 ITEMS = {"gowalla": 12, "gowalla-18737": 12, "census": 16, "uniform": 30, "normal": 30}
+
+
+def jobs_of(
+    panels: Mapping[str, str],
+    places: Iterable[float],
+    about: Callable[[float], dict[str, Any]],
+    *,
+    fast: Callable[[str, float], bool],
+    repeats: Mapping[tuple[str, float], int] | None = None,
+) -> tuple[Job, ...]:
+    """A job for the people of each panel at each place, about 1,000 of them or the size stated."""
+    return tuple(
+        Job(
+            panel,
+            x,
+            {"people": people, **about(x)},
+            about(x).get("size", 1000),
+            NEEDS[people],
+            fast(panel, x),
+            (repeats or {}).get((panel, x)),
+        )
+        for (panel, people), x in product(panels.items(), places)
+    )
 
 
 @dataclass(frozen=True, eq=False)

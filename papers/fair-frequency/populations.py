@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from sottovoce.reproduce import Axis, Claim, Figure, Job, Results, Verdict
+from sottovoce.reproduce import Axis, Claim, Figure, Results, Row, Verdict
 
 from .accounts import ALONE, CHANGED, CLAIMED, OUTPUT, sampled, two_stage
 from .comparison import ERROR
 from .judging import lower_everywhere, near, unchecked
-from .people import NEEDS
+from .people import jobs_of
 from .sampling import over_sizes
 from .two_stage import selections
 
@@ -22,25 +22,23 @@ RATES = tuple(k / 10 for k in range(1, 10))
 STARS = (0.5, 1.0, 2.0)
 
 
+def _ends(results: Results) -> list[tuple[Row, Row]]:
+    """Every line's row with the fewest and with the most people."""
+    few = [row for row in results if row.x == SIZES[0]]
+    pairs = [(row, results.get(row.panel, SIZES[-1], row.series)) for row in few]
+    return [(row, most) for row, most in pairs if most is not None]
+
+
 def _more_people(results: Results) -> Verdict:
-    pairs = [
-        (most, row)
-        for row in results if row.x == SIZES[0]
-        if (most := results.get(row.panel, SIZES[-1], row.series)) is not None
-    ]  # fmt: skip
     return lower_everywhere(
-        pairs,
+        [(most, few) for few, most in _ends(results)],
         "The error is lower with 5,000 people than with 1,000 in {lower} of {all} lines, and "
         "higher in {higher}.",
     )
 
 
 def _inverse(results: Results) -> Verdict:
-    pairs = [
-        (row, most)
-        for row in results if row.x == SIZES[0]
-        if (most := results.get(row.panel, SIZES[-1], row.series)) is not None
-    ]  # fmt: skip
+    pairs = _ends(results)
     if not pairs:
         return unchecked("1,000 and 5,000 people were not both measured")
     logs = [math.log(few.value / many.value) for few, many in pairs]
@@ -117,18 +115,12 @@ def _as_dpds(results: Results) -> Verdict:
 FIGURE_2 = Figure(
     "figure-2",
     "DPDS over the number of people",
-    tuple(
-        Job(
-            panel,
-            float(size),
-            {"people": people, "size": size, "epsilons": list(LEVELS)},
-            size,
-            NEEDS[people],
-            fast=panel == "Synthetic" and size in (1000, 5000),
-            repeats=150 if panel == "Gowalla" and size in (1000, 5000) else None,
-        )
-        for panel, people in PEOPLE_2.items()
-        for size in SIZES
+    jobs_of(
+        PEOPLE_2,
+        map(float, SIZES),
+        lambda size: {"size": int(size), "epsilons": list(LEVELS)},
+        fast=lambda panel, size: panel == "Synthetic" and size in (1000, 5000),
+        repeats={("Gowalla", 1000.0): 150, ("Gowalla", 5000.0): 150},
     ),
     over_sizes,
     Axis("people n"),
@@ -181,17 +173,11 @@ FIGURE_2 = Figure(
 FIGURE_2_PRIVACY = Figure(
     "figure-2-privacy",
     "The true δ of the points of Figure 2 at ε = 0.2",
-    tuple(
-        Job(
-            panel,
-            float(size),
-            {"people": people, "size": size, "epsilon": 0.2},
-            size,
-            NEEDS[people],
-            fast=panel == "Synthetic",
-        )
-        for panel, people in PEOPLE_2.items()
-        for size in SIZES
+    jobs_of(
+        PEOPLE_2,
+        map(float, SIZES),
+        lambda size: {"size": int(size), "epsilon": 0.2},
+        fast=lambda panel, size: panel == "Synthetic",
     ),
     sampled,
     Axis("people n"),
@@ -209,11 +195,12 @@ FIGURE_2_PRIVACY = Figure(
     differences=f"Not in the paper. “{CLAIMED}” is (2) at the holders of the rarest item.",
 )
 
-_TWO_STAGE_JOBS = tuple(
-    Job(panel, rate, {"people": people, "rate": rate, "alpha": 0.4, "stars": list(STARS)}, 1000,
-        NEEDS[people], fast=panel == "Synthetic" and rate in (0.2, 0.5, 0.8))
-    for panel, people in PEOPLE_3.items() for rate in RATES
-)  # fmt: skip
+_TWO_STAGE_JOBS = jobs_of(
+    PEOPLE_3,
+    RATES,
+    lambda rate: {"rate": rate, "alpha": 0.4, "stars": list(STARS)},
+    fast=lambda panel, rate: panel == "Synthetic" and rate in (0.2, 0.5, 0.8),
+)
 
 FIGURE_3 = Figure(
     "figure-3",

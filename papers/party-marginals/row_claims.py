@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sottovoce.reproduce import Claim, Results, Verdict
-from sottovoce.reproduce.judging import below, least, points, ratios, rows_at
+from sottovoce.reproduce.compare import below, least, points, ratios, rows_at
 
 from .rows import GUARDED, OURS, PUBLISHED, UNIFIED
 

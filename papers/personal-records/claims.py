@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from sottovoce.records.allocation import described_epsilon
 from sottovoce.reproduce import Claim, Results, Row, Verdict
-from sottovoce.reproduce.judging import below, ratios
+from sottovoce.reproduce.compare import below, ratios
 
 from .series import EQ_16, OURS, PRODUCT
 

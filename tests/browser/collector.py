@@ -63,9 +63,13 @@ class Visit:
 
     def _total(self) -> int:
         total = 0
+        collector = self.server.collector
         for name in self.study.names:
             with suppress(EstimateError):  # nobody has reported yet
-                total += self.server.collector.aggregate(name).reports
+                if name in collector.uncounted:
+                    total += len(collector.reports(name))
+                else:
+                    total += collector.aggregate(name).reports
         return total
 
     def refuse(self, status: int) -> None:

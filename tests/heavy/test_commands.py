@@ -74,6 +74,8 @@ def test_from_answers_to_the_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert "No text is frequent enough" in run("estimate", "few.svr", "--study", "s.toml")
 
 
-def test_a_served_study_refuses_it_plainly() -> None:
-    with pytest.raises(StudyError, match="page cannot draw reports of 'heavy-hitters'"):
-        describe(STUDY)
+def test_a_served_study_tells_clients_how_a_prefix_is_reported() -> None:
+    (about,) = describe(STUDY)["collections"]
+    (level,) = about["levels"]
+    assert level["mechanism"]["id"] == "heavy-hitters"
+    assert level["mechanism"]["by"]["id"] == "olh"

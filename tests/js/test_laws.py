@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, product
 from typing import Any
@@ -20,6 +21,7 @@ from tests.laws.subjects import (
     MECHANISM_SUBJECTS,
     RECORD_SUBJECTS,
     RECORDS,
+    TEXT_SUBJECTS,
     WRAPPER_SUBJECTS,
     Subject,
     every_way,
@@ -159,6 +161,67 @@ def test_python_estimates_from_options_of_many_values(by: str) -> None:
     estimate = mechanism.estimate(mechanism.aggregate(reports))
     truth = [label in ("o5", "o62") for label in estimate.labels]
     assert np.abs(estimate.values - truth).max() < 0.64
+
+
+#: One per mechanism of a prefix; of few texts, and of two symbols and several depths.
+SMALL_TEXTS = [
+    *TEXT_SUBJECTS,
+    *every_way(sv.HeavyHitters("xy", 2, 1.0, step=1, mechanism="grr", longer="cut", other="y")),
+    *every_way(sv.HeavyHitters("é", 3, 0.5, step=2, mechanism="subset")),
+    *every_way(replace(sv.HeavyHitters("ab", 2, 2.0, step=1), word_bits=3)),
+]
+
+
+def test_texts_have_the_law_of_their_channel() -> None:
+    wanted = [expected(subject) for subject in SMALL_TEXTS]
+    requests = [
+        {
+            "command": "law",
+            **of(one.collection),
+            "choice": {},
+            "answers": list(one.collection.channel().inputs),
+        }
+        for one in SMALL_TEXTS
+    ]
+    for subject, laws, answer in zip(SMALL_TEXTS, wanted, run(requests), strict=True):
+        assert "error" not in answer, (str(subject), answer)
+        assert exact(answer["ok"]) == laws, subject.collection
+
+
+def test_the_ratio_of_texts_is_the_channels() -> None:
+    answers = run([{"command": "ratio", **of(one.collection)} for one in SMALL_TEXTS])
+    for subject, answer in zip(SMALL_TEXTS, answers, strict=True):
+        columns = zip(*subject.collection.channel().exact, strict=True)
+        assert Fraction(answer["ok"]) == max(max(c) / min(c) for c in columns), subject.collection
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        sv.HeavyHitters("abcdefghijklmnopqrstuvwxyz", 12, 10.0),
+        sv.HeavyHitters("abcdefghijklmnopqrstuvwxyz", 40, 10.0),  # prefixes share codes
+        sv.HeavyHitters([chr(k) for k in range(0x4E00, 0x8E00)], 8, 10.0),
+        sv.HeavyHitters("abc", 3, 10.0, mechanism="oue"),
+    ],
+    ids=["numbers", "hashed", "large alphabet", "listed"],
+)
+def test_python_finds_the_texts_that_the_client_reports(texts: sv.HeavyHitters) -> None:
+    last = "".join(texts.alphabet[-1 - k % 3] for k in range(texts.length))
+    answers = [last, texts.alphabet[:2]]
+    sampled = ask("sample", **of(texts), choice={}, answers=answers, n=400)
+    reports = [Reports.from_bytes(base64.b64decode(data), expect=texts) for data in sampled]
+    found = texts.estimate(texts.aggregate(Reports.concatenate(reports)))
+    assert set(found.labels) == set(answers)
+
+
+def test_texts_are_coded_as_in_python() -> None:
+    plain = sv.HeavyHitters("abc😀", 4, 1.0)
+    rules = sv.HeavyHitters("abc", 4, 1.0, longer="cut", other="?")
+    for one, answers in ((plain, ["", "a", "cab😀"]), (rules, ["", "a😀b", "Abcab", "????x"])):
+        assert ask("codes", **of(one), answers=answers) == one.domain.symbols(answers).tolist()
+    for refused, why in (("abcab", "at most 4"), ("x", "“x” is not"), ("a\0", "not"), (None, "")):
+        with pytest.raises(JavaScriptError, match=f"AnswerError: .*{why}"):
+            ask("codes", **of(plain), answers=[refused])
 
 
 SILENT = Records(RECORDS[0].schema, levels={"s": 0.5, "w": 2.0}, rate=0.5, public=True)

@@ -39,9 +39,16 @@ MORE |= {
     f"choose-all {by}": (("by", *MORE[by][0]), MORE[by][1])
     for by in ("grr", "sue", "oue", "subset", "olh")
 }
+MORE |= {
+    f"heavy-hitters {by}": (("by", *MORE[by][0]), MORE[by][1])
+    for by in ("grr", "sue", "oue", "subset", "olh")
+}
 
 
 def one(identifier: str, **more: Any) -> Study:
+    if identifier.startswith("heavy-hitters"):
+        by = identifier.removeprefix("heavy-hitters ")
+        return Study("T", (sv.HeavyHitters("ab", 2, 1.0, mechanism=by, name="q"),))
     if identifier.startswith("choose-all"):
         by = identifier.removeprefix("choose-all ")
         return Study("T", (sv.ChooseAll(TOOLS, epsilon=1.0, by=by),))
@@ -163,6 +170,22 @@ def test_a_promise_under_a_prior_is_checked_as_well(more: dict[str, Any]) -> Non
 )
 def test_options_that_are_not_what_the_digest_covers_are_refused(change: Any) -> None:
     refusal(changed(one("choose-all oue"), change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: mechanism_of(c)["by"].update(id="grr", keep="f" * 32),
+        lambda c: mechanism_of(c)["by"].update(word_bits=40),
+        lambda c: mechanism_of(c)["by"].update(bucket_bits=11),
+        lambda c: mechanism_of(c).update(by=None),
+        lambda c: mechanism_of(c).update(mechanism_of(c)["by"]),
+        lambda c: c["collections"][0].update(id="olh"),
+        lambda c: c.update(canonical=c["canonical"].replace('"length":2', '"length":1')),
+    ],
+)
+def test_texts_that_are_not_what_the_digest_covers_are_refused(change: Any) -> None:
+    refusal(changed(one("heavy-hitters olh"), change))
 
 
 def test_more_options_than_the_bound_are_never_drawn() -> None:

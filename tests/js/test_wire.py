@@ -16,13 +16,11 @@ from tests.vectors.read import collection, data, some
 
 from .node import ask, of, run
 
-#: One envelope, without a seed: what a participant's page sends, which knows no texts.
+#: One envelope, without a seed: what a participant's page sends.
 PLAIN = {
     name: vector
     for name, vector in some("good_", "hand_", kind="reports").items()
-    if not vector["seeded"]
-    and len(vector["envelopes"]) == 1
-    and vector["collection"] != "heavy-hitters"
+    if not vector["seeded"] and len(vector["envelopes"]) == 1
 }
 COMMUTE = Attribute("commute", ["car", "bike", "train", "foot"])
 TOOLS = sv.Options("tools", ["R", "Python", "SAS"], most=2, missing="public")
@@ -118,6 +116,14 @@ def test_a_report_is_put_into_the_words_of_the_study() -> None:
             sv.ChooseAll(one_tool, epsilon=1.0, by="grr"),
             {"value": [3]},
             ["fits “none of them”, and none of the other 3"],
+        ),
+        (
+            sv.HeavyHitters("abc", 6, 1.0, step=3),
+            {"depth": [1], "a1": [7], "a2": [9], "b": [1], "y": [1]},
+            [
+                "about the first 6 characters of your text, a number drawn by lot: fits about one "
+                "in 4 of all possible beginnings, too many to list"
+            ],
         ),
         (records, columns, ["fits “no”, and not the other one", silent]),
     ]

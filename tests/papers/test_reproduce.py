@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from sottovoce.cli import main
 from sottovoce.errors import FileError, ParameterError, WireError
 from sottovoce.reproduce import Axis, Data, Figure, Job, MissingDataError, folder_from, papers
-from sottovoce.reproduce.compare import compare
+from sottovoce.reproduce.compare import below, compare
 from sottovoce.reproduce.results import Results, Row, rows_of
 from sottovoce.reproduce.run import run
 
@@ -193,3 +193,18 @@ def test_workers_measure_the_same(tmp_path):
     alone = run(name, figure, fast=True, data=Data(None), store=tmp_path / "a")
     together = run(name, figure, fast=True, data=Data(None), store=tmp_path / "b", workers=2)
     assert alone.rows == together.rows
+
+
+def test_a_single_repeat_decides_nothing():
+    """Its standard error is unknown, so that no difference is clear."""
+    rows = [
+        Row("coins", 0.5, name, value, error, repeats, None, 1)
+        for name, value, error, repeats in (
+            ("once", 1.0, float("nan"), 1), ("often", 2.0, 0.01, 9), ("exact", 3.0, 0.0, 0)
+        )
+    ]  # fmt: skip
+    once, often, exact = rows
+    assert not below(once, often)
+    assert not below(once, exact)
+    assert below(often, exact)
+    assert not below(exact, often)

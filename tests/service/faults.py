@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import sottovoce as sv
-from sottovoce.service.limits import Limits
+from sottovoce.service.ingest import Limits
 from sottovoce.service.server import Settings, serving
 from sottovoce.service.stores import open_store
 from sottovoce.service.submission import key_of, most_bytes

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 
 import sottovoce as sv
-from sottovoce.service.limits import Limits
+from sottovoce.service.ingest import Limits
 from sottovoce.service.server import Running, Settings, serving
 from sottovoce.service.submission import most_bytes
 

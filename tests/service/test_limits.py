@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from sottovoce.service.limits import Limits, Rates
+from sottovoce.service.ingest import Limits, Rates
 from sottovoce.service.server import Running
 from tests.service.serving import client, post, running
 from tests.service.studies import body, commute

@@ -1,4 +1,4 @@
-"""``sottovoce pull``: counts from a collection service."""
+"""``sottovoce pull``: counts, or reports that are still to be counted, from a service."""
 
 from __future__ import annotations
 
@@ -28,7 +28,13 @@ from .support.show import console, heading, plural, print_json, show_next
     help="The analyst's; also from the environment variable SOTTOVOCE_TOKEN.",
 )
 @question_option
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")
+@click.option(
+    "--out",
+    type=PATH,
+    required=True,
+    metavar="FILE",
+    help="Where the counts go: .sva. Of a question with too many values to count: .svr, reports.",
+)
 @patience_option
 @certificate_option
 @force_option
@@ -45,30 +51,37 @@ def pull(
 ) -> None:
     """Fetch the counts of a collection service.
 
-    The analyst's link ends in the token: …/results?key=TOKEN.
+    The analyst's link ends in the token: …/results?key=TOKEN. Where a question has too many values
+    to count them all, fetch its reports instead, and count those that you choose.
 
     \b
-    Example:
+    Examples:
       sottovoce pull https://collector.example --token … --out counts.sva
+      sottovoce pull https://collector.example --token … --out reports.svr
 
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
-    from ..contract.codec import AGGREGATE_MAGIC
+    from ..contract.codec import AGGREGATE_MAGIC, REPORTS_MAGIC
     from ..errors import WireError
     from ..files import whole_file
     from ..service.client import Server
 
-    check_output(out, force=force, ends=COUNTS)
+    check_output(out, force=force, ends=(*COUNTS, ".svr"))
     query = {} if question is None else {"question": question}
-    data = Server(url, patience, certificate).get("/api/v1/aggregate", token, **query)
-    if data[:4] != AGGREGATE_MAGIC:
-        raise WireError(f"{url} did not send counts; is it a collection's address?")
-    people, reports = (int.from_bytes(data[k : k + 8], "little") for k in (8, 16))
+    counted = out.suffix.lower() in COUNTS
+    route, magic = ("aggregate", AGGREGATE_MAGIC) if counted else ("export", REPORTS_MAGIC)
+    data = Server(url, patience, certificate).get(f"/api/v1/{route}", token, **query)
+    if data[:4] != magic:
+        what = "counts" if counted else "reports"
+        raise WireError(f"{url} did not send {what}; is it a collection's address?")
+    # Counts state people and reports; a file of reports has one for each person.
+    people, reports = (int.from_bytes(data[k : k + 8], "little") for k in (8, 16 if counted else 8))
     with whole_file(out, replace=force) as stream:
         stream.write(data)
     if as_json:
         print_json({"url": url, "people": people, "reports": reports, "out": str(out)})
         return
     screen = console()
-    screen.print(heading(f"{plural(reports, 'report')} counted in {out}"))
-    show_next(screen, f"estimate {out} --study study.toml")
+    screen.print(heading(f"{plural(reports, 'report')} {'counted ' * counted}in {out}"))
+    chosen = "" if counted else " --candidates candidates.txt"
+    show_next(screen, f"estimate {out} --study study.toml{chosen}")

@@ -91,7 +91,7 @@ def serve(
     except ImportError as error:
         raise MissingExtraError.of("starlette", "service", "sottovoce serve") from error
     from ..service.app import About
-    from ..service.limits import Limits
+    from ..service.ingest import Limits
     from ..service.server import Settings
     from ..service.submission import most_bytes
     from ..study import Study
@@ -152,7 +152,7 @@ async def _serve(study: Study, settings: Settings, shown: Shown, *, demo: bool) 
 
 def _announce(study: Study, settings: Settings, server: Running, shown: Shown) -> None:
     from ..files import whole_file
-    from ..service.addresses import reachable
+    from ..service.server import reachable
     from ..transport.http import is_loopback
 
     participants = reachable(server.address)

@@ -9,15 +9,12 @@ figure of fitting size, and return them; none opens a window.
 
 from __future__ import annotations
 
-from .accounts import shuffle
 from .communication import communication
-from .compare import compare
-from .difference import difference
+from .compare import compare, difference
+from .curves import lip, plan, shuffle
 from .estimate import estimate
 from .heatmap import heatmap
 from .histogram import histogram
-from .lip import lip
-from .plan import plan
 
 __all__ = [
     "communication",

@@ -12,12 +12,12 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..checks import checked_count
 from ..errors import EstimateError, ParameterError, UselessEstimateWarning
 from ..estimate.intervals import Floats
 from ..estimate.truth import Errors
@@ -93,10 +93,7 @@ def communication(
     truth, people = _population(mechanism, n, answers, frequencies)
     grid = _grid(rates, mechanism.epsilon)
     _check(mechanism, error, methods, repeats)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(7.5, 4.8), layout="constrained")
+    ax = paint.panels()[0] if ax is None else ax
     entries: Legend = {}
     fine = np.geomspace(grid[0], grid[-1], _POINTS).clip(grid[0], grid[-1]).tolist()
     for k, method in enumerate(methods):
@@ -134,12 +131,11 @@ def _population(
         if not codes.size:
             raise ParameterError("there are no answers; give those of at least one person")
         return np.bincount(codes, minlength=size) / codes.size, int(codes.size)
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
+    people = checked_count(n, "n", 1)
     fractions = np.full(size, 1 / size) if frequencies is None else np.asarray(frequencies, float)
     if fractions.shape != (size,) or (fractions < 0).any() or not abs(fractions.sum() - 1) < 1e-6:
         raise ParameterError(f"frequencies must be {size} fractions of at least 0 that sum to one")
-    return fractions, n
+    return fractions, people
 
 
 def _grid(rates: ArrayLike | None, epsilon: float) -> list[float]:
@@ -158,8 +154,7 @@ def _check(mechanism: LinearMechanism, error: str, methods: Sequence[str], repea
             f"methods is {methods!r}; give a list of unbiased ones, such as ['hajek'], out of "
             f"{', '.join(known)}"
         )
-    if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
-        raise ParameterError(f"repeats is {repeats!r}; it must be a whole number of at least 1")
+    checked_count(repeats, "repeats", 1)
 
 
 def _predict(
@@ -183,26 +178,20 @@ def _mark(
     repeats: int,
 ) -> None:
     """Run collections, and mark their errors."""
-
-    def size(of: Errors) -> float:
-        return of.tv if error == "tv" else of.rmse
-
-    places: list[float] = []
-    raw: list[float] = []
-    valid: list[float] = []
+    means: dict[float, Floats] = {}
     for rate in grid:
         points = _run(Sampled(mechanism, rate=rate), answers, truth, method, repeats)
         if points:
-            places.append(rate)
-            raw.append(float(np.mean([size(plain) for plain, _ in points])))
-            valid.append(float(np.mean([size(projected) for _, projected in points])))
+            sizes = [[e.tv if error == "tv" else e.rmse for e in point] for point in points]
+            means[rate] = np.mean(sizes, axis=0)
+    raw, valid = np.reshape([*means.values()], (-1, 2)).T
     ways = "one collection" if repeats == 1 else f"mean of {repeats} collections"
     style: dict[str, Any] = {"markersize": 6.5, "markeredgecolor": "white", "zorder": 4}
     (entries[f"{method}, {ways}"],) = ax.plot(
-        places, raw, marker="o", linestyle="", color=VERMILLION, **style
+        list(means), raw, marker="o", linestyle="", color=VERMILLION, **style
     )
     (entries["the same, projected"],) = ax.plot(
-        places, valid, marker="s", linestyle=":", linewidth=1.0, color=GREEN, **style
+        list(means), valid, marker="s", linestyle=":", linewidth=1.0, color=GREEN, **style
     )
 
 
@@ -223,13 +212,7 @@ def _run(
     return points
 
 
-def _over(n: int, reports: ArrayLike) -> Floats:
-    return np.asarray(reports, float) / n
-
-
 def _axes(ax: Axes, grid: Sequence[float], n: int, error: str) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
     ax.set(xlabel="fraction of people who report", ylabel=_NAMES[error], yscale="log")
     low, high = ax.get_ylim()
     if error == "tv" and low < 1 < high:
@@ -243,16 +226,11 @@ def _axes(ax: Axes, grid: Sequence[float], n: int, error: str) -> None:
             color=GREY,
             fontsize="small",
         )
-    decades = math.log10(high / low)
-    subs = (1, 2, 3, 4, 5, 7) if decades < 1 else (1, 2, 5) if decades < 2 else (1,)
-    ax.yaxis.set_major_locator(LogLocator(subs=subs))
-    ax.yaxis.set_major_formatter(lambda tick, _: f"{tick:g}")
-    ax.yaxis.set_minor_formatter(NullFormatter())
+    paint.log_ticks(ax.yaxis, (low, high))
     ax.xaxis.set_major_formatter(paint.percent)
-    ax.grid(which="major", color="#E6E6E6", linewidth=0.7)
-    ax.set_axisbelow(True)
-    ax.spines[["top", "right"]].set_visible(False)
+    paint.line_axes(ax)
     # Reports are rate times people, so they need their own scale but no line.
-    reports = ax.secondary_xaxis(-0.2, functions=(partial(np.multiply, n), partial(_over, n)))
+    scales = (lambda rate: np.asarray(rate) * n, lambda reports: np.asarray(reports) / n)
+    reports = ax.secondary_xaxis(-0.2, functions=scales)
     reports.set_xlabel("reports sent")
-    reports.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    reports.xaxis.set_major_formatter("{x:,.0f}")

@@ -1,4 +1,4 @@
-"""Several estimates of the same values, side by side.
+"""Several estimates of the same values, side by side; of two also their difference.
 
 Few values: a dot with its interval for each estimate and value. Many: one row per estimate that
 sums up all values, their errors where the truth is known and their intervals where it is not.
@@ -7,7 +7,7 @@ sums up all values, their errors where the truth is known and their intervals wh
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from ..estimate.estimate import Estimate
 from ..estimate.intervals import Floats
 from ..promise import Guarantee
 from . import paint
-from .paint import BLACK, BLUE, CLAIM, GREY, MARKERS, SERIES, Legend, Truth
+from .paint import BLACK, BLUE, CLAIM, FILL, GREY, Legend, Truth
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -105,7 +105,7 @@ def _by_name(estimates: Mapping[str, Estimate] | Iterable[Estimate]) -> dict[str
                 f"{name!r} is over other values than {names[0]!r} "
                 f"({_differ(each, first)}); compare estimates of the same values in the same order"
             )
-        if paint.is_shares(each) != paint.is_shares(first):
+        if each.fractions != first.fractions:
             raise ParameterError(
                 f"of {name!r} and {names[0]!r} one holds fractions and the other means; "
                 "compare like with like"
@@ -166,26 +166,15 @@ def _dots(
     step = 0.72 / count
     entries: Legend = {}
     for k, (name, each) in enumerate(named.items()):
-        low, high = each.interval(confidence)
-        entries[paint.one_line(name)] = ax.errorbar(
-            each.values,
-            where + step * (k - (count - 1) / 2),
-            xerr=[each.values - low, high - each.values],
-            fmt=MARKERS[k % len(MARKERS)],
-            color=SERIES[k % len(SERIES)],
-            markersize=5.5,
-            elinewidth=1.4,
-            zorder=3,
-        )
+        place = where + step * (k - (count - 1) / 2)
+        ends = each.interval(confidence)
+        entries[paint.one_line(name)] = paint.series(ax, k, each.values, ends, place)
     if true is not None:
         entries["truth"] = ax.vlines(true, where - 0.42, where + 0.42, color=BLACK, linewidth=1.6)
-    for row in where[1:]:
-        ax.axhline(row - 0.5, color="#E6E6E6", linewidth=0.7, zorder=0)
     paint.value_labels(ax, [paint.two_lines(label) for label in first.labels], size)
-    ax.set_ylim(size - 0.5, -0.5)
+    paint.row_lines(ax, size)
     paint.value_axis(ax, first)
-    interval_label = f"{confidence * 100:g}% intervals"
-    ax.set_xlabel(f"{ax.get_xlabel()}, {interval_label}")
+    ax.set_xlabel(f"{ax.get_xlabel()}, {paint.interval_words(confidence)}s")
     _title(ax, named)
     paint.legend(ax, entries)
     return ax
@@ -197,8 +186,7 @@ def _summary(
     """One row per estimate: a bar for what intervals claim, a dot for what each value shows."""
     reference, first = next(iter(named.items()))
     ax = paint.axes(ax, 0.66 * len(named) + _AROUND)
-    level = f"{confidence * 100:g}% interval"
-    scale, unit = (100.0, " pp") if paint.is_shares(first) else (1.0, "")
+    scale, unit = (100.0, " pp") if first.fractions else (1.0, "")
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
     labels = []
     entries: Legend = {}
@@ -208,7 +196,7 @@ def _summary(
         half = z * np.sqrt(each.variance if own else each.variance + first.variance)
         claim = float(np.median(half)) * scale
         bar = ax.barh(row, 2 * claim, left=-claim, height=0.84, color=CLAIM, zorder=1)
-        entries[f"what a typical {level} allows"] = bar
+        entries[f"what a typical {paint.interval_words(confidence)} allows"] = bar
         within = f"{np.mean(np.abs(gap) <= half):.0%}"
         if true is not None:
             rmse = np.sqrt(np.mean(gap**2)) * scale
@@ -238,3 +226,100 @@ def _strip(ax: Axes, row: int, gaps: Floats) -> Artist:
     shown = np.sort(gaps)[paint.evenly(gaps.size)]
     height = row + 0.64 * (np.arange(shown.size) * _GOLDEN % 1 - 0.5)
     return ax.scatter(shown, height, s=6, color=BLUE, alpha=0.5, linewidths=0, zorder=2)
+
+
+def difference(
+    first: Estimate,
+    second: Estimate,
+    *,
+    names: Sequence[str] = ("first", "second"),
+    confidence: float = 0.95,
+    simultaneous: bool = False,
+    sort: bool = False,
+    axes: Sequence[Axes] | None = None,
+) -> Sequence[Axes]:
+    """Both estimates on the left, second − first on the right.
+
+    A filled dot is a difference whose interval leaves out zero; a hollow one may be nothing but
+    noise.
+
+    Parameters
+    ----------
+    first, second : Estimate
+        Of the same values, from different reports.
+    names : two str
+        What they are called.
+    confidence, simultaneous
+        Of the intervals; see `Estimate.interval`.
+    sort : bool
+        Largest difference first. Of more than forty values the forty that differ most are shown.
+    axes : two matplotlib Axes, optional
+        Where; a new figure of fitting size by default.
+
+    Returns
+    -------
+    sequence of two matplotlib Axes
+
+    Examples
+    --------
+    >>> import sottovoce as sv
+    >>> waves = [sv.ask(["yes", "no"] * 999, values=["yes", "no"], epsilon=1.0) for _ in range(2)]
+    >>> left, right = sv.plot.difference(*waves, names=("2025", "2026"))
+    >>> right.get_xlabel()
+    'difference in percentage points'
+    """
+    paint.need_matplotlib()
+    if not isinstance(first, Estimate) or not isinstance(second, Estimate):
+        raise ParameterError("a difference is drawn of two estimates")
+    change = second - first
+    low, high = change.interval(confidence, simultaneous=simultaneous)
+    order = np.arange(change.values.size)
+    if sort or order.size > _MOST_VALUES:
+        order = np.argsort(-np.abs(change.values), kind="stable")[:_MOST_VALUES]
+    if not sort:
+        order = np.sort(order)
+    rows = np.arange(order.size)
+    if axes is None:
+        axes = paint.panels(2, (9.0, 0.42 * rows.size + 1.7), sharey=True)
+    left, right = (paint.axes(ax, 0.0) for ax in axes)
+    entries: Legend = {}
+    for k, (name, each) in enumerate(zip(names, (first, second), strict=True)):
+        ends = each.interval(confidence, simultaneous=simultaneous)
+        entries[paint.one_line(name, 24)] = paint.series(
+            left, k, each.values[order], [end[order] for end in ends], rows + 0.14 * (2 * k - 1)
+        )
+    clear = ((low > 0) | (high < 0))[order]
+    bars = right.errorbar(
+        change.values[order],
+        rows,
+        xerr=np.abs(np.stack([low, high])[:, order] - change.values[order]),
+        fmt="none",
+        ecolor=BLUE,
+        elinewidth=1.4,
+        capsize=2.5,
+        zorder=2,
+    )
+    marks: Legend = {paint.interval_words(confidence, simultaneous): bars}
+    for name, mine, fill in (("differs", clear, FILL), ("may be noise", ~clear, "white")):
+        if mine.any():
+            marks[name] = right.scatter(
+                change.values[order][mine], rows[mine], s=38, color=fill, edgecolors=BLUE, zorder=3
+            )
+    labels = [paint.two_lines(change.labels[k]) for k in order.tolist()]
+    paint.value_labels(left, labels, rows.size)
+    for ax in (left, right):
+        paint.row_lines(ax, rows.size)
+    paint.value_axis(left, first)
+    paint.value_axis(right, change)
+    if not change.unit:
+        right.set_xlabel(f"difference of {right.get_xlabel()}")
+        right.axvline(0, color=GREY, linewidth=0.9)
+    sent = " and ".join(
+        f"{each.n if each.reports is None else each.reports:,}" for each in (first, second)
+    )
+    paint.title(left, change.name, f"{sent} reports")
+    right_name = f"{paint.one_line(names[1], 18)} \N{MINUS SIGN} {paint.one_line(names[0], 18)}"
+    paint.title(right, right_name, f"p = {change.test().p_value:.2g} for no difference at all")
+    paint.legend(left, entries)
+    paint.legend(right, marks)
+    return axes

@@ -84,9 +84,9 @@ def estimate(
     if isinstance(top, bool) or not isinstance(top, int) or not 1 <= top <= _MOST_ROWS:
         raise ParameterError(f"top is {top!r}; it must be a whole number from 1 to {_MOST_ROWS}")
     true = paint.truth_of(what, truth)
-    level = f"{confidence * 100:g}% interval"
+    level = paint.interval_words(confidence, simultaneous)
     if simultaneous:
-        confidence, level = what.simultaneous(confidence).confidence, f"{level} for all at once"
+        confidence = what.simultaneous(confidence).confidence
     size = what.values.size
     many = size > _MOST_ROWS
     clear = _clear_of_zero(what, confidence, size if many else 1)
@@ -120,7 +120,7 @@ def _clear_of_zero(what: Estimate, confidence: float, at_once: int) -> NDArray[n
     """Which values an unbiased interval, made to hold for so many at once, puts above zero."""
     unbiased = what.raw or what
     unbiased.interval(confidence)  # refuses an invalid confidence
-    if not paint.is_shares(what):
+    if not what.fractions:
         return np.ones(what.values.size, bool)
     return unbiased.interval(min(1 - (1 - confidence) / at_once, 1 - 1e-15)).low > 0
 
@@ -145,7 +145,7 @@ def _bars(
     confidence, level = interval
     entries: Legend = {}
     look: dict[str, Any] = {"edgecolor": BLUE, "linewidth": 1.0}
-    if paint.is_shares(what):
+    if what.fractions:
         fill = [FILL if yes else "white" for yes in clear[shown]]
         ax.barh(where, what.values[shown], height=0.7, color=fill, **look)
         among = "" if clear.size <= _MOST_ROWS else f" ({np.sum(~clear):,} of {clear.size:,})"
@@ -210,7 +210,7 @@ def _tail(
     if true is not None:
         ax.scatter(true[chosen], where, s=6, marker="D", color=VERMILLION, linewidths=0, alpha=0.5)
     ax.plot(what.values[chosen], where, color=BLUE, linewidth=1.3, zorder=3)
-    if paint.is_shares(what):
+    if what.fractions:
         marked = clear[chosen]
         ax.scatter(
             what.values[chosen][marked], where[marked], s=14, color=FILL, edgecolors=BLUE, zorder=3

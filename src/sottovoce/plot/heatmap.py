@@ -72,11 +72,9 @@ def heatmap(
         end.reshape(table.shape) for end in joint.interval(confidence, simultaneous=simultaneous)
     )
     if ax is None:
-        import matplotlib.pyplot as plt
-
         width = min(12.0, 3.4 + 1.9 * _INCHES * across.size)
         height = min(14.0, 2.2 + 1.25 * _INCHES * down.size)
-        _, ax = plt.subplots(figsize=(max(width, 5.5), height), layout="constrained")
+        ax = paint.panels(size=(max(width, 5.5), height))[0]
     most = float(max(np.nanmax(np.abs(table)), 1e-12))
     negative = bool((table < 0).any())
     # Negative estimates are shown as such, on the other side of white.
@@ -106,7 +104,7 @@ def heatmap(
     bar.set_label(f"fraction of people{' in a row' * given}")
     total = max((promise.epsilon for promise in joint.guarantee.promises), default=0.0)
     promised = f"ε = {rounded_up(total, 6)} for all answers together" if total else ""
-    level = f"{confidence * 100:g}% intervals{' for all at once' * simultaneous}"
+    level = paint.interval_words(confidence, simultaneous).replace("interval", "intervals")
     notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
     notes += ["hatched: may be 0"] * unclear
     paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, *notes)
@@ -119,17 +117,8 @@ def _hatch(ax: Axes, table: Floats, low: Floats) -> bool:
 
     unclear = ~(low > 0)
     for row, column in zip(*np.nonzero(unclear), strict=True):
-        ax.add_patch(
-            Rectangle(
-                (column - 0.5, row - 0.5),
-                1,
-                1,
-                fill=False,
-                hatch="///",
-                edgecolor="#BBBBBB",
-                linewidth=0,
-            )
-        )
+        look: dict[str, Any] = {"hatch": "///", "edgecolor": "#BBBBBB", "linewidth": 0}
+        ax.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, **look))
     return bool(unclear.any())
 
 

@@ -83,13 +83,12 @@ def histogram(
     fill = [FILL if clear else "white" for clear in low > 0]
     values = what.values * scale
     ax.bar(middles, values, widths, color=fill, edgecolor=BLUE, linewidth=1.0)
-    level = f"{confidence * 100:g}% interval" + " for all at once" * simultaneous
     entries: Legend = {}
     if (low > 0).any():
         entries["estimate"] = Patch(facecolor=FILL, edgecolor=BLUE)
     if not (low > 0).all():
         entries["not clearly above 0"] = Patch(facecolor="white", edgecolor=BLUE)
-    entries[level] = ax.errorbar(
+    entries[paint.interval_words(confidence, simultaneous)] = ax.errorbar(
         middles,
         values,
         yerr=[values - low * scale, high * scale - values],
@@ -112,7 +111,7 @@ def histogram(
     ax.set_ylim(0, top * (1.06 + 0.055 * len(marks)))
     ax.set_xlim(what.edges[0], what.edges[-1])
     ax.grid(axis="x", visible=False)
-    ax.grid(axis="y", color="#E6E6E6", linewidth=0.7)
+    ax.grid(axis="y", **paint.GRID)
     ax.yaxis.set_major_formatter(paint.percent)
     ax.set_xlabel(paint.one_line(what.name) or "value")
     ax.set_ylabel("fraction of people" if equal else f"fraction of people per {unit:g}")

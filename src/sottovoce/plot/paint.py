@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -38,20 +39,45 @@ TRUTH: dict[str, Any] = {
     "linewidths": 0.8,
 }
 
+GRID: dict[str, Any] = {"color": "#E6E6E6", "linewidth": 0.7}
 _MOST_DRAWN = 2000
 
 
-def axes(ax: Axes | None, height: float) -> Axes:
-    """The given axes, or those of a new figure of this height in inches."""
-    if ax is None:
-        import matplotlib.pyplot as plt
+def panels(many: int = 1, size: tuple[float, float] = (7.5, 4.8), **options: Any) -> list[Axes]:
+    """The axes of a new figure of this size in inches, side by side."""
+    need_matplotlib()
+    import matplotlib.pyplot as plt
 
-        _, ax = plt.subplots(figsize=(7.5, height), layout="constrained")
+    _, grid = plt.subplots(1, many, figsize=size, layout="constrained", squeeze=False, **options)
+    return list(grid[0])
+
+
+def axes(ax: Axes | None, height: float) -> Axes:
+    """The given axes, or those of a new figure of this height in inches, for rows of values."""
+    ax = panels(size=(7.5, height))[0] if ax is None else ax
     ax.spines[["top", "right", "left"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     ax.set_axisbelow(True)
-    ax.grid(axis="x", color="#E6E6E6", linewidth=0.7)
+    ax.grid(axis="x", **GRID)
     return ax
+
+
+def line_axes(ax: Axes) -> None:
+    """The look of axes with lines: a grid of both directions, and no frame at the top and right."""
+    ax.grid(which="major", **GRID)
+    ax.set_axisbelow(True)
+    ax.spines[["top", "right"]].set_visible(False)
+
+
+def log_ticks(axis: Any, limits: tuple[float, float], name: Any = None) -> None:
+    """Plain numbers on a log scale, more of them where there are few powers of ten."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    decades = math.log10(limits[1] / limits[0])
+    subs = (1, 2, 3, 4, 5, 7) if decades < 1 else (1, 2, 5) if decades < 2 else (1,)
+    axis.set_major_locator(LogLocator(subs=subs))
+    axis.set_major_formatter(name or (lambda tick, _: f"{tick:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def need_matplotlib() -> None:
@@ -62,16 +88,11 @@ def need_matplotlib() -> None:
         raise MissingExtraError.of("matplotlib", "plot", "a plot") from error
 
 
-def is_shares(what: Estimate) -> bool:
-    """Whether the values are fractions of people, not means in the units of the question."""
-    return what.fractions
-
-
 def truth_of(what: Estimate, truth: Truth | None) -> Floats | None:
     """The truth in the order of the labels; fractions must sum to one, means need not."""
     if truth is None:
         return None
-    if is_shares(what):
+    if what.fractions:
         return true_fractions(what, truth)
     if isinstance(truth, Mapping):
         if set(truth) != set(what.labels):
@@ -183,17 +204,39 @@ def _keep_inside(ax: Axes) -> None:
         ax.set_position((x0, y0, x1 - x0, y1 - y0))
 
 
+def interval_words(confidence: float, simultaneous: bool = False) -> str:
+    """What the whiskers are."""
+    return f"{confidence * 100:g}% interval{' for all at once' * simultaneous}"
+
+
+def series(ax: Axes, k: int, values: Floats, ends: Sequence[Floats], where: Any) -> Any:
+    """Dots with intervals of the k-th of several estimates, at the places `where`."""
+    return ax.errorbar(
+        values,
+        where,
+        xerr=np.abs(np.stack([*ends]) - values),
+        fmt=MARKERS[k % len(MARKERS)],
+        color=SERIES[k % len(SERIES)],
+        markersize=5.5,
+        elinewidth=1.4,
+        zorder=3,
+    )
+
+
+def row_lines(ax: Axes, rows: int) -> None:
+    """Lines between the rows 0, 1, …, which run downwards."""
+    for row in range(1, rows):
+        ax.axhline(row - 0.5, zorder=0, **GRID)
+    ax.set_ylim(rows - 0.5, -0.5)
+
+
 def value_labels(ax: Axes, labels: Sequence[str], rows: float) -> None:
     """Names of the rows 0, 1, …, small enough for the height there is."""
-    ax.set_yticks(np.arange(len(labels)), labels)
-    fit_labels(ax, rows, max((label.count("\n") for label in labels), default=0) + 1)
-
-
-def fit_labels(ax: Axes, rows: float, lines: int) -> None:
-    """Shrink the rows' names where the axes are low."""
     from matplotlib import rcParams
     from matplotlib.font_manager import FontProperties
 
+    ax.set_yticks(np.arange(len(labels)), labels)
+    lines = max((label.count("\n") for label in labels), default=0) + 1
     usual = FontProperties(size=rcParams["ytick.labelsize"]).get_size_in_points()
     room = 72 * ax.bbox.height / ax.figure.dpi / rows / lines
     ax.tick_params(axis="y", labelsize=float(np.clip(0.8 * room, 4.5, usual)))

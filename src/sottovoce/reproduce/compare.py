@@ -1,9 +1,12 @@
-"""Holding a run against what was published, and against our own earlier results."""
+"""Holding a run against what was published, and against our own earlier results.
+
+Also what claims need to compare series of a figure, with standard errors in mind.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +16,8 @@ from .results import Results, Row
 #: How often a run that is right disagrees with the earlier results, over all rows of a figure.
 FALSE_ALARM = 1e-4
 _SAME = 1e-9  # exact numbers, up to rounding on another machine
+#: Standard errors of a difference that count as a difference.
+APART = 3.0
 
 
 @dataclass(frozen=True)
@@ -57,9 +62,7 @@ def compare(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Co
 
 def recorded(expected: Mapping[str, Any]) -> list[Row]:
     """Our own rows in an entry of `expected.json`."""
-    fields = ("panel", "x", "series", "value", "std_error", "repeats", "people", "seed")
-    rows = expected.get("ours", {}).get("rows", [])
-    return [Row(**dict(zip(fields, row, strict=True))) for row in rows]
+    return [Row(*row) for row in expected.get("ours", {}).get("rows", [])]
 
 
 def judged(figure: Figure, results: Results) -> list[Verdict]:
@@ -72,3 +75,38 @@ def judged(figure: Figure, results: Results) -> list[Verdict]:
         else:
             verdicts.append(claim.judge(results))
     return verdicts
+
+
+def apart(one: Row, other: Row) -> float:
+    """By how many standard errors `one` lies above `other`; 0 where one repeat tells no error."""
+    error = math.hypot(*(math.inf if math.isnan(row.std_error) else row.std_error
+                         for row in (one, other)))  # fmt: skip
+    difference = one.value - other.value
+    return difference / error if error > 0 else math.copysign(math.inf, difference)
+
+
+def below(one: Row, other: Row) -> bool:
+    """Whether `one` is clearly smaller."""
+    return apart(other, one) > APART and one.value < other.value
+
+
+def points(results: Results) -> list[tuple[str, float | str]]:
+    """Every panel and x that was measured."""
+    return list(dict.fromkeys((row.panel, row.x) for row in results))
+
+
+def rows_at(results: Results, point: tuple[str, float | str], names: Iterable[str]) -> list[Row]:
+    """The rows of some series at one point."""
+    rows = (results.get(*point, name) for name in names)
+    return [row for row in rows if row is not None]
+
+
+def least(rows: Iterable[Row]) -> Row:
+    """The most accurate of some rows."""
+    return min(rows, key=lambda row: row.value)
+
+
+def ratios(pairs: Iterable[tuple[Row, Row]]) -> tuple[float, float]:
+    """The smallest and largest ratio of two series."""
+    every = [one.value / other.value for one, other in pairs]
+    return min(every), max(every)

@@ -89,13 +89,7 @@ def folder_from(given: str | os.PathLike[str] | None) -> Path | None:
 
 
 class Data:
-    """The data sets in one folder, read on first use.
-
-    Parameters
-    ----------
-    folder : path, optional
-        Where the files are. Without it every data set is missing.
-    """
+    """The data sets in one folder, read on first use; without one every data set is missing."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder

@@ -7,7 +7,18 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..plot.paint import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, need_matplotlib
+from ..plot.paint import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    line_axes,
+    need_matplotlib,
+)  # fmt: skip
 from .figure import Figure
 from .results import Results
 
@@ -25,14 +36,7 @@ _BAR = 2.0  # standard errors on each side: about 95 %
 def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Picture:
     """The figure, its panels side by side; stars are numbers that the paper states.
 
-    Parameters
-    ----------
-    figure : Figure
-        What to draw.
-    results : Results
-        What was measured.
-    expected : mapping
-        The figure's entry in `expected.json`, for the published numbers.
+    `expected` is the figure's entry in `expected.json`.
     """
     need_matplotlib()
     import matplotlib.pyplot as plt
@@ -46,7 +50,10 @@ def draw(figure: Figure, results: Results, expected: Mapping[str, Any]) -> Pictu
     )  # fmt: skip
     for place in grid.flat[len(panels) :]:
         place.set_visible(False)
-    styles = _styles(figure, results)
+    styles = {
+        series: _style(k, figure.styles.get(series, {}))
+        for k, series in enumerate(results.series())
+    }
     legend: dict[str, Any] = {}
     for place, panel in zip(grid.flat, panels, strict=False):
         legend |= _panel(place, figure, results, panel, styles)
@@ -72,19 +79,11 @@ def _columns(labels: Iterable[str], width: float) -> int:
     return max(1, min(len(texts), int(width / column)))
 
 
-def _styles(figure: Figure, results: Results) -> dict[str, dict[str, Any]]:
-    """A colour, a marker and a line for each series, the same in every panel.
+def _style(k: int, own: Mapping[str, Any]) -> dict[str, Any]:
+    """A colour, a marker and a line for the k-th series, or what the figure says instead.
 
     Series that share a colour differ in their lines, and the later one has hollow markers.
     """
-    return {
-        series: _style(k, figure.styles.get(series, {}))
-        for k, series in enumerate(results.series())
-    }
-
-
-def _style(k: int, own: Mapping[str, Any]) -> dict[str, Any]:
-    """The style of the k-th series, or what the figure says instead."""
     colour = own.get("color", _COLOURS[k % len(_COLOURS)])
     again = k >= len(_COLOURS) and "color" not in own
     return {
@@ -141,19 +140,17 @@ def _panel(
         place.yaxis.set_major_formatter("{x:,g}")
     place.set_xlabel(figure.x.label)
     place.set_title(panel, fontsize=10)
-    place.grid(color="#E6E6E6", linewidth=0.7)
-    place.set_axisbelow(True)
-    place.spines[["top", "right"]].set_visible(False)
+    line_axes(place)
     return artists
 
 
 def _plain_ticks(axis: Any, limits: tuple[float, float]) -> None:
     """Few decades: 0.2 and 0.5 are labelled too, and as people write them."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+    from matplotlib.ticker import LogLocator, NullFormatter
 
     if limits[1] / limits[0] < 1000:
         axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_major_formatter(lambda value, _: f"{value:g}")
         axis.set_minor_formatter(NullFormatter())
 
 
@@ -166,13 +163,6 @@ def _published(place: Axes, expected: Mapping[str, Any], panel: str) -> Any:
     ]
     if not entries:
         return None
-    return place.scatter(
-        [entry["x"] for entry in entries],
-        [entry["value"] for entry in entries],
-        marker="*",
-        s=130,
-        facecolors="none",
-        edgecolors=BLACK,
-        linewidths=1.2,
-        zorder=5,
-    )
+    at, values = ([entry[key] for entry in entries] for key in ("x", "value"))
+    look: dict[str, Any] = {"facecolors": "none", "edgecolors": BLACK, "linewidths": 1.2}
+    return place.scatter(at, values, marker="*", s=130, zorder=5, **look)

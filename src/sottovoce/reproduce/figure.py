@@ -31,36 +31,21 @@ class Axis:
 
 @dataclass(frozen=True)
 class Job:
-    """One point of one panel, at which every series is measured.
+    """One point of one panel, at which every series is measured."""
 
-    Parameters
-    ----------
-    panel : str
-        The panel of the figure, or the rows of a table that belong together.
-    x : float or str
-        The position on the axis, or the row of a table. A series that is a curve has its own.
-    setting : mapping
-        Everything that the measurement needs, as JSON values.
-    people : int, optional
-        How many people, records or parties take part.
-    needs : tuple of str
-        The data sets without which the job is left out.
-    fast : bool
-        Whether the job also belongs to the short run.
-    repeats : int, optional
-        Overrides the figure's number of repeats in the full run.
-    same_seed : bool
-        Whether such jobs of a panel have the same seed, so that they can share their reports.
-    """
+    panel: str  # of the figure, or the rows of a table that belong together
+    x: float | str  # on the axis, or the row of a table; a series that is a curve has its own
+    setting: Mapping[str, Any] = field(default_factory=dict)  # all it needs, as JSON values
+    people: int | None = None  # records or parties, where these take part
+    needs: tuple[str, ...] = ()  # data sets without which the job is left out
+    fast: bool = True  # also in the short run
+    repeats: int | None = None  # in the full run, instead of the figure's
+    same_seed: bool = False  # as other such jobs of the panel, so that they can share reports
 
-    panel: str
-    x: float | str
-    setting: Mapping[str, Any] = field(default_factory=dict)
-    people: int | None = None
-    needs: tuple[str, ...] = ()
-    fast: bool = True
-    repeats: int | None = None
-    same_seed: bool = False
+    @property
+    def key(self) -> tuple[str, float | str]:
+        """What identifies the job within a figure."""
+        return self.panel, self.x
 
 
 @dataclass(frozen=True)
@@ -82,60 +67,37 @@ class Claim:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure or table of a paper.
+    """One figure or table of a paper."""
 
-    Parameters
-    ----------
-    name : str
-        Such as ``figure-1`` or ``table-2``.
-    title : str
-        What it shows, in one line.
-    jobs : tuple of Job
-        The points at which it is measured.
-    measure : callable
-        Measures one job; see `Measure`.
-    x, y : Axis
-        The axes.
-    repeats, fast_repeats : int
-        Independent repeats of each job in the full and in the short run.
-    claims : tuple of Claim
-        What the paper says about it.
-    differences : str
-        Where the run differs from the paper, and why.
-    kind : {"lines", "points", "table"}
-        How it is drawn: lines over numbers, points over names, or no picture at all.
-    shared_y : bool
-        Whether all panels have the same y axis.
-    styles : mapping
-        Of a series: keywords of matplotlib's `errorbar` instead of the usual ones.
-    timing : bool
-        Whether values depend on the machine, so that they are not compared with earlier ones.
-    seed : int
-        The seed of the first job; each job derives its own from it.
-    """
-
-    name: str
-    title: str
+    name: str  # such as figure-1 or table-2
+    title: str  # what it shows, in one line
     jobs: tuple[Job, ...]
     measure: Measure
     x: Axis
     y: Axis
-    repeats: int
-    fast_repeats: int
+    repeats: int  # independent ones of each job, in the full run
+    fast_repeats: int  # and in the short one
     claims: tuple[Claim, ...] = ()
-    differences: str = ""
-    kind: Literal["lines", "points", "table"] = "lines"
-    shared_y: bool = False
-    styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    timing: bool = False
-    seed: int = 1
+    differences: str = ""  # where the run differs from the paper, and why
+    kind: Literal["lines", "points", "table"] = "lines"  # over numbers, over names, no picture
+    shared_y: bool = False  # whether all panels have the same y axis
+    styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of series: `errorbar`
+    timing: bool = False  # values depend on the machine, and are not compared with earlier ones
+    seed: int = 1  # from which each job derives its own
 
     def __post_init__(self) -> None:
-        places = [(job.panel, job.x) for job in self.jobs]
-        if len(set(places)) != len(places):
+        if len({job.key for job in self.jobs}) != len(self.jobs):
             raise ParameterError(f"{self.name} has two jobs with the same panel and x")
         if not any(job.fast for job in self.jobs):
             raise ParameterError(f"{self.name} has no job for the short run")
+
+    def jobs_of(self, *, fast: bool) -> list[Job]:
+        """The jobs of the full or of the short run."""
+        return [job for job in self.jobs if job.fast or not fast]
+
+    def repeats_of(self, job: Job, *, fast: bool) -> int:
+        """How often a job is repeated."""
+        return self.fast_repeats if fast else job.repeats or self.repeats
 
 
 @dataclass(frozen=True)

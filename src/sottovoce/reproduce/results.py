@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -58,23 +57,8 @@ def rows_of(job: Job, measured: Mapping[str, Measured | Curve], seed: int) -> li
     return rows
 
 
-def seed_of(paper: str, figure: str, job: Job, first: int) -> int:
-    """A job's own seed, the same in every run and whatever other jobs there are."""
-    point = "" if job.same_seed else job.x
-    text = f"{paper}/{figure}/{job.panel}/{point}/{first}".encode()
-    return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
-
-
 class Results:
-    """The rows of one figure, as claims look at them.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-        What was measured.
-    skipped : mapping
-        Of jobs that could not run: (panel, x) and the reason.
-    """
+    """The rows of one figure, as claims look at them, and why some jobs were skipped."""
 
     def __init__(
         self, rows: Iterable[Row], skipped: Mapping[tuple[str, float | str], str] | None = None

@@ -18,7 +18,7 @@ from ..files import whole_file
 from . import papers
 from .data import KNOWN, Data
 from .figure import Curve, Figure, Job, Measure, Measured
-from .results import Results, Row, rows_of, seed_of
+from .results import Results, Row, rows_of
 
 
 def run(
@@ -32,68 +32,42 @@ def run(
     fresh: bool = False,
     done: Callable[[Job], None] = lambda job: None,
 ) -> Results:
-    """Measure every job of a figure, or read what an earlier run measured.
+    """Measure every job of a figure, or of the short run, or read what an earlier run measured.
 
-    Parameters
-    ----------
-    paper : str
-        The paper's name.
-    figure : Figure
-        What to measure.
-    fast : bool
-        The short run: some of the jobs, with fewer repeats.
-    data : Data
-        The data sets; jobs whose data set is missing are left out, with the reason.
-    store : path
-        The folder of cached jobs. A job is computed again after a change of its setting, of the
-        paper's code, of the data set or of the version.
-    workers : int
-        Processes to use.
-    fresh : bool
-        Compute everything again.
-    done : callable
-        Called after each job.
+    Jobs whose data set is missing are left out, with the reason. `store` has the cached jobs: one
+    is computed again after a change of its setting, of the paper's code, of the data set or of the
+    version, and with `fresh` always. `done` is called after each job.
     """
-    jobs = jobs_of(figure, fast=fast)
-    skipped = {(job.panel, job.x): why for job in jobs if (why := data.lacks(job.needs))}
-    runnable = [job for job in jobs if (job.panel, job.x) not in skipped]
+    jobs = figure.jobs_of(fast=fast)
+    skipped = {job.key: why for job in jobs if (why := data.lacks(job.needs))}
+    runnable = [job for job in jobs if job.key not in skipped]
     store.mkdir(parents=True, exist_ok=True)
+    paths = {job.key: store / _cache_name(paper, figure, job, fast) for job in runnable}
     rows: dict[Any, list[Row]] = {}
+
+    def add(job: Job, measured: Mapping[str, Measured | Curve]) -> None:
+        rows[job.key] = rows_of(job, measured, _seed(paper, figure, job))
+        done(job)
+
     open_jobs = []
     for job in runnable:
-        path = store / _cache_name(paper, figure, job, fast)
-        cached = None if fresh else _read(path)
+        cached = None if fresh else _read(paths[job.key])
         if cached is None:
             open_jobs.append(job)
         else:
-            rows[_key(job)] = rows_of(job, cached, _seed(paper, figure, job))
-            done(job)
+            add(job, cached)
     for job, measured in _measured(paper, figure, open_jobs, fast, data, workers):
-        with whole_file(store / _cache_name(paper, figure, job, fast)) as stream:
+        with whole_file(paths[job.key]) as stream:
             stream.write(_to_json(measured))
-        rows[_key(job)] = rows_of(job, measured, _seed(paper, figure, job))
-        done(job)
-    return Results((row for job in runnable for row in rows[_key(job)]), skipped)
-
-
-def jobs_of(figure: Figure, *, fast: bool) -> list[Job]:
-    """The jobs of the full or of the short run."""
-    return [job for job in figure.jobs if job.fast or not fast]
-
-
-def repeats_of(figure: Figure, job: Job, *, fast: bool) -> int:
-    """How often a job is repeated."""
-    if fast:
-        return figure.fast_repeats
-    return job.repeats or figure.repeats
-
-
-def _key(job: Job) -> Any:
-    return job.panel, job.x
+        add(job, measured)
+    return Results((row for job in runnable for row in rows[job.key]), skipped)
 
 
 def _seed(paper: str, figure: Figure, job: Job) -> int:
-    return seed_of(paper, figure.name, job, figure.seed)
+    """A job's own seed, the same in every run and whatever other jobs there are."""
+    point = "" if job.same_seed else job.x
+    text = f"{paper}/{figure.name}/{job.panel}/{point}/{figure.seed}".encode()
+    return int.from_bytes(hashlib.sha256(text).digest()[:6], "big")
 
 
 def _measured(
@@ -102,15 +76,14 @@ def _measured(
     """Jobs with what they measured, in the order in which they finish."""
     if workers == 1 or len(jobs) < 2:
         for job in jobs:
-            yield job, _plain(figure, job, fast, _seed(paper, figure, job), data)
+            yield job, _plain(paper, figure, job, fast, data)
         return
     # Fresh processes: threads of compiled kernels do not survive a fork.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(workers, len(jobs)), mp_context=context) as pool:
         where = str(data.folder) if data.folder else None
-        index = {_key(job): k for k, job in enumerate(figure.jobs)}
         open_jobs = {
-            pool.submit(_in_worker, paper, figure.name, index[_key(job)], fast, where): job
+            pool.submit(_in_worker, paper, figure.name, figure.jobs.index(job), fast, where): job
             for job in jobs
         }
         try:
@@ -125,8 +98,7 @@ def _in_worker(
     paper: str, name: str, index: int, fast: bool, folder: str | None
 ) -> dict[str, Measured | Curve]:
     figure = papers.load(paper).figure(name)
-    job = figure.jobs[index]
-    return _plain(figure, job, fast, _seed(paper, figure, job), _data(folder))
+    return _plain(paper, figure, figure.jobs[index], fast, _data(folder))
 
 
 @cache
@@ -136,11 +108,11 @@ def _data(folder: str | None) -> Data:
 
 
 def _plain(
-    figure: Figure, job: Job, fast: bool, seed: int, data: Data
+    paper: str, figure: Figure, job: Job, fast: bool, data: Data
 ) -> dict[str, Measured | Curve]:
     """What a job measured, as plain numbers."""
-    repeats = repeats_of(figure, job, fast=fast)
-    measured = figure.measure(job.setting, repeats, seed, data)
+    repeats = figure.repeats_of(job, fast=fast)
+    measured = figure.measure(job.setting, repeats, _seed(paper, figure, job), data)
     return {
         series: {x: _numbers(at) for x, at in values.items()}
         if isinstance(values, Mapping)
@@ -158,10 +130,9 @@ def _cache_name(paper: str, figure: Figure, job: Job, fast: bool) -> str:
     parts: list[Any] = [
         paper,
         figure.name,
-        job.panel,
-        job.x,
+        *job.key,
         dict(job.setting),
-        repeats_of(figure, job, fast=fast),
+        figure.repeats_of(job, fast=fast),
         _seed(paper, figure, job),
         [KNOWN[name].sha256 for name in job.needs],
         __version__,
@@ -214,4 +185,4 @@ def _is_curve(values: Any) -> bool:
 
 def count(figures: Iterable[Figure], *, fast: bool) -> int:
     """How many jobs there are, for a progress bar."""
-    return sum(len(jobs_of(figure, fast=fast)) for figure in figures)
+    return sum(len(figure.jobs_of(fast=fast)) for figure in figures)

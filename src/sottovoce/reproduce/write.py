@@ -7,17 +7,17 @@ import io
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ..errors import FileError
 from ..files import whole_file
 from . import papers
-from .compare import Comparison, compare, judged
+from .compare import Comparison, compare, judged, recorded
 from .draw import draw
 from .figure import Figure, Paper, Verdict
-from .results import Results
+from .results import Results, Row
 
 _BEGIN, _END = "<!-- results: begin -->", "<!-- results: end -->"
 
@@ -103,9 +103,8 @@ def record(paper: Paper, reproduced: list[Reproduced], pictures: Path) -> None:
                 f"{next(iter(item.results.skipped.values()))}"
             )
         rows = [[_short(value) for value in row.as_dict().values()] for row in item.results]
-        columns = ["panel", "x", "series", "value", "std_error", "repeats", "people", "seed"]
         entry = entries.setdefault(item.figure.name, {"published": []})
-        entry["ours"] = {"columns": columns, "rows": rows}
+        entry["ours"] = {"columns": [column.name for column in fields(Row)], "rows": rows}
         entry["claims"] = _claims(item)
         if item.figure.kind != "table":
             picture(pictures / f"{paper.name}-{item.figure.name}.png", item)
@@ -135,13 +134,13 @@ def tables(paper: Paper, entries: Mapping[str, Any]) -> str:
         entry = entries.get(figure.name)
         if entry is None:
             continue
-        rows = entry["ours"]["rows"]
+        rows = recorded(entry)
         lines += ["", f"## {label(figure.name)}: {figure.title}", ""]
         if figure.kind == "table":
-            lines += _table(figure, entry)
+            lines += _table(figure, rows, entry)
         else:
             address = f"../../docs/img/papers/{paper.name}-{figure.name}.png"
-            lines += [f"![{figure.title}]({address})", "", *_stated(entry)]
+            lines += [f"![{figure.title}]({address})", "", *_stated(rows, entry)]
         lines += [_about(figure, rows)]
         if figure.differences:
             lines += ["", figure.differences]
@@ -153,11 +152,11 @@ def label(name: str) -> str:
     return name.replace("-", " ").capitalize()
 
 
-def _about(figure: Figure, rows: list[list[Any]]) -> str:
+def _about(figure: Figure, rows: list[Row]) -> str:
     """People, repeats, seeds and standard errors of a figure, in one line."""
-    people = sorted({row[6] for row in rows if row[6]})
-    repeats = sorted({row[5] for row in rows})
-    errors = [row[4] / abs(row[3]) for row in rows if row[5] > 1 and row[3]]
+    people = sorted({row.people for row in rows if row.people})
+    repeats = sorted({row.repeats for row in rows})
+    errors = [row.std_error / abs(row.value) for row in rows if row.repeats > 1 and row.value]
     parts = []
     if people:
         parts.append(f"n = {_range(people)}")
@@ -178,16 +177,14 @@ def _range(numbers: list[int]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _table(figure: Figure, entry: Mapping[str, Any]) -> list[str]:
+def _table(figure: Figure, rows: list[Row], entry: Mapping[str, Any]) -> list[str]:
     """A table of all rows: a line for each panel and x, a column for each series."""
-    rows = entry["ours"]["rows"]
-    series = list(dict.fromkeys(row[2] for row in rows))
-    cells = {(row[0], row[1], row[2]): _number(row[3], row[4]) for row in rows}
-    stated = {(e.get("panel"), e.get("x"), e.get("series")): e["value"]
-              for e in entry.get("published", [])}  # fmt: skip
+    series = list(dict.fromkeys(row.series for row in rows))
+    cells = {row.key: _number(row.value, row.std_error) for row in rows}
+    stated = {_key(one): one["value"] for one in entry.get("published", [])}
     lines = ["| | " + figure.x.label + " | " + " | ".join(series) + " |",
              "|---|---|" + "---:|" * len(series)]  # fmt: skip
-    for panel, x in dict.fromkeys((row[0], row[1]) for row in rows):
+    for panel, x in dict.fromkeys((row.panel, row.x) for row in rows):
         values = []
         for name in series:
             cell = cells.get((panel, x, name), "")
@@ -198,13 +195,18 @@ def _table(figure: Figure, entry: Mapping[str, Any]) -> list[str]:
     return [*lines, ""]
 
 
-def _stated(entry: Mapping[str, Any]) -> list[str]:
+def _key(stated: Mapping[str, Any]) -> Any:
+    """The row of ours that a published number stands beside."""
+    return stated.get("panel"), stated.get("x"), stated.get("series")
+
+
+def _stated(rows: list[Row], entry: Mapping[str, Any]) -> list[str]:
     """Numbers that the paper states, beside ours."""
-    ours = {(row[0], row[1], row[2]): row for row in entry["ours"]["rows"]}
+    ours = {row.key: row for row in rows}
     lines = []
     for stated in entry.get("published", []):
-        row = ours.get((stated.get("panel"), stated.get("x"), stated.get("series")))
-        value = "not measured" if row is None else _number(row[3], row[4])
+        row = ours.get(_key(stated))
+        value = "not measured" if row is None else _number(row.value, row.std_error)
         lines.append(
             f"| {stated.get('panel', '')} | {_place(stated.get('x', ''))} | "
             f"{stated.get('series', '')} | "
@@ -233,10 +235,9 @@ def _short(value: Any) -> Any:
 
 def _claims(item: Reproduced) -> list[dict[str, str]]:
     return [
-        {"text": claim.text, "where": claim.where, "outcome": verdict.outcome,
-         "because": verdict.because}
+        {"text": claim.text, "where": claim.where, **asdict(verdict)}
         for claim, verdict in zip(item.figure.claims, item.verdicts, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _compact(content: Mapping[str, Any]) -> str:

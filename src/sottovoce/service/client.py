@@ -12,15 +12,17 @@ import json
 import os
 import ssl
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from ..contract.codec import REPORTS_MAGIC
-from ..contract.reports import Reports, read_batches
+from ..contract.reports import read_batches
 from ..errors import FileError, ParameterError, TransportError, WireError
 from ..files import read_file, whole_file
 from ..study import Study
@@ -33,21 +35,11 @@ _MOST_ANSWER = 1 << 30
 
 @dataclass
 class Server:
-    """A collection's server.
+    """A collection's server."""
 
-    Attributes
-    ----------
-    address : str
-        Such as https://collector.example.
-    patience : float
-        Seconds during which a server that is busy or away is asked again.
-    certificate : path, optional
-        The only certificate (or authority) to be trusted; by default those of the system.
-    """
-
-    address: str
-    patience: float = 60.0
-    certificate: Path | None = None
+    address: str  # such as https://collector.example
+    patience: float = 60.0  # seconds during which a server that is busy or away is asked again
+    certificate: Path | None = None  # the only one (or authority) trusted; None for the system's
     _pause: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
@@ -106,22 +98,16 @@ class Server:
     def _ask_once(
         self, method: str, path: str, body: bytes, headers: dict[str, str]
     ) -> tuple[int, float, bytes]:
-        connection: http.client.HTTPConnection
+        kind: Any = http.client.HTTPConnection
         if self._tls:
             trusted = ssl.create_default_context(cafile=self.certificate)
-            connection = http.client.HTTPSConnection(
-                self._host, self._port, timeout=30, context=trusted
-            )
-        else:
-            connection = http.client.HTTPConnection(self._host, self._port, timeout=30)
-        try:
+            kind = partial(http.client.HTTPSConnection, context=trusted)
+        with closing(kind(self._host, self._port, timeout=30)) as connection:
             connection.request(method, self._path + path, body, headers)
             answer = connection.getresponse()
             after = answer.getheader("Retry-After", "0")
             data = answer.read(_MOST_ANSWER)
             return answer.status, float(after) if after.isdigit() else 0.0, data
-        finally:
-            connection.close()
 
 
 def _reason(status: int, answer: bytes) -> str:
@@ -182,14 +168,11 @@ def split_file(path: Path, study: Study | None) -> tuple[bytes, list[bytes]]:
                 "its study with --study, so that it can be divided"
             )
         return content, [content]
-    parts = [batch.to_bytes() for batch in _pieces(path, study)]
-    return content, parts
-
-
-def _pieces(path: Path, study: Study) -> Iterator[Reports]:
-    for batch in read_batches(path, expect=study):
-        for start in range(0, len(batch), MOST_REPORTS):
-            yield batch[start : start + MOST_REPORTS]
+    return content, [
+        batch[start : start + MOST_REPORTS].to_bytes()
+        for batch in read_batches(path, expect=study)
+        for start in range(0, len(batch), MOST_REPORTS)
+    ]
 
 
 def send_file(

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import secrets
 from base64 import b32encode
-from collections.abc import Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -31,14 +30,8 @@ _ROW = np.dtype([("code", "V16"), ("people", "<u4"), ("used", "u1")])
 def make_codes(store: Store, digest: bytes, many: int, *, people: int = 1) -> list[str]:
     """Draw new codes, keep them hashed, and return them; runs inside a transaction.
 
-    Parameters
-    ----------
-    digest : bytes
-        Of the study; a code is of no use in another one.
-    many : int
-        How many.
-    people : int
-        How many people may be in the one submission that each code is good for.
+    `digest` is that of the study: a code is of no use in another one. Each code is good for one
+    submission of so many people.
     """
     if not 1 <= many <= MOST_CODES or not 1 <= people <= 10_000:
         raise ParameterError(
@@ -119,5 +112,5 @@ class Codes:
     @property
     def numbers(self) -> tuple[int, int]:
         """(codes, used codes)."""
-        sheets: Sequence[NDArray[np.void]] = list(self._sheets.values())
-        return sum(len(s) for s in sheets), sum(int(s["used"].sum()) for s in sheets)
+        sheets = self._sheets.values()
+        return sum(map(len, sheets)), sum(int(sheet["used"].sum()) for sheet in sheets)

@@ -7,36 +7,36 @@ memory from what was committed, and recomputed from the store at the start and a
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock
+from threading import Condition, Lock, Thread
 
 import numpy as np
 
 from ..contract.aggregate import Aggregate
+from ..contract.collection import Collection
 from ..contract.reports import Reports
-from ..errors import EstimateError
+from ..errors import EstimateError, ParameterError
 from ..randomness import SYSTEM
 from ..study import Study
 from .codes import Codes
+from .metrics import Metrics
 from .stores import Blob, Store, StoreError
 from .submission import Submission
 
 _FOLD = 1 << 16  # reports that wait to be counted until somebody asks
+_MOST_WAITING = 256  # batches of them
+_MOST_REPORTS = 200_000  # in one commit
+_LOOK_SECONDS = 2.0
 HOUR = 3600
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a submission; `problem` is empty where it is stored."""
-
-    problem: str = ""
-    repeated: bool = False
-
-
-STORED, REPEATED = Outcome(), Outcome(repeated=True)
-CONFLICT, CLOSED, NO_CODE = Outcome("conflict"), Outcome("closed"), Outcome("code")
+#: What became of a submission: it is in the store, or there is a problem of this name.
+STORED, REPEATED = "stored", "repeated"
+CONFLICT, CLOSED, NO_CODE, FAILED = "conflict", "closed", "code", "store"
 
 
 @dataclass(frozen=True)
@@ -50,23 +50,18 @@ class Entry:
 class Collector:
     """The collection of one study: what is stored, and the counts of it.
 
-    Parameters
-    ----------
-    study : Study
-        What is collected.
-    store : Store
-        Where; no other object may use it at the same time.
-    clock : callable
-        Seconds since 1970; only whole hours of it are kept.
+    No other object may use the store at the same time. Of the clock only whole hours are kept.
     """
 
     def __init__(
         self, study: Study, store: Store, *, clock: Callable[[], float] = time.time
     ) -> None:
         self.study = study
+        #: Questions with too many values to count: their reports are kept until some are chosen.
+        self.uncounted = frozenset(one.name for one in study if not _counts_all(one))
         self._store = store
         self._clock = clock
-        self._codes = Codes(store)
+        self.codes = Codes(store)
         self._guard = Lock()  # counts are read by other threads
         self._stale = True
         self.closed = False
@@ -80,7 +75,7 @@ class Collector:
 
     # --- commits ----------------------------------------------------------------------------------
 
-    def commit(self, entries: Sequence[Entry]) -> list[Outcome]:
+    def commit(self, entries: Sequence[Entry]) -> list[str]:
         """Store what is new in one transaction; raises StoreError with nothing acknowledged."""
         if self._stale:
             self.recount()
@@ -92,24 +87,24 @@ class Collector:
                 for blob, _ in blobs:
                     self._store.add_blob(blob)
                 self._store.add_submissions([(one.key, one.tag) for one in fresh])
-                coded = self._codes.write()
+                coded = self.codes.write()
             done = True
         except BaseException:
             # A commit that failed may still have reached the disk: only the store knows.
             self._stale = True
             raise
         finally:
-            self._codes.settle(committed=done)
+            self.codes.settle(committed=done)
         if coded:
             self._store.settle()
         self._count(blobs)
         return outcomes
 
-    def _judge(self, entries: Sequence[Entry]) -> tuple[list[Outcome], list[Submission]]:
+    def _judge(self, entries: Sequence[Entry]) -> tuple[list[str], list[Submission]]:
         """What becomes of each; a retry is recognised before its code is looked at."""
         known = self._store.tags([entry.submission.key for entry in entries])
         self._read_state()
-        outcomes: list[Outcome] = []
+        outcomes: list[str] = []
         fresh: list[Submission] = []
         for entry in entries:
             one = entry.submission
@@ -118,7 +113,7 @@ class Collector:
                 outcomes.append(REPEATED if tag == one.tag else CONFLICT)
             elif self.closed:
                 outcomes.append(CLOSED)
-            elif self._codes.needed and not self._codes.use(entry.code, one.people):
+            elif self.codes.needed and not self.codes.use(entry.code, one.people):
                 outcomes.append(NO_CODE)
             else:
                 known[one.key] = one.tag
@@ -129,7 +124,7 @@ class Collector:
     def _read_state(self) -> None:
         """What another process may have changed: closed, or new codes."""
         self.closed = self._store.fact("closed") is not None
-        self._codes.refresh()
+        self.codes.refresh()
 
     def _blobs(self, fresh: Sequence[Submission]) -> list[tuple[Blob, Reports]]:
         hour = int(self._clock() // HOUR)
@@ -152,15 +147,18 @@ class Collector:
             for blob, reports in blobs:
                 hours = self._hours[blob.question]
                 hours[blob.hour] = hours.get(blob.hour, 0) + blob.people
-                self._waiting[blob.question].append(reports)
-                if sum(map(len, self._waiting[blob.question])) >= _FOLD or (
-                    len(self._waiting[blob.question]) >= 256
-                ):
+                waiting = self._waiting[blob.question]
+                waiting.append(reports)
+                many = 0 if blob.question in self.uncounted else sum(map(len, waiting))
+                if many >= _FOLD or len(waiting) >= _MOST_WAITING:
                     self._fold(blob.question)
 
     def _fold(self, name: str) -> None:
         waiting = self._waiting[name]
-        if waiting:
+        if name in self.uncounted and len(waiting) > 1:
+            # In random order, since they may be exported.
+            self._waiting[name] = [_shuffled(Reports.concatenate(waiting))]
+        elif name not in self.uncounted and waiting:
             part = self.study.collection(name).aggregate(Reports.concatenate(waiting))
             before = self._counts.get(name)
             self._counts[name] = part if before is None else before + part
@@ -179,12 +177,31 @@ class Collector:
 
     def aggregate(self, name: str) -> Aggregate:
         """The counts of a question so far."""
+        if name in self.uncounted:
+            raise ParameterError(
+                f"{name!r} has too many values to count them all; name those you want to know "
+                "about with values=, or take the reports home: sottovoce pull --out reports.svr"
+            )
         with self._guard:
             self._fold(name)
             counts = self._counts.get(name)
         if counts is None:
-            raise EstimateError(f"there are no reports of {name!r} yet")
+            raise _nothing(name)
         return counts
+
+    def reports(self, name: str) -> Reports:
+        """All reports of a question that is not counted as they arrive."""
+        if name not in self.uncounted:
+            raise ParameterError(
+                f"all values of {name!r} are counted as reports arrive; ask for the counts, and "
+                "leave values out"
+            )
+        with self._guard:
+            self._fold(name)
+            waiting = self._waiting[name]
+        if not waiting:
+            raise _nothing(name)
+        return waiting[0]
 
     def people(self, name: str) -> int:
         """How many people a question was answered by, or put to where people are sampled."""
@@ -199,16 +216,6 @@ class Collector:
                 for hour, people in hours.items():
                     total[hour] = max(total.get(hour, 0), people)
         return dict(sorted(total.items()))
-
-    @property
-    def by_invitation(self) -> bool:
-        """Whether a code is needed."""
-        return self._codes.needed
-
-    @property
-    def codes(self) -> tuple[int, int]:
-        """(invitation codes, used ones)."""
-        return self._codes.numbers
 
     @property
     def healthy(self) -> bool:
@@ -228,6 +235,22 @@ class Collector:
             raise
 
 
+def _nothing(name: str) -> EstimateError:
+    return EstimateError(f"there are no reports of {name!r} yet")
+
+
+def _counts_all(collection: Collection) -> bool:
+    """Whether all values can be counted; compiles what the first reports would wait for."""
+    columns = {c.name: np.zeros(c.shape(0), c.dtype) for c in collection.layout}
+    nothing = Reports(collection.id, collection.digest, columns)
+    try:
+        collection.aggregate(nothing)
+    except ParameterError:
+        collection.count_chosen(nothing, np.zeros(1, np.int64))  # refused if even that is too much
+        return False
+    return True
+
+
 def _shuffled(reports: Reports) -> Reports:
     """The same reports in random order."""
     if len(reports) < 2:
@@ -237,3 +260,84 @@ def _shuffled(reports: Reports) -> Reports:
     order = np.argsort(words)
     columns = {name: column[order] for name, column in reports.columns.items()}
     return Reports(reports.collection, reports.digest, columns, reports.seeded)
+
+
+Waiting = tuple[Entry, Callable[[str], None]]
+
+
+class Committer:
+    """Feeds a collector from an event loop: all that waits goes into its thread's next commit."""
+
+    def __init__(self, collector: Collector, metrics: Metrics) -> None:
+        self.collector = collector
+        self._metrics = metrics
+        self._waiting: deque[Waiting] = deque()
+        self._wake = Condition()
+        self._ending = False
+        self._thread: Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to commit."""
+        self._loop = loop
+        self._thread = Thread(target=self._run, name="commits", daemon=True)
+        self._thread.start()
+
+    async def stop(self) -> None:
+        """Commit what still waits, then end."""
+        with self._wake:
+            self._ending = True
+            self._wake.notify()
+        if self._thread is not None:
+            await asyncio.to_thread(self._thread.join)
+
+    def submit(self, entry: Entry, done: Callable[[str], None]) -> None:
+        """Commit a submission; `done` is called in the event loop when that is on disk."""
+        with self._wake:
+            self._waiting.append((entry, done))
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                if not self._waiting and not self._ending:
+                    self._wake.wait(_LOOK_SECONDS)
+                batch = self._next()
+                ending = self._ending
+            if batch:
+                self._answer(batch, self._commit(batch))
+            elif ending:
+                return
+            else:
+                self._look()
+
+    def _next(self) -> list[Waiting]:
+        batch: list[Waiting] = []
+        reports = 0
+        while self._waiting and reports < _MOST_REPORTS:
+            batch.append(self._waiting.popleft())
+            reports += batch[-1][0].submission.accepted
+        return batch
+
+    def _commit(self, batch: list[Waiting]) -> list[str]:
+        try:
+            with self._metrics.commit():
+                return self.collector.commit([entry for entry, _ in batch])
+        except Exception as error:  # whatever it is, senders get an answer and the thread goes on
+            self._metrics.failed_commit(error)
+            return [FAILED] * len(batch)
+
+    def _look(self) -> None:
+        """While idle, notice that the collection was closed or that the store works again."""
+        try:
+            self.collector.probe()
+        except Exception as error:
+            self._metrics.failed_commit(error)
+
+    def _answer(self, batch: list[Waiting], outcomes: list[str]) -> None:
+        def answer() -> None:
+            for (_, done), outcome in zip(batch, outcomes, strict=True):
+                done(outcome)
+
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(answer)

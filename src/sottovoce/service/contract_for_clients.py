@@ -25,11 +25,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import groupby
-from typing import Any
+from typing import Any, cast
 
 from ..contract.collection import Collection, canonical_text
 from ..contract.way import Way
 from ..errors import StudyError
+from ..heavy import HeavyHitters
+from ..heavy.oracles import Hashed, Listed
 from ..mechanisms.choose_all import ChooseAll
 from ..mechanisms.grr import GRR, keep_probability
 from ..mechanisms.hadamard import HadamardResponse
@@ -106,13 +108,24 @@ def _mechanism(mechanism: Collection) -> dict[str, Any]:
     )
 
 
-def _olh(mechanism: OLH) -> dict[str, Any]:
+def _hash(mechanism: OLH | Hashed, **more: int) -> dict[str, Any]:
     return {
         "word_bits": mechanism.word_bits,
         "bucket_bits": mechanism.bucket_bits,
-        **({"parts": mechanism.parts} if mechanism.parts > 1 else {}),
+        **more,
         "keep": _drawn(keep_probability(mechanism.epsilon, mechanism.buckets)),
     }
+
+
+def _olh(mechanism: OLH) -> dict[str, Any]:
+    return _hash(mechanism, **({"parts": mechanism.parts} if mechanism.parts > 1 else {}))
+
+
+def _texts(texts: HeavyHitters) -> dict[str, Any]:
+    if isinstance(texts.oracle, Listed):
+        return {"by": _mechanism(texts.oracle.mechanism)}
+    hashed = cast(Hashed, texts.oracle)
+    return {"by": {"id": texts.mechanism, **_hash(hashed)}}
 
 
 def _lip(mechanism: LIP) -> dict[str, Any]:
@@ -136,27 +149,27 @@ def _records(records: Records) -> dict[str, Any]:
     return {"steps": STEPS, "scale": f"{scale:x}", "factor": f"{factor:x}"}
 
 
+def _named(*names: str) -> Callable[[Any], dict[str, Any]]:
+    """Attributes of a mechanism: integers as they are, probabilities by their thresholds."""
+
+    def numbers(mechanism: Any) -> dict[str, Any]:
+        values = {name: getattr(mechanism, name) for name in names}
+        return {k: _drawn(v) if isinstance(v, Probability) else v for k, v in values.items()}
+
+    return numbers
+
+
 _NUMBERS: dict[type, Callable[[Any], dict[str, Any]]] = {
-    GRR: lambda m: {"keep": _drawn(m.keep)},
-    UnaryMechanism: lambda m: {
-        "true_bit": _drawn(m.true_bit),
-        "other_bit": _drawn(m.other_bit),
-    },
-    SubsetSelection: lambda m: {"omega": m.omega, "holds": _drawn(m.holds)},
+    GRR: _named("keep"),
+    UnaryMechanism: _named("true_bit", "other_bit"),
+    SubsetSelection: _named("omega", "holds"),
     OLH: _olh,
-    HadamardResponse: lambda m: {
-        "blocks": m.blocks,
-        "block_size": m.block_size,
-        "inside": _drawn(m.inside),
-    },
-    ProjectiveGeometryResponse: lambda m: {
-        "prime": m.prime,
-        "dimension": m.dimension,
-        "inside": _drawn(m.inside),
-    },
+    HadamardResponse: _named("blocks", "block_size", "inside"),
+    ProjectiveGeometryResponse: _named("prime", "dimension", "inside"),
     LIP: _lip,
     NumericMechanism: _grids,
     ChooseAll: lambda m: {"by": _mechanism(m.inner)},
+    HeavyHitters: _texts,
     Records: _records,
 }
 

@@ -7,8 +7,7 @@ import io
 from typing import Any
 
 from ..contract.collection import Collection
-from .collector import Collector
-from .estimating import Estimates
+from .estimating import Estimates, Values
 
 KINDS = {
     "counts.sva": "application/octet-stream",
@@ -20,18 +19,14 @@ KINDS = {
 
 
 def download(
-    kind: str,
-    collector: Collector,
-    estimates: Estimates,
-    collection: Collection,
-    attribute: str,
-) -> tuple[bytes, str]:
-    """(content, content type) of one file; ImportError where an optional package is missing."""
+    kind: str, estimates: Estimates, collection: Collection, attribute: str, values: Values
+) -> bytes:
+    """The content of one file; ImportError where an optional package is missing."""
     if kind == "counts.sva":
-        return collector.aggregate(collection.name).to_bytes(), KINDS[kind]
-    result = estimates.marginal(collection, attribute)
+        return estimates.counts(collection, values).to_bytes()
+    result = estimates.marginal(collection, attribute, values)
     if kind == "estimate.csv":
-        return _csv(result.rows()), KINDS[kind]
+        return _csv(result.rows())
     stream = io.BytesIO()
     if kind == "estimate.parquet":
         from ..contract.parquet import require_pyarrow
@@ -42,19 +37,17 @@ def download(
 
         rows = [{**row, "value": str(row["value"])} for row in result.rows()]
         pq.write_table(pa.Table.from_pylist(rows), stream)
-        return stream.getvalue(), KINDS[kind]
+        return stream.getvalue()
     from ..plot import paint
 
     paint.need_matplotlib()
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     # Not pyplot, which keeps figures and is not for threads.
     figure = Figure(figsize=(8, 4.5), layout="constrained")
-    FigureCanvasAgg(figure)
     result.plot(ax=figure.add_subplot())
     figure.savefig(stream, format=kind.rpartition(".")[2], dpi=160)
-    return stream.getvalue(), KINDS[kind]
+    return stream.getvalue()
 
 
 def _csv(rows: list[dict[str, Any]]) -> bytes:

@@ -10,12 +10,18 @@ from typing import Any, TypeVar
 
 from ..contract.aggregate import Aggregate
 from ..contract.collection import Collection
-from ..errors import ParameterError, SottovoceError
+from ..domain.candidates import values_in_text
+from ..errors import EstimateError, ParameterError, SottovoceError
 from ..estimate.estimate import Estimate
+from ..heavy import HeavyHitters
 from .collector import Collector
 
+S = TypeVar("S")
 T = TypeVar("T")
+Values = tuple[Any, ...]
 _MOST_KEPT = 64
+_MOST_VALUES = 1000
+_MOST_TEXTS = 100_000  # reports of texts that are searched while somebody waits
 
 
 class Estimates:
@@ -24,56 +30,83 @@ class Estimates:
     def __init__(self, collector: Collector) -> None:
         self._collector = collector
         self._guard = Lock()
-        self._kept: dict[tuple[Any, ...], tuple[Aggregate, Any]] = {}
+        self._kept: dict[tuple[Any, ...], tuple[Any, Any]] = {}
 
     def any(self, collection: Collection) -> bool:
         """Whether there is anything to estimate from."""
         return self._collector.people(collection.name) > 0
 
-    def marginal(self, collection: Collection, attribute: str = "") -> Estimate:
+    def by_values(self, collection: Collection) -> bool:
+        """Whether only chosen values can be counted."""
+        return collection.name in self._collector.uncounted
+
+    def counts(self, collection: Collection, values: Values = ()) -> Aggregate:
+        """The counts of all values, or of those that were chosen."""
+        if not values:
+            return self._collector.aggregate(collection.name)
+        return self._remember(
+            (collection.name, "counts", values),
+            self._collector.reports(collection.name),
+            lambda reports: collection.aggregate(reports, values=list(values)),
+        )
+
+    def marginal(
+        self, collection: Collection, attribute: str = "", values: Values = ()
+    ) -> Estimate:
         """The estimate of a question, or of one attribute of records."""
+        state = self.counts(collection, values)
+        if isinstance(collection, HeavyHitters) and state.reports > _MOST_TEXTS:
+            raise EstimateError(
+                f"frequent texts among more than {_MOST_TEXTS:,} reports are not searched here; "
+                "take the counts home (sottovoce pull --out counts.sva), then: sottovoce estimate "
+                "counts.sva --study study.toml"
+            )
+
         names = (attribute,) if attribute else ()
+        result: Estimate = self._remember(
+            (collection.name, "marginal", attribute),
+            state,
+            lambda counts: collection.marginal(counts, names, method=collection.shown_method),
+        )
+        return result
 
-        def compute(counts: Aggregate) -> Estimate:
-            result: Estimate = collection.marginal(counts, names, method=collection.shown_method)
-            return result
+    def found_from(self, texts: HeavyHitters, people: int) -> float:
+        """The fraction from which a text is found with a probability of at least 95 %."""
+        state = self.counts(texts)
+        return self._remember((texts.name, "threshold"), state, lambda _: texts.threshold(people))
 
-        return self._remember(("marginal", attribute), collection, compute)
-
-    def levels(self, collection: Collection) -> Mapping[str, Estimate]:
+    def levels(self, collection: Collection, values: Values = ()) -> Mapping[str, Estimate]:
         """One estimate per level that somebody chose."""
-        return self._remember(("levels",), collection, collection.estimates)
+        state = self.counts(collection, values)
+        return self._remember((collection.name, "levels"), state, collection.estimates)
 
     def joint(self, collection: Collection, pair: tuple[str, str]) -> Any:
         """The table of two attributes of records."""
+        return self._remember(
+            (collection.name, "joint", *pair),
+            self.counts(collection),
+            lambda counts: collection.joint(counts, pair, method="model-average"),
+        )
 
-        def compute(counts: Aggregate) -> Any:
-            return collection.joint(counts, pair, method="model-average")
-
-        return self._remember(("joint", *pair), collection, compute)
-
-    def turnout(self, collection: Collection) -> list[dict[str, Any]]:
+    def turnout(self, collection: Collection, values: Values = ()) -> list[dict[str, Any]]:
         """How many people were asked and reported in each way to take part."""
-        counts = self._collector.aggregate(collection.name)
+        counts = self.counts(collection, values)
         pairs = zip(collection.ways(), *collection.turnout(counts), strict=True)
         return [{**way.as_dict(), "asked": int(n), "reported": int(s)} for way, n, s in pairs]
 
-    def _remember(
-        self, what: tuple[str, ...], collection: Collection, compute: Callable[[Aggregate], T]
-    ) -> T:
-        counts = self._collector.aggregate(collection.name)
-        key = (collection.name, *what)
+    def _remember(self, key: tuple[Any, ...], state: S, compute: Callable[[S], T]) -> T:
+        """What was computed from the very same state, or is now."""
         with self._guard:
             kept = self._kept.get(key)
-            if kept is not None and kept[0] is counts:
+            if kept is not None and kept[0] is state:
                 result: T = kept[1]
                 return result
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # the page says how wide the intervals are
-                result = compute(counts)
+                result = compute(state)
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            self._kept[key] = (counts, result)
+            self._kept[key] = (state, result)
             return result
 
 
@@ -107,13 +140,15 @@ def checked_attribute(collection: Collection, attribute: str) -> str:
     return attribute
 
 
-def more_people(estimate: Estimate, half: float = 0.01, confidence: float = 0.95) -> int | None:
-    """How many people more would make the widest interval ± `half`; None where that has no sense.
-
-    Widths fall with the root of the number of people: n · (width / wanted)² − n.
-    """
-    if not estimate.fractions or not estimate.n:
-        return None
-    low, high = estimate.interval(confidence)
-    width = float((high - low).max()) / 2
-    return max(0, round(estimate.n * ((width / half) ** 2 - 1)))
+def values_of(collection: Collection, text: str) -> Values:
+    """The values that an analyst chose, one on each line; refused where they are not answers."""
+    lines = dict.fromkeys(line.strip() for line in text.splitlines())
+    values = tuple(values_in_text(collection.attributes[0], filter(None, lines)))
+    if len(values) > _MOST_VALUES:
+        raise ParameterError(
+            f"{len(values):,} values were chosen; at most {_MOST_VALUES:,} are counted here, and "
+            "any number at home (sottovoce pull --out reports.svr)"
+        )
+    if values:
+        collection.positions(values)
+    return values

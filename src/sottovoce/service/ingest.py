@@ -2,20 +2,20 @@
 
 The one route that everyone uses is answered below ASGI, by the protocol of a connection: there is
 no task, no scope and no second copy of the body. Nothing of a request is kept but the submission.
+Limits say how much a server takes on at once.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import asdict, dataclass
 
 import msgspec
 
 from ..errors import SottovoceError
 from .codes import hash_code
-from .collector import Entry, Outcome
-from .committing import Committer
-from .limits import Limits, Rates
+from .collector import Committer, Entry
 from .metrics import Metrics
 from .problems import ALL, JSON, Problem
 from .submission import Submission, unpack
@@ -26,6 +26,49 @@ Answer = Callable[[int, Headers, bytes], None]
 _TYPE = b"application/octet-stream"
 _JSON = [(b"content-type", JSON.encode())]
 _MOST_CODE = 64
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one server."""
+
+    body_bytes: int  # of one submission; by default as large as the study allows
+    waiting_bytes: int = 1 << 26  # of all submissions that are read or wait for a commit
+    connections: int = 1000  # at the same time
+    seconds: float = 8.0  # for the head of a request, and for its body at less than `pace`
+    pace: float = 50_000.0  # bytes per second at which a longer body may arrive
+    rate: float = 50.0  # requests per second from one address in the long run; 0: no limit
+    burst: int = 500  # requests from one address at once
+
+
+class Rates:
+    """A bucket of requests per address, in memory only and forgotten when it is full again."""
+
+    _MOST = 20_000
+
+    def __init__(self, limits: Limits, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._buckets: dict[str, tuple[float, float]] = {}
+
+    def allows(self, address: str) -> bool:
+        """Take one request out of the bucket, if there is one."""
+        rate, burst = self._limits.rate, self._limits.burst
+        if not rate:
+            return True
+        now = self._clock()
+        left, then = self._buckets.get(address, (float(burst), now))
+        left = min(float(burst), left + (now - then) * rate)
+        if len(self._buckets) >= self._MOST and address not in self._buckets:
+            self._forget(now)
+        self._buckets[address] = (max(left - 1, 0.0) if left >= 1 else left, now)
+        return left >= 1
+
+    def _forget(self, now: float) -> None:
+        full = self._limits.burst / self._limits.rate
+        self._buckets = {k: b for k, b in self._buckets.items() if now - b[1] < full}
+        if len(self._buckets) >= self._MOST:
+            self._buckets.clear()
 
 
 class RefusalError(Exception):
@@ -105,10 +148,10 @@ class Reception:
         if self._code and len(self._code) <= _MOST_CODE:
             code = hash_code(self._code.decode("latin-1"), door.study.digest)
 
-        def committed(outcome: Outcome) -> None:
+        def committed(outcome: str) -> None:
             self.release()
-            if outcome.problem:
-                answer_problem(answer, ALL[outcome.problem])
+            if outcome in ALL:
+                answer_problem(answer, ALL[outcome])
             else:
                 answer(200, _JSON, _receipt(submission))
 
@@ -137,12 +180,6 @@ def answer_problem(answer: Answer, problem: Problem, detail: str = "") -> None:
 
 
 def _receipt(submission: Submission) -> bytes:
-    about: dict[str, Any] = {
-        "accepted": submission.accepted,
-        "refused": [
-            {"question": one.question, "position": one.position, "reason": one.reason}
-            for one in submission.refused
-        ],
-        "receipt": submission.key.hex(),
-    }
+    refused = [asdict(one) for one in submission.refused]
+    about = {"accepted": submission.accepted, "refused": refused, "receipt": submission.key.hex()}
     return msgspec.json.encode(about)

@@ -1,44 +1,47 @@
-"""Answers to what cannot be done: problem+json (RFC 9457), in the same words for everyone.
+"""Headers of every answer, and answers to what cannot be done.
 
-What is unknown and what is forbidden look the same.
+These are problem+json (RFC 9457), in the same words for everyone: what is unknown and what is
+forbidden look the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 JSON = "application/json"
 PROBLEM = "application/problem+json"
+#: Pages have no script or style inside, and ask nobody but this server.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'"
+)
+HEADERS = [
+    (b"content-security-policy", POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"interest-cohort=()"),
+]
+NO_STORE = (b"cache-control", b"no-store")
+#: The same as bytes, for answers that are written without ASGI.
+LINES = b"".join(name + b": " + value + b"\r\n" for name, value in [*HEADERS, NO_STORE])
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A kind of refusal.
+    """A kind of refusal."""
 
-    Attributes
-    ----------
-    name : str
-        Ends the `type`, ``urn:sottovoce:problem:NAME``.
-    status : int
-        Of the HTTP answer.
-    title : str
-        In a few words.
-    detail : str
-        What to do about it.
-    retry : int
-        Seconds after which the same may be sent again; 0 where that would not help.
-    """
-
-    name: str
+    name: str  # ends the type, urn:sottovoce:problem:NAME
     status: int
     title: str
-    detail: str
-    retry: int = 0
+    detail: str  # what to do about it
+    retry: int = 0  # seconds after which the same may be sent again; 0 where that would not help
 
-    def body(self, detail: str = "", **more: Any) -> bytes:
+    def body(self, detail: str = "") -> bytes:
         """The answer's content."""
         about = {
             "type": f"urn:sottovoce:problem:{self.name}",
@@ -46,7 +49,7 @@ class Problem:
             "status": self.status,
             "detail": detail or self.detail,
         }
-        return msgspec.json.encode(about | more)
+        return msgspec.json.encode(about)
 
     @property
     def headers(self) -> list[tuple[bytes, bytes]]:

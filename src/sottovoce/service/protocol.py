@@ -14,10 +14,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from .headers import LINES
 from .ingest import Door, Headers, Reception, RefusalError, answer_problem
-from .limits import Limits
-from .problems import ALL, Problem
+from .problems import ALL, LINES, Problem
 from .routes import REPORTS
 
 _SILENT = logging.getLogger("sottovoce.silent")  # uvicorn's own names addresses
@@ -40,16 +38,12 @@ class PatientProtocol(HttpToolsProtocol):
     _last = False  # close after the next answer
     _began = 0.0
 
-    @property
-    def _limits(self) -> Limits:
-        return self.door.limits
-
     # --- the connection ---------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.logger = _SILENT
-        if len(self.connections) > self._limits.connections:
+        if len(self.connections) > self.door.limits.connections:
             self._refuse(ALL["busy"])
             return
         self._start_timer()
@@ -158,7 +152,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def _start_timer(self) -> None:
         self._stop_timer()
-        self._timer = self.loop.call_later(self._limits.seconds, self._too_slow)
+        self._timer = self.loop.call_later(self.door.limits.seconds, self._too_slow)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
@@ -170,7 +164,7 @@ class PatientProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self._reception is not None:  # a long body has more time, as long as it comes
-            allowed = self._limits.seconds + self._reception.size / self._limits.pace
+            allowed = self.door.limits.seconds + self._reception.size / self.door.limits.pace
             left = self._began + allowed - self.loop.time()
             if left > 0.01:
                 self._timer = self.loop.call_later(left, self._too_slow)

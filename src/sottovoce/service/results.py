@@ -18,9 +18,8 @@ from ..promise.words import (
 )
 from .collector import HOUR, Collector
 from .estimating import Estimates
-from .results_questions import plain_table, question_section, safe
+from .results_questions import columns, details, plain_table, question_section, safe
 from .static import Bundle
-from .svg import columns
 
 _LOOKING = (
     "You may look as often as you like. Every report was randomised on the participant's own "
@@ -43,14 +42,12 @@ def results_page(
     estimates: Estimates,
     bundle: Bundle,
     about: Mapping[str, str],
-    pair: str = "",
+    query: Mapping[str, str],
 ) -> str:
     """The whole page.
 
-    Parameters
-    ----------
-    pair : str
-        The table of records to show, as ``question.attribute.attribute`` by number.
+    `query` may choose a table of records (``pair``, as the numbers of the question and of the
+    table), and of one ``question`` by number the ``values`` to count, one on each line.
     """
     study = collector.study
     owner = f"<p>by {safe(about['owner'])}</p>" if about["owner"] else ""
@@ -58,7 +55,13 @@ def results_page(
     parts = [
         f"<header><h1>{safe(study.title)}</h1>{owner}{words}{_state(collector)}</header>",
         *(
-            question_section(number, study.collection(name), estimates, pair)
+            question_section(
+                number,
+                study.collection(name),
+                estimates,
+                query.get("pair", ""),
+                query.get("values", "") if query.get("question") == str(number) else "",
+            )
             for number, name in enumerate(study.names, 1)
         ),
         _participants(collector),
@@ -88,8 +91,8 @@ def _state(collector: Collector) -> str:
     people = max(map(collector.people, collector.study.names))
     facts = [f"<strong>{people:,}</strong> {'person' if people == 1 else 'people'}"]
     facts.append("closed" if collector.closed else "open")
-    if collector.by_invitation:
-        codes, used = collector.codes
+    if collector.codes.needed:
+        codes, used = collector.codes.numbers
         facts.append(f"{used:,} of {codes:,} invitations used")
     return f'<p class="state">{" · ".join(facts)}</p>'
 
@@ -106,7 +109,7 @@ def _participants(collector: Collector) -> str:
     return (
         f"{head}<p>Whole hours in UTC; nothing finer is kept. At most {max(people.values()):,} in "
         f'one hour.</p>{columns(people)}<p class="axis">{axis}</p>'
-        f"<details><summary>As a table</summary>{table}</details></section>"
+        f"{details('As a table', table)}</section>"
     )
 
 
@@ -137,5 +140,5 @@ def _privacy(collector: Collector) -> str:
         full += "".join(f"<p>{safe(line)}</p>" for line in lines)
     return (
         f"<section><h2>What is promised to participants</h2><p>{safe(guarantee.line())}."
-        f"</p><details><summary>In full</summary>{full}</details></section>"
+        f"</p>{details('In full', full)}</section>"
     )

@@ -3,38 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from html import escape
-from urllib.parse import quote
+from typing import cast
+from urllib.parse import quote, urlencode
 
 from ..checks import printable
 from ..contract.collection import Collection
 from ..errors import SottovoceError
 from ..estimate.estimate import Estimate
-from .estimating import Estimates, attributes_of, more_people, pairs_of
-from .svg import interval_bar
+from ..heavy import HeavyHitters
+from ..heavy.result import FrequentTexts
+from .estimating import Estimates, Values, attributes_of, pairs_of, values_of
 
 _MOST_ROWS = 60
 _SHADES = 9
 
 
-def safe(text: object) -> str:
-    """A text as HTML, without characters that reorder or hide others."""
+def safe(text: object, *, lines: bool = False) -> str:
+    """A text as HTML, without characters that reorder or hide others; with its lines if asked."""
+    if lines:
+        return "\n".join(map(safe, str(text).splitlines()))
     return escape(printable(text))
 
 
-def question_section(number: int, collection: Collection, estimates: Estimates, pair: str) -> str:
-    """Everything about one question or records; `pair` chooses a table of two attributes."""
-    parts: list[Callable[[], str]] = [
-        *(
-            partial(_attribute, number, collection, estimates, attribute)
-            for attribute in attributes_of(collection)
-        ),
-        partial(_levels, collection, estimates),
-        partial(_turnout, collection, estimates),
-        partial(_joint, number, collection, estimates, pair),
-    ]
+def question_section(
+    number: int, collection: Collection, estimates: Estimates, pair: str, chosen: str = ""
+) -> str:
+    """Everything about one question or records.
+
+    `pair` chooses a table of two attributes, `chosen` the values of a question that has too many.
+    """
+    parts: list[Callable[[], str]]
+    if estimates.by_values(collection):
+        parts = [
+            partial(_choice, number, collection, chosen),
+            partial(_chosen, number, collection, estimates, chosen),
+        ]
+    elif isinstance(collection, HeavyHitters):
+        parts = [partial(_texts, number, collection, estimates)]
+    else:
+        parts = [
+            *(
+                partial(_attribute, number, collection, estimates, attribute)
+                for attribute in attributes_of(collection)
+            ),
+            partial(_levels, collection, estimates),
+            partial(_turnout, collection, estimates),
+            partial(_joint, number, collection, estimates, pair),
+        ]
     body = (
         "".join(map(_or_why_not, parts)) if estimates.any(collection) else "<p>No reports yet.</p>"
     )
@@ -49,8 +68,70 @@ def _or_why_not(part: Callable[[], str]) -> str:
         return f"<p>{safe(error)}</p>"
 
 
-def _attribute(number: int, collection: Collection, estimates: Estimates, attribute: str) -> str:
-    result = estimates.marginal(collection, attribute)
+def _choice(number: int, collection: Collection, chosen: str) -> str:
+    """A form for the values to count, where there are too many to count them all."""
+    return (
+        f"<p>There are {collection.attributes[0].size:,} possible values, too many to count them "
+        "all. Name those that you want to know about; choose them without looking at the reports. "
+        "</p>"
+        f'<form method="get" action="/results"><input type="hidden" name="question" '
+        f'value="{number}"><label for="values-{number}">Values to count, one on each line</label>'
+        f'<textarea id="values-{number}" name="values" rows="5">{safe(chosen, lines=True)}'
+        "</textarea><button>Count</button></form>"
+        + details(
+            "On the command line",
+            "<p>For any number of values, take the reports home:</p>",
+            '<pre tabindex="0">sottovoce pull ADDRESS --token TOKEN --question ',
+            f"{safe(shlex.quote(collection.name))} --out reports.svr\n",
+            "sottovoce estimate reports.svr --study study.toml --candidates values.txt</pre>",
+        )
+    )
+
+
+def _chosen(number: int, collection: Collection, estimates: Estimates, chosen: str) -> str:
+    """The estimates of the values that were named."""
+    values = values_of(collection, chosen)
+    if not values:
+        return ""
+    return (
+        _attribute(number, collection, estimates, "", values)
+        + _levels(collection, estimates, values)
+        + _turnout(collection, estimates, values)
+    )
+
+
+def _texts(number: int, collection: HeavyHitters, estimates: Estimates) -> str:
+    """The frequent texts, and how frequent a text must be to be found."""
+    result = cast(FrequentTexts, estimates.marginal(collection))
+    least = estimates.found_from(collection, result.n)
+    found = (
+        "Even a text that everyone gave would be missed too often: more people are needed."
+        if least > 1
+        else f"A text that at least {100 * least:.2g} % of people gave is listed with a "
+        "probability of at least 95 %."
+    )
+    wrong = 100 * result.false_positive_rate
+    lines = [
+        f"<p>{result.n:,} report{'s' * (result.n != 1)}, {safe(collection.words)}.</p>",
+        _estimate(result, collection.name)
+        if result.labels
+        else "<p>No text is frequent enough to be listed.</p>",
+        f"<p>{found} The probability that the list has any text which nobody gave is at most "
+        f"{wrong:.2g} %, and all intervals hold together with 95 %.</p>",
+        f"<p>Assuming: {safe(result.assuming)}.</p>",
+        _downloads(number),
+    ]
+    return "".join(lines)
+
+
+def _attribute(
+    number: int,
+    collection: Collection,
+    estimates: Estimates,
+    attribute: str,
+    values: Values = (),
+) -> str:
+    result = estimates.marginal(collection, attribute, values)
     sent = result.n if result.reports is None else result.reports
     of = "" if sent == result.n else f" from {result.n:,} people"
     biased = ", slightly biased; the interval is that of the unbiased estimate" * result.biased
@@ -60,31 +141,30 @@ def _attribute(number: int, collection: Collection, estimates: Estimates, attrib
         f"{safe(result.method)}{biased}.</p>",
         _estimate(result, attribute or collection.name),
     ]
-    if result.fractions and _widest(result) > 1:
-        lines.append("<p>So far too few people: an interval is wider than the whole range.</p>")
-    more = more_people(result)
-    if more is not None:
-        lines.append(
-            "<p>Every interval is ±1 percentage point or less.</p>"
-            if not more
-            else f"<p>About <strong>{_rounded(more):,} more people</strong> would narrow every "
-            "interval to ±1 percentage point.</p>"
-        )
+    if result.fractions:
+        lines.append(_precision(result))
     if result.assuming:
         lines.append(f"<p>Assuming: {safe(result.assuming)}.</p>")
-    lines.append(_downloads(number, attribute))
+    lines.append(_downloads(number, attribute=attribute, values="\n".join(map(str, values))))
     return head + "".join(lines)
 
 
-def _widest(result: Estimate) -> float:
+def _precision(result: Estimate) -> str:
+    """How many people more would make the widest interval ±1 percentage point.
+
+    Widths fall with the root of the number of people: n · (width / wanted)² − n.
+    """
     low, high = result.interval()
-    return float((high - low).max())
-
-
-def _rounded(number: int) -> int:
-    """Two digits: it is a forecast."""
-    scale: int = 10 ** max(len(str(number)) - 2, 0)
-    return math.ceil(number / scale) * scale
+    width = float((high - low).max())
+    few = "<p>So far too few people: an interval is wider than the whole range.</p>" * (width > 1)
+    more = max(0, round(result.n * ((width / 0.02) ** 2 - 1)))
+    if not more:
+        return f"{few}<p>Every interval is ±1 percentage point or less.</p>"
+    scale: int = 10 ** max(len(str(more)) - 2, 0)  # two digits: it is a forecast
+    return (
+        f"{few}<p>About <strong>{math.ceil(more / scale) * scale:,} more people</strong> would "
+        "narrow every interval to ±1 percentage point.</p>"
+    )
 
 
 def _estimate(result: Estimate, name: str) -> str:
@@ -98,11 +178,10 @@ def _estimate(result: Estimate, name: str) -> str:
         )  # fmt: skip
     hidden = len(rows) - _MOST_ROWS
     if hidden > 0:
-        largest = sorted(rows, key=lambda row: -row["estimate"])[:_MOST_ROWS]
-        rows = [row for row in rows if row in largest]
-    right = max(max(row["high"], row["estimate"]) for row in rows)
-    left = min(0.0, *(min(row["low"], row["estimate"]) for row in rows))
-    right = max(right, left + 0.01)
+        largest = sorted(range(len(rows)), key=lambda k: -rows[k]["estimate"])[:_MOST_ROWS]
+        rows = [rows[k] for k in sorted(largest)]
+    left = min(0.0, *(row[end] for row in rows for end in ("low", "estimate")))
+    right = max(left + 0.01, *(row[end] for row in rows for end in ("high", "estimate")))
     body = "".join(
         f'<div role="row" class="row"><span role="rowheader">{safe(row["value"])}</span>'
         f'<span role="cell" class="picture">'
@@ -135,54 +214,62 @@ def plain_table(caption: str, titles: Sequence[str], rows: Sequence[Sequence[obj
         + "</tr>"
         for first, *rest in rows
     )
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{safe(caption)}">'
-        f"<table><caption>{safe(caption)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table></div>"
-    )
+    table = f"<table><caption>{safe(caption)}</caption><thead><tr>{head}</tr></thead>"
+    return _wide(caption, f"{table}<tbody>{body}</tbody></table>")
 
 
-def _downloads(number: int, attribute: str) -> str:
-    query = f"?attribute={quote(attribute)}" if attribute else ""
+def _wide(caption: str, table: str) -> str:
+    label = f'tabindex="0" role="region" aria-label="{safe(caption)}"'
+    return f'<div class="wide" {label}>{table}</div>'
+
+
+def details(summary: str, *parts: str) -> str:
+    """What is shown to those who ask for it."""
+    return f"<details><summary>{summary}</summary>{''.join(parts)}</details>"
+
+
+def _downloads(number: int, **query: str) -> str:
+    chosen = urlencode({key: text for key, text in query.items() if text}, quote_via=quote)
+    tail = f"?{safe(chosen)}" if chosen else ""
     files = {"counts": "counts.sva", "CSV": "estimate.csv", "Parquet": "estimate.parquet",
              "picture (SVG)": "estimate.svg", "picture (PNG)": "estimate.png"}  # fmt: skip
     links = ", ".join(
-        f'<a href="/results/{number}/{file}{query}" download>{name}</a>'
+        f'<a href="/results/{number}/{file}{tail}" download>{name}</a>'
         for name, file in files.items()
     )
     return f'<p class="files">Download: {links}</p>'
 
 
-def _levels(collection: Collection, estimates: Estimates) -> str:
-    levels = estimates.levels(collection)
+def _levels(collection: Collection, estimates: Estimates, values: Values = ()) -> str:
+    levels = estimates.levels(collection, values)
     if not levels:
         return ""
-    labels = next(iter(levels.values())).labels
-    scale, sign = (100, " %") if next(iter(levels.values())).fractions else (1, "")
-    rows = []
-    for k, label in enumerate(labels[:_MOST_ROWS]):
-        cells = []
-        for part in levels.values():
-            low, high = part.interval()
-            half = (high[k] - low[k]) / 2
-            cells.append(f"{scale * part.values[k]:.1f} ± {scale * half:.1f}{sign}")
-        rows.append((label, *cells))
-    rows.insert(0, ("people", *(f"{part.n:,}" for part in levels.values())))
+    first = next(iter(levels.values()))
+    scale, sign = (100, " %") if first.fractions else (1, "")
+    columns = [
+        [f"{scale * v:.1f} ± {scale * (high - low) / 2:.1f}{sign}"
+         for v, low, high in zip(part.values, *part.interval(), strict=True)]
+        for part in levels.values()
+    ]  # fmt: skip
+    rows = [
+        ("people", *(f"{part.n:,}" for part in levels.values())),
+        *zip(first.labels[:_MOST_ROWS], *columns, strict=False),
+    ]
     table = plain_table("Each privacy level on its own", ("value", *levels), rows)
-    return f"<details><summary>By privacy level</summary>{table}</details>"
+    return details("By privacy level", table)
 
 
-def _turnout(collection: Collection, estimates: Estimates) -> str:
+def _turnout(collection: Collection, estimates: Estimates, values: Values = ()) -> str:
     if not collection.sampled:
         return ""
     rows = [
         (row["level"] or "everyone", f"{row['rate']:g}", f"{row['asked']:,}",
          f"{row['reported']:,}")
-        for row in estimates.turnout(collection)
+        for row in estimates.turnout(collection, values)
     ]  # fmt: skip
     titles = ("level", "rate", "asked", "reported")
     table = plain_table("Who was asked, and who reported", titles, rows)
-    return f"<details><summary>By rate</summary>{table}</details>"
+    return details("By rate", table)
 
 
 def _joint(number: int, collection: Collection, estimates: Estimates, pair: str) -> str:
@@ -210,22 +297,61 @@ def _joint(number: int, collection: Collection, estimates: Estimates, pair: str)
     low, high = table.interval(0.95)
     low, high = (100 * end.reshape(table.table.shape) for end in (low, high))
     body = ""
-    for i, name in enumerate(down.labels):
-        cells = ""
-        for j in range(across.size):
-            value = float(table.table[i, j])
-            shade = round(_SHADES * max(value, 0.0) / most)
-            cells += (
-                f'<td class="h{shade}">{100 * value:.1f}'
-                f"<small>{low[i, j]:.0f} to {high[i, j]:.0f}</small></td>"
-            )
+    for name, *row in zip(down.labels, table.table, low, high, strict=True):
+        cells = "".join(
+            f'<td class="h{round(_SHADES * max(value, 0.0) / most)}">{100 * value:.1f}'
+            f"<small>{least:.0f} to {largest:.0f}</small></td>"
+            for value, least, largest in zip(*row, strict=True)
+        )
         body += f'<tr><th scope="row">{safe(name)}</th>{cells}</tr>'
     titles = "".join(f'<th scope="col">{safe(name)}</th>' for name in across.labels)
     caption = f"{down.name} (down) and {across.name} (across), % of people with 95 % intervals"
+    heat = f'<table class="heat"><thead><tr><td></td>{titles}</tr></thead><tbody>{body}</tbody>'
     return (
         f'<h3>Two attributes together</h3>{form}<p class="quiet">{safe(caption)}:</p>'
-        f'<div class="wide" tabindex="0" role="region" aria-label="{safe(caption)}">'
-        f'<table class="heat"><thead><tr><td></td>{titles}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
+        f"{_wide(caption, f'{heat}</table>')}"
         f'<p class="quiet">Method: {safe(table.method)}.</p>'
     )
+
+
+# --- small pictures: shapes only, since text belongs into the page --------------------------------
+# They stretch to the width of their place, take their colours from the page's style sheet, and are
+# hidden from screen readers, which have the numbers beside them.
+
+
+def _picture(kind: str, height: int, shapes: str) -> str:
+    return (
+        f'<svg class="{kind}" viewBox="0 0 1000 {height}" preserveAspectRatio="none" '
+        f'aria-hidden="true" focusable="false">{shapes}</svg>'
+    )
+
+
+def interval_bar(value: float, low: float, high: float, left: float, right: float) -> str:
+    """A bar from zero to the value, and a line from `low` to `high`, on a scale shared by rows."""
+
+    def x(number: float) -> float:
+        return round(1000 * (min(max(number, left), right) - left) / (right - left), 1)
+
+    zero, end = x(0.0), x(value)
+    shapes = (
+        f'<rect class="bar" x="{min(zero, end)}" y="5" width="{abs(end - zero)}" height="14"/>'
+        f'<rect class="range" x="{x(low)}" y="10.5" width="{max(x(high) - x(low), 2)}" height="3"/>'
+        f'<rect class="end" x="{x(low)}" y="6" width="3" height="12"/>'
+        f'<rect class="end" x="{max(x(high) - 3, 0)}" y="6" width="3" height="12"/>'
+        f'<rect class="zero" x="{zero}" y="0" width="1.5" height="24"/>'
+    )
+    return _picture("interval", 24, shapes)
+
+
+def columns(people: Mapping[int, int]) -> str:
+    """A column per hour, from the first to the last."""
+    first, last = min(people), max(people)
+    many = last - first + 1
+    most = max(people.values())
+    width = 1000 / max(many, 12)
+    shapes = "".join(
+        f'<rect class="bar" x="{(hour - first) * width:.2f}" y="{120 - 116 * n / most:.1f}" '
+        f'width="{max(width * 0.86, 0.6):.2f}" height="{116 * n / most:.1f}"/>'
+        for hour, n in people.items()
+    )
+    return _picture("columns", 120, shapes + '<rect class="zero" y="119" width="1000" height="1"/>')

@@ -30,31 +30,15 @@ class Token(Enum):
 
 @dataclass(frozen=True)
 class Entry:
-    """A route.
-
-    Attributes
-    ----------
-    method, path : str
-        Path parameters are in braces.
-    who : Who
-        Who may use it.
-    handler : str
-        The method of `handlers.Handlers` that answers; empty for reports, which have their own.
-    summary : str
-        For the OpenAPI document.
-    kind : str
-        Content type of the answer.
-    query : tuple of str
-        Names of query parameters.
-    """
+    """A route, and what the OpenAPI document says of it."""
 
     method: str
-    path: str
+    path: str  # with parameters in braces
     who: Who
-    handler: str
+    handler: str  # the method of `App` that answers; empty for reports, which have their own
     summary: str
-    kind: str = JSON
-    query: tuple[str, ...] = ()
+    kind: str = JSON  # content type of the answer
+    query: tuple[str, ...] = ()  # names of parameters
 
     def answers(self, token: Token) -> bool:
         """Whether a request with such a token is answered; otherwise it looks unknown."""
@@ -74,13 +58,15 @@ ROUTES = (
     Entry("POST", REPORTS, Who.PARTICIPANT, "", "Send reports"),
     Entry("GET", "/api/v1/aggregate", Who.ANALYST, "aggregate", "Counts (.sva)", _BYTES,
           ("question",)),
+    Entry("GET", "/api/v1/export", Who.ANALYST, "export",
+          "Reports (.svr) of a question with too many values to count", _BYTES, ("question",)),
     Entry("GET", "/api/v1/estimate", Who.ANALYST, "estimate", "Fractions with intervals", JSON,
-          ("question", "attribute", "confidence")),
+          ("question", "attribute", "confidence", "values")),
     Entry("GET", "/metrics", Who.ANALYST, "metrics", "Figures for operation", "text/plain"),
     Entry("GET", "/results", Who.ANALYST, "results", "The analyst's page", _HTML,
-          ("key", "pair")),
+          ("key", "pair", "question", "values")),
     Entry("GET", "/results/{number}/{kind}", Who.ANALYST, "download",
-          "A question's counts, table or picture", _BYTES, ("attribute",)),
+          "A question's counts, table or picture", _BYTES, ("attribute", "values")),
 )  # fmt: skip
 
 

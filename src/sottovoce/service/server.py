@@ -6,23 +6,21 @@ import asyncio
 import resource
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-import numpy as np
 import uvicorn
 
-from ..contract.reports import Reports
 from ..errors import TransportError
 from ..study import Study
 from .access import Access, make_token, read_tokens
 from .app import About, App
-from .collector import Collector
-from .committing import Committer
-from .ingest import Door
-from .limits import Limits
+from .collector import Collector, Committer
+from .ingest import Door, Limits
 from .metrics import Metrics
 from .protocol import protocol_for
 from .stores import Store, open_store
@@ -33,32 +31,16 @@ _DRAIN_SECONDS = 10
 
 @dataclass(frozen=True)
 class Settings:
-    """How a study is served.
+    """How a study is served."""
 
-    Attributes
-    ----------
-    store : str or path
-        A folder, or a ``postgresql://`` address.
-    host, port : str, int
-        Where to listen; port 0 takes a free one.
-    about : About
-        What the pages say beside the study.
-    certificate, key : path, optional
-        For TLS.
-    limits : Limits, optional
-        Other limits than the default ones.
-    link_days : float
-        How long the analyst's link works.
-    """
-
-    store: str | Path
+    store: str | Path  # a folder, or a postgresql:// address
     host: str = "127.0.0.1"
-    port: int = 8080
+    port: int = 8080  # 0 takes a free one
     about: About = field(default_factory=About)
-    certificate: Path | None = None
+    certificate: Path | None = None  # for TLS
     key: Path | None = None
-    limits: Limits | None = None
-    link_days: float = 30.0
+    limits: Limits | None = None  # other limits than the default ones
+    link_days: float = 30.0  # how long the analyst's link works
 
 
 @dataclass(frozen=True)
@@ -93,7 +75,6 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
             token, _ = make_token(store, settings.link_days)
             tokens = read_tokens(store)
         collector = await asyncio.to_thread(Collector, study, store)
-        await asyncio.to_thread(_warm_up, study)
         limits = settings.limits or Limits(most_bytes(study))
         metrics = Metrics()
         committer = Committer(collector, metrics)
@@ -130,23 +111,12 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         config, loop = self.config, asyncio.get_running_loop()
         kind: Any = config.http_protocol_class
-        limit = self.seconds if config.ssl else None
-
-        def connection() -> asyncio.Protocol:
-            protocol: asyncio.Protocol = kind(
-                config=config, server_state=self.server_state, app_state={}
-            )
-            return protocol
-
+        connection = partial(kind, config=config, server_state=self.server_state, app_state={})
+        options: dict[str, Any] = {"ssl": config.ssl, "backlog": config.backlog}
+        if config.ssl:
+            options["ssl_handshake_timeout"] = self.seconds
         self.servers = [
-            await loop.create_server(
-                connection,
-                sock=one,
-                ssl=config.ssl,
-                backlog=config.backlog,
-                ssl_handshake_timeout=limit,
-            )
-            for one in sockets or ()
+            await loop.create_server(connection, sock=one, **options) for one in sockets or ()
         ]
         self.started = True
 
@@ -174,6 +144,19 @@ def _config(app: App, door: Door, settings: Settings) -> uvicorn.Config:
     )
 
 
+def reachable(address: str) -> list[str]:
+    """Addresses to type into a browser: this machine's own one first, then the network's."""
+    parts = urlsplit(address)
+    if parts.hostname not in ("0.0.0.0", "::"):  # noqa: S104
+        return [address]
+    known = [f"{parts.scheme}://127.0.0.1:{parts.port}"]
+    # Nothing is sent to find the address of this machine in its network.
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe, suppress(OSError):
+        probe.connect(("192.0.2.1", 9))  # reserved for documentation
+        known.append(f"{parts.scheme}://{probe.getsockname()[0]}:{parts.port}")
+    return known
+
+
 def _listen(host: str, port: int) -> socket.socket:
     try:
         kind = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -190,10 +173,3 @@ def _listen(host: str, port: int) -> socket.socket:
     if soft < min(hard, 8192):
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 8192), hard))
     return listener
-
-
-def _warm_up(study: Study) -> None:
-    """Compile what the first reports would otherwise wait for."""
-    for collection in study:
-        columns = {c.name: np.zeros(c.shape(0), c.dtype) for c in collection.layout}
-        collection.aggregate(Reports(collection.id, collection.digest, columns))

@@ -53,29 +53,13 @@ class Refused:
 
 @dataclass(frozen=True)
 class Submission:
-    """Valid reports by question, and those that were refused.
+    """Valid reports by question, and those that were refused."""
 
-    Attributes
-    ----------
-    key : bytes
-        Hash of the submission id: what a store keeps, and the sender's receipt.
-    tag : bytes
-        Hash of all bytes, keyed by the id.
-    reports : mapping of str to Reports
-        The valid reports of each question.
-    refused : tuple of Refused
-        The others, by position.
-    people : int
-        How many people the submission speaks for.
-    nbytes : int
-        Its size.
-    """
-
-    key: bytes
-    tag: bytes
+    key: bytes  # hash of the submission id: what a store keeps, and the sender's receipt
+    tag: bytes  # hash of all bytes, keyed by the id
     reports: Mapping[str, Reports]
     refused: tuple[Refused, ...]
-    people: int
+    people: int  # how many the submission speaks for
     nbytes: int
 
     @property
@@ -105,10 +89,7 @@ def pack(identifier: bytes, parts: list[bytes]) -> bytes:
 def unpack(data: bytes, study: Study) -> Submission:
     """Read a submission; reports that nobody can have sent are named by their positions.
 
-    Raises
-    ------
-    WireError
-        If nothing of it can be accepted.
+    WireError if nothing of it can be accepted.
     """
     if len(data) <= ID_BYTES:
         raise WireError(

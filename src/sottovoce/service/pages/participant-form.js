@@ -10,11 +10,13 @@ const NONE = "None of these";
 
 /** A field for one attribute; `read()` gives the answer, null where it is left out. */
 function field(domain, name, title) {
+  if (domain.text) return textField(domain, name, title);
   if (domain.several) return optionsField(domain, name, title);
   if (domain.numeric) return numberField(domain, name, title, ...domain.range, "any");
   if (typeof domain.values === "number" && domain.size > LISTED) {
     return numberField(domain, name, title, 0, domain.values - 1, 1);
   }
+  if (domain.size > LISTED) return labelField(domain, name, title);
   const options = Array.from({ length: domain.size }, (_, code) => [
     String(code),
     domain.words(code),
@@ -127,28 +129,81 @@ function listField(options, name, title, value) {
   return { box, read };
 }
 
-function numberField(domain, name, title, low, high, step) {
-  const input = element("input", {
-    id: name,
-    type: "number",
-    min: low,
-    max: high,
-    step,
-    inputmode: "decimal",
+/** A field to type into, with a hint below it. */
+function typedField(name, title, attributes, words) {
+  const hint = element("p", { class: "quiet", id: `${name}-hint` }, words);
+  const input = element("input", { id: name, "aria-describedby": hint.id, ...attributes });
+  const label = element("legend", {}, element("label", { for: name }, title));
+  return { input, hint, box: element("fieldset", {}, label, input, hint) };
+}
+
+// What is typed goes to no spelling service and into no list of earlier entries.
+const AS_TYPED = {
+  type: "text",
+  autocomplete: "off",
+  autocapitalize: "none",
+  autocorrect: "off",
+  spellcheck: "false",
+};
+
+/** A text over the alphabet of the question; says at once what is not allowed. */
+function textField(domain, name, title) {
+  const { length, cuts, other } = domain;
+  const rule = cuts ? `Only the first ${length} characters count.` : `At most ${length} characters.`;
+  const allowed = other === null ? `Allowed: ${alphabetWords(domain.alphabet)}.` : "";
+  const rest = other === null ? "" : `“${other}” stands for all but ${alphabetWords(domain.alphabet)}.`;
+  const words = [rule, allowed, rest, "An empty field is an answer, too."].filter(Boolean).join(" ");
+  const { input, hint, box } = typedField(name, title, AS_TYPED, words);
+  const error = element("p", { class: "error", role: "status" });
+  box.append(error);
+  input.addEventListener("input", () => {
+    const fault = domain.fault(input.value);
+    error.textContent = fault && `${fault[0].toUpperCase()}${fault.slice(1)}.`;
   });
-  const hint = element(
-    "p",
-    { class: "quiet", id: `${name}-hint` },
-    `A number from ${low} to ${high}.`,
+  const read = () => {
+    if (domain.fault(input.value)) throw new MissingAnswer(title, input, hint.textContent);
+    return input.value;
+  };
+  return { box, read };
+}
+
+/** The characters of an alphabet, runs of them in short: a to z, 0 to 9 and -. */
+function alphabetWords(alphabet) {
+  const runs = [];
+  for (const symbol of alphabet) {
+    const last = runs.at(-1);
+    if (last && symbol.codePointAt(0) === last.at(-1).codePointAt(0) + 1) last.push(symbol);
+    else runs.push([symbol]);
+  }
+  const shown = (symbol) => (symbol === " " ? "space" : symbol);
+  const words = runs.flatMap((run) =>
+    run.length > 3 ? [`${shown(run[0])} to ${shown(run.at(-1))}`] : run.map(shown),
   );
-  input.setAttribute("aria-describedby", hint.id);
-  const box = element(
-    "fieldset",
-    {},
-    element("legend", {}, element("label", { for: name }, title)),
-    input,
-    hint,
+  if (words.length > 40) return `${alphabet.length} characters, such as ${words.slice(0, 20).join(" ")}`;
+  return words.length > 1 ? `${words.slice(0, -1).join(", ")} and ${words.at(-1)}` : words[0];
+}
+
+/** One of more labels than a list could show. */
+function labelField(domain, name, title) {
+  const words = `One of ${domain.size} answers; type it as it is written in the study.`;
+  const { input, box } = typedField(name, title, AS_TYPED, words);
+  const codes = new Map(
+    Array.from({ length: domain.size }, (_, code) => [domain.words(code), code]),
   );
+  const read = () => {
+    const answer = input.value.trim();
+    if (answer === "" && domain.missing !== "refuse") return null;
+    if (!codes.has(answer)) throw new MissingAnswer(title, input, words);
+    return domain.label(codes.get(answer));
+  };
+  return { box, read };
+}
+
+function numberField(domain, name, title, low, high, step) {
+  const whole = step === 1;
+  const about = { type: "number", min: low, max: high, step, inputmode: whole ? "numeric" : "decimal" };
+  const words = `A ${whole ? "whole " : ""}number from ${low} to ${high}.`;
+  const { input, hint, box } = typedField(name, title, about, words);
   const read = () => {
     const answer = input.value.trim() === "" ? NaN : Number(input.value);
     if (Number.isNaN(answer) && domain.missing !== "refuse") return null;

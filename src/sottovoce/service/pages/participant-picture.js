@@ -49,6 +49,8 @@ function dots(many, words) {
 function captions({ domains: [domain] }) {
   if (domain.numeric)
     return ["with your number", "with a number far away", "is near your number"];
+  if (domain.text)
+    return ["with your text", "with a text that begins differently", "fits your text"];
   if (domain.several)
     return ["who choose an option", "who do not choose it", "fits this option"];
   return ["with your answer", "with another answer", "fits your answer"];

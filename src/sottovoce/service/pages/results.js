@@ -19,6 +19,9 @@ async function refresh() {
   const main = document.getElementById("results");
   // Somebody who chooses from a list or reads a table by keyboard is not interrupted.
   if (main.contains(document.activeElement)) return;
+  // Nor does anybody lose what they have typed and not sent yet.
+  const typed = ({ value, defaultValue }) => value !== defaultValue;
+  if ([...main.querySelectorAll("textarea")].some(typed)) return;
   try {
     const answer = await fetch(location.pathname + location.search, { redirect: "error" });
     if (!answer.ok) throw new Error(String(answer.status));

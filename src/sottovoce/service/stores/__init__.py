@@ -22,16 +22,9 @@ FILE = "collection.sqlite"
 
 
 def open_store(where: str | Path, digest: bytes, *, create: bool = True) -> Store:
-    """The store of the study with this digest.
+    """The store of the study with this digest; another study's is refused.
 
-    Parameters
-    ----------
-    where : str or path
-        A folder, an SQLite file, or a ``postgresql://`` address.
-    digest : bytes
-        Of the study; another study's store is refused.
-    create : bool
-        Whether a store that does not exist yet is created.
+    `where` is a folder, an SQLite file, or a ``postgresql://`` address.
     """
     if str(where).startswith(("postgresql://", "postgres://")):
         from .postgresql import PostgresStore

@@ -6,8 +6,8 @@ committed together until it is recycled: do not archive it where invitation code
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from ...errors import MissingExtraError
@@ -36,13 +36,14 @@ class PostgresStore(Store):
         except ImportError as error:
             raise MissingExtraError.of("psycopg", "postgresql", "a PostgreSQL store") from error
         self._psycopg = psycopg
+        self.failure = psycopg.Error
         self._address = address
         self._digest = digest
         self._schema = f"sottovoce_{digest.hex()[:24]}"
         self._number = int.from_bytes(digest[:6], "big") << 1  # of the advisory locks
         self._serves = False
         self._live: psycopg.Connection[Any] | None = None
-        with self._translated():
+        with self.translated():
             connection = self._connect()
             known = connection.execute(
                 "SELECT 1 FROM information_schema.schemata WHERE schema_name = %s", (self._schema,)
@@ -62,14 +63,10 @@ class PostgresStore(Store):
                 )
             self._live = connection
 
-    @contextmanager
-    def _translated(self) -> Iterator[None]:
-        try:
-            yield
-        except self._psycopg.Error as error:
-            # Without the address, which may have a password in it.
-            reason = str(error).strip().splitlines() or [type(error).__name__]
-            raise StoreError(f"PostgreSQL: {reason[0]}") from error
+    def reason(self, error: Exception) -> str:
+        # Without the address, which may have a password in it.
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        return f"PostgreSQL: {lines[0]}"
 
     def _connect(self) -> psycopg.Connection[Any]:
         connection = self._psycopg.connect(
@@ -86,25 +83,15 @@ class PostgresStore(Store):
             connection.close()
             raise StoreError("this collection is being served by another process")
 
-    @contextmanager
-    def transaction(self, *, write: bool = True) -> Iterator[None]:
-        with self._translated():
-            if self._live is None or self._live.closed:
-                self._live = None
-                self._live = self._connect()
-            connection = self._live
-            try:
-                connection.execute("BEGIN")
-                if write:  # one writer at a time, as in SQLite: nothing is stored after a close
-                    connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._number + 1,))
-                else:
-                    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-                yield
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(self._psycopg.Error):
-                    connection.execute("ROLLBACK")
-                raise
+    def begin(self, write: bool) -> None:
+        if self._live is None or self._live.closed:
+            self._live = None
+            self._live = self._connect()
+        self.execute("BEGIN")
+        if write:  # one writer at a time, as in SQLite: nothing is stored after a close
+            self.execute("SELECT pg_advisory_xact_lock(?)", (self._number + 1,))
+        else:
+            self.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         return self._connection.execute(sql.replace("?", "%s"), parameters, binary=True)
@@ -121,22 +108,22 @@ class PostgresStore(Store):
         return self._live
 
     def lock(self) -> None:
-        with self._translated():
+        with self.translated():
             self._become_server(self._connection)
         self._serves = True
 
     def settle(self) -> None:
         """Remove the old versions of a sheet; the log belongs to the whole database."""
-        with suppress(self._psycopg.Error):  # the next commit tries again
-            self._connection.execute("VACUUM facts")
+        with suppress(self.failure):  # the next commit tries again
+            self.execute("VACUUM facts")
 
     def check(self) -> None:
         """PostgreSQL checks its pages itself; that the reports can be read is checked above."""
 
     def tidy(self) -> None:
-        with self._translated():
+        with self.translated():
             for table in ("facts", "submissions", "blobs"):
-                self._connection.execute(f"VACUUM FULL {table}")
+                self.execute(f"VACUUM FULL {table}")
 
     def close(self) -> None:
         if self._live is not None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ class SqliteStore(Store):
     """A store in a file; see `Store`."""
 
     engine = "SQLite"
+    failure = sqlite3.Error
 
     def __init__(self, path: Path, digest: bytes, *, create: bool = True) -> None:
         self.path = path
@@ -74,20 +75,11 @@ class SqliteStore(Store):
             raise StoreError(f"cannot use {str(self.path)!r}: {error}") from error
         return connection
 
-    @contextmanager
-    def transaction(self, *, write: bool = True) -> Iterator[None]:
-        connection = self._connection
-        try:
-            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
-            try:
-                yield
-                connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):
-                    connection.execute("ROLLBACK")
-                raise
-        except sqlite3.Error as error:
-            raise StoreError(f"{str(self.path)!r}: {error}") from error
+    def reason(self, error: Exception) -> str:
+        return f"{str(self.path)!r}: {error}"
+
+    def begin(self, write: bool) -> None:
+        self.execute("BEGIN IMMEDIATE" if write else "BEGIN")
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> Any:
         return self._connection.execute(sql, parameters)
@@ -107,21 +99,17 @@ class SqliteStore(Store):
 
     def settle(self) -> None:
         with suppress(sqlite3.Error):  # somebody reads it: the next commit tries again
-            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self) -> None:
-        try:
-            (answer,) = self._connection.execute("PRAGMA integrity_check").fetchone()
-        except sqlite3.Error as error:
-            raise StoreError(f"{str(self.path)!r}: {error}") from error
+        with self.translated():
+            (answer,) = self.execute("PRAGMA integrity_check").fetchone()
         if answer != "ok":
             raise StoreError(f"{str(self.path)!r} is damaged: {answer}; restore a backup")
 
     def tidy(self) -> None:
-        try:
-            self._connection.execute("VACUUM")
-        except sqlite3.Error as error:
-            raise StoreError(f"{str(self.path)!r}: {error}") from error
+        with self.translated():
+            self.execute("VACUUM")
         self.settle()
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,25 +20,13 @@ class StoreError(FileError):
 
 @dataclass(frozen=True)
 class Blob:
-    """The reports of one question in one commit, in random order.
-
-    Attributes
-    ----------
-    question : str
-        Whose reports.
-    hour : int
-        Whole hours since 1970 (UTC).
-    people, reports : int
-        How many people were asked, and how many reported.
-    data : bytes
-        The reports, as in a file of reports.
-    """
+    """The reports of one question in one commit, in random order."""
 
     question: str
-    hour: int
-    people: int
-    reports: int
-    data: bytes
+    hour: int  # whole ones since 1970 (UTC)
+    people: int  # asked
+    reports: int  # received
+    data: bytes  # as in a file of reports
 
 
 class Store(ABC):
@@ -51,10 +39,37 @@ class Store(ABC):
 
     #: The engine's name in status reports.
     engine: str
+    #: What the engine raises.
+    failure: type[Exception]
+
+    @contextmanager
+    def transaction(self, *, write: bool = True) -> Iterator[None]:
+        """A transaction; errors of the engine come out as StoreError."""
+        with self.translated():
+            try:
+                self.begin(write)
+                yield
+                self.execute("COMMIT")
+            except BaseException:
+                with suppress(self.failure, StoreError):  # there may be no connection
+                    self.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def translated(self) -> Iterator[None]:
+        """Errors of the engine come out as StoreError."""
+        try:
+            yield
+        except self.failure as error:
+            raise StoreError(self.reason(error)) from error
 
     @abstractmethod
-    def transaction(self, *, write: bool = True) -> AbstractContextManager[None]:
-        """A transaction; errors of the engine come out as StoreError."""
+    def reason(self, error: Exception) -> str:
+        """What an error of the engine says, and of which store."""
+
+    @abstractmethod
+    def begin(self, write: bool) -> None:
+        """Open a transaction."""
 
     @abstractmethod
     def close(self) -> None:
@@ -98,8 +113,10 @@ class Store(ABC):
 
     def count_facts(self, start: str) -> int:
         """How many facts have keys that begin so."""
-        sql = "SELECT count(*) FROM facts WHERE key >= ? AND key < ?"
-        return int(self.execute(sql, (start, start + "\x7f")).fetchone()[0])
+        return self._count("facts WHERE key >= ? AND key < ?", start, start + "\x7f")
+
+    def _count(self, what: str, *parameters: str) -> int:
+        return int(self.execute(f"SELECT count(*) FROM {what}", parameters).fetchone()[0])  # noqa: S608
 
     def put_fact(self, key: str, value: bytes) -> None:
         """Set a fact."""
@@ -138,7 +155,7 @@ class Store(ABC):
 
     def count_submissions(self) -> int:
         """How many submissions there are."""
-        return int(self.execute("SELECT count(*) FROM submissions").fetchone()[0])
+        return self._count("submissions")
 
     # --- blobs ------------------------------------------------------------------------------------
 
@@ -174,4 +191,4 @@ class Store(ABC):
 
     def count_blobs(self) -> int:
         """How many blobs there are."""
-        return int(self.execute("SELECT count(*) FROM blobs").fetchone()[0])
+        return self._count("blobs")
