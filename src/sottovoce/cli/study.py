@@ -77,6 +77,8 @@ def new(path: Path, title: str, full: bool, force: bool, as_json: bool, **option
           --question age --edges 0,18,65,inf --epsilon 2
       sottovoce study new mean.toml --title "Mean age" \\
           --question age --range 0 120 --epsilon 1
+      sottovoce study new drinks.toml --title "What people drink" \\
+          --question drink --alphabet a-z --length 8 --longer cut --other _ --epsilon 4
       sottovoce study new menu.toml --title "How we get to work" \\
           --question commute --values car,bicycle,train --levels strong=0.5,normal=2 --rate 0.1
       sottovoce study new health.toml --title "Health and habits" --records health \\

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_OF_QUESTIONS = ("values", "edges", "bounds", "most", "mechanism", "prior")
+_ANSWERS = ("values", "edges", "bounds", "codebook", "alphabet")
+_OF_TEXTS = ("length", "longer", "other", "step")
+_OF_QUESTIONS = ("values", "edges", "bounds", "alphabet", *_OF_TEXTS, "most", "mechanism", "prior")
+_NOT_OF_TEXTS = ("most", "prior", "levels", "rate")
 _OF_RECORDS = ("attributes", "floor")
 _OPTIONS = {"bounds": "--range", "attributes": "--attribute"}
 
@@ -48,6 +51,33 @@ def asking_options(command: F) -> F:
             type=float,
             metavar="LOW HIGH",
             help="Or public bounds of a number, for its mean and distribution.",
+        ),
+        click.option(
+            "--alphabet",
+            metavar="SYMBOLS",
+            help="Or texts that nobody declared, of these public symbols: abc, or a-z0-9. The "
+            "frequent ones are listed.",
+        ),
+        click.option(
+            "--length", type=int, metavar="N", help="With --alphabet: the most symbols of a text."
+        ),
+        click.option(
+            "--longer",
+            type=click.Choice(["refuse", "cut"]),
+            help="With --alphabet: a longer text is an error (the default), or its first symbols "
+            "count.",
+        ),
+        click.option(
+            "--other",
+            metavar="SYMBOL",
+            help="With --alphabet: what stands for every other character; else an error.",
+        ),
+        click.option(
+            "--step",
+            type=int,
+            metavar="N",
+            help="With --alphabet: by how many symbols prefixes grow in the search; more means "
+            "smaller errors and more to count.",
         ),
         click.option(
             "--most",
@@ -87,7 +117,7 @@ def asking_options(command: F) -> F:
         click.option(
             "--mechanism",
             help="By default the one with the lowest error; for numbers one that gives a "
-            "distribution.",
+            "distribution, for texts olh.",
         ),
         click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip."),
         click.option(
@@ -127,12 +157,15 @@ def new_question(name: str, options: Mapping[str, Any]) -> Collection:
     if options["public"]:
         raise click.UsageError("--public goes with --records")
     bounds, epsilon, levels = options["bounds"], options["epsilon"], options["levels"]
-    if [options[key] for key in ("values", "edges", "bounds", "codebook")].count(None) != 3:
-        raise click.UsageError("give one of --values, --edges, --range and --codebook")
+    if sum(options[key] is not None for key in _ANSWERS) != 1:
+        raise click.UsageError("give one of --values, --edges, --range, --codebook and --alphabet")
     if options["clip"] and bounds is None:
         raise click.UsageError("--clip goes with --range")
     if options["most"] is not None and not (bounds is None and options["edges"] is None):
         raise click.UsageError("--most goes with --values or --codebook")
+    if options["alphabet"] is not None:
+        return _texts(name, options)
+    _refuse(options, _OF_TEXTS, "--alphabet")
     if (epsilon is None) == (levels is None):
         raise click.UsageError("give one of --epsilon and --levels")
     menu = None if levels is None else parse.menu_from(levels)
@@ -143,6 +176,25 @@ def new_question(name: str, options: Mapping[str, Any]) -> Collection:
     from ...participation import Sampled
 
     return Sampled(mechanism, rate=rate)
+
+
+def _texts(name: str, options: Mapping[str, Any]) -> Collection:
+    """The search for frequent texts."""
+    from ...heavy import HeavyHitters
+
+    for key in _NOT_OF_TEXTS:
+        if options[key] is not None:
+            raise click.UsageError(f"--{key} does not go with --alphabet")
+    if options["missing"] != "refuse":
+        raise click.UsageError(
+            "--missing does not go with --alphabet: a missing text is an error, and the empty text "
+            "an answer"
+        )
+    if options["length"] is None or options["epsilon"] is None:
+        raise click.UsageError("--alphabet needs --length and --epsilon")
+    given = {key: options[key] for key in (*_OF_TEXTS, "epsilon", "mechanism")}
+    about = {key: value for key, value in given.items() if value is not None}
+    return HeavyHitters(parse.alphabet_from(options["alphabet"]), name=name, **about)
 
 
 def new_records(name: str, options: Mapping[str, Any]) -> Collection:

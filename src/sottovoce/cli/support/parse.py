@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ParameterError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ...domain.values import Attribute, Missing
 
 _BINS = "bins:"
+_SYMBOLS = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 
 
 def _items(text: str) -> list[str]:
@@ -41,6 +43,18 @@ def edges_from(text: str) -> list[float]:
         raise ParameterError(
             f"--edges is {text!r}; edges are numbers in increasing order, such as 0,18,65,inf"
         ) from error
+
+
+def alphabet_from(text: str) -> str:
+    """Symbols of texts: abc or a-z0-9; a hyphen at the start or at the end stands for itself."""
+    ranges = [(r[1], r[2] or r[1]) for r in _SYMBOLS.finditer(text)]
+    symbols = [chr(code) for a, b in ranges for code in range(ord(a), ord(b) + 1)]
+    if not symbols or len(set(symbols)) < len(symbols) or any(a > b for a, b in ranges):
+        raise ParameterError(
+            f"--alphabet is {text!r:.80}; give every symbol once, or ranges of them from the first "
+            "to the last, such as abc or a-z0-9"
+        )
+    return "".join(symbols)
 
 
 def menu_from(text: str) -> dict[str, float]:
