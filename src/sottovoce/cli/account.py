@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.accounts import (
-    central_promise,
-    delta_option,
-    epsilon_option,
-    sample_option,
-    say,
-    show_comparison,
-)
-from .support.options import PATH, force_option, json_option
+from .support.options import force_option, json_option
+from .support.output import Output, plot_option, with_output
 from .support.parse import numbers_from
-from .support.pictures import check_picture, save_figure
 from .support.sampled_counts import sampled_counts
-from .support.show import print_json
+from .support.show import console, heading, print_json, show_guarantee, show_rows
+
+if TYPE_CHECKING:
+    from ..accounting import Comparison
+    from ..promise import Promise
+
+epsilon_option = click.option(
+    "--epsilon", type=float, required=True, help="Before the account: above 0, at most 20."
+)
+delta_option = click.option(
+    "--delta", type=float, default=0.0, show_default=True, help="Before the account."
+)
+sample_option = click.option(
+    "--sample",
+    type=click.Choice(["secret", "seen", "picked"]),
+    default="secret",
+    show_default=True,
+    help="Who knows the sample: only someone trusted; the server sees it; the server picks it. "
+    "The last two gain nothing and are refused.",
+)
+values_option = click.option(
+    "--values", "d", type=int, required=True, metavar="D", help="Number of values."
+)
+people_option = click.option(
+    "--people", type=int, required=True, metavar="N", help="How many report."
+)
 
 
 @click.group()
@@ -66,7 +82,7 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
 
     one = refuse_value_dependent(epsilon, numbers_from(rate, "--rate"))
     promise = accounting.poisson(epsilon, one, delta=delta, sample=sample)
-    say("poisson", promise, as_json, epsilon=epsilon, delta=delta, rate=one)
+    _say(promise, as_json, epsilon=epsilon, delta=delta, rate=one)
 
 
 @account.command()
@@ -76,9 +92,7 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
 @click.option("--people", type=int, required=True, metavar="N", help="Out of how many.")
 @sample_option
 @json_option
-def fixed(
-    epsilon: float, delta: float, sampled: int, people: int, sample: Any, as_json: bool
-) -> None:
+def fixed(sample: Any, as_json: bool, **given: Any) -> None:
     """A secret sample of a fixed size, drawn without replacement.
 
     Give the epsilon (and delta) that the result keeps for the people in the sample; for shuffled
@@ -92,17 +106,15 @@ def fixed(
     """  # noqa: D301
     from .. import accounting
 
-    promise = accounting.fixed_size(epsilon, sampled, people, delta=delta, sample=sample)
-    parameters = {"epsilon": epsilon, "delta": delta, "sampled": sampled, "people": people}
-    say("fixed", promise, as_json, **parameters)
+    _say(accounting.fixed_size(sample=sample, **given), as_json, **given)
 
 
 @account.command()
 @epsilon_option
-@click.option("--values", "d", type=int, required=True, metavar="D", help="Number of values.")
+@values_option
 @click.option("--rate", type=float, required=True, metavar="P", help="Probability of being chosen.")
 @json_option
-def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
+def dummies(as_json: bool, **given: Any) -> None:
     """GRR in which those who are not chosen report a random value.
 
     Nobody needs to be trusted for it, and it saves no traffic: everyone sends.
@@ -115,13 +127,12 @@ def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
     """  # noqa: D301
     from .. import accounting
 
-    promise = accounting.dummies(epsilon, d, rate)
-    say("dummies", promise, as_json, epsilon=epsilon, values=d, rate=rate)
+    _say(accounting.dummies(**given), as_json, **given)
 
 
 @account.command()
 @epsilon_option
-@click.option("--people", type=int, required=True, metavar="N", help="How many report.")
+@people_option
 @click.option("--delta", type=float, required=True, help="Above 0; choose it far below 1 / people.")
 @click.option(
     "--bound",
@@ -136,16 +147,7 @@ def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
 )
 @click.option("--crowd", type=int, metavar="N", help="People in the smallest group with one label.")
 @json_option
-def shuffle(
-    epsilon: float,
-    people: int,
-    delta: float,
-    bound: Any,
-    d: int | None,
-    labelled: bool,
-    crowd: int | None,
-    as_json: bool,
-) -> None:
+def shuffle(as_json: bool, **given: Any) -> None:
     """A trusted shuffler mixes everyone's reports.
 
     Everyone reports once, with the same mechanism and epsilon, and reports carry no labels. With
@@ -161,11 +163,7 @@ def shuffle(
     """  # noqa: D301
     from .. import accounting
 
-    promise = accounting.shuffle(
-        epsilon, people, delta, bound=bound, d=d, labelled=labelled, crowd=crowd
-    )
-    parameters = {"epsilon": epsilon, "people": people, "delta": delta, "bound": bound, "values": d}
-    say("shuffle", promise, as_json, **parameters, labelled=labelled, crowd=crowd)
+    _say(accounting.shuffle(**given), as_json, **given)
 
 
 @account.command()
@@ -185,9 +183,7 @@ def shuffle(
     help="The promise is not local: it holds against those who see the result.",
 )
 @json_option
-def rounds(
-    epsilon: float, delta: float, k: int, slack: float, central: bool, as_json: bool
-) -> None:
+def rounds(as_json: bool, **given: Any) -> None:
     """The same person takes part again, with fresh noise.
 
     Without --slack epsilons add up. With it, the smallest epsilon that holds for every mechanism.
@@ -203,23 +199,15 @@ def rounds(
     from ..checks import checked_delta, checked_epsilon
     from ..promise import LDP, Promise
 
-    once = Promise(LDP, checked_epsilon(epsilon), checked_delta(delta))
-    if central:
-        once = central_promise(once)
-    promise = accounting.rounds(once, k, slack=slack)
-    parameters = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "rounds": k,
-        "slack": slack,
-        "central": central,
-    }
-    say("rounds", promise, as_json, **parameters)
+    once = Promise(LDP, checked_epsilon(given["epsilon"]), checked_delta(given["delta"]))
+    if given["central"]:
+        once = _central(once)
+    _say(accounting.rounds(once, given["k"], slack=given["slack"]), as_json, **given)
 
 
 @account.command()
-@click.option("--values", "d", type=int, required=True, metavar="D", help="Number of values.")
-@click.option("--people", type=int, required=True, metavar="N", help="How many report.")
+@values_option
+@people_option
 @click.option("--delta", type=float, required=True, help="Above 0; far below 1 / people.")
 @click.option(
     "--epsilons",
@@ -228,18 +216,11 @@ def rounds(
     metavar="E,E…",
     help="Local epsilons of GRR.",
 )
-@click.option("--plot", "picture", type=PATH, metavar="FILE", help="Draw it.")
+@plot_option("Draw it.")
 @force_option
 @json_option
-def compare(
-    d: int,
-    people: int,
-    delta: float,
-    epsilons: str,
-    picture: Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+@with_output
+def compare(d: int, people: int, delta: float, epsilons: str, output: Output) -> None:
     """Shuffled GRR beside a trusted server with Gaussian noise.
 
     Both keep the same epsilon and delta against those who see the result; the errors differ.
@@ -252,17 +233,74 @@ def compare(
     """  # noqa: D301
     from .. import accounting
 
-    check_picture(picture, force=force)
+    output.check()
     rows = accounting.compare(d, people, delta, numbers_from(epsilons, "--epsilons"))
-    if picture is not None:
-        from ..plot import shuffle as draw
-
-        save_figure(lambda: draw(rows), picture)
-    if as_json:
+    output.save(lambda: _picture(rows))
+    if output.as_json:
         about = {"account": "compare", "rows": [row.as_dict() for row in rows]}
-        print_json({**about, "plot": None if picture is None else str(picture)})
+        print_json({**about, **output.plot()})
         return
-    show_comparison(rows, picture)
+    from ..checks import rounded_up
+
+    screen = console()
+    screen.print(heading(f"{d:,} values, {people:,} people, delta = {delta:g}"))
+    titles = ("local epsilon", "epsilon", "shuffled", "trusted server", "ratio", "nobody trusted")
+    cells = (
+        [
+            f"{row.local_epsilon:g}",
+            rounded_up(row.epsilon, 3),
+            f"{row.shuffled_error:.3g}",
+            f"{row.gaussian_error:.3g}",
+            f"{row.ratio:.2f}",
+            f"{row.local_error:.3g}",
+        ]
+        for row in rows
+    )
+    show_rows(screen, titles, cells, left=0)
+    screen.print(
+        "\nStandard errors of an average fraction; all keep the epsilon of the second column.\n"
+        "shuffled: GRR with the local epsilon, mixed by a trusted shuffler\n"
+        "trusted server: sees every answer and adds Gaussian noise\n"
+        "nobody trusted: GRR with the epsilon of the second column",
+        style="dim",
+    )
+    output.show_files(screen)
+
+
+def _picture(rows: list[Comparison]) -> Any:
+    from ..plot import shuffle as draw
+
+    return draw(rows)
+
+
+def _say(promise: Promise, as_json: bool, **given: Any) -> None:
+    """A promise in plain words, or as JSON together with the values of the options."""
+    from ..promise import Guarantee
+
+    promised, command = Guarantee((promise,)), click.get_current_context().command
+    if as_json:
+        options = {p.opts[0].removeprefix("--"): p.name for p in command.params}
+        values = {option: given[name] for option, name in options.items() if name in given}
+        print_json({"account": command.name, "given": values, "guarantee": promised.as_dict()})
+        return
+    show_guarantee(console(), promised)
+
+
+def _central(promise: Promise) -> Promise:
+    """The same numbers against those who see a result; its assumptions are not known here."""
+    from dataclasses import replace
+
+    from ..promise import DP, Against, Neighbours, Protected, Unit
+    from ..promise.assumptions import EVERY_ROUND
+
+    return replace(
+        promise,
+        notion=DP,
+        neighbours=Neighbours.UNSTATED,
+        unit=Unit(Protected.CONTRIBUTION),
+        against=Against.RESULT,
+        assuming=(EVERY_ROUND,),
+    )
 
 
 account.add_command(sampled_counts)

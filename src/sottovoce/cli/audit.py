@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .support.options import json_option, question_option, study_option
+from .support.options import Asked, asked_options, json_option
 from .support.show import console, heading, print_json
 
 
 @click.command()
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--trials",
     type=click.IntRange(1000, 100_000_000),
@@ -24,9 +21,7 @@ from .support.show import console, heading, print_json
     "--confidence", type=float, default=0.95, show_default=True, help="Of the lower bound."
 )
 @json_option
-def audit(
-    study_path: Path, question: str | None, trials: int, confidence: float, as_json: bool
-) -> None:
+def audit(asked: Asked, trials: int, confidence: float, as_json: bool) -> None:
     """Try to refute what a study promises.
 
     Draws many reports of known answers, looks for what distinguishes the answers, and bounds
@@ -44,10 +39,9 @@ def audit(
     """  # noqa: D301
     from ..auditing.audit import AuditError
     from ..auditing.audit import audit as examine
-    from ..study import Study
 
-    study = Study.load(study_path)
-    subject = study if question is None else study.collection(question)
+    study = asked.study
+    subject = study if asked.question is None else asked.collection
     try:
         findings, broken = examine(subject, trials=trials, confidence=confidence), False
     except AuditError as error:

@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import FileError, MissingExtraError
-from .support.demo_text import show_demo
-from .support.options import PATH, force_option, guarantee_option, json_option
-from .support.pictures import check_picture, save_figure
-from .support.show import print_json, progress
+from .support.estimates import show_estimate
+from .support.output import Output, ending_options, plot_option, save_figure
+from .support.show import (
+    console,
+    heading,
+    percent,
+    print_json,
+    progress,
+    show_guarantee,
+    show_rows,
+    strength,
+)
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..contract.aggregate import Aggregate
     from ..estimate.estimate import Estimate
     from ..mechanisms.mechanism import Mechanism
@@ -41,6 +51,13 @@ PEOPLE = {
 }
 _PICTURE = Path("sottovoce-demo.png")
 _BLOCK = 1 << 17
+NEXT = {
+    "sottovoce serve --demo": "people answer over HTTP while you look",
+    "sottovoce demo --people 1000000": "more people, smaller error",
+    "sottovoce study new --help": "begin a study of your own",
+}
+_WIDE = 68
+_FEW = 2  # examples where lines are short
 
 
 @click.command()
@@ -52,17 +69,9 @@ _BLOCK = 1 << 17
     metavar="N",
     help="How many people answer.",
 )
-@click.option(
-    "--plot",
-    "picture",
-    type=PATH,
-    metavar="FILE",
-    help=f"Where the picture goes; by default {_PICTURE} here.",
-)
-@guarantee_option
-@force_option
-@json_option
-def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bool) -> None:
+@plot_option(f"Where the picture goes; by default {_PICTURE} here.")
+@ending_options
+def demo(people: int, output: Output) -> None:
     """Run a whole collection with made-up people.
 
     Everyone chooses how much privacy they want; the demo goes from their answers to a table and a
@@ -75,7 +84,7 @@ def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bo
 
     Next: sottovoce study new begins a collection of your own.
     """  # noqa: D301
-    check_picture(picture, force=force)
+    output.check()
     menu = _study_mechanism()
     examples = _examples(menu)
     answers = _counts(people)
@@ -91,8 +100,8 @@ def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bo
         }
         for row in estimate.rows()
     ]
-    saved, why_not = _picture(estimate, truth, picture)
-    if as_json:
+    saved, why_not = _picture(estimate, truth, output.picture)
+    if output.as_json:
         print_json(
             {
                 "study": TITLE,
@@ -119,7 +128,68 @@ def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bo
         )
         return
     shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
-    show_demo(TITLE, menu, examples, estimate, alone, truth, shown, full=full)
+    screen = console()
+    wide = screen.width >= _WIDE
+    crowd = f"{estimate.n:,} made-up people"
+    screen.print(heading(f"{TITLE}: {crowd}" if wide else crowd))
+    screen.print(
+        "Everyone chooses how much privacy they want, randomises their own answer, and sends only "
+        "the report:"
+    )
+    _space(screen, wide)
+    _show_examples(screen, examples, wide=wide)
+    screen.print("\nNobody can say which reports are true. The fractions can still be estimated:")
+    _space(screen, wide)
+    show_estimate(screen, estimate, truth=truth)
+    _space(screen, wide)
+    covered = sum(row["covered"] for row in rows)
+    screen.print(
+        f"{covered} of {len(rows)} intervals cover the truth (95 in 100 do over many runs); the "
+        f"root mean square error is {100 * errors.rmse:.2f} percentage points. {shown}"
+    )
+    screen.print()
+    _show_levels(screen, menu, alone, wide=wide)
+    if wide and not output.full:
+        screen.print(
+            "\nSure at most: how sure anyone can be of an answer, who considered it and another "
+            "one equally likely before seeing the report."
+        )
+    screen.print()
+    if output.full:
+        show_guarantee(screen, estimate.guarantee)
+    else:
+        screen.print(f"{estimate.guarantee.line()}; details: --guarantee")
+    screen.print("\nNext:", style="dim")
+    for command, why in NEXT.items():
+        screen.print(f"  {command:<34}{why}" if wide else f"  {command}", style="dim")
+
+
+def _space(screen: Console, wide: bool) -> None:
+    """An empty line, where there is room for it."""
+    if wide:
+        screen.print()
+
+
+def _show_examples(screen: Console, examples: list[dict[str, Any]], *, wide: bool) -> None:
+    if not wide:
+        for example in examples[:_FEW]:
+            screen.print("{name}, {level}: {answer} → {report}".format(**example))
+        return
+    cells = (map(str, example.values()) for example in examples)
+    show_rows(screen, ["", "chose", "answered", "the report says"], cells, left=4)
+
+
+def _show_levels(screen: Console, menu: Any, alone: Mapping[str, Estimate], *, wide: bool) -> None:
+    titles = ("epsilon", "people", "report is true", "sure at most")
+    if not wide:
+        titles = ("ε", "people", "report\nis true", "sure at\nmost")
+    rows = []
+    promises = zip(menu.menu.items(), menu.guarantee.promises, strict=True)
+    for (name, mechanism), promise in promises:
+        epsilon, _, sure = strength(promise)
+        people = f"{alone[name].n:,}" if name in alone else "0"
+        rows.append([name, epsilon, people, percent(float(mechanism.p), 0), sure])
+    show_rows(screen, ["level", *titles], rows)
 
 
 def _study_mechanism() -> Mechanism:

@@ -9,40 +9,19 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import estimate_json, show_estimate, show_levels, show_turnout
+from .support.estimates import show_levels, show_turnout
 from .support.options import (
     PATH,
+    Asked,
     allow_equal_option,
+    asked_options,
     candidates_option,
     confidence_option,
-    force_option,
-    guarantee_option,
-    json_option,
-    plot_option,
-    question_option,
-    study_option,
 )
-from .support.pictures import check_picture, save_figure
-from .support.show import (
-    console,
-    heading,
-    noted,
-    plural,
-    print_json,
-    progress,
-    show_guarantee,
-    show_picture,
-)
+from .support.output import Output, ending_options, plot_option, simultaneous_option, sort_option
+from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 from .support.summaries import Summaries, show_summaries, summary_json, summary_options
-from .support.tables import (
-    check_csv,
-    csv_option,
-    save_csv,
-    show_csv,
-    simultaneous_option,
-    sort_option,
-    tidy_rows,
-)
+from .support.tables import csv_option, tidy_rows
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -52,8 +31,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="COUNTS_OR_REPORTS...")
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--attribute", "names", multiple=True, metavar="NAME", help="Of records: which attribute."
 )
@@ -76,33 +54,22 @@ if TYPE_CHECKING:
 @simultaneous_option
 @sort_option
 @summary_options
-@plot_option
+@plot_option()
 @csv_option
 @candidates_option
 @allow_equal_option
-@guarantee_option
-@force_option
-@json_option
+@ending_options
 def estimate(
     files: tuple[Path, ...],
-    study_path: Path,
-    question: str | None,
+    asked: Asked,
     names: tuple[str, ...],
-    confidence: float,
     method: str | None,
     levels: bool,
     rate: bool,
     project: bool,
-    simultaneous: bool,
-    sort: bool,
-    picture: Path | None,
-    csv_path: Path | None,
-    candidates: Path | None,
-    allow_equal: bool,
-    full: bool,
-    force: bool,
-    as_json: bool,
-    **options: Any,
+    summaries: Summaries,
+    output: Output,
+    **counting: Any,
 ) -> None:
     """Estimate how many people gave each answer.
 
@@ -127,18 +94,11 @@ def estimate(
 
     Next: sottovoce guarantee --study study.toml says what was promised to those who answered.
     """  # noqa: D301
-    from ..study import Study
-
-    study = Study.load(study_path)
-    collection = study.collection(question)
-    check_picture(picture, study_path, *files, force=force)
-    check_csv(csv_path, study_path, *files, force=force)
+    collection, confidence = asked.collection, output.confidence
+    output.check(asked.study_path, *files)
     _check(collection, names, levels=levels, rate=rate)
-    counts = count_files(
-        files, collection, allow_equal=allow_equal, progress=progress, candidates=candidates
-    ).aggregate
+    counts = count_files(files, collection, progress=progress, **counting).aggregate
     with noted() as warned:
-        summaries = Summaries(**options)
         result: Estimate = summaries.estimate(collection, counts, names, method)
         if project:
             result = result.project()
@@ -146,17 +106,14 @@ def estimate(
         mean = summaries.mean(result)
         quantiles = summaries.quantile_list(collection, counts, result, confidence)
         parts = collection.estimates(counts) if levels else {}
-    if picture is not None:
-        about: dict[str, Any] = {"confidence": confidence, "simultaneous": simultaneous}
-        if result.picture == "estimate":  # the bins of a histogram have their own order
-            about["sort"] = sort
-        save_figure(lambda: result.plot(None, **about), picture)
-    if csv_path is not None:
-        save_csv(csv_path, result.columns(confidence, simultaneous=simultaneous))
+    about = output.intervals
+    if result.picture == "estimate":  # the bins of a histogram have their own order
+        about["sort"] = output.sort
+    output.save(lambda: result.plot(None, **about), result)
     turnout = _turnout(collection, counts)
     within = _within(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
-    if as_json:
+    if output.as_json:
         more: dict[str, Any] = summary_json(mean, quantiles, confidence)
         if levels:
             more["levels"] = [
@@ -172,19 +129,11 @@ def estimate(
             more["rates"] = turnout
         if within:
             more["method_of_each_level"] = within
-        named = {
-            "study": study.title,
-            "question": collection.name,
-            "mechanism": collection.id,
-            "design": collection.words,
-            "digest": study.digest.hex(),
-            "question_digest": collection.digest.hex(),
-        }
-        shown = estimate_json(result, confidence, reports, picture, simultaneous=simultaneous)
-        print_json({**named, **shown, **more, "warnings": warned})
+        fields = output.estimate_json(result, reports)
+        print_json({**asked.as_dict(), **fields, **more, "warnings": warned})
         return
     screen = console()
-    screen.print(heading(f"{study.title}: {result.name}"))
+    screen.print(heading(f"{asked.study.title}: {result.name}"))
     of = "" if reports == result.n else f" from {plural(result.n, 'person', 'people')}"
     screen.print(
         f"{plural(reports, 'report')}{of}, {collection.words}; {result.method}"
@@ -193,7 +142,7 @@ def estimate(
         + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
     screen.print()
-    show_estimate(screen, result, confidence, simultaneous=simultaneous, sort=sort)
+    output.show_estimate(screen, result)
     show_summaries(screen, mean, quantiles, confidence)
     if hint := summaries.hint(collection, result):
         screen.print(f"\n{hint}", style="dim")
@@ -213,11 +162,10 @@ def estimate(
         screen.print()
         screen.print(heading("Who was asked, and who reported"))
         show_turnout(screen, turnout)
-    show_picture(screen, picture)
-    show_csv(screen, csv_path)
+    output.show_files(screen)
     screen.print()
-    title = "What is promised to everyone who reported"
-    show_guarantee(screen, result.guarantee, title, full=full, counts=_by_level(turnout))
+    title, people = "What is promised to everyone who reported", _by_level(turnout)
+    show_guarantee(screen, result.guarantee, title, full=output.full, counts=people)
 
 
 def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate: bool) -> None:

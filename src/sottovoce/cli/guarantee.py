@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .support.options import json_option, question_option, study_option
+from .support.options import Asked, asked_options, json_option
 from .support.show import console, heading, print_json, show_guarantee
 
 
 @click.command()
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--releases",
     type=click.IntRange(1, 1000),
@@ -21,7 +18,7 @@ from .support.show import console, heading, print_json, show_guarantee
     help="How often the same answers are released with fresh noise.",
 )
 @json_option
-def guarantee(study_path: Path, question: str | None, releases: int, as_json: bool) -> None:
+def guarantee(asked: Asked, releases: int, as_json: bool) -> None:
     """Say in plain words what a study promises.
 
     Without --question: to someone who answers every question once. Where people choose a level,
@@ -33,10 +30,8 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
 
     Next: sottovoce study show study.toml --people 10000 says how precise the estimates will be.
     """  # noqa: D301
-    from ..study import Study
-
-    study = Study.load(study_path)
-    once = study.guarantee if question is None else study.collection(question).guarantee
+    study, question = asked.study, asked.question
+    once = study.guarantee if question is None else asked.collection.guarantee
     promised = once.times(releases)
     if as_json:
         print_json(
@@ -51,7 +46,7 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
         return
     screen = console()
     screen.print(heading(study.title))
-    asked = study.names if question is None else [question]
+    names = study.names if question is None else [question]
     often = "" if releases == 1 else f", released {releases} times with fresh noise"
-    title = f"What is promised: {', '.join(asked)}{often}"
+    title = f"What is promised: {', '.join(names)}{often}"
     show_guarantee(screen, promised, title)

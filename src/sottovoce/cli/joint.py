@@ -10,37 +10,9 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import estimate_json, show_estimate
-from .support.options import (
-    PATH,
-    allow_equal_option,
-    confidence_option,
-    force_option,
-    guarantee_option,
-    json_option,
-    plot_option,
-    question_option,
-    study_option,
-)
-from .support.pictures import check_picture, save_figure
-from .support.show import (
-    console,
-    heading,
-    noted,
-    plural,
-    print_json,
-    progress,
-    show_guarantee,
-    show_picture,
-)
-from .support.tables import (
-    check_csv,
-    csv_option,
-    save_csv,
-    show_csv,
-    simultaneous_option,
-    sort_option,
-)
+from .support.options import PATH, Asked, asked_options
+from .support.output import Output, result_options
+from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 if TYPE_CHECKING:
     from ..estimate.estimate import Estimate
@@ -48,8 +20,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("files", type=PATH, nargs=-1, required=True, metavar="COUNTS_OR_REPORTS...")
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--attribute", "names", required=True, multiple=True, metavar="NAME", help="Once for each axis."
 )
@@ -69,33 +40,17 @@ if TYPE_CHECKING:
     "--method", default="model-average", show_default=True, help="How; see the page on records."
 )
 @click.option("--stop", type=int, metavar="STEPS", help="EM steps; by default cross-validated.")
-@confidence_option
-@simultaneous_option
-@sort_option
-@plot_option
-@csv_option
-@allow_equal_option
-@guarantee_option
-@force_option
-@json_option
+@result_options
 def joint(
     files: tuple[Path, ...],
-    study_path: Path,
-    question: str | None,
+    asked: Asked,
     names: tuple[str, ...],
     given: tuple[str, ...],
     percent: str | None,
     method: str,
     stop: int | None,
-    confidence: float,
-    simultaneous: bool,
-    sort: bool,
-    picture: Path | None,
-    csv_path: Path | None,
     allow_equal: bool,
-    full: bool,
-    force: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Estimate attributes of records together.
 
@@ -113,12 +68,9 @@ def joint(
     Next: sottovoce estimate counts.sva --study health.toml --attribute smokes
     """  # noqa: D301
     from ..estimate.intervals import normal_quantile
-    from ..study import Study
 
-    study = Study.load(study_path)
-    collection = study.collection(question)
-    check_picture(picture, study_path, *files, force=force)
-    check_csv(csv_path, study_path, *files, force=force)
+    collection, confidence = asked.collection, output.confidence
+    output.check(asked.study_path, *files)
     given = _given(names, given, percent)
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
     collection.check_joint(names, method, **options)
@@ -143,24 +95,20 @@ def joint(
         if given:
             of = [name for name in table.names if name not in given]
             shown = table.conditional(of, given)
-    if picture is not None:
-        about = {"confidence": confidence, "simultaneous": simultaneous}
-        save_figure(lambda: _draw(shown, sort, **about), picture)
-    if csv_path is not None:
-        save_csv(csv_path, shown.columns(confidence, simultaneous=simultaneous))
+    output.save(lambda: _draw(shown, output.sort, **output.intervals), shown)
     information: dict[str, float] | None = None
     if len(names) == 2:
         (row,) = table.mutual_information(*table.names).rows(confidence)
         information = {key: value for key, value in row.items() if key != "value"}
     reports = counts.reports if table.reports is None else table.reports
-    if as_json:
-        named = {"study": study.title, "question": collection.name, "given": list(given)}
+    if output.as_json:
+        named = {"study": asked.study.title, "question": collection.name, "given": list(given)}
         more = {} if information is None else {"mutual_information": information}
-        fields = estimate_json(shown, confidence, reports, picture, simultaneous=simultaneous)
+        fields = output.estimate_json(shown, reports)
         print_json({**named, **fields, "steps": table.steps, **more, "warnings": warned})
         return
     screen = console()
-    screen.print(heading(f"{study.title}: {shown.name}"))
+    screen.print(heading(f"{asked.study.title}: {shown.name}"))
     steps = "" if table.steps is None else f", {plural(table.steps, 'step')}"
     people = "" if reports == table.n else f" of {table.n:,} people"
     screen.print(f"{plural(reports, 'report')}{people}, {table.method}{steps}")
@@ -169,7 +117,7 @@ def joint(
             "No dependence was found: this is the product of the attributes' own fractions."
         )
     screen.print()
-    show_estimate(screen, shown, confidence, simultaneous=simultaneous, sort=sort)
+    output.show_estimate(screen, shown)
     if given:
         each = " and ".join(given)
         screen.print(f"\nFractions of the people with the same {each}; they sum to 100 % for each.")
@@ -178,13 +126,12 @@ def joint(
             f"\nMutual information: {information['estimate']:.3f} nats "
             f"({information['low']:.3f} to {information['high']:.3f}); 0 would be independence."
         )
-    show_picture(screen, picture)
-    show_csv(screen, csv_path)
+    output.show_files(screen)
     if table.assuming:
         screen.print(f"\nAssuming: {table.assuming}.", style="dim")
     screen.print()
     title = "What is promised to someone who reports every attribute"
-    show_guarantee(screen, table.guarantee, title, full=full)
+    show_guarantee(screen, table.guarantee, title, full=output.full)
 
 
 def _given(names: tuple[str, ...], given: tuple[str, ...], percent: str | None) -> tuple[str, ...]:

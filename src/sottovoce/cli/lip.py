@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import PATH, force_option, json_option
+from .support.options import force_option, json_option
+from .support.output import Output, plot_option, with_output
 from .support.parse import numbers_from, prior_from
-from .support.pictures import check_picture, save_figure
 from .support.show import (
     console,
     facts,
@@ -18,8 +17,8 @@ from .support.show import (
     plural,
     print_json,
     show_guarantee,
+    show_rows,
     show_table,
-    table_of,
 )
 
 if TYPE_CHECKING:
@@ -168,10 +167,9 @@ def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) ->
             if not mechanism.integers.rows
             else [f"report {k}" for k in range(mechanism.cells)]
         )
-        table = table_of(screen, [("answer", "left"), *((name, "right") for name in reports)])
-        for label, row in zip(labels, mechanism.matrix, strict=True):
-            table.add_row(label, *(f"{cell:.4f}" for cell in row))
-        show_table(screen, table)
+        rows = zip(labels, mechanism.matrix, strict=True)
+        cells = ([label, *(f"{cell:.4f}" for cell in row)] for label, row in rows)
+        show_rows(screen, ["answer", *reports], cells)
         screen.print("How likely each answer is to give each report.", style="dim")
     else:
         keep = mechanism.integers.keep / 2.0**128
@@ -180,12 +178,13 @@ def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) ->
     show_table(screen, facts(_levels(mechanism)))
     screen.print()
     per = "yes or no" if mechanism.domain.size == 2 else "all values"
-    columns = [("design", "left"), (f"one person, {per}", "right"), ("a fraction", "right")]
-    table = table_of(screen, columns)
-    for row in compared:
-        numbers = (row["per_person"], row["std_error"])
-        table.add_row(row["design"], *("–" if n is None else f"{n:.4g}" for n in numbers))
-    show_table(screen, table)
+    titles = ["design", f"one person, {per}", "a fraction"]
+    numbers = ((row["design"], row["per_person"], row["std_error"]) for row in compared)
+    show_rows(
+        screen,
+        titles,
+        ([name, *("–" if n is None else f"{n:.4g}" for n in of)] for name, *of in numbers),
+    )
     where = "where the prior is right" if mechanism.prior else "in the middle of the bounds"
     last = " The last line makes the promise that holds here without a prior."
     screen.print(
@@ -225,14 +224,11 @@ def _levels(mechanism: LIP) -> list[tuple[str, str]]:
     help='Probability of yes, or "random" for a different one for each person; may be repeated.',
 )
 @click.option("--epsilon", "epsilons", metavar="E,E,…", help="Which; by default 0.5 to 10.")
-@click.option(
-    "--plot", "picture", type=PATH, metavar="FILE", help="Save a picture: .png, .svg, .pdf."
-)
+@plot_option()
 @force_option
 @json_option
-def curve(
-    priors: tuple[str, ...], epsilons: str | None, picture: Path | None, force: bool, as_json: bool
-) -> None:
+@with_output
+def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None:
     """Show how useful each model is at each epsilon.
 
     The square root of the average squared error per person, for yes/no questions: with the
@@ -249,37 +245,30 @@ def curve(
     """  # noqa: D301
     from ..published.information_privacy import prior_curve
 
-    check_picture(picture, force=force)
+    output.check()
     grid = None if epsilons is None else numbers_from(epsilons, "--epsilon")
     curves = [
         prior_curve("random" if text == "random" else numbers_from(text, "--prior")[0], grid)
         for text in priors or _PRIORS
     ]
-    if picture is not None:
-        save_figure(lambda: _picture(curves), picture)
-    if as_json:
+    output.save(lambda: _picture(curves))
+    if output.as_json:
         listed = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in curves]
-        print_json({"curves": listed, "plot": None if picture is None else str(picture)})
+        print_json({"curves": listed, **output.plot()})
         return
-    _show_curves(curves, picture)
+    screen = console()
+    for each in curves:
+        screen.print(heading(each.prior))
+        cells = (
+            [f"{row.pop('epsilon'):g}", *(f"{x:.4f}" for x in row.values())] for row in each.rows()
+        )
+        show_rows(screen, ["ε", *each.errors], cells, left=0)
+        screen.print(f"The prior taken for the answer: {each.unasked:.4f}.\n", style="dim")
+    screen.print("√(average squared error per person); smaller is better.", style="dim")
+    output.show_files(screen)
 
 
 def _picture(curves: list[Curve]) -> Any:
     from .. import plot
 
     return plot.lip(curves)
-
-
-def _show_curves(curves: list[Curve], picture: Path | None) -> None:
-    screen = console()
-    for each in curves:
-        screen.print(heading(each.prior))
-        names = list(each.errors)
-        table = table_of(screen, [("ε", "right"), *((name, "right") for name in names)])
-        for row in each.rows():
-            table.add_row(f"{row['epsilon']:g}", *(f"{row[name]:.4f}" for name in names))
-        show_table(screen, table)
-        screen.print(f"The prior taken for the answer: {each.unasked:.4f}.\n", style="dim")
-    screen.print("√(average squared error per person); smaller is better.", style="dim")
-    if picture is not None:
-        screen.print(f"The picture is in {picture}.")

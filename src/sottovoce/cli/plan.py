@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import ParameterError
-from .support.options import PATH, force_option, json_option
-from .support.pictures import check_picture, save_figure
-from .support.show import console, heading, print_json, show_table, table_of
+from .support.options import force_option, json_option
+from .support.output import Output, plot_option, with_output
+from .support.show import console, heading, print_json, show_rows
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..planning.plan import Plan
 
 _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
@@ -51,27 +52,16 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
     help="How many people may work together with a recipient of a secure protocol's result.",
 )
 @click.option("--error", type=float, help="Wanted standard error of a fraction, or of the mean.")
-@click.option(
-    "--plot", "picture", type=PATH, metavar="FILE", help="Error against epsilon and people."
-)
+@plot_option("Error against epsilon and people.")
 @force_option
 @json_option
+@with_output
 def plan(
-    d: int | None,
-    bounds: tuple[float, float] | None,
     attributes: str | None,
-    n: int | None,
-    epsilon: float | None,
     levels: str | None,
     rate: float | None,
-    traffic: float | None,
-    error: float | None,
-    delta: float,
-    count: int | None,
-    collusion: int,
-    picture: Path | None,
-    force: bool,
-    as_json: bool,
+    output: Output,
+    **requirement: Any,
 ) -> None:
     """Rank designs before anyone is asked.
 
@@ -95,41 +85,33 @@ def plan(
     """  # noqa: D301
     from ..planning.plan import plan as make
 
-    check_picture(picture, force=force)
+    output.check()
     menu, fractions = (None, None) if levels is None else _menu(levels)
     designs = make(
-        d=d,
-        bounds=bounds,
-        n=n,
-        epsilon=epsilon,
         levels=menu,
         fractions=fractions,
         rate=1.0 if rate is None else rate,
-        traffic=traffic,
-        error=error,
-        delta=delta,
-        count=count,
-        collusion=collusion,
         attributes=None if attributes is None else _sizes(attributes),
+        **requirement,
     )
-    if picture is not None:
-        save_figure(designs.plot, picture)
-    if as_json:
+    output.save(designs.plot)
+    if output.as_json:
         print_json(
             {
                 "requirement": designs.requirement.words(),
                 "designs": designs.rows(),
                 "verdict": designs.verdict(),
-                "plot": None if picture is None else str(picture),
+                **output.plot(),
             }
         )
         return
-    _show(designs, picture)
-
-
-def _show(designs: Plan, picture: Path | None) -> None:
     screen = console()
     screen.print(heading(designs.requirement.words()))
+    _show(screen, designs)
+    output.show_files(screen)
+
+
+def _show(screen: Console, designs: Plan) -> None:
     columns = designs.columns()
     if not designs.requirement.attributes:
         columns[0] = ("mechanism", columns[0][1])
@@ -142,19 +124,12 @@ def _show(designs: Plan, picture: Path | None) -> None:
         columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.{width}f}"))
         columns.append(("decode steps", lambda x: f"{x.decode_steps:,.0f}"))
     columns = _fitting(designs, columns, screen.width)
-    table = table_of(
-        screen, [(title, "right" if k else "left") for k, (title, _) in enumerate(columns)]
-    )
-    for design in designs:
-        table.add_row(*(cell(design) for _, cell in columns))
-    show_table(screen, table)
+    cells = [[cell(design) for _, cell in columns] for design in designs]
+    show_rows(screen, [title for title, _ in columns], cells)
     if designs.by_role():
         titles, *rows = designs.by_role()
-        table = table_of(screen, [(x, "right" if k > 1 else "left") for k, x in enumerate(titles)])
-        for row in rows:
-            table.add_row(*row)
         screen.print(f"\n{designs.verdict()}\n\nOne member of each role:")
-        show_table(screen, table)
+        show_rows(screen, titles, rows, left=2)
     if designs.by_level():
         screen.print(f"\n{designs.by_level()}")
     if designs.mean_only():
@@ -173,8 +148,6 @@ def _show(designs: Plan, picture: Path | None) -> None:
             "default estimate if all levels answer alike.",
             style="dim",
         )
-    if picture is not None:
-        screen.print(f"The picture is in {picture}.")
 
 
 def _fitting(designs: Plan, columns: list[Any], width: int) -> list[Any]:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from .support.options import (
     COUNTS,
-    PATH,
-    certificate_option,
     check_output,
     force_option,
     json_option,
-    patience_option,
+    out_option,
     question_option,
+    server_options,
 )
-from .support.show import console, heading, plural, print_json, show_next
+from .support.show import plural, show_outcome
 
 
 @click.command()
@@ -28,9 +28,8 @@ from .support.show import console, heading, plural, print_json, show_next
     help="The analyst's; also from the environment variable SOTTOVOCE_TOKEN.",
 )
 @question_option
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")
-@patience_option
-@certificate_option
+@out_option("Where the counts go: .sva.")
+@server_options
 @force_option
 @json_option
 def pull(
@@ -38,10 +37,9 @@ def pull(
     token: str,
     question: str | None,
     out: Path,
-    patience: float,
-    certificate: Path | None,
     force: bool,
     as_json: bool,
+    **server: Any,
 ) -> None:
     """Fetch the counts of a collection service.
 
@@ -60,15 +58,15 @@ def pull(
 
     check_output(out, force=force, ends=COUNTS)
     query = {} if question is None else {"question": question}
-    data = Server(url, patience, certificate).get("/api/v1/aggregate", token, **query)
+    data = Server(url, **server).get("/api/v1/aggregate", token, **query)
     if data[:4] != AGGREGATE_MAGIC:
         raise WireError(f"{url} did not send counts; is it a collection's address?")
     people, reports = (int.from_bytes(data[k : k + 8], "little") for k in (8, 16))
     with whole_file(out, replace=force) as stream:
         stream.write(data)
-    if as_json:
-        print_json({"url": url, "people": people, "reports": reports, "out": str(out)})
-        return
-    screen = console()
-    screen.print(heading(f"{plural(reports, 'report')} counted in {out}"))
-    show_next(screen, f"estimate {out} --study study.toml")
+    show_outcome(
+        as_json,
+        {"url": url, "people": people, "reports": reports, "out": str(out)},
+        f"{plural(reports, 'report')} counted in {out}",
+        then=f"estimate {out} --study study.toml",
+    )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .support.options import json_option
-from .support.show import console, heading, print_json, progress, show_table, table_of
+from .support.show import console, heading, print_json, progress, show_rows
 
 if TYPE_CHECKING:
     from ..reproduce.figure import Paper
@@ -125,7 +125,7 @@ def reproduce(
 
 def _show_list(chosen: list[Paper], as_json: bool) -> None:
     """Papers, figures, and the data sets they need."""
-    about = {
+    about: dict[str, Any] = {
         paper.name: [
             {
                 "figure": figure.name,
@@ -143,11 +143,9 @@ def _show_list(chosen: list[Paper], as_json: bool) -> None:
     screen = console()
     for paper in chosen:
         screen.print(heading(paper.name), paper.title, highlight=False)
-        table = table_of(screen, [("figure", "left"), ("shows", "left"), ("data", "left")])
-        for row in about[paper.name]:
-            needs: Any = row["needs"]
-            table.add_row(str(row["figure"]), str(row["title"]), ", ".join(needs) or "synthetic")
-        show_table(screen, table)
+        rows = about[paper.name]
+        cells = ([x["figure"], x["title"], ", ".join(x["needs"]) or "synthetic"] for x in rows)
+        show_rows(screen, ["figure", "shows", "data"], cells, left=3)
 
 
 def _show(outcome: list[tuple[Paper, list[Reproduced]]], out: Path, fast: bool) -> None:
@@ -155,9 +153,7 @@ def _show(outcome: list[tuple[Paper, list[Reproduced]]], out: Path, fast: bool) 
     screen = console()
     for paper, done in outcome:
         screen.print(heading(f"{paper.name}: {paper.title}"))
-        columns = [("figure", "left"), ("points", "right"), ("as expected", "right"),
-                   ("claims that hold", "right")]  # fmt: skip
-        table = table_of(screen, columns)
+        rows = []
         for one in done:
             points = f"{len(one.results)}"
             if one.results.skipped:
@@ -167,8 +163,8 @@ def _show(outcome: list[tuple[Paper, list[Reproduced]]], out: Path, fast: bool) 
             judged = [v for v in one.verdicts if v.outcome != "cannot be checked"]
             hold = sum(v.outcome == "holds" for v in judged)
             verdicts = f"{hold} of {len(judged)}" if judged else "–"
-            table.add_row(one.figure.name, points, compared, verdicts)
-        show_table(screen, table)
+            rows.append([one.figure.name, points, compared, verdicts])
+        show_rows(screen, ["figure", "points", "as expected", "claims that hold"], rows)
         for reason in sorted({why for one in done for why in one.results.skipped.values()}):
             screen.print(f"Left out: {reason}.", highlight=False)
         for one in done:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MissingExtraError, ParameterError
-from .support.options import PATH, json_option, store_of, store_option
+from .support.options import PATH, Place, json_option, store_option
 from .support.show import console, heading, print_json, show_next
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def serve(
 
             study, where = demo_study(), store or folder
         else:
-            study, where = Study.load(study_path), store_of(study_path, store)
+            study, where = Study.load(study_path), Place(study_path, store).address
         certificate, key = tls or (None, None)
         limits = Limits(most_bytes(study), connections=connections, rate=rate)
         words = About(about, owner, secure=certificate is not None)

@@ -10,14 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .support.new_study import asking_options, new_collection
-from .support.options import (
-    PATH,
-    check_output,
-    force_option,
-    guarantee_option,
-    json_option,
-    study_argument,
-)
+from .support.options import PATH, check_output, guarantee_option, json_option
+from .support.output import Output, ending_options, with_output
 from .support.show import (
     console,
     facts,
@@ -39,6 +33,8 @@ if TYPE_CHECKING:
 _MOST_LISTED = 1 << 20
 _MOST_SHOWN = 12
 
+path_argument = click.argument("path", type=PATH)
+
 
 @click.group()
 def study() -> None:
@@ -56,13 +52,11 @@ def study() -> None:
 
 
 @study.command()
-@click.argument("path", type=PATH)
+@path_argument
 @click.option("--title", required=True, help="What the study is about.")
 @asking_options
-@guarantee_option
-@force_option
-@json_option
-def new(path: Path, title: str, full: bool, force: bool, as_json: bool, **options: Any) -> None:
+@ending_options
+def new(path: Path, title: str, output: Output, **options: Any) -> None:
     """Write a study file with one question, or with records.
 
     A study may ask more: add questions and records with `sottovoce study add` before anyone
@@ -91,24 +85,19 @@ def new(path: Path, title: str, full: bool, force: bool, as_json: bool, **option
     from ..study import Study
 
     collection = new_collection(options)
-    check_output(path, force=force)
+    check_output(path, force=output.force)
     study = Study(title, (collection,))
-    study.save(path, replace=force)
-    if as_json:
-        print_json({"path": str(path), **_about(study, None)})
-        return
-    screen = console()
-    screen.print(heading(f"{title}: the study is in {path}"))
-    _show(screen, study, None, full=full)
-    _show_next(screen, path, study, collection)
+    study.save(path, replace=output.force)
+    _show_change(output, path, study, collection, f"{title}: the study is in {path}")
 
 
 @study.command()
-@study_argument
+@path_argument
 @asking_options
 @guarantee_option
 @json_option
-def add(path: Path, full: bool, as_json: bool, **options: Any) -> None:
+@with_output
+def add(path: Path, output: Output, **options: Any) -> None:
     """Add a question or records to a study file.
 
     Only before anyone answers: the file becomes another study with another digest, and reports
@@ -128,24 +117,42 @@ def add(path: Path, full: bool, as_json: bool, **options: Any) -> None:
     before = Study.load(path)
     collection = new_collection(options)
     study = before.add_to_file(path, collection)
-    if as_json:
-        digest = before.digest.hex()
-        print_json({"path": str(path), "digest_before": digest, **_about(study, None)})
+    digest = before.digest.hex()
+    note = (
+        f"\nThis is another study now: reports made under the digest {digest[:12]}… are not "
+        "counted with it. If people have answered already, take the block out again, and ask this "
+        "in a study of its own."
+    )
+    title = f"{study.title}: {collection.name} was added to {path}"
+    _show_change(output, path, study, collection, title, note, digest_before=digest)
+
+
+def _show_change(
+    output: Output,
+    path: Path,
+    study: Study,
+    collection: Collection,
+    title: str,
+    note: str = "",
+    **more: str,
+) -> None:
+    """The study after a collection was written to its file."""
+    if output.as_json:
+        print_json({"path": str(path), **more, **_about(study, None)})
         return
     screen = console()
-    screen.print(heading(f"{study.title}: {collection.name} was added to {path}"))
-    _show(screen, study, None, full=full)
-    screen.print(
-        f"\nThis is another study now: reports made under the digest {before.digest.hex()[:12]}… "
-        "are not counted with it. If people have answered already, take the block out again, and "
-        "ask this in a study of its own.",
-        style="yellow",
-    )
-    _show_next(screen, path, study, collection)
+    screen.print(heading(title))
+    _show(screen, study, None, full=output.full)
+    if note:
+        screen.print(note, style="yellow")
+    which = f" --question {shlex.quote(collection.name)}" * (len(study) > 1)
+    which += " --levels COLUMN" * (len(collection.level_names) > 1)
+    which += " --rate COLUMN" * (len(collection.rates) > 1)
+    show_next(screen, f"randomise answers.csv --study {path}{which} --out reports.svr")
 
 
 @study.command()
-@study_argument
+@path_argument
 @json_option
 def check(path: Path, as_json: bool) -> None:
     """Say whether a study file can be used.
@@ -179,7 +186,7 @@ def check(path: Path, as_json: bool) -> None:
 
 
 @study.command()
-@study_argument
+@path_argument
 @click.option(
     "--people", type=click.IntRange(1), metavar="N", help="Predict the error for N people."
 )
@@ -206,13 +213,6 @@ def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
     screen = console()
     screen.print(heading(loaded.title))
     _show(screen, loaded, people, full=full)
-
-
-def _show_next(screen: Console, path: Path, study: Study, collection: Collection) -> None:
-    more = f" --question {shlex.quote(collection.name)}" * (len(study) > 1)
-    more += " --levels COLUMN" * (len(collection.level_names) > 1)
-    more += " --rate COLUMN" * (len(collection.rates) > 1)
-    show_next(screen, f"randomise answers.csv --study {path}{more} --out reports.svr")
 
 
 def _about(study: Study, people: int | None) -> dict[str, Any]:

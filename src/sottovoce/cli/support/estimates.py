@@ -12,6 +12,7 @@ from .show import (
     percent,
     plural,
     printable,
+    show_rows,
     show_table,
     shows_blocks,
     table_of,
@@ -188,30 +189,19 @@ def _shorten(label: str, most: int) -> str:
 
 def show_levels(out: Console, parts: Mapping[str, Estimate], confidence: float) -> None:
     """A column per level where they fit, else a table per level."""
-    columns = _level_columns(out, parts, confidence)
-    if columns is not None:
-        show_table(out, columns)
-        return
+    first = next(iter(parts.values()))
+    if len(first.labels) <= _MOST_LEVEL_ROWS:
+        labels = [_shorten(printable(label), _MOST_LEVEL_LABEL) for label in first.labels]
+        columns = [["", "people", *labels]]
+        for name, part in parts.items():
+            columns.append([printable(name), f"{part.n:,}", *_cells(part, confidence)])
+        if sum(max(map(len, column)) + 2 for column in columns) <= out.width:
+            titles, *rows = zip(*columns, strict=True)
+            show_rows(out, titles, rows)
+            return
     for name, part in parts.items():
         out.print(f"\n{printable(name)}: {plural(part.n, 'person', 'people')}")
         show_estimate(out, part, confidence)
-
-
-def _level_columns(out: Console, parts: Mapping[str, Estimate], confidence: float) -> Table | None:
-    first = next(iter(parts.values()))
-    if len(first.labels) > _MOST_LEVEL_ROWS:
-        return None
-    labels = [_shorten(printable(label), _MOST_LEVEL_LABEL) for label in first.labels]
-    columns = {
-        printable(name): [f"{part.n:,}", *_cells(part, confidence)] for name, part in parts.items()
-    }
-    widths = [max(len(name), *map(len, cells)) + 2 for name, cells in columns.items()]
-    if max(map(len, [*labels, "people"])) + 2 + sum(widths) > out.width:
-        return None
-    table = table_of(out, [("", "left"), *((name, "right") for name in columns)])
-    for k, label in enumerate(["people", *labels]):
-        table.add_row(label, *(cells[k] for cells in columns.values()))
-    return table
 
 
 def _cells(part: Estimate, confidence: float) -> list[str]:
@@ -229,12 +219,13 @@ def _cells(part: Estimate, confidence: float) -> list[str]:
 def show_turnout(out: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     """Asked and reported, a line per way to take part."""
     named = any(row["level"] is not None for row in rows)
-    columns = [("level", "left")] * named
-    columns += [("rate", "right"), ("asked", "right"), ("reported", "right"), ("fraction", "right")]
-    table = table_of(out, columns)
-    for row in rows:
-        fraction = percent(row["reported"] / row["asked"], 1) if row["asked"] else "–"
-        level = [printable(row["level"])] if named else []
-        numbers = (f"{row['rate']:g}", f"{row['asked']:,}", f"{row['reported']:,}")
-        table.add_row(*level, *numbers, fraction)
-    show_table(out, table)
+    cells = [
+        [
+            *([printable(row["level"])] if named else []),
+            *(f"{row['rate']:g}", f"{row['asked']:,}", f"{row['reported']:,}"),
+            percent(row["reported"] / row["asked"], 1) if row["asked"] else "–",
+        ]
+        for row in rows
+    ]
+    titles = ["level", "rate", "asked", "reported", "fraction"][not named :]
+    show_rows(out, titles, cells, left=int(named))

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import ParameterError
 from . import parse
-from .options import PATH, table_options
+from .options import PATH, table_options, together
 
 if TYPE_CHECKING:
     from ...collect.codebook import Codebook
     from ...contract.collection import Collection
     from ...domain.values import Attribute
     from ...mechanisms.mechanism import Mechanism
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 _ANSWERS = ("values", "edges", "bounds", "codebook", "alphabet")
 _OF_TEXTS = ("length", "longer", "other", "step")
@@ -27,119 +25,108 @@ _OF_RECORDS = ("attributes", "floor")
 _OPTIONS = {"bounds": "--range", "attributes": "--attribute"}
 
 
-def asking_options(command: F) -> F:
-    """What is asked, and how answers are randomised."""
-    options = (
-        click.option("--question", metavar="NAME", help="Name of the question."),
-        click.option(
-            "--values", metavar="A,B,…", help="Possible answers, or a number d for 0 to d-1."
-        ),
-        click.option(
-            "--edges", metavar="A,B,…", help="Or bin edges for numbers, such as 0,18,65,inf."
-        ),
-        click.option(
-            "--codebook",
-            type=PATH,
-            metavar="FILE",
-            help="Or a public code book: a table with the columns value and label, and variable "
-            "where it has several; or JSON or TOML. It must not be made from the answers.",
-        ),
-        click.option(
-            "--range",
-            "bounds",
-            nargs=2,
-            type=float,
-            metavar="LOW HIGH",
-            help="Or public bounds of a number, for its mean and distribution.",
-        ),
-        click.option(
-            "--alphabet",
-            metavar="SYMBOLS",
-            help="Or texts that nobody declared, of these public symbols: abc, or a-z0-9. The "
-            "frequent ones are listed.",
-        ),
-        click.option(
-            "--length", type=int, metavar="N", help="With --alphabet: the most symbols of a text."
-        ),
-        click.option(
-            "--longer",
-            type=click.Choice(["refuse", "cut"]),
-            help="With --alphabet: a longer text is an error (the default), or its first symbols "
-            "count.",
-        ),
-        click.option(
-            "--other",
-            metavar="SYMBOL",
-            help="With --alphabet: what stands for every other character; else an error.",
-        ),
-        click.option(
-            "--step",
-            type=int,
-            metavar="N",
-            help="With --alphabet: by how many symbols prefixes grow in the search; more means "
-            "smaller errors and more to count.",
-        ),
-        click.option(
-            "--most",
-            type=int,
-            metavar="K",
-            help="With --values or --codebook: up to K of them may be chosen (choose all that "
-            'apply); answers are read as text with ";" between options.',
-        ),
-        click.option(
-            "--clip", is_flag=True, help="With --range: move numbers outside to the nearest bound."
-        ),
-        click.option(
-            "--records", metavar="NAME", help="Or several attributes that are reported together."
-        ),
-        click.option(
-            "--attribute",
-            "attributes",
-            multiple=True,
-            metavar="NAME=A,B,…",
-            help="With --records, once for each: smokes=yes,no, or age=bins:0,18,65,inf, or NAME "
-            "alone for one of the code book; without any, all that it has.",
-        ),
-        click.option(
-            "--epsilon",
-            type=float,
-            help="Everyone's privacy: above 0, at most 20; of records, the average for each "
-            "attribute.",
-        ),
-        click.option(
-            "--levels", metavar="NAME=EPS,…", help="Or a menu to choose from: strong=0.5,normal=2."
-        ),
-        click.option(
-            "--rate",
-            metavar="R[,R,…]",
-            help="Only some people report: with this probability, or one of these.",
-        ),
-        click.option(
-            "--mechanism",
-            help="By default the one with the lowest error; for numbers one that gives a "
-            "distribution, for texts olh.",
-        ),
-        click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip."),
-        click.option(
-            "--missing",
-            type=click.Choice(["refuse", "value", "public"]),
-            default="refuse",
-            show_default=True,
-            help='A missing answer: an error; the value "no answer"; or public, and left out.',
-        ),
-        click.option(
-            "--public",
-            is_flag=True,
-            help="With --records: everyone's allocation of epsilon is sent along.",
-        ),
-        click.option(
-            "--floor", type=float, help="With --records: the least epsilon of an attribute."
-        ),
-    )
-    command = table_options(command)
-    for option in reversed(options):
-        command = option(command)
-    return command
+#: What is asked, and how answers are randomised.
+asking_options = together(
+    click.option("--question", metavar="NAME", help="Name of the question."),
+    click.option("--values", metavar="A,B,…", help="Possible answers, or a number d for 0 to d-1."),
+    click.option("--edges", metavar="A,B,…", help="Or bin edges for numbers, such as 0,18,65,inf."),
+    click.option(
+        "--codebook",
+        type=PATH,
+        metavar="FILE",
+        help="Or a public code book: a table with the columns value and label, and variable "
+        "where it has several; or JSON or TOML. It must not be made from the answers.",
+    ),
+    click.option(
+        "--range",
+        "bounds",
+        nargs=2,
+        type=float,
+        metavar="LOW HIGH",
+        help="Or public bounds of a number, for its mean and distribution.",
+    ),
+    click.option(
+        "--alphabet",
+        metavar="SYMBOLS",
+        help="Or texts that nobody declared, of these public symbols: abc, or a-z0-9. The "
+        "frequent ones are listed.",
+    ),
+    click.option(
+        "--length", type=int, metavar="N", help="With --alphabet: the most symbols of a text."
+    ),
+    click.option(
+        "--longer",
+        type=click.Choice(["refuse", "cut"]),
+        help="With --alphabet: a longer text is an error (the default), or its first symbols "
+        "count.",
+    ),
+    click.option(
+        "--other",
+        metavar="SYMBOL",
+        help="With --alphabet: what stands for every other character; else an error.",
+    ),
+    click.option(
+        "--step",
+        type=int,
+        metavar="N",
+        help="With --alphabet: by how many symbols prefixes grow in the search; more means "
+        "smaller errors and more to count.",
+    ),
+    click.option(
+        "--most",
+        type=int,
+        metavar="K",
+        help="With --values or --codebook: up to K of them may be chosen (choose all that "
+        'apply); answers are read as text with ";" between options.',
+    ),
+    click.option(
+        "--clip", is_flag=True, help="With --range: move numbers outside to the nearest bound."
+    ),
+    click.option(
+        "--records", metavar="NAME", help="Or several attributes that are reported together."
+    ),
+    click.option(
+        "--attribute",
+        "attributes",
+        multiple=True,
+        metavar="NAME=A,B,…",
+        help="With --records, once for each: smokes=yes,no, or age=bins:0,18,65,inf, or NAME "
+        "alone for one of the code book; without any, all that it has.",
+    ),
+    click.option(
+        "--epsilon",
+        type=float,
+        help="Everyone's privacy: above 0, at most 20; of records, the average for each attribute.",
+    ),
+    click.option(
+        "--levels", metavar="NAME=EPS,…", help="Or a menu to choose from: strong=0.5,normal=2."
+    ),
+    click.option(
+        "--rate",
+        metavar="R[,R,…]",
+        help="Only some people report: with this probability, or one of these.",
+    ),
+    click.option(
+        "--mechanism",
+        help="By default the one with the lowest error; for numbers one that gives a "
+        "distribution, for texts olh.",
+    ),
+    click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip."),
+    click.option(
+        "--missing",
+        type=click.Choice(["refuse", "value", "public"]),
+        default="refuse",
+        show_default=True,
+        help='A missing answer: an error; the value "no answer"; or public, and left out.',
+    ),
+    click.option(
+        "--public",
+        is_flag=True,
+        help="With --records: everyone's allocation of epsilon is sent along.",
+    ),
+    click.option("--floor", type=float, help="With --records: the least epsilon of an attribute."),
+    table_options,
+)
 
 
 def new_collection(options: Mapping[str, Any]) -> Collection:

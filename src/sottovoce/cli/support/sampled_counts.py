@@ -64,29 +64,25 @@ def sampled_counts(as_json: bool, **numbers: Any) -> None:
 
     Next: sottovoce secure run --protocol dpds counts a secret sample without a trusted server.
     """  # noqa: D301
+    from ...promise import Guarantee
+
     four = ("epsilon", "delta", "count", "rate")
     unknown = [name for name in four if numbers[name] is None]
     if len(unknown) != 1:
         raise click.UsageError("give three of --epsilon, --delta, --count and --rate")
     (asked,) = unknown
     answer, promise = _answer(asked, numbers)
+    promised = Guarantee((promise,))
     if as_json:
-        shown = {name: value for name, value in numbers.items() if name != asked}
-        print_json(
-            {
-                "account": "sampled-counts",
-                "given": shown,
-                "asked": asked,
-                asked: answer,
-                "guarantee": _guarantee(promise).as_dict(),
-            }
-        )
+        given = {name: value for name, value in numbers.items() if name != asked}
+        about = {"account": "sampled-counts", "given": given, "asked": asked, asked: answer}
+        print_json({**about, "guarantee": promised.as_dict()})
         return
     words = {"count": "smallest count", "rate": "largest rate"}.get(asked, f"smallest {asked}")
     screen = console()
     screen.print(heading(f"{words}: {_safely(asked, answer)}"))
     screen.print()
-    show_guarantee(screen, _guarantee(promise))
+    show_guarantee(screen, promised)
 
 
 def _answer(asked: str, numbers: dict[str, Any]) -> tuple[float, Promise]:
@@ -125,9 +121,3 @@ def _safely(asked: str, answer: float) -> str:
     if asked == "count":
         return f"{answer:,}"
     return f"{math.floor(answer * 1e6) / 1e6:g}" if asked == "rate" else rounded_up(answer, 6)
-
-
-def _guarantee(promise: Promise) -> Any:
-    from ...promise import Guarantee
-
-    return Guarantee((promise,))

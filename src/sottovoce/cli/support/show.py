@@ -12,7 +12,6 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ...contract.collection import Collection
     from ...promise import Guarantee, Promise
-    from ...study import Study
 
 MOST_WIDTH = 110  # wider lines are hard to read
 NARROW = 60  # below it, tables do without rules and wide gaps
@@ -122,6 +119,17 @@ def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
+def show_rows(
+    out: Console, titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
+) -> None:
+    """A table of which so many columns are aligned on the left, and the others on the right."""
+    sides = [(title, "left" if k < left else "right") for k, title in enumerate(titles)]
+    table = table_of(out, sides)
+    for row in rows:
+        table.add_row(*row)
+    show_table(out, table)
+
+
 def percent(value: float, decimals: int) -> str:
     """A fraction as a percentage; never "-0.0"."""
     rounded = round(100 * value, decimals) + 0.0
@@ -194,29 +202,32 @@ def noted() -> Iterator[list[str]]:
         yield messages
 
 
-def digest_words(study: Study, collection: Collection) -> str:
-    """The beginnings of the two digests that reports depend on, as in every command."""
-    return f"study {study.digest.hex()[:12]}…, {collection.section} {collection.digest.hex()[:12]}…"
-
-
-def show_next_estimate(
-    out: Console, path: Path, study_path: Path, study: Study, collection: Collection
-) -> None:
-    """How to estimate what a file holds."""
-    which = f" --question {collection.name}" * (len(study) > 1)
-    which += " --attribute NAME" * bool(collection.allocations)
-    show_next(out, f"estimate {path} --study {study_path}{which}")
-
-
 def show_next(out: Console, command: str) -> None:
     """What to run next."""
     out.print(f"\nNext: sottovoce {command}", style="dim", soft_wrap=True)
 
 
-def show_picture(out: Console, path: Path | None) -> None:
-    """Where the picture is, if there is one."""
-    if path is not None:
-        out.print(f"The picture is in {path}.")
+def show_outcome(
+    as_json: bool,
+    about: dict[str, Any],
+    title: str,
+    rows: Sequence[tuple[str, str]] = (),
+    *,
+    notes: Iterable[str] = (),
+    then: str = "",
+) -> None:
+    """What a command has done: one JSON object, or a heading, facts, and what to run next."""
+    if as_json:
+        print_json(about)
+        return
+    out = console()
+    out.print(heading(title))
+    if rows:
+        show_table(out, facts(rows))
+    for note in notes:
+        out.print(note)
+    if then:
+        show_next(out, then)
 
 
 # --- guarantees -------------------------------------------------------------------------------
@@ -248,16 +259,14 @@ def show_guarantee(
         _show_all_words(out, guarantee)
         return
     sampled = counts is not None and any(n != s for n, s in counts.values())
-    columns = [("level", "left")]
-    columns += [("people", "right")] * (counts is not None) + [("reports", "right")] * sampled
-    columns += [("epsilon", "right"), ("times as likely", "right"), ("sure at most", "right")]
-    table = table_of(out, columns)
+    numbers = ["people", "reports"][: 0 if counts is None else 1 + sampled]
+    titles = ["level", *numbers, "epsilon", "times as likely", "sure at most"]
+    rows = []
     for promise in guarantee.promises:
         level = str(promise.unit.level)
-        numbers = () if counts is None else counts[level]
-        cells = [f"{n:,}" for n in numbers[: 1 + sampled]]
-        table.add_row(printable(level), *cells, *strength(promise))
-    show_table(out, table)
+        cells = [f"{n:,}" for n in (counts or {}).get(level, ())[: len(numbers)]]
+        rows.append([printable(level), *cells, *strength(promise)])
+    show_rows(out, titles, rows)
     _show_words(out, shared, "so many")
 
 
