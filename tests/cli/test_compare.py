@@ -141,3 +141,13 @@ def test_nothing_is_cut_off_on_narrow_screens(waves, run, monkeypatch, width: st
         assert "…" not in said
         long = [line for line in said.splitlines() if len(line.rstrip()) > int(width)]
         assert all(line.startswith("ε = ") for line in long)
+
+
+def test_groups_may_be_named_like_columns(folder, run, randomised):
+    randomised()
+    randomised("--again", out="second.svr")
+    pair = ("compare", "reports.svr", "second.svr", "--study", "study.toml")
+    said = run(*pair, "--names", "difference,95 % interval").stdout
+    titles = next(line for line in said.splitlines() if line.count("%") >= 2)
+    both = "difference 95 % interval"
+    assert " ".join(titles.split()) == f"value {both} {both} p"
