@@ -130,22 +130,22 @@ def demo(people: int, output: Output) -> None:
     shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
     screen = console()
     wide = screen.width >= _WIDE
+    gap = "\n" * wide  # an empty line, where there is room for it
     crowd = f"{estimate.n:,} made-up people"
     screen.print(heading(f"{TITLE}: {crowd}" if wide else crowd))
     screen.print(
         "Everyone chooses how much privacy they want, randomises their own answer, and sends only "
-        "the report:"
+        f"the report:{gap}"
     )
-    _space(screen, wide)
     _show_examples(screen, examples, wide=wide)
-    screen.print("\nNobody can say which reports are true. The fractions can still be estimated:")
-    _space(screen, wide)
+    screen.print(
+        f"\nNobody can say which reports are true. The fractions can still be estimated:{gap}"
+    )
     show_estimate(screen, estimate, truth=truth)
-    _space(screen, wide)
     covered = sum(row["covered"] for row in rows)
     screen.print(
-        f"{covered} of {len(rows)} intervals cover the truth (95 in 100 do over many runs); the "
-        f"root mean square error is {100 * errors.rmse:.2f} percentage points. {shown}"
+        f"{gap}{covered} of {len(rows)} intervals cover the truth (95 in 100 do over many runs); "
+        f"the root mean square error is {100 * errors.rmse:.2f} percentage points. {shown}"
     )
     screen.print()
     _show_levels(screen, menu, alone, wide=wide)
@@ -162,12 +162,6 @@ def demo(people: int, output: Output) -> None:
     screen.print("\nNext:", style="dim")
     for command, why in NEXT.items():
         screen.print(f"  {command:<34}{why}" if wide else f"  {command}", style="dim")
-
-
-def _space(screen: Console, wide: bool) -> None:
-    """An empty line, where there is room for it."""
-    if wide:
-        screen.print()
 
 
 def _show_examples(screen: Console, examples: list[dict[str, Any]], *, wide: bool) -> None:

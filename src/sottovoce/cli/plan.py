@@ -9,6 +9,7 @@ import click
 from ..errors import ParameterError
 from .support.options import force_option, json_option
 from .support.output import Output, plot_option, with_output
+from .support.parse import MENU, levels_from, numbers_from
 from .support.show import console, heading, print_json, show_rows
 
 if TYPE_CHECKING:
@@ -86,14 +87,14 @@ def plan(
     from ..planning.plan import plan as make
 
     output.check()
-    menu, fractions = (None, None) if levels is None else _menu(levels)
-    designs = make(
-        levels=menu,
-        fractions=fractions,
-        rate=1.0 if rate is None else rate,
-        attributes=None if attributes is None else _sizes(attributes),
-        **requirement,
-    )
+    if levels is not None:
+        requirement["levels"], requirement["fractions"] = _menu(levels)
+    if attributes is not None:
+        hint = "give numbers of values, such as 4,4,2"
+        requirement["attributes"] = numbers_from(attributes, "--attributes", hint, kind=int)
+    if rate is not None:
+        requirement["rate"] = rate
+    designs = make(**requirement)
     output.save(designs.plot)
     if output.as_json:
         print_json(
@@ -116,9 +117,7 @@ def _show(screen: Console, designs: Plan) -> None:
     if not designs.requirement.attributes:
         columns[0] = ("mechanism", columns[0][1])
     else:
-        columns = [
-            column for column in columns if column[0] != "people" or designs.requirement.error
-        ]
+        columns = [one for one in columns if one[0] != "people" or designs.requirement.error]
     if not designs.requirement.attributes and not designs.requirement.personal:
         width = designs.decimals
         columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.{width}f}"))
@@ -166,37 +165,18 @@ def _width(designs: Plan, column: Any) -> int:
     return max(len(title), *(len(cell(design)) for design in designs))
 
 
-def _sizes(text: str) -> list[int]:
-    try:
-        return [int(size) for size in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(
-            f"--attributes is {text!r}; give numbers of values, such as 4,4,2"
-        ) from error
-
-
 def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:
     """Levels with their epsilons, and the fraction of people of each where they are given."""
     menu: dict[str, float] = {}
     fractions: dict[str, float] = {}
-    percents = 0
-    try:
-        for item in text.split(","):
-            name, _, value = (part.strip() for part in item.partition("="))
-            epsilon, colon, fraction = value.partition(":")
-            if name in menu:
-                raise ParameterError(f"--levels names {name!r} twice; give each level once")
-            menu[name] = float(epsilon)
-            if colon:
-                percents += fraction.strip().endswith("%")
-                fractions[name] = float(fraction.strip().removesuffix("%"))
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            f"--levels is {text!r}; levels are names with an epsilon each, such as "
-            "strong=0.5,normal=2, or with fractions strong=0.5:30%,normal=2:70%"
-        ) from error
+    hint, percents = f"{MENU}, or with fractions strong=0.5:30%,normal=2:70%", 0
+    for name, value in levels_from(text, hint).items():
+        epsilon, colon, fraction = value.partition(":")
+        (menu[name],) = numbers_from(text, "--levels", hint, items=[epsilon])
+        if colon:
+            percents += fraction.endswith("%")
+            items = [fraction.removesuffix("%")]
+            (fractions[name],) = numbers_from(text, "--levels", hint, items=items)
     if fractions and len(fractions) < len(menu):
         raise ParameterError(
             f"--levels is {text!r}; give the fraction of people for every level or for none"

@@ -17,17 +17,7 @@ from .support.options import (
     table_options,
 )
 from .support.output import Output, ending_options
-from .support.show import (
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    progress,
-    show_guarantee,
-    show_next,
-    show_table,
-)
+from .support.show import plural, progress, show_outcome
 
 _MOST_RATES = 8
 
@@ -118,26 +108,20 @@ def randomise(
         progress=progress,
     )
     receipt, latest, total = released.receipt, released.receipt.latest, released.releases
-    if output.as_json:
-        print_json(
-            {
-                **asked.as_dict(),
-                "people": receipt.rows,
-                "reports": latest.reports,
-                **_counts(latest.counts),
-                **({"allocation": source.allocation} if source.allocation else {}),
-                "out": str(out),
-                "sha256": latest.sha256[form(out)],
-                "fresh": released.fresh,
-                "releases": total,
-                "receipt": str(released.receipt_path),
-                "guarantee": released.guarantee.as_dict(),
-                "notes": released.notes,
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(f"{asked.study.title}: {plural(latest.reports, 'report')} in {out}"))
+    about = {
+        **asked.as_dict(),
+        "people": receipt.rows,
+        "reports": latest.reports,
+        **_counts(latest.counts),
+        **({"allocation": source.allocation} if source.allocation else {}),
+        "out": str(out),
+        "sha256": latest.sha256[form(out)],
+        "fresh": released.fresh,
+        "releases": total,
+        "receipt": str(released.receipt_path),
+        "guarantee": released.guarantee.as_dict(),
+        "notes": released.notes,
+    }
     where = f"{answers}, " + ("" if source.allocation else f"column {source.column!r}, ")
     rows = [
         *asked.rows(),
@@ -147,20 +131,21 @@ def randomise(
         ("release", f"{total}" + ("" if released.fresh else f", drawn on {latest.day}")),
         ("receipt", str(released.receipt_path)),
     ]
-    show_table(screen, facts(rows))
-    for note in released.notes:
-        screen.print(f"\n{note}", style="yellow")
-    screen.print()
-    after = f" after {total} releases together" if total > 1 else ""
-    show_guarantee(
-        screen,
-        released.guarantee,
-        "What is promised to everyone who answered",
-        full=output.full,
-        after=after,
-        counts=latest.counts.get("levels"),
+    show_outcome(
+        output.as_json,
+        about,
+        f"{asked.study.title}: {plural(latest.reports, 'report')} in {out}",
+        rows,
+        warnings=released.notes,
+        promise={
+            "guarantee": released.guarantee,
+            "title": "What is promised to everyone who answered",
+            "full": output.full,
+            "after": f" after {total} releases together" if total > 1 else "",
+            "counts": latest.counts.get("levels"),
+        },
+        then=asked.next_estimate(out),
     )
-    show_next(screen, asked.next_estimate(out))
 
 
 def _counts(counts: dict[str, dict[str, list[int]]]) -> dict[str, list[dict[str, object]]]:

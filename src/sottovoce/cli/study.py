@@ -25,8 +25,6 @@ from .support.show import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..contract.collection import Collection
     from ..study import Study
 
@@ -88,7 +86,8 @@ def new(path: Path, title: str, output: Output, **options: Any) -> None:
     check_output(path, force=output.force)
     study = Study(title, (collection,))
     study.save(path, replace=output.force)
-    _show_change(output, path, study, collection, f"{title}: the study is in {path}")
+    then = _next_randomise(path, study, collection)
+    _show_study(output, path, study, f"{title}: the study is in {path}", then=then)
 
 
 @study.command()
@@ -123,32 +122,16 @@ def add(path: Path, output: Output, **options: Any) -> None:
         "counted with it. If people have answered already, take the block out again, and ask this "
         "in a study of its own."
     )
+    more = {"note": note, "then": _next_randomise(path, study, collection)}
     title = f"{study.title}: {collection.name} was added to {path}"
-    _show_change(output, path, study, collection, title, note, digest_before=digest)
+    _show_study(output, path, study, title, digest_before=digest, **more)
 
 
-def _show_change(
-    output: Output,
-    path: Path,
-    study: Study,
-    collection: Collection,
-    title: str,
-    note: str = "",
-    **more: str,
-) -> None:
-    """The study after a collection was written to its file."""
-    if output.as_json:
-        print_json({"path": str(path), **more, **_about(study, None)})
-        return
-    screen = console()
-    screen.print(heading(title))
-    _show(screen, study, None, full=output.full)
-    if note:
-        screen.print(note, style="yellow")
+def _next_randomise(path: Path, study: Study, collection: Collection) -> str:
     which = f" --question {shlex.quote(collection.name)}" * (len(study) > 1)
     which += " --levels COLUMN" * (len(collection.level_names) > 1)
     which += " --rate COLUMN" * (len(collection.rates) > 1)
-    show_next(screen, f"randomise answers.csv --study {path}{which} --out reports.svr")
+    return f"randomise answers.csv --study {path}{which} --out reports.svr"
 
 
 @study.command()
@@ -192,7 +175,8 @@ def check(path: Path, as_json: bool) -> None:
 )
 @guarantee_option
 @json_option
-def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
+@with_output
+def show(path: Path, people: int | None, output: Output) -> None:
     """Show questions, records, values and guarantee.
 
     Nothing is randomised: this is what people can read before they answer. With --people also how
@@ -207,12 +191,35 @@ def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
     from ..study import Study
 
     loaded = Study.load(path)
-    if as_json:
-        print_json({"path": str(path), **_about(loaded, people)})
+    _show_study(output, path, loaded, loaded.title, people)
+
+
+def _show_study(
+    output: Output,
+    path: Path,
+    study: Study,
+    title: str,
+    people: int | None = None,
+    *,
+    note: str = "",
+    then: str = "",
+    **more: str,
+) -> None:
+    if output.as_json:
+        print_json({"path": str(path), **more, **_about(study, people)})
         return
     screen = console()
-    screen.print(heading(loaded.title))
-    _show(screen, loaded, people, full=full)
+    screen.print(heading(title))
+    show_table(screen, facts([("digest", study.digest.hex())]))
+    for one in study:
+        screen.print()
+        show_table(screen, facts(_rows(one, people)))
+    screen.print()
+    show_guarantee(screen, study.guarantee, full=output.full)
+    if note:
+        screen.print(note, style="yellow")
+    if then:
+        show_next(screen, then)
 
 
 def _about(study: Study, people: int | None) -> dict[str, Any]:
@@ -261,15 +268,6 @@ def _advice(collection: Collection) -> str:
     return (
         f"{collection.name!r}: {kind.id} promises the same with {less:.0%} less error than {names}"
     )
-
-
-def _show(screen: Console, study: Study, people: int | None, *, full: bool) -> None:
-    show_table(screen, facts([("digest", study.digest.hex())]))
-    for one in study:
-        screen.print()
-        show_table(screen, facts(_rows(one, people)))
-    screen.print()
-    show_guarantee(screen, study.guarantee, full=full)
 
 
 def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:

@@ -21,7 +21,7 @@ _ANSWERS = ("values", "edges", "bounds", "codebook", "alphabet")
 _OF_TEXTS = ("length", "longer", "other", "step")
 _OF_QUESTIONS = ("values", "edges", "bounds", "alphabet", *_OF_TEXTS, "most", "mechanism", "prior")
 _NOT_OF_TEXTS = ("most", "prior", "levels", "rate")
-_OF_RECORDS = ("attributes", "floor")
+_OF_RECORDS = ("attributes", "floor", "public")
 _OPTIONS = {"bounds": "--range", "attributes": "--attribute"}
 
 
@@ -134,30 +134,26 @@ def new_collection(options: Mapping[str, Any]) -> Collection:
     question, records = options["question"], options["records"]
     if (question is None) == (records is None):
         raise click.UsageError("give one of --question and --records")
-    make = new_question if records is None else new_records
+    make = _question if records is None else _records
     return make(question or records, options)
 
 
-def new_question(name: str, options: Mapping[str, Any]) -> Collection:
-    """The mechanism of a question; without its name the one with the lowest error."""
+def _question(name: str, options: Mapping[str, Any]) -> Collection:
     _refuse(options, _OF_RECORDS, "--records")
-    if options["public"]:
-        raise click.UsageError("--public goes with --records")
-    bounds, epsilon, levels = options["bounds"], options["epsilon"], options["levels"]
     if sum(options[key] is not None for key in _ANSWERS) != 1:
         raise click.UsageError("give one of --values, --edges, --range, --codebook and --alphabet")
-    if options["clip"] and bounds is None:
-        raise click.UsageError("--clip goes with --range")
-    if options["most"] is not None and not (bounds is None and options["edges"] is None):
-        raise click.UsageError("--most goes with --values or --codebook")
+    if options["bounds"] is None:
+        _refuse(options, ("clip",), "--range")
+    if options["bounds"] is not None or options["edges"] is not None:
+        _refuse(options, ("most",), "--values or --codebook")
     if options["alphabet"] is not None:
         return _texts(name, options)
     _refuse(options, _OF_TEXTS, "--alphabet")
-    if (epsilon is None) == (levels is None):
+    if (options["epsilon"] is None) == (options["levels"] is None):
         raise click.UsageError("give one of --epsilon and --levels")
-    menu = None if levels is None else parse.menu_from(levels)
+    menu = None if options["levels"] is None else parse.menu_from(options["levels"])
     rate = None if options["rate"] is None else parse.rates_from(options["rate"])
-    mechanism = _mechanism(_attribute(name, options), epsilon, menu, options)
+    mechanism = _mechanism(_attribute(name, options), menu, options)
     if rate is None:
         return mechanism
     from ...participation import Sampled
@@ -184,13 +180,11 @@ def _texts(name: str, options: Mapping[str, Any]) -> Collection:
     return HeavyHitters(parse.alphabet_from(options["alphabet"]), name=name, **about)
 
 
-def new_records(name: str, options: Mapping[str, Any]) -> Collection:
-    """Records of several attributes."""
+def _records(name: str, options: Mapping[str, Any]) -> Collection:
     from ...records import Records
 
     _refuse(options, _OF_QUESTIONS, "--question")
-    if options["clip"]:
-        raise click.UsageError("--clip goes with --range")
+    _refuse(options, ("clip",), "--range")
     book = _codebook(options)
     attributes = options["attributes"] or (book.variables if book else ())
     if (options["epsilon"] is None) == (options["levels"] is None) or not attributes:
@@ -213,7 +207,7 @@ def new_records(name: str, options: Mapping[str, Any]) -> Collection:
 
 def _refuse(options: Mapping[str, Any], names: tuple[str, ...], other: str) -> None:
     for name in names:
-        if options[name] not in (None, ()):
+        if options[name] not in (None, ()) and options[name] is not False:
             raise click.UsageError(f"{_OPTIONS.get(name, f'--{name}')} goes with {other}")
 
 
@@ -231,17 +225,12 @@ def _attribute(name: str, options: Mapping[str, Any]) -> Attribute:
     values, edges, missing = options["values"], options["edges"], options["missing"]
     if options["bounds"] is not None:
         return Range(name, *options["bounds"], clip=options["clip"], missing=missing)
-    book = _codebook(options)
-    attribute = (
-        parse.attribute_from(name, missing, book)
-        if book is not None
-        else Attribute(
-            name,
-            () if values is None else parse.values_from(values),
-            edges=None if edges is None else parse.edges_from(edges),
-            missing=missing,
-        )
-    )
+    if (book := _codebook(options)) is not None:
+        attribute = parse.attribute_from(name, missing, book)
+    elif edges is not None:
+        attribute = Attribute(name, edges=parse.edges_from(edges), missing=missing)
+    else:
+        attribute = Attribute(name, parse.values_from(values), missing=missing)
     if options["most"] is None:
         return attribute
     from ...domain.options import Options
@@ -251,36 +240,27 @@ def _attribute(name: str, options: Mapping[str, Any]) -> Attribute:
 
 
 def _mechanism(
-    attribute: Attribute,
-    epsilon: float | None,
-    menu: Mapping[str, float] | None,
-    options: Mapping[str, Any],
+    attribute: Attribute, menu: Mapping[str, float] | None, options: Mapping[str, Any]
 ) -> Mechanism:
+    """The one that is named; otherwise the one with the lowest error."""
     from ...mechanisms import LIP, by_id
+    from ...mechanisms.choose_all import ChooseAll
     from ...participation import Levels
     from ...planning.choose import best_kind
 
-    name, extras = options["mechanism"], {}
+    kind: type[Mechanism]
+    extras: dict[str, Any] = {}
+    name, epsilon = options["mechanism"], options["epsilon"]
     if options["prior"] is not None:
         if name not in (None, LIP.id):
             raise ParameterError(f"--prior goes with the mechanism 'lip', not with {name!r}")
         name, extras = LIP.id, {"prior": parse.prior_from(options["prior"])}
-    epsilons = (menu or {}).values() if epsilon is None else [epsilon]
     if not attribute.exclusive:
-        return _choose_all(attribute, epsilon, menu or {}, name)
-    kind = best_kind(attribute, epsilons) if name is None else by_id(name)
-    if epsilon is not None:
+        kind, extras = ChooseAll, {"by": name or "oue"}
+    elif name is not None:
+        kind = by_id(name)
+    else:
+        kind = best_kind(attribute, [epsilon] if menu is None else menu.values())
+    if menu is None:
         return kind(attribute, epsilon=epsilon, **extras)
-    return Levels.of(kind, attribute, menu or {}, **extras)
-
-
-def _choose_all(
-    attribute: Attribute, epsilon: float | None, menu: Mapping[str, float], name: str | None
-) -> Mechanism:
-    from ...mechanisms.choose_all import ChooseAll
-    from ...participation import Levels
-
-    by = name or "oue"
-    if epsilon is not None:
-        return ChooseAll(attribute, epsilon=epsilon, by=by)
-    return Levels({level: ChooseAll(attribute, epsilon=e, by=by) for level, e in menu.items()})
+    return Levels.of(kind, attribute, menu, **extras)

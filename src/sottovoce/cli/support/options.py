@@ -119,11 +119,10 @@ table_options = together(
 
 
 @dataclass
-class Asked:
-    """A question, or records, of a study."""
+class InStudy:
+    """What the options of a command name in a study."""
 
     study_path: Path
-    question: str | None
 
     @cached_property
     def study(self) -> Study:
@@ -131,6 +130,13 @@ class Asked:
         from ...study import Study
 
         return Study.load(self.study_path)
+
+
+@dataclass
+class Asked(InStudy):
+    """A question, or records."""
+
+    question: str | None
 
     @cached_property
     def collection(self) -> Collection:
@@ -166,23 +172,15 @@ asked_options = together(study_option, question_option, gather("asked", Asked))
 
 
 @dataclass
-class Place:
-    """Where the collection of a study file is kept."""
+class Place(InStudy):
+    """Where the reports of a collection are kept."""
 
-    study_path: Path
     store: str | None
 
     @property
     def address(self) -> str:
         """Of the store; by default a folder beside the study file."""
         return self.store or str(self.study_path.with_suffix(".collection"))
-
-    @cached_property
-    def study(self) -> Study:
-        """The study in the file."""
-        from ...study import Study
-
-        return Study.load(self.study_path)
 
     @contextmanager
     def open(self, *, create: bool = False) -> Iterator[tuple[Study, Store]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ParameterError
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from ...collect.codebook import Codebook
     from ...domain.values import Attribute, Missing
 
+MENU = "levels are names with an epsilon each, such as strong=0.5,normal=2"
 _BINS = "bins:"
 _SYMBOLS = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 
@@ -35,14 +37,25 @@ def values_from(text: str) -> int | list[str] | list[int]:
     return values
 
 
+def numbers_from(
+    text: str,
+    option: str,
+    hint: str = "give a number, or several separated by commas, such as 0.5,1,2",
+    *,
+    items: list[str] | None = None,
+    kind: Callable[[str], Any] = float,
+) -> list[Any]:
+    """Numbers separated by commas, or those of the items that the text was divided into."""
+    try:
+        return [kind(item) for item in items or text.split(",")]
+    except ValueError as error:
+        raise ParameterError(f"{option} is {text!r}; {hint}") from error
+
+
 def edges_from(text: str) -> list[float]:
     """Edges of bins: 0,18,65,inf."""
-    try:
-        return [float(item) for item in _items(text)]
-    except ValueError as error:
-        raise ParameterError(
-            f"--edges is {text!r}; edges are numbers in increasing order, such as 0,18,65,inf"
-        ) from error
+    hint = "edges are numbers in increasing order, such as 0,18,65,inf"
+    return numbers_from(text, "--edges", hint, items=_items(text))
 
 
 def alphabet_from(text: str) -> str:
@@ -57,44 +70,40 @@ def alphabet_from(text: str) -> str:
     return "".join(symbols)
 
 
+def levels_from(text: str, hint: str) -> dict[str, str]:
+    """Names of levels, with what is said about each: strong=0.5,normal=2."""
+    levels: dict[str, str] = {}
+    for item in text.split(","):
+        name, _, value = (part.strip() for part in item.rpartition("="))
+        if not name:
+            raise ParameterError(f"--levels is {text!r}; {hint}")
+        if name in levels:
+            raise ParameterError(f"--levels names {name!r} twice; give each level once")
+        levels[name] = value
+    return levels
+
+
 def menu_from(text: str) -> dict[str, float]:
-    """Levels as people write them: strong=0.5,normal=2."""
+    """Levels with an epsilon each."""
     from ...checks import checked_epsilon
 
     menu: dict[str, float] = {}
-    for item in text.split(","):
-        name, _, value = (part.strip() for part in item.rpartition("="))
-        if not name or not _is_number(value):
-            raise ParameterError(
-                f"--levels is {text!r}; levels are names with an epsilon each, such as "
-                "strong=0.5,normal=2"
-            )
-        if name in menu:
-            raise ParameterError(f"--levels names {name!r} twice; give each level once")
+    for name, value in levels_from(text, MENU).items():
+        (epsilon,) = numbers_from(text, "--levels", MENU, items=[value])
         try:
-            menu[name] = checked_epsilon(float(value))
+            menu[name] = checked_epsilon(epsilon)
         except ParameterError as error:
             raise ParameterError(f"level {name!r}: {error}") from error
     return menu
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def rates_from(text: str) -> float | list[float]:
     """One rate, or the grid of rates that people may have: 0.1 or 0.05,0.1,0.5."""
-    try:
-        rates = [float(item) for item in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(
-            f"--rate is {text!r}; a rate is a number above 0 and at most 1, such as 0.1, or "
-            "several of them separated by commas, such as 0.05,0.1,0.5"
-        ) from error
+    hint = (
+        "a rate is a number above 0 and at most 1, such as 0.1, or several of them separated by "
+        "commas, such as 0.05,0.1,0.5"
+    )
+    rates = numbers_from(text, "--rate", hint)
     return rates[0] if len(rates) == 1 else rates
 
 
@@ -117,16 +126,6 @@ def attribute_from(text: str, missing: Missing, book: Codebook | None = None) ->
     if values.startswith(_BINS):
         return Attribute(name, edges=edges_from(values.removeprefix(_BINS)), missing=missing)
     return Attribute(name, values_from(values), missing=missing)
-
-
-def numbers_from(text: str, option: str) -> list[float]:
-    """Numbers separated by commas."""
-    try:
-        return [float(item) for item in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(
-            f"{option} is {text!r}; give a number, or several separated by commas, such as 0.5,1,2"
-        ) from error
 
 
 def prior_from(text: str, option: str = "--prior") -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import json_option
-from .show import console, heading, print_json, show_guarantee
+from .show import show_outcome
 
 if TYPE_CHECKING:
     from ...promise import Promise
@@ -73,16 +73,15 @@ def sampled_counts(as_json: bool, **numbers: Any) -> None:
     (asked,) = unknown
     answer, promise = _answer(asked, numbers)
     promised = Guarantee((promise,))
-    if as_json:
-        given = {name: value for name, value in numbers.items() if name != asked}
-        about = {"account": "sampled-counts", "given": given, "asked": asked, asked: answer}
-        print_json({**about, "guarantee": promised.as_dict()})
-        return
+    given = {name: value for name, value in numbers.items() if name != asked}
     words = {"count": "smallest count", "rate": "largest rate"}.get(asked, f"smallest {asked}")
-    screen = console()
-    screen.print(heading(f"{words}: {_safely(asked, answer)}"))
-    screen.print()
-    show_guarantee(screen, promised)
+    about = {"account": "sampled-counts", "given": given, "asked": asked, asked: answer}
+    show_outcome(
+        as_json,
+        {**about, "guarantee": promised.as_dict()},
+        f"{words}: {_safely(asked, answer)}",
+        promise={"guarantee": promised},
+    )
 
 
 def _answer(asked: str, numbers: dict[str, Any]) -> tuple[float, Promise]:

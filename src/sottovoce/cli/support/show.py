@@ -214,9 +214,14 @@ def show_outcome(
     rows: Sequence[tuple[str, str]] = (),
     *,
     notes: Iterable[str] = (),
+    warnings: Iterable[str] = (),
+    promise: Mapping[str, Any] | None = None,
     then: str = "",
 ) -> None:
-    """What a command has done: one JSON object, or a heading, facts, and what to run next."""
+    """What a command has done: one JSON object, or a heading, facts, notes and what to run next.
+
+    `promise` has the arguments of `show_guarantee`.
+    """
     if as_json:
         print_json(about)
         return
@@ -226,6 +231,11 @@ def show_outcome(
         show_table(out, facts(rows))
     for note in notes:
         out.print(note)
+    for warning in warnings:
+        out.print(f"\n{warning}", style="yellow")
+    if promise is not None:
+        out.print()
+        show_guarantee(out, **promise)
     if then:
         show_next(out, then)
 
