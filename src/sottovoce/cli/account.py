@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import force_option, json_option
-from .support.output import Output, plot_option, with_output
+from .support.options import json_option
+from .support.output import Output, file_output, plot_option
 from .support.parse import numbers_from
 from .support.sampled_counts import sampled_counts
 from .support.show import console, heading, print_json, show_guarantee, show_rows
@@ -217,9 +217,7 @@ def rounds(as_json: bool, **given: Any) -> None:
     help="Local epsilons of GRR.",
 )
 @plot_option("Draw it.")
-@force_option
-@json_option
-@with_output
+@file_output
 def compare(d: int, people: int, delta: float, epsilons: str, output: Output) -> None:
     """Shuffled GRR beside a trusted server with Gaussian noise.
 

@@ -17,12 +17,10 @@ from .support.options import (
     allow_equal_option,
     asked_options,
     candidates_option,
-    check_output,
-    force_option,
-    json_option,
     out_option,
 )
-from .support.show import plural, printable, progress, show_outcome
+from .support.output import Output, file_output
+from .support.show import plural, printable, progress
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -53,17 +51,14 @@ _MOST_LEVELS = 12
 )
 @candidates_option
 @allow_equal_option
-@force_option
-@json_option
+@file_output
 def aggregate(
     reports: tuple[str, ...],
     asked: Asked,
-    out: Path,
     engine: str,
     cluster: str | None,
     candidates: Path | None,
-    force: bool,
-    as_json: bool,
+    output: Output,
     **counting: bool,
 ) -> None:
     """Count reports, and merge counts of many places.
@@ -85,11 +80,11 @@ def aggregate(
     collection = asked.collection
     files = _files(reports)
     inputs = files if candidates is None else [*files, str(candidates)]
-    check_output(out, asked.study_path, *map(Path, inputs), force=force, ends=COUNTS)
+    output.check(asked.study_path, *map(Path, inputs), ends=COUNTS)
     with _counting(engine, cluster) as count:
         counted = count(files, collection, candidates=candidates, progress=progress, **counting)
     counts = counted.aggregate
-    counts.save(out, replace=force)
+    counts.save(output.out, replace=output.force)
     about = {
         **asked.as_dict(),
         "files": counted.files,
@@ -104,16 +99,12 @@ def aggregate(
         (values,) = collection.attributes
         about["candidates"] = values.decode(counts.candidates)
         rows.append(("values", f"{counts.candidates.size:,} chosen of {values.size:,}"))
-    show_outcome(
-        as_json,
-        {**about, "out": str(out)},
-        f"{asked.study.title}: {plural(counts.reports, 'report')} counted in {out}",
-        [
-            *rows,
-            *_people(collection, counts),
-            *(("skipped", reason) for reason in counted.skipped.values()),
-        ],
-        then=asked.next_estimate(out),
+    rows += [*_people(collection, counts), *(("skipped", why) for why in counted.skipped.values())]
+    output.show(
+        {**about, "out": str(output.out)},
+        f"{asked.study.title}: {plural(counts.reports, 'report')} counted in {output.out}",
+        rows,
+        then=asked.next_estimate(output.out),
     )
 
 

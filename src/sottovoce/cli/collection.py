@@ -12,15 +12,13 @@ from .support.options import (
     PATH,
     REPORTS,
     Place,
-    check_output,
-    force_option,
-    json_option,
     out_option,
     place_options,
     question_option,
     study_argument,
 )
-from .support.show import plural, show_outcome
+from .support.output import Output, file_output, json_output
+from .support.show import plural
 
 
 @click.group()
@@ -43,8 +41,8 @@ def collection() -> None:
 @collection.command()
 @study_argument
 @place_options
-@json_option
-def status(place: Place, as_json: bool) -> None:
+@json_output
+def status(place: Place, output: Output) -> None:
     """How many people took part, whether it is open, and how many invitations were used.
 
     \b
@@ -87,14 +85,14 @@ def status(place: Place, as_json: bool) -> None:
     if made:
         rows.append(("invitations", f"{used:,} of {made:,} used"))
     rows.append(("store", engine))
-    show_outcome(as_json, about, f"{study.title}: {'closed' if closed else 'open'}", rows)
+    output.show(about, f"{study.title}: {'closed' if closed else 'open'}", rows)
 
 
 @collection.command()
 @study_argument
 @place_options
-@json_option
-def close(place: Place, as_json: bool) -> None:
+@json_output
+def close(place: Place, output: Output) -> None:
     """Accept no more reports, for good; a running server notices at once.
 
     The files are rewritten, so that not even the layout of their pages shows what came when.
@@ -110,8 +108,7 @@ def close(place: Place, as_json: bool) -> None:
             already = keep.fact("closed") is not None
             keep.put_fact("closed", b"1")
         keep.tidy()
-    show_outcome(
-        as_json,
+    output.show(
         {"study": study.title, "closed": True, "already": already},
         f"{study.title} {'was closed before' if already else 'is closed'}",
         then=f"collection export {place.study_path} --out reports.svr",
@@ -123,9 +120,8 @@ def close(place: Place, as_json: bool) -> None:
 @question_option
 @out_option("Reports (.svr, .parquet) or counts (.sva).")
 @place_options
-@force_option
-@json_option
-def export(question: str | None, out: Path, place: Place, force: bool, as_json: bool) -> None:
+@file_output
+def export(question: str | None, place: Place, output: Output) -> None:
     """Write the reports or the counts of a question to a file.
 
     \b
@@ -137,7 +133,8 @@ def export(question: str | None, out: Path, place: Place, force: bool, as_json: 
     from ..contract.reports import Reports, ReportWriter
     from ..errors import EstimateError
 
-    check_output(out, place.study_path, force=force, ends=(*REPORTS, *COUNTS))
+    output.check(place.study_path, ends=(*REPORTS, *COUNTS))
+    out = output.out
     with place.open() as (study, keep):
         one = study.collection(question)
         with keep.transaction(write=False):
@@ -155,15 +152,14 @@ def export(question: str | None, out: Path, place: Place, force: bool, as_json: 
                 for batch in batches:
                     total += one.aggregate(batch)
                     sent += len(batch)
-                total.save(out, replace=force)
+                total.save(out, replace=output.force)
             else:
-                with ReportWriter(out, replace=force) as writer:
+                with ReportWriter(out, replace=output.force) as writer:
                     writer.append(first)
                     for batch in batches:
                         writer.append(batch)
                         sent += len(batch)
-    show_outcome(
-        as_json,
+    output.show(
         {"study": study.title, "question": one.name, "reports": sent, "out": str(out)},
         f"{study.title}: {plural(sent, 'report')} in {out}",
         then=f"estimate {out} --study {place.study_path}",
@@ -174,8 +170,8 @@ def export(question: str | None, out: Path, place: Place, force: bool, as_json: 
 @study_argument
 @out_option("Such as monday.backup.")
 @place_options
-@json_option
-def backup(out: Path, place: Place, as_json: bool) -> None:
+@json_output
+def backup(place: Place, output: Output) -> None:
     """Copy the whole collection into one file, also while it is being served.
 
     \b
@@ -186,7 +182,8 @@ def backup(out: Path, place: Place, as_json: bool) -> None:
     """  # noqa: D301
     from ..service.stores import copy_store, open_store
 
-    check_output(out, place.study_path, force=False, ends=(".backup",))
+    output.check(place.study_path, ends=(".backup",))
+    out = output.out
     with place.open() as (study, keep):
         part = out.with_name(f".{out.name}.part.backup")
         part.unlink(missing_ok=True)
@@ -200,8 +197,7 @@ def backup(out: Path, place: Place, as_json: bool) -> None:
             raise
         copy.close()
         part.rename(out)
-    show_outcome(
-        as_json,
+    output.show(
         {"study": study.title, "out": str(out), "bytes": out.stat().st_size},
         f"{study.title}: backed up in {out}",
         then=f"collection restore {place.study_path} {out}",
@@ -212,8 +208,8 @@ def backup(out: Path, place: Place, as_json: bool) -> None:
 @study_argument
 @click.argument("file", type=PATH)
 @place_options
-@json_option
-def restore(file: Path, place: Place, as_json: bool) -> None:
+@json_output
+def restore(file: Path, place: Place, output: Output) -> None:
     """Put a backup into an empty collection, of either engine.
 
     \b
@@ -232,8 +228,7 @@ def restore(file: Path, place: Place, as_json: bool) -> None:
             copy_store(source, keep)
         finally:
             source.close()
-    show_outcome(
-        as_json,
+    output.show(
         {"study": study.title, "file": str(file)},
         f"{study.title}: restored from {file}",
         then=f"collection verify {place.study_path}",
@@ -244,8 +239,8 @@ def restore(file: Path, place: Place, as_json: bool) -> None:
 @study_argument
 @click.option("--receipt", metavar="HEX", help="Also say whether this receipt's submission is in.")
 @place_options
-@json_option
-def verify(receipt: str | None, place: Place, as_json: bool) -> None:
+@json_output
+def verify(receipt: str | None, place: Place, output: Output) -> None:
     """Read every stored report and compare with what is recorded.
 
     \b
@@ -278,8 +273,7 @@ def verify(receipt: str | None, place: Place, as_json: bool) -> None:
                 reports += blob.reports
             known = None if key is None else key in keep.tags([key])
     notes = {None: "", True: "The receipt's submission is in.", False: "No such submission is in."}
-    show_outcome(
-        as_json,
+    output.show(
         {"study": study.title, "blobs": blobs, "reports": reports, "receipt": known},
         f"{study.title}: {plural(reports, 'report')} verified",
         notes=[notes[known]] * (known is not None),

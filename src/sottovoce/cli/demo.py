@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import FileError, MissingExtraError
-from .support.estimates import show_estimate
-from .support.output import Output, ending_options, plot_option, save_figure
+from .support.estimates import levels_json, show_estimate
+from .support.output import Output, full_output, plot_option, save_figure
 from .support.show import (
     console,
     heading,
@@ -70,7 +70,7 @@ _FEW = 2  # examples where lines are short
     help="How many people answer.",
 )
 @plot_option(f"Where the picture goes; by default {_PICTURE} here.")
-@ending_options
+@full_output
 def demo(people: int, output: Output) -> None:
     """Run a whole collection with made-up people.
 
@@ -113,15 +113,7 @@ def demo(people: int, output: Output) -> None:
                 "assuming": estimate.assuming,
                 "values": rows,
                 "errors": errors._asdict(),
-                "levels": [
-                    {
-                        "level": name,
-                        "epsilon": menu.menu[name].epsilon,
-                        "people": part.n,
-                        "values": part.rows(),
-                    }
-                    for name, part in alone.items()
-                ],
+                "levels": levels_json(menu, alone),
                 "plot": None if saved is None else str(saved),
                 "guarantee": estimate.guarantee.as_dict(),
             }

@@ -9,7 +9,7 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import show_levels, show_turnout
+from .support.estimates import levels_json, show_levels, show_turnout
 from .support.options import (
     PATH,
     Asked,
@@ -18,10 +18,10 @@ from .support.options import (
     candidates_option,
     confidence_option,
 )
-from .support.output import Output, ending_options, plot_option, simultaneous_option, sort_option
+from .support.output import Output, full_output, plot_option, simultaneous_option, sort_option
 from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 from .support.summaries import Summaries, show_summaries, summary_json, summary_options
-from .support.tables import csv_option, tidy_rows
+from .support.tables import csv_option
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 @csv_option
 @candidates_option
 @allow_equal_option
-@ending_options
+@full_output
 def estimate(
     files: tuple[Path, ...],
     asked: Asked,
@@ -116,15 +116,7 @@ def estimate(
     if output.as_json:
         more: dict[str, Any] = summary_json(mean, quantiles, confidence)
         if levels:
-            more["levels"] = [
-                {
-                    "level": name,
-                    "epsilon": _epsilon(collection, name),
-                    "people": part.n,
-                    "values": tidy_rows(part, confidence),
-                }
-                for name, part in parts.items()
-            ]
+            more["levels"] = levels_json(collection, parts, confidence)
         if rate:
             more["rates"] = turnout
         if within:
@@ -220,9 +212,3 @@ def _by_level(turnout: list[dict[str, Any]]) -> dict[str, list[int]]:
         before = levels.get(row["level"], [0, 0])
         levels[row["level"]] = [before[0] + row["asked"], before[1] + row["reported"]]
     return levels
-
-
-def _epsilon(collection: Collection, level: str) -> float:
-    """The largest epsilon of a level's promises."""
-    promises = collection.guarantee_at(level).promises
-    return max(promise.epsilon for promise in promises)

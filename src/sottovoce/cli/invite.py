@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .support.options import (
-    Place,
-    check_output,
-    force_option,
-    json_option,
-    out_option,
-    place_options,
-    study_argument,
-)
-from .support.show import plural, show_outcome
+from .support.options import Place, out_option, place_options, study_argument
+from .support.output import Output, file_output
+from .support.show import plural
 
 
 @click.command()
@@ -30,9 +21,8 @@ from .support.show import plural, show_outcome
 )
 @out_option("Where the codes go: .csv.")
 @place_options
-@force_option
-@json_option
-def invite(people: int, each: int, out: Path, place: Place, force: bool, as_json: bool) -> None:
+@file_output
+def invite(people: int, each: int, place: Place, output: Output) -> None:
     """Make invitation codes, each good for one submission.
 
     From the first code on, the study accepts nobody without one. Codes are stored hashed, so the
@@ -50,18 +40,17 @@ def invite(people: int, each: int, out: Path, place: Place, force: bool, as_json
     from ..service.server import prepare
 
     study = place.study
-    check_output(out, place.study_path, force=force, ends=(".csv",))
+    output.check(place.study_path, ends=(".csv",))
     with place.open(create=True) as (_, keep):
         prepare(study, keep)
         # The file first: codes that nobody has would close the study to everyone.
         with keep.transaction():
             codes = make_codes(keep, study.digest, people, people=each)
-            with whole_file(out, replace=force, private=True) as stream:
+            with whole_file(output.out, replace=output.force, private=True) as stream:
                 stream.write(("code\n" + "".join(f"{code}\n" for code in codes)).encode())
-    show_outcome(
-        as_json,
-        {"study": study.title, "codes": len(codes), "people": each, "out": str(out)},
-        f"{study.title}: {plural(len(codes), 'invitation code')} in {out}",
+    output.show(
+        {"study": study.title, "codes": len(codes), "people": each, "out": str(output.out)},
+        f"{study.title}: {plural(len(codes), 'invitation code')} in {output.out}",
         [("each", f"one submission of {plural(each, 'person', 'people')}")],
         then=f"serve {place.study_path}",
     )

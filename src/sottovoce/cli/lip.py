@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import force_option, json_option
-from .support.output import Output, plot_option, with_output
+from .support.options import json_option
+from .support.output import Output, file_output, plot_option
 from .support.parse import numbers_from, prior_from
 from .support.show import (
     console,
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _PRIORS = ("0.01", "0.5", "0.99", "random")
 _MOST_SHOWN = 8
+_PARAMETERS = {"prior": "prior", "low": "prior_low", "high": "prior_high"}
 
 
 @click.group()
@@ -68,15 +69,7 @@ def lip() -> None:
     help="Predict the error for N people.",
 )
 @json_option
-def design(
-    prior: str | None,
-    low: str | None,
-    high: str | None,
-    epsilon: float,
-    variant: str,
-    people: int,
-    as_json: bool,
-) -> None:
+def design(epsilon: float, variant: str, people: int, as_json: bool, **priors: str | None) -> None:
     """Show the channel for a prior, its levels and its error.
 
     The level under the prior is relative to what is believed beforehand; the level without it
@@ -92,13 +85,10 @@ def design(
     """  # noqa: D301
     from ..mechanisms import LIP
 
-    if prior is None and (low is None or high is None):
+    texts = {option: text for option, text in priors.items() if text is not None}
+    if "prior" not in texts and len(texts) < 2:
         raise click.UsageError("give --prior, or both --low and --high")
-    texts = {"prior": prior, "prior_low": low, "prior_high": high}
-    options = {"prior": "--prior", "prior_low": "--low", "prior_high": "--high"}
-    known: dict[str, Any] = {
-        key: prior_from(text, options[key]) for key, text in texts.items() if text is not None
-    }
+    known = {_PARAMETERS[option]: prior_from(text, f"--{option}") for option, text in texts.items()}
     mechanism = LIP(epsilon=epsilon, variant=variant, **known)
     compared = _errors_beside(mechanism, people)
     if as_json:
@@ -121,33 +111,28 @@ def design(
 
 def _errors_beside(mechanism: LIP, people: int) -> list[dict[str, Any]]:
     """Errors of the design, of LDP at its epsilon, and of LDP at the level without a prior."""
+    from ..checks import MOST_EPSILON
     from ..mechanisms import LIP
 
-    known = {key: getattr(mechanism, key) for key in ("prior", "prior_low", "prior_high")}
+    known = {key: getattr(mechanism, key) for key in _PARAMETERS.values()}
     response = {"domain": mechanism.domain, "variant": "context-free-ldp", **known}
-    rows: list[tuple[str, LIP]] = [
-        (f"{mechanism.variant}, ε = {mechanism.epsilon:.4g}", mechanism),
-        (
-            f"randomised response, ε = {mechanism.epsilon:.4g}",
-            LIP(epsilon=mechanism.epsilon, **response),
-        ),
+    designs: list[tuple[str, LIP]] = [
+        (f"{mechanism.variant}, ε = {mechanism.epsilon:.4g}", mechanism)
     ]
-    if mechanism.ldp_epsilon != mechanism.epsilon and mechanism.ldp_epsilon <= 20:
-        name = f"randomised response, ε = {mechanism.ldp_epsilon:.4g}"
-        rows.append((name, LIP(epsilon=mechanism.ldp_epsilon, **response)))
+    for epsilon in dict.fromkeys((mechanism.epsilon, mechanism.ldp_epsilon)):
+        if epsilon <= MOST_EPSILON:
+            name = f"randomised response, ε = {epsilon:.4g}"
+            designs.append((name, LIP(epsilon=epsilon, **response)))
+    # Of yes (1) or no (0) for two values, else total over the values.
+    answers = 2 if mechanism.domain.size == 2 else 1
     return [
         {
             "design": name,
-            "per_person": _per_person(each) if mechanism.prior is not None else None,
+            "per_person": None if mechanism.prior is None else each.mmse_error() / answers,
             "std_error": _std_error(each, people),
         }
-        for name, each in rows
+        for name, each in designs
     ]
-
-
-def _per_person(mechanism: LIP) -> float:
-    """Of yes (1) or no (0) for two values, else total over the values."""
-    return mechanism.mmse_error() / (2 if mechanism.domain.size == 2 else 1)
 
 
 def _std_error(mechanism: LIP, people: int) -> float | None:
@@ -162,14 +147,11 @@ def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) ->
     screen.print(heading(f"{plural(mechanism.domain.size, 'value')}, {mechanism.variant}"))
     if max(mechanism.domain.size, mechanism.cells) <= _MOST_SHOWN:
         labels = [str(label) for label in mechanism.domain.labels]
-        reports = (
-            labels
-            if not mechanism.integers.rows
-            else [f"report {k}" for k in range(mechanism.cells)]
-        )
-        rows = zip(labels, mechanism.matrix, strict=True)
-        cells = ([label, *(f"{cell:.4f}" for cell in row)] for label, row in rows)
-        show_rows(screen, ["answer", *reports], cells)
+        numbers = [f"report {k}" for k in range(mechanism.cells)]
+        reports = numbers if mechanism.integers.rows else labels
+        channel = zip(labels, mechanism.matrix, strict=True)
+        chances = ([label, *(f"{chance:.4f}" for chance in row)] for label, row in channel)
+        show_rows(screen, ["answer", *reports], chances)
         screen.print("How likely each answer is to give each report.", style="dim")
     else:
         keep = mechanism.integers.keep / 2.0**128
@@ -179,19 +161,14 @@ def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) ->
     screen.print()
     per = "yes or no" if mechanism.domain.size == 2 else "all values"
     titles = ["design", f"one person, {per}", "a fraction"]
-    numbers = ((row["design"], row["per_person"], row["std_error"]) for row in compared)
-    show_rows(
-        screen,
-        titles,
-        ([name, *("–" if n is None else f"{n:.4g}" for n in of)] for name, *of in numbers),
-    )
+    rows = (list(row.values()) for row in compared)
+    cells = ([name, *("–" if n is None else f"{n:.4g}" for n in of)] for name, *of in rows)
+    show_rows(screen, titles, cells)
     where = "where the prior is right" if mechanism.prior else "in the middle of the bounds"
-    last = " The last line makes the promise that holds here without a prior."
+    last = " The last line makes the promise that holds here without a prior." * (len(compared) > 2)
     screen.print(
         "Squared error of one person's answer by its posterior mean, and standard error of an "
-        f"average fraction of {plural(people, 'person', 'people')} without bias, {where}."
-        + last
-        * (len(compared) > 2),
+        f"average fraction of {plural(people, 'person', 'people')} without bias, {where}.{last}",
         style="dim",
     )
     screen.print()
@@ -225,9 +202,7 @@ def _levels(mechanism: LIP) -> list[tuple[str, str]]:
 )
 @click.option("--epsilon", "epsilons", metavar="E,E,…", help="Which; by default 0.5 to 10.")
 @plot_option()
-@force_option
-@json_option
-@with_output
+@file_output
 def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None:
     """Show how useful each model is at each epsilon.
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ParameterError
-from .support.options import force_option, json_option
-from .support.output import Output, plot_option, with_output
+from .support.output import Output, file_output, plot_option
 from .support.parse import MENU, levels_from, numbers_from
 from .support.show import console, heading, print_json, show_rows
 
@@ -54,9 +53,7 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
 )
 @click.option("--error", type=float, help="Wanted standard error of a fraction, or of the mean.")
 @plot_option("Error against epsilon and people.")
-@force_option
-@json_option
-@with_output
+@file_output
 def plan(
     attributes: str | None,
     levels: str | None,

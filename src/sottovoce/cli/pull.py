@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
 
-from .support.options import (
-    COUNTS,
-    check_output,
-    force_option,
-    json_option,
-    out_option,
-    question_option,
-    server_options,
-)
-from .support.show import plural, show_outcome
+from .support.options import COUNTS, out_option, question_option, server_options
+from .support.output import Output, file_output
+from .support.show import plural
 
 
 @click.command()
@@ -30,17 +22,8 @@ from .support.show import plural, show_outcome
 @question_option
 @out_option("Where the counts go: .sva.")
 @server_options
-@force_option
-@json_option
-def pull(
-    url: str,
-    token: str,
-    question: str | None,
-    out: Path,
-    force: bool,
-    as_json: bool,
-    **server: Any,
-) -> None:
+@file_output
+def pull(url: str, token: str, question: str | None, output: Output, **server: Any) -> None:
     """Fetch the counts of a collection service.
 
     The analyst's link ends in the token: …/results?key=TOKEN.
@@ -56,17 +39,16 @@ def pull(
     from ..files import whole_file
     from ..service.client import Server
 
-    check_output(out, force=force, ends=COUNTS)
+    output.check(ends=COUNTS)
     query = {} if question is None else {"question": question}
     data = Server(url, **server).get("/api/v1/aggregate", token, **query)
     if data[:4] != AGGREGATE_MAGIC:
         raise WireError(f"{url} did not send counts; is it a collection's address?")
     people, reports = (int.from_bytes(data[k : k + 8], "little") for k in (8, 16))
-    with whole_file(out, replace=force) as stream:
+    with whole_file(output.out, replace=output.force) as stream:
         stream.write(data)
-    show_outcome(
-        as_json,
-        {"url": url, "people": people, "reports": reports, "out": str(out)},
-        f"{plural(reports, 'report')} counted in {out}",
-        then=f"estimate {out} --study study.toml",
+    output.show(
+        {"url": url, "people": people, "reports": reports, "out": str(output.out)},
+        f"{plural(reports, 'report')} counted in {output.out}",
+        then=f"estimate {output.out} --study study.toml",
     )

@@ -16,8 +16,8 @@ from .support.options import (
     out_option,
     table_options,
 )
-from .support.output import Output, ending_options
-from .support.show import plural, progress, show_outcome
+from .support.output import Output, full_output
+from .support.show import plural, progress
 
 _MOST_RATES = 8
 
@@ -56,11 +56,10 @@ _MOST_RATES = 8
     help="Where receipts are kept; by default $SOTTOVOCE_RECEIPTS, or the user's state folder.",
 )
 @table_options
-@ending_options
+@full_output
 def randomise(
     answers: Path,
     asked: Asked,
-    out: Path,
     again: bool,
     receipts: Path | None,
     output: Output,
@@ -94,6 +93,7 @@ def randomise(
     from ..collect.release import check_plain, form, release
     from ..collect.source import Source
 
+    out = output.out
     check_output(out, answers, asked.study_path, force=True, ends=REPORTS)
     check_plain(answers)
     source = Source.of(answers, asked.collection, **columns)
@@ -131,8 +131,7 @@ def randomise(
         ("release", f"{total}" + ("" if released.fresh else f", drawn on {latest.day}")),
         ("receipt", str(released.receipt_path)),
     ]
-    show_outcome(
-        output.as_json,
+    output.show(
         about,
         f"{asked.study.title}: {plural(latest.reports, 'report')} in {out}",
         rows,

@@ -7,8 +7,9 @@ from typing import Any
 
 import click
 
-from .support.options import PATH, json_option, server_options
-from .support.show import plural, printable, progress, show_outcome
+from .support.options import PATH, server_options
+from .support.output import Output, json_output
+from .support.show import plural, printable, progress
 
 _MOST_REFUSED = 10
 
@@ -25,13 +26,13 @@ _MOST_REFUSED = 10
     help="Needed for more than 10,000 reports, and for Parquet.",
 )
 @server_options
-@json_option
+@json_output
 def send(
     reports: Path,
     to: str,
     code: str | None,
     study_path: Path | None,
-    as_json: bool,
+    output: Output,
     **server: Any,
 ) -> None:
     """Send reports that were made here to a collection service.
@@ -68,6 +69,4 @@ def send(
     ]
     more = len(refused) - _MOST_REFUSED
     notes = [f"… and {more} more; --json lists all."] * (more > 0)
-    show_outcome(
-        as_json, about, f"{plural(accepted, 'report')} accepted by {to}", rows, notes=notes
-    )
+    output.show(about, f"{plural(accepted, 'report')} accepted by {to}", rows, notes=notes)

@@ -11,7 +11,7 @@ import click
 
 from .support.new_study import asking_options, new_collection
 from .support.options import PATH, check_output, guarantee_option, json_option
-from .support.output import Output, ending_options, with_output
+from .support.output import Output, full_output, json_output
 from .support.show import (
     console,
     facts,
@@ -53,7 +53,7 @@ def study() -> None:
 @path_argument
 @click.option("--title", required=True, help="What the study is about.")
 @asking_options
-@ending_options
+@full_output
 def new(path: Path, title: str, output: Output, **options: Any) -> None:
     """Write a study file with one question, or with records.
 
@@ -94,8 +94,7 @@ def new(path: Path, title: str, output: Output, **options: Any) -> None:
 @path_argument
 @asking_options
 @guarantee_option
-@json_option
-@with_output
+@json_output
 def add(path: Path, output: Output, **options: Any) -> None:
     """Add a question or records to a study file.
 
@@ -122,9 +121,9 @@ def add(path: Path, output: Output, **options: Any) -> None:
         "counted with it. If people have answered already, take the block out again, and ask this "
         "in a study of its own."
     )
-    more = {"note": note, "then": _next_randomise(path, study, collection)}
+    then = _next_randomise(path, study, collection)
     title = f"{study.title}: {collection.name} was added to {path}"
-    _show_study(output, path, study, title, digest_before=digest, **more)
+    _show_study(output, path, study, title, note=note, then=then, digest_before=digest)
 
 
 def _next_randomise(path: Path, study: Study, collection: Collection) -> str:
@@ -174,8 +173,7 @@ def check(path: Path, as_json: bool) -> None:
     "--people", type=click.IntRange(1), metavar="N", help="Predict the error for N people."
 )
 @guarantee_option
-@json_option
-@with_output
+@json_output
 def show(path: Path, people: int | None, output: Output) -> None:
     """Show questions, records, values and guarantee.
 

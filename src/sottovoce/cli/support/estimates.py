@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
+    from ...contract.collection import Collection
     from ...estimate.estimate import Estimate
 
 MOST_ROWS = 40
@@ -55,6 +56,21 @@ def estimate_json(
         "plot": None if picture is None else str(picture),
         "guarantee": estimate.guarantee.as_dict(),
     }
+
+
+def levels_json(
+    collection: Collection, parts: Mapping[str, Estimate], confidence: float = 0.95
+) -> list[dict[str, Any]]:
+    """The estimates of each level on its own, for JSON; with the largest epsilon promised there."""
+    return [
+        {
+            "level": name,
+            "epsilon": max(one.epsilon for one in collection.guarantee_at(name).promises),
+            "people": part.n,
+            "values": tidy_rows(part, confidence),
+        }
+        for name, part in parts.items()
+    ]
 
 
 def show_estimate(

@@ -22,6 +22,7 @@ from .options import (
     json_option,
     together,
 )
+from .show import print_json, show_outcome
 from .tables import check_csv, csv_option, save_csv
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class Output:
     as_json: bool
     full: bool = False
     force: bool = False
+    out: Path = Path()
     picture: Path | None = None
     csv_path: Path | None = None
     confidence: float = 0.95
@@ -52,8 +54,10 @@ class Output:
         """Which intervals are shown."""
         return {"confidence": self.confidence, "simultaneous": self.simultaneous}
 
-    def check(self, *inputs: Path) -> None:
-        """Refuse files that cannot be written, before any work."""
+    def check(self, *inputs: Path, ends: tuple[str, ...] = ()) -> None:
+        """Refuse files that cannot be written, before any work; `ends` are those of --out."""
+        if ends:
+            check_output(self.out, *inputs, force=self.force, ends=ends)
         if self.picture is not None:
             if self.picture.suffix.lower() not in PICTURES:
                 raise ParameterError(
@@ -69,6 +73,13 @@ class Output:
             save_figure(draw, self.picture)
         if self.csv_path is not None and estimate is not None:
             save_csv(self.csv_path, estimate.columns(**self.intervals))
+
+    def show(self, about: dict[str, Any], title: str, *rows: Any, **more: Any) -> None:
+        """What a command has done: one JSON object, or a text of the parts of `show_outcome`."""
+        if self.as_json:
+            print_json(about)
+        else:
+            show_outcome(title, *rows, **more)
 
     def plot(self) -> dict[str, str | None]:
         """Where the picture is, for JSON."""
@@ -90,7 +101,7 @@ class Output:
                 out.print(f"The {what} is in {path}.")
 
 
-#: Passes --json and the other options of a result as one `Output`.
+#: Passes --json and whatever other options of a result there are as one `Output`.
 with_output = gather("output", Output)
 
 simultaneous_option = click.option(
@@ -108,8 +119,9 @@ def plot_option(words: str = "Save a picture: .png, .svg, .pdf.") -> Callable[[F
     return click.option("--plot", "picture", type=PATH, metavar="FILE", help=words)
 
 
-#: --guarantee, --force and --json, which end the options of a command.
-ending_options = together(guarantee_option, force_option, json_option, with_output)
+json_output = together(json_option, with_output)
+file_output = together(force_option, json_output)
+full_output = together(guarantee_option, file_output)
 #: All options of a command that estimates.
 result_options = together(
     confidence_option,
@@ -118,7 +130,7 @@ result_options = together(
     plot_option(),
     csv_option,
     allow_equal_option,
-    ending_options,
+    full_output,
 )
 
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import json_option
-from .show import show_outcome
+from .output import Output, json_output
 
 if TYPE_CHECKING:
     from ...promise import Promise
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
     metavar="K",
     help="How often the same people are sampled afresh.",
 )
-@json_option
-def sampled_counts(as_json: bool, **numbers: Any) -> None:
+@json_output
+def sampled_counts(output: Output, **numbers: Any) -> None:
     """The exact counts of a secret sample: what hides a holder are the coins of the others.
 
     Give three of --epsilon, --delta, --count and --rate; the fourth is computed, exactly and on
@@ -76,8 +75,7 @@ def sampled_counts(as_json: bool, **numbers: Any) -> None:
     given = {name: value for name, value in numbers.items() if name != asked}
     words = {"count": "smallest count", "rate": "largest rate"}.get(asked, f"smallest {asked}")
     about = {"account": "sampled-counts", "given": given, "asked": asked, asked: answer}
-    show_outcome(
-        as_json,
+    output.show(
         {**about, "guarantee": promised.as_dict()},
         f"{words}: {_safely(asked, answer)}",
         promise={"guarantee": promised},

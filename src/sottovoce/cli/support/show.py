@@ -208,8 +208,6 @@ def show_next(out: Console, command: str) -> None:
 
 
 def show_outcome(
-    as_json: bool,
-    about: dict[str, Any],
     title: str,
     rows: Sequence[tuple[str, str]] = (),
     *,
@@ -218,13 +216,10 @@ def show_outcome(
     promise: Mapping[str, Any] | None = None,
     then: str = "",
 ) -> None:
-    """What a command has done: one JSON object, or a heading, facts, notes and what to run next.
+    """What a command has done: a heading, facts, notes, the promise, and what to run next.
 
     `promise` has the arguments of `show_guarantee`.
     """
-    if as_json:
-        print_json(about)
-        return
     out = console()
     out.print(heading(title))
     if rows:
