@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import json_option
-from .support.output import Output, file_output, plot_option
+from .support.output import Output, file_output, json_output, plot_option
 from .support.parse import numbers_from
 from .support.sampled_counts import sampled_counts
-from .support.show import console, heading, print_json, show_guarantee, show_rows
+from .support.show import show_guarantee, show_rows
 
 if TYPE_CHECKING:
     from ..accounting import Comparison
@@ -64,8 +63,8 @@ def account() -> None:
     help="Probability of being in the sample; one for each answer is refused unless all are equal.",
 )
 @sample_option
-@json_option
-def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool) -> None:
+@json_output
+def poisson(epsilon: float, delta: float, rate: str, sample: Any, output: Output) -> None:
     """Everyone enters a secret sample by their own coin flip.
 
     Holds for a result computed from the sample by someone trusted. It does not hold for reports
@@ -82,7 +81,7 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
 
     one = refuse_value_dependent(epsilon, numbers_from(rate, "--rate"))
     promise = accounting.poisson(epsilon, one, delta=delta, sample=sample)
-    _say(promise, as_json, epsilon=epsilon, delta=delta, rate=one)
+    _say(promise, output, epsilon=epsilon, delta=delta, rate=one)
 
 
 @account.command()
@@ -91,8 +90,8 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
 @click.option("--sampled", type=int, required=True, metavar="S", help="How many are drawn.")
 @click.option("--people", type=int, required=True, metavar="N", help="Out of how many.")
 @sample_option
-@json_option
-def fixed(sample: Any, as_json: bool, **given: Any) -> None:
+@json_output
+def fixed(sample: Any, output: Output, **given: Any) -> None:
     """A secret sample of a fixed size, drawn without replacement.
 
     Give the epsilon (and delta) that the result keeps for the people in the sample; for shuffled
@@ -106,15 +105,15 @@ def fixed(sample: Any, as_json: bool, **given: Any) -> None:
     """  # noqa: D301
     from .. import accounting
 
-    _say(accounting.fixed_size(sample=sample, **given), as_json, **given)
+    _say(accounting.fixed_size(sample=sample, **given), output, **given)
 
 
 @account.command()
 @epsilon_option
 @values_option
 @click.option("--rate", type=float, required=True, metavar="P", help="Probability of being chosen.")
-@json_option
-def dummies(as_json: bool, **given: Any) -> None:
+@json_output
+def dummies(output: Output, **given: Any) -> None:
     """GRR in which those who are not chosen report a random value.
 
     Nobody needs to be trusted for it, and it saves no traffic: everyone sends.
@@ -127,7 +126,7 @@ def dummies(as_json: bool, **given: Any) -> None:
     """  # noqa: D301
     from .. import accounting
 
-    _say(accounting.dummies(**given), as_json, **given)
+    _say(accounting.dummies(**given), output, **given)
 
 
 @account.command()
@@ -146,8 +145,8 @@ def dummies(as_json: bool, **given: Any) -> None:
     "--labelled", is_flag=True, help="Reports carry a level, mechanism or rate; give --crowd."
 )
 @click.option("--crowd", type=int, metavar="N", help="People in the smallest group with one label.")
-@json_option
-def shuffle(as_json: bool, **given: Any) -> None:
+@json_output
+def shuffle(output: Output, **given: Any) -> None:
     """A trusted shuffler mixes everyone's reports.
 
     Everyone reports once, with the same mechanism and epsilon, and reports carry no labels. With
@@ -163,7 +162,7 @@ def shuffle(as_json: bool, **given: Any) -> None:
     """  # noqa: D301
     from .. import accounting
 
-    _say(accounting.shuffle(**given), as_json, **given)
+    _say(accounting.shuffle(**given), output, **given)
 
 
 @account.command()
@@ -182,8 +181,8 @@ def shuffle(as_json: bool, **given: Any) -> None:
     is_flag=True,
     help="The promise is not local: it holds against those who see the result.",
 )
-@json_option
-def rounds(as_json: bool, **given: Any) -> None:
+@json_output
+def rounds(output: Output, **given: Any) -> None:
     """The same person takes part again, with fresh noise.
 
     Without --slack epsilons add up. With it, the smallest epsilon that holds for every mechanism.
@@ -202,7 +201,7 @@ def rounds(as_json: bool, **given: Any) -> None:
     once = Promise(LDP, checked_epsilon(given["epsilon"]), checked_delta(given["delta"]))
     if given["central"]:
         once = _central(once)
-    _say(accounting.rounds(once, given["k"], slack=given["slack"]), as_json, **given)
+    _say(accounting.rounds(once, given["k"], slack=given["slack"]), output, **given)
 
 
 @account.command()
@@ -230,18 +229,15 @@ def compare(d: int, people: int, delta: float, epsilons: str, output: Output) ->
     Next: sottovoce account shuffle --epsilon 2 --people 10000 --delta 1e-6 --bound grr --values 10
     """  # noqa: D301
     from .. import accounting
+    from ..checks import rounded_up
 
     output.check()
     rows = accounting.compare(d, people, delta, numbers_from(epsilons, "--epsilons"))
     output.save(lambda: _picture(rows))
-    if output.as_json:
-        about = {"account": "compare", "rows": [row.as_dict() for row in rows]}
-        print_json({**about, **output.plot()})
+    about = {"account": "compare", "rows": [row.as_dict() for row in rows], **output.plot()}
+    screen = output.begin(about, f"{d:,} values, {people:,} people, delta = {delta:g}")
+    if screen is None:
         return
-    from ..checks import rounded_up
-
-    screen = console()
-    screen.print(heading(f"{d:,} values, {people:,} people, delta = {delta:g}"))
     titles = ("local epsilon", "epsilon", "shuffled", "trusted server", "ratio", "nobody trusted")
     cells = (
         [
@@ -271,17 +267,17 @@ def _picture(rows: list[Comparison]) -> Any:
     return draw(rows)
 
 
-def _say(promise: Promise, as_json: bool, **given: Any) -> None:
+def _say(promise: Promise, output: Output, **given: Any) -> None:
     """A promise in plain words, or as JSON together with the values of the options."""
     from ..promise import Guarantee
 
     promised, command = Guarantee((promise,)), click.get_current_context().command
-    if as_json:
-        options = {p.opts[0].removeprefix("--"): p.name for p in command.params}
-        values = {option: given[name] for option, name in options.items() if name in given}
-        print_json({"account": command.name, "given": values, "guarantee": promised.as_dict()})
-        return
-    show_guarantee(console(), promised)
+    options = {p.opts[0].removeprefix("--"): p.name for p in command.params}
+    values = {option: given[name] for option, name in options.items() if name in given}
+    about = {"account": command.name, "given": values, "guarantee": promised.as_dict()}
+    screen = output.begin(about)
+    if screen is not None:
+        show_guarantee(screen, promised)
 
 
 def _central(promise: Promise) -> Promise:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from .support.options import Asked, asked_options, json_option
-from .support.show import console, heading, print_json
+from .support.options import Asked, asked_options
+from .support.output import Output, json_output
+from .support.show import heading
 
 
 @click.command()
@@ -20,8 +21,8 @@ from .support.show import console, heading, print_json
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of the lower bound."
 )
-@json_option
-def audit(asked: Asked, trials: int, confidence: float, as_json: bool) -> None:
+@json_output
+def audit(asked: Asked, trials: int, output: Output) -> None:
     """Try to refute what a study promises.
 
     Draws many reports of known answers, looks for what distinguishes the answers, and bounds
@@ -43,14 +44,12 @@ def audit(asked: Asked, trials: int, confidence: float, as_json: bool) -> None:
     study = asked.study
     subject = study if asked.question is None else asked.collection
     try:
-        findings, broken = examine(subject, trials=trials, confidence=confidence), False
+        findings, broken = examine(subject, trials=trials, confidence=output.confidence), False
     except AuditError as error:
         findings, broken = list(error.findings), True
-    if as_json:
-        rows = [finding.as_dict() for finding in findings]
-        print_json({"study": study.title, "broken": broken, "findings": rows})
-    else:
-        screen = console()
+    rows = [finding.as_dict() for finding in findings]
+    screen = output.begin({"study": study.title, "broken": broken, "findings": rows})
+    if screen is not None:
         for finding in findings:
             screen.print(heading(f"{study.title}: {finding.question}"))
             screen.print(str(finding), soft_wrap=True, highlight=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -187,16 +188,13 @@ def backup(place: Place, output: Output) -> None:
     with place.open() as (study, keep):
         part = out.with_name(f".{out.name}.part.backup")
         part.unlink(missing_ok=True)
-        copy = open_store(part, study.digest)
         try:
-            copy_store(keep, copy)
-            copy.tidy()
-        except BaseException:
-            copy.close()
+            with closing(open_store(part, study.digest)) as copy:
+                copy_store(keep, copy)
+                copy.tidy()
+            part.rename(out)
+        finally:
             part.unlink(missing_ok=True)
-            raise
-        copy.close()
-        part.rename(out)
     output.show(
         {"study": study.title, "out": str(out), "bytes": out.stat().st_size},
         f"{study.title}: backed up in {out}",
@@ -222,12 +220,12 @@ def restore(file: Path, place: Place, output: Output) -> None:
 
     if not file.is_file() or file.suffix != ".backup":
         raise FileError(f"{str(file)!r} is no backup; its name must end in .backup")
-    with place.open(create=True) as (study, keep):
-        source = open_store(file, study.digest, create=False)
-        try:
-            copy_store(source, keep)
-        finally:
-            source.close()
+    study = place.study
+    with (
+        place.open(create=True) as (_, keep),
+        closing(open_store(file, study.digest, create=False)) as source,
+    ):
+        copy_store(source, keep)
     output.show(
         {"study": study.title, "file": str(file)},
         f"{study.title}: restored from {file}",

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from ..errors import FileError, MissingExtraError
 from .support.estimates import levels_json, show_estimate
 from .support.output import Output, full_output, plot_option, save_figure
-from .support.show import (
-    console,
-    heading,
-    percent,
-    print_json,
-    progress,
-    show_guarantee,
-    show_rows,
-    strength,
-)
+from .support.show import heading, percent, progress, show_guarantee, show_rows, strength
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -101,26 +92,24 @@ def demo(people: int, output: Output) -> None:
         for row in estimate.rows()
     ]
     saved, why_not = _picture(estimate, truth, output.picture)
-    if output.as_json:
-        print_json(
-            {
-                "study": TITLE,
-                "question": QUESTION,
-                "mechanism": menu.id,
-                "people": people,
-                "examples": examples,
-                "method": estimate.method,
-                "assuming": estimate.assuming,
-                "values": rows,
-                "errors": errors._asdict(),
-                "levels": levels_json(menu, alone),
-                "plot": None if saved is None else str(saved),
-                "guarantee": estimate.guarantee.as_dict(),
-            }
-        )
+    about = {
+        "study": TITLE,
+        "question": QUESTION,
+        "mechanism": menu.id,
+        "people": people,
+        "examples": examples,
+        "method": estimate.method,
+        "assuming": estimate.assuming,
+        "values": rows,
+        "errors": errors._asdict(),
+        "levels": levels_json(menu, alone),
+        "plot": None if saved is None else str(saved),
+        "guarantee": estimate.guarantee.as_dict(),
+    }
+    screen = output.begin(about)
+    if screen is None:
         return
     shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
-    screen = console()
     wide = screen.width >= _WIDE
     gap = "\n" * wide  # an empty line, where there is room for it
     crowd = f"{estimate.n:,} made-up people"
@@ -199,15 +188,12 @@ def _counts(people: int) -> dict[str | None, int]:
 
 def _collect(menu: Mechanism, answers: Mapping[str | None, int], people: int) -> Aggregate:
     """Everyone's side and the collector's: randomise, count, merge."""
-    parts: list[Aggregate] = []
+    total: Any = 0
     with progress("people answer", people) as done:
         for block, levels in _blocks(answers):
-            parts.append(menu.aggregate(menu.randomise(block, level=levels)))
-            done(sum(part.people for part in parts))
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+            total += menu.aggregate(menu.randomise(block, level=levels))
+            done(total.people)
+    return cast("Aggregate", total)
 
 
 def _blocks(answers: Mapping[str | None, int]) -> Iterator[tuple[list[str | None], Any]]:

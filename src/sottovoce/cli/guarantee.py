@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
-from .support.options import Asked, asked_options, json_option
-from .support.show import console, heading, print_json, show_guarantee
+from .support.options import Asked, asked_options
+from .support.output import Output, json_output
+from .support.show import show_guarantee
 
 
 @click.command()
@@ -17,8 +18,8 @@ from .support.show import console, heading, print_json, show_guarantee
     show_default=True,
     help="How often the same answers are released with fresh noise.",
 )
-@json_option
-def guarantee(asked: Asked, releases: int, as_json: bool) -> None:
+@json_output
+def guarantee(asked: Asked, releases: int, output: Output) -> None:
     """Say in plain words what a study promises.
 
     Without --question: to someone who answers every question once. Where people choose a level,
@@ -33,20 +34,15 @@ def guarantee(asked: Asked, releases: int, as_json: bool) -> None:
     study, question = asked.study, asked.question
     once = study.guarantee if question is None else asked.collection.guarantee
     promised = once.times(releases)
-    if as_json:
-        print_json(
-            {
-                "study": study.title,
-                "digest": study.digest.hex(),
-                "question": question,
-                "releases": releases,
-                "guarantee": promised.as_dict(),
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(study.title))
+    about = {
+        "study": study.title,
+        "digest": study.digest.hex(),
+        "question": question,
+        "releases": releases,
+        "guarantee": promised.as_dict(),
+    }
     names = study.names if question is None else [question]
     often = "" if releases == 1 else f", released {releases} times with fresh noise"
-    title = f"What is promised: {', '.join(names)}{often}"
-    show_guarantee(screen, promised, title)
+    screen = output.begin(about, study.title)
+    if screen is not None:
+        show_guarantee(screen, promised, f"What is promised: {', '.join(names)}{often}")

@@ -7,21 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import json_option
-from .support.output import Output, file_output, plot_option
+from .support.output import Output, file_output, json_output, plot_option
 from .support.parse import numbers_from, prior_from
-from .support.show import (
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    show_guarantee,
-    show_rows,
-    show_table,
-)
+from .support.show import facts, heading, plural, show_guarantee, show_rows, show_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..mechanisms import LIP
     from ..published.information_privacy import Curve
 
@@ -68,8 +60,8 @@ def lip() -> None:
     metavar="N",
     help="Predict the error for N people.",
 )
-@json_option
-def design(epsilon: float, variant: str, people: int, as_json: bool, **priors: str | None) -> None:
+@json_output
+def design(epsilon: float, variant: str, people: int, output: Output, **priors: str | None) -> None:
     """Show the channel for a prior, its levels and its error.
 
     The level under the prior is relative to what is believed beforehand; the level without it
@@ -91,22 +83,21 @@ def design(epsilon: float, variant: str, people: int, as_json: bool, **priors: s
     known = {_PARAMETERS[option]: prior_from(text, f"--{option}") for option, text in texts.items()}
     mechanism = LIP(epsilon=epsilon, variant=variant, **known)
     compared = _errors_beside(mechanism, people)
-    if as_json:
-        matrix = mechanism.matrix.tolist() if mechanism.domain.size <= _MOST_SHOWN else None
-        print_json(
-            {
-                "parameters": mechanism.parameters,
-                "values": [str(label) for label in mechanism.domain.labels],
-                "channel": matrix,
-                "levels": {p.notion.value: p.epsilon for p in mechanism.guarantee.promises},
-                "leakage_nats": mechanism.leakage,
-                "people": people,
-                "errors": compared,
-                "guarantee": mechanism.guarantee.as_dict(),
-            }
-        )
-        return
-    _show_design(mechanism, compared, people)
+    few = mechanism.domain.size <= _MOST_SHOWN
+    about = {
+        "parameters": mechanism.parameters,
+        "values": [str(label) for label in mechanism.domain.labels],
+        "channel": mechanism.matrix.tolist() if few else None,
+        "levels": {p.notion.value: p.epsilon for p in mechanism.guarantee.promises},
+        "leakage_nats": mechanism.leakage,
+        "people": people,
+        "errors": compared,
+        "guarantee": mechanism.guarantee.as_dict(),
+    }
+    title = f"{plural(mechanism.domain.size, 'value')}, {mechanism.variant}"
+    screen = output.begin(about, title)
+    if screen is not None:
+        _show_design(screen, mechanism, compared, people)
 
 
 def _errors_beside(mechanism: LIP, people: int) -> list[dict[str, Any]]:
@@ -142,9 +133,9 @@ def _std_error(mechanism: LIP, people: int) -> float | None:
     return math.sqrt(float(mechanism.variance(mechanism.centre, people).mean()))
 
 
-def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) -> None:
-    screen = console()
-    screen.print(heading(f"{plural(mechanism.domain.size, 'value')}, {mechanism.variant}"))
+def _show_design(
+    screen: Console, mechanism: LIP, compared: list[dict[str, Any]], people: int
+) -> None:
     if max(mechanism.domain.size, mechanism.cells) <= _MOST_SHOWN:
         labels = [str(label) for label in mechanism.domain.labels]
         numbers = [f"report {k}" for k in range(mechanism.cells)]
@@ -227,11 +218,10 @@ def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None
         for text in priors or _PRIORS
     ]
     output.save(lambda: _picture(curves))
-    if output.as_json:
-        listed = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in curves]
-        print_json({"curves": listed, **output.plot()})
+    listed = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in curves]
+    screen = output.begin({"curves": listed, **output.plot()})
+    if screen is None:
         return
-    screen = console()
     for each in curves:
         screen.print(heading(each.prior))
         cells = (

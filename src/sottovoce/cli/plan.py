@@ -9,7 +9,7 @@ import click
 from ..errors import ParameterError
 from .support.output import Output, file_output, plot_option
 from .support.parse import MENU, levels_from, numbers_from
-from .support.show import console, heading, print_json, show_rows
+from .support.show import show_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -93,20 +93,12 @@ def plan(
         requirement["rate"] = rate
     designs = make(**requirement)
     output.save(designs.plot)
-    if output.as_json:
-        print_json(
-            {
-                "requirement": designs.requirement.words(),
-                "designs": designs.rows(),
-                "verdict": designs.verdict(),
-                **output.plot(),
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(designs.requirement.words()))
-    _show(screen, designs)
-    output.show_files(screen)
+    title = designs.requirement.words()
+    about = {"requirement": title, "designs": designs.rows(), "verdict": designs.verdict()}
+    screen = output.begin({**about, **output.plot()}, title)
+    if screen is not None:
+        _show(screen, designs)
+        output.show_files(screen)
 
 
 def _show(screen: Console, designs: Plan) -> None:

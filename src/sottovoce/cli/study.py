@@ -10,19 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .support.new_study import asking_options, new_collection
-from .support.options import PATH, check_output, guarantee_option, json_option
+from .support.options import PATH, check_output, guarantee_option
 from .support.output import Output, full_output, json_output
-from .support.show import (
-    console,
-    facts,
-    heading,
-    percent,
-    plural,
-    print_json,
-    show_guarantee,
-    show_next,
-    show_table,
-)
+from .support.show import facts, percent, plural, show_guarantee, show_next, show_table
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection
@@ -135,8 +125,8 @@ def _next_randomise(path: Path, study: Study, collection: Collection) -> str:
 
 @study.command()
 @path_argument
-@json_option
-def check(path: Path, as_json: bool) -> None:
+@json_output
+def check(path: Path, output: Output) -> None:
     """Say whether a study file can be used.
 
     If not, what is wrong with it.
@@ -151,10 +141,10 @@ def check(path: Path, as_json: bool) -> None:
 
     loaded = Study.load(path)
     advice = [line for line in map(_advice, loaded) if line]
-    if as_json:
-        print_json({"path": str(path), "ok": True, **_about(loaded, None), "advice": advice})
+    about = {"path": str(path), "ok": True, **_about(loaded, None), "advice": advice}
+    screen = output.begin(about)
+    if screen is None:
         return
-    screen = console()
     records = sum(one.section == "records" for one in loaded)
     asked = [plural(len(loaded) - records, "question")] * (len(loaded) > records)
     asked += [plural(records, "set of records", "sets of records")] * (records > 0)
@@ -203,11 +193,10 @@ def _show_study(
     then: str = "",
     **more: str,
 ) -> None:
-    if output.as_json:
-        print_json({"path": str(path), **more, **_about(study, people)})
+    about = _about(study, people) if output.as_json else {}  # lists up to a million values
+    screen = output.begin({"path": str(path), **more, **about}, title)
+    if screen is None:
         return
-    screen = console()
-    screen.print(heading(title))
     show_table(screen, facts([("digest", study.digest.hex())]))
     for one in study:
         screen.print()

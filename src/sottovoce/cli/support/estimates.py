@@ -14,7 +14,6 @@ from .show import (
     printable,
     show_rows,
     show_table,
-    shows_blocks,
     table_of,
 )
 from .tables import tidy_rows
@@ -113,7 +112,13 @@ def show_estimate(
     texts = [[Text(cell) for cell in cells] for _, _, cells in columns]
     if estimate.fractions and room >= _LEAST_BAR:
         table.add_column("", no_wrap=True)
-        texts.append(_bars(list(shown.values()), min(_MOST_BAR, room), blocks=shows_blocks(out)))
+        texts.append(
+            _bars(
+                list(shown.values()),
+                min(_MOST_BAR, room),
+                blocks=out.encoding.lower().startswith("utf"),
+            )
+        )
     for row in zip(*texts, strict=True):
         table.add_row(*row)
     show_table(out, table, keep=True)

@@ -6,7 +6,7 @@ Options that belong together reach a command as one small object, which `gather`
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property, wraps
 from pathlib import Path
@@ -187,11 +187,8 @@ class Place(InStudy):
         """The study and its store."""
         from ...service.stores import open_store
 
-        keep = open_store(self.address, self.study.digest, create=create)
-        try:
+        with closing(open_store(self.address, self.study.digest, create=create)) as keep:
             yield self.study, keep
-        finally:
-            keep.close()
 
 
 study_argument = click.argument("study_path", type=PATH, metavar="STUDY")

@@ -22,7 +22,7 @@ from .options import (
     json_option,
     together,
 )
-from .show import print_json, show_outcome
+from .show import console, heading, print_json, show_outcome
 from .tables import check_csv, csv_option, save_csv
 
 if TYPE_CHECKING:
@@ -74,12 +74,21 @@ class Output:
         if self.csv_path is not None and estimate is not None:
             save_csv(self.csv_path, estimate.columns(**self.intervals))
 
-    def show(self, about: dict[str, Any], title: str, *rows: Any, **more: Any) -> None:
-        """What a command has done: one JSON object, or a text of the parts of `show_outcome`."""
+    def begin(self, about: dict[str, Any], title: str = "") -> Console | None:
+        """The screen, with the title on it; None where one JSON object was printed instead."""
         if self.as_json:
             print_json(about)
-        else:
-            show_outcome(title, *rows, **more)
+            return None
+        screen = console()
+        if title:
+            screen.print(heading(title))
+        return screen
+
+    def show(self, about: dict[str, Any], title: str, *rows: Any, **more: Any) -> None:
+        """What a command has done: one JSON object, or a text of the parts of `show_outcome`."""
+        screen = self.begin(about, title)
+        if screen is not None:
+            show_outcome(screen, *rows, **more)
 
     def plot(self) -> dict[str, str | None]:
         """Where the picture is, for JSON."""

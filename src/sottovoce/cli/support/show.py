@@ -159,11 +159,6 @@ def bar(value: float, low: float, high: float, most: float, width: int, *, block
     return text
 
 
-def shows_blocks(out: Console) -> bool:
-    """Whether the output's encoding has block signs."""
-    return out.encoding.lower().startswith("utf")
-
-
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on stderr; silent where stderr is not a terminal."""
@@ -208,7 +203,7 @@ def show_next(out: Console, command: str) -> None:
 
 
 def show_outcome(
-    title: str,
+    out: Console,
     rows: Sequence[tuple[str, str]] = (),
     *,
     notes: Iterable[str] = (),
@@ -216,12 +211,10 @@ def show_outcome(
     promise: Mapping[str, Any] | None = None,
     then: str = "",
 ) -> None:
-    """What a command has done: a heading, facts, notes, the promise, and what to run next.
+    """What a command has done: facts, notes, the promise, and what to run next.
 
     `promise` has the arguments of `show_guarantee`.
     """
-    out = console()
-    out.print(heading(title))
     if rows:
         show_table(out, facts(rows))
     for note in notes:
@@ -252,7 +245,7 @@ def show_guarantee(
     Levels whose promises differ only in epsilon are shown in one table, with [people, reports] of
     each where `counts` has them.
     """
-    from ...promise.words import common_promise
+    from ...promise.words import AGAINST, NOTIONS, common_promise, meaning, unit_words
 
     if not full:
         line = printable(f"{guarantee.line()}{after}; details: --guarantee")
@@ -260,8 +253,10 @@ def show_guarantee(
         return
     out.print(heading(f"{title}{after}"))
     shared = common_promise(guarantee)
+    width = out.width - 3
     if shared is None:
-        _show_all_words(out, guarantee)
+        lines = "\n".join(map(printable, guarantee.words(width).splitlines()))
+        out.print(textwrap.indent(lines, "  "), soft_wrap=True)
         return
     sampled = counts is not None and any(n != s for n, s in counts.values())
     numbers = ["people", "reports"][: 0 if counts is None else 1 + sampled]
@@ -272,24 +267,12 @@ def show_guarantee(
         cells = [f"{n:,}" for n in (counts or {}).get(level, ())[: len(numbers)]]
         rows.append([printable(level), *cells, *strength(promise)])
     show_rows(out, titles, rows)
-    _show_words(out, shared, "so many")
-
-
-def _show_all_words(out: Console, guarantee: Guarantee) -> None:
-    lines = map(printable, guarantee.words(out.width - 3).splitlines())
-    out.print(textwrap.indent("\n".join(lines), "  "), soft_wrap=True)
-
-
-def _show_words(out: Console, shared: Promise, ratio: str) -> None:
-    from ...promise.words import AGAINST, NOTIONS, meaning, unit_words
-
     parts = [
         f"Each line: {NOTIONS[shared.notion]}.",
         f"Protected: {unit_words(shared.unit, 'that level')}, against {AGAINST[shared.against]}.",
-        f"Meaning: {meaning(shared, ratio, 'so')}",
+        f"Meaning: {meaning(shared, 'so many', 'so')}",
         *(f"Assuming: {assumption}." for assumption in shared.assuming),
     ]
-    width = out.width - 3
     words = "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
     out.print(textwrap.indent(words, "  "), soft_wrap=True)
 
