@@ -128,8 +128,13 @@ def attribute_from(text: str, missing: Missing, book: Codebook | None = None) ->
     return Attribute(name, values_from(values), missing=missing)
 
 
-def prior_from(text: str, option: str = "--prior") -> Any:
-    """One probability, several in order, or one per name: 0.1, 0.1,0.9 or yes=0.1,no=0.9."""
+def prior_from(
+    text: str,
+    option: str = "--prior",
+    hint: str = "give one probability (of yes), several in the order of the values, or one for "
+    "each name, such as yes=0.1,no=0.9",
+) -> Any:
+    """One number, several in order, or one per name: 0.1, 0.1,0.9 or yes=0.1,no=0.9."""
     items = [item.strip() for item in next(csv.reader([text], skipinitialspace=True), [])]
     named = [item.rpartition("=") for item in items]
     names = [name.strip() for name, _, _ in named]
@@ -139,10 +144,7 @@ def prior_from(text: str, option: str = "--prior") -> Any:
         chances = []
     some = [bool(name) for name in names]
     if not chances or (any(some) and not all(some)) or len(set(names)) < len(names) * any(some):
-        raise ParameterError(
-            f"{option} is {text!r}; give one probability (of yes), several in the order of the "
-            "values, or one for each name, such as yes=0.1,no=0.9"
-        )
+        raise ParameterError(f"{option} is {text!r}; {hint}")
     if all(some):
         from ...domain.labels import plain_values
 

@@ -49,7 +49,8 @@ class Summaries:
         """The mean score; its errors are those of the estimate."""
         if self.scores is None:
             return None
-        scores = parse.prior_from(self.scores, "--scores")
+        hint = "give numbers in the order of the values, such as 1,2,3, or by name: yes=1,no=0"
+        scores = parse.prior_from(self.scores, "--scores", hint)
         return estimate.mean([scores] if isinstance(scores, float) else scores)
 
     def quantile_list(
