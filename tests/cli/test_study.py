@@ -148,6 +148,15 @@ def test_texts_that_nobody_declared(folder, run, json_of):
     run(*new(*TEXTS, "--mechanism", "grr", path="plain.toml"))
     plain = HeavyHitters("abc012-", 4, 1.0, mechanism="grr", name="q")
     assert Study.load("plain.toml") == Study("T", (plain,))
+    said = run("study", "show", "new.toml").stdout
+    assert [line.split() for line in said.splitlines()[5:8]] == [
+        ["alphabet", "abc012-?"],
+        ["longer", "cut"],
+        ["other", "?"],
+    ]
+    (shown,) = json_of("study", "show", "plain.toml")["questions"]
+    texts = {"alphabet": "abc012-", "length": 4, "longer": "refuse", "other": None}
+    assert shown.items() >= texts.items()
     run("study", "add", "study.toml", "--question", "q", *TEXTS, "--epsilon", "1")
     added = Study.load("study.toml").collection("q")
     assert added.entries() == {"mechanism": "olh", "epsilon": 1.0, "step": 3}

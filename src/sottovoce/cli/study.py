@@ -210,6 +210,7 @@ def _show_study(
 
 
 def _about(study: Study, people: int | None) -> dict[str, Any]:
+    from ..domain.text import Text
     from ..planning.predict import predicted_error
 
     sections: dict[str, list[dict[str, Any]]] = {"question": [], "records": []}
@@ -220,6 +221,7 @@ def _about(study: Study, people: int | None) -> dict[str, Any]:
                 # 2^31 numbers are not listed.
                 "values": list(domain.labels) if domain.size <= _MOST_LISTED else domain.size,
                 **({} if domain.wording is None else {"codes": list(domain.values)}),
+                **(domain.canonical() if isinstance(domain, Text) else {}),
                 "missing": domain.missing,
             }
             for domain in one.attributes
@@ -272,10 +274,11 @@ def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
         if collection.section == "records":
             rows.append(("attribute", domain.name))
         many = "" if isinstance(domain, Text) else f"{domain.size:,}: "
-        rows += [
-            ("values", many + values + (f", … and {more:,} more" if more > 0 else "")),
-            ("missing", domain.missing),
-        ]
+        rows.append(("values", many + values + (f", … and {more:,} more" if more > 0 else "")))
+        if isinstance(domain, Text):
+            rows += [("alphabet", domain.alphabet), ("longer", domain.longer)]
+            rows += [] if domain.other is None else [("other", domain.other)]
+        rows.append(("missing", domain.missing))
     rows += [("mechanism", collection.words), *_choices(collection)]
     rows.append(("digest", f"{collection.digest.hex()[:12]}…"))
     return rows if people is None else [*rows, ("error", _error(collection, people))]
