@@ -151,3 +151,14 @@ def test_groups_may_be_named_like_columns(folder, run, randomised):
     titles = next(line for line in said.splitlines() if line.count("%") >= 2)
     both = "difference 95 % interval"
     assert " ".join(titles.split()) == f"value {both} {both} p"
+
+
+def test_where_only_some_people_report_the_noise_is_that_of_sampling_too(folder, run):
+    asked = ("--question", "commute", "--values", "car,bike,foot", "--epsilon", "4")
+    run("study", "new", "half.toml", "--title", "Half", *asked, "--rate", "0.5")
+    for out in ("first.svr", "second.svr"):
+        again = ("--again",) * (out == "second.svr")
+        run("randomise", "answers.csv", "--study", "half.toml", "--out", out, *again)
+    said = run("compare", "first.svr", "second.svr", "--study", "half.toml").stdout
+    words = "the noise that privacy and sampling add, for the people who were asked."
+    assert f"Intervals and p-values measure {words}" in " ".join(said.split())

@@ -9,7 +9,7 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import estimate_json
+from .support.estimates import estimate_json, noise_words
 from .support.options import PATH, question_option
 from .support.output import Output, result_options
 from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
@@ -63,6 +63,7 @@ def compare(
     Next: sottovoce estimate 2026.sva --study study.toml shows one of them on its own.
     """  # noqa: D301
     from ..estimate.contrasts import APART
+    from ..estimate.display import p_value_words
     from ..study import Study
 
     if len(studies) > 2:
@@ -106,11 +107,10 @@ def compare(
     unit = " in percentage points" if change.unit == "points" else ""
     screen.print(f"\nDifferences are {both[1]} − {both[0]}{unit}.")
     if change.values.size > 1:
-        screen.print(_verdict(test.p_value, test.method))
-    screen.print(
-        "Intervals and p-values measure the noise that privacy adds, for the people who reported.",
-        style="dim",
-    )
+        chance = f"{p_value_words(test.p_value).strip()} ({test.method})"
+        screen.print(f'p-value of "nothing differs", for all values together: {chance}.')
+    noise = noise_words(any(each.sampled for each in collections))
+    screen.print(f"Intervals and p-values measure {noise}.", style="dim")
     output.show_files(screen)
     screen.print()
     groups = {str(promise.unit.group).partition(" / ")[0] for promise in change.guarantee.promises}
@@ -122,13 +122,6 @@ def _draw(pair: list[Estimate], **about: Any) -> Any:
     from ..plot import difference
 
     return difference(*pair, **about)
-
-
-def _verdict(p_value: float, method: str) -> str:
-    from ..estimate.display import p_value_words
-
-    chance = p_value_words(p_value).strip()
-    return f'p-value of "nothing differs", for all values together: {chance} ({method}).'
 
 
 def _names(names: str | None, first: Path, second: Path) -> list[str]:

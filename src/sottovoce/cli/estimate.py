@@ -9,7 +9,7 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import levels_json, show_levels, show_turnout
+from .support.estimates import levels_json, noise_words, show_levels, show_turnout
 from .support.options import (
     PATH,
     Asked,
@@ -140,12 +140,8 @@ def estimate(
         screen.print(f"\n{hint}", style="dim")
     if result.assuming:
         screen.print(f"\nAssuming: {result.assuming}.", style="yellow")
-    noise = "privacy and sampling add" if collection.sampled else "privacy adds"
-    who = "were asked" if collection.sampled else "reported"
-    of = f"the noise that {noise}, for the people who {who}"
-    if result.population is not None:
-        of = f"the noise that {noise} and the sampling of people, for the population"
-    screen.print(f"\nIntervals measure {of}.", style="dim")
+    noise = noise_words(collection.sampled, population=result.population is not None)
+    screen.print(f"\nIntervals measure {noise}.", style="dim")
     if parts:
         screen.print()
         screen.print(heading("Each level on its own"))

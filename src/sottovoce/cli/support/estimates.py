@@ -198,6 +198,14 @@ def _shorten(label: str, most: int) -> str:
     return label if len(label) <= most else label[: most - 1] + "…"
 
 
+def noise_words(sampled: bool, *, population: bool = False) -> str:
+    """What intervals measure: of what, and for whom."""
+    noise = f"the noise that {'privacy and sampling add' if sampled else 'privacy adds'}"
+    if population:
+        return f"{noise} and the sampling of people, for the population"
+    return f"{noise}, for the people who {'were asked' if sampled else 'reported'}"
+
+
 def show_levels(out: Console, parts: Mapping[str, Estimate], confidence: float) -> None:
     """A column per level where they fit, else a table per level."""
     first = next(iter(parts.values()))
