@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.output import Output, file_output, json_output, plot_option
+from .support.output import Output, file_output, json_output, picture_of, plot_option
 from .support.parse import numbers_from
 from .support.sampled_counts import sampled_counts
 from .support.show import show_guarantee, show_rows
 
 if TYPE_CHECKING:
-    from ..accounting import Comparison
     from ..promise import Promise
 
 epsilon_option = click.option(
@@ -233,7 +232,7 @@ def compare(d: int, people: int, delta: float, epsilons: str, output: Output) ->
 
     output.check()
     rows = accounting.compare(d, people, delta, numbers_from(epsilons, "--epsilons"))
-    output.save(lambda: _picture(rows))
+    output.save(lambda: picture_of("shuffle", rows))
     about = {"account": "compare", "rows": [row.as_dict() for row in rows], **output.plot()}
     screen = output.begin(about, f"{d:,} values, {people:,} people, delta = {delta:g}")
     if screen is None:
@@ -259,12 +258,6 @@ def compare(d: int, people: int, delta: float, epsilons: str, output: Output) ->
         style="dim",
     )
     output.show_files(screen)
-
-
-def _picture(rows: list[Comparison]) -> Any:
-    from ..plot import shuffle as draw
-
-    return draw(rows)
 
 
 def _say(promise: Promise, output: Output, **given: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +11,7 @@ from ..collect.counting import count_files
 from ..errors import ParameterError
 from .support.estimates import estimate_json, noise_words
 from .support.options import PATH, question_option
-from .support.output import Output, result_options
+from .support.output import Output, picture_of, result_options
 from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 if TYPE_CHECKING:
@@ -81,7 +81,8 @@ def compare(
         change = pair[1] - pair[0]
         change.interval(output.confidence)  # refuses a wrong confidence before anything is shown
     test = change.test()
-    output.save(lambda: _draw(pair, names=both, sort=output.sort, **output.intervals), change)
+    drawn = {"names": both, "sort": output.sort, **output.intervals}
+    output.save(lambda: picture_of("difference", *pair, **drawn), change)
     shown = dict(zip(both, pair, strict=True))
     if output.as_json:
         print_json(
@@ -116,12 +117,6 @@ def compare(
     groups = {str(promise.unit.group).partition(" / ")[0] for promise in change.guarantee.promises}
     after = "" if groups & {*APART} else ", for someone who may be in both"
     show_guarantee(screen, change.guarantee, full=output.full, after=after)
-
-
-def _draw(pair: list[Estimate], **about: Any) -> Any:
-    from ..plot import difference
-
-    return difference(*pair, **about)
 
 
 def _names(names: str | None, first: Path, second: Path) -> list[str]:

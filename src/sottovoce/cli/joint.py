@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
 from .support.options import PATH, Asked, asked_options
-from .support.output import Output, result_options
+from .support.output import Output, picture_of, result_options
 from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
-
-if TYPE_CHECKING:
-    from ..estimate.estimate import Estimate
 
 
 @click.command()
@@ -91,11 +88,14 @@ def joint(
         with progress("errors", 100) as done:
             bars.append(done)
             table.interval(confidence)
-        shown: Estimate = table
+        shown: Any = table
         if given:
             of = [name for name in table.names if name not in given]
             shown = table.conditional(of, given)
-    output.save(lambda: _draw(shown, output.sort, **output.intervals), shown)
+    if len(shown.attributes) == 2:
+        output.save(lambda: picture_of("heatmap", shown, **output.intervals), shown)
+    else:
+        output.save(lambda: shown.plot(**output.intervals, sort=output.sort), shown)
     information: dict[str, float] | None = None
     if len(names) == 2:
         (row,) = table.mutual_information(*table.names).rows(confidence)
@@ -153,11 +153,3 @@ def _given(names: tuple[str, ...], given: tuple[str, ...], percent: str | None) 
     if given and not set(names) - set(given):
         raise ParameterError("--given names every attribute; leave out the one of interest")
     return tuple(dict.fromkeys(given))
-
-
-def _draw(table: Any, sort: bool, **about: Any) -> Any:
-    from ..plot import heatmap
-
-    if len(table.attributes) == 2:
-        return heatmap(table, **about)
-    return table.plot(**about, sort=sort)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.output import Output, file_output, json_output, plot_option
+from .support.output import Output, file_output, json_output, picture_of, plot_option
 from .support.parse import numbers_from, prior_from
 from .support.show import facts, heading, plural, show_guarantee, show_rows, show_table
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..mechanisms import LIP
-    from ..published.information_privacy import Curve
 
 _PRIORS = ("0.01", "0.5", "0.99", "random")
 _MOST_SHOWN = 8
@@ -217,7 +216,7 @@ def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None
         prior_curve("random" if text == "random" else numbers_from(text, "--prior")[0], grid)
         for text in priors or _PRIORS
     ]
-    output.save(lambda: _picture(curves))
+    output.save(lambda: picture_of("lip", curves))
     listed = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in curves]
     screen = output.begin({"curves": listed, **output.plot()})
     if screen is None:
@@ -231,9 +230,3 @@ def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None
         screen.print(f"The prior taken for the answer: {each.unasked:.4f}.\n", style="dim")
     screen.print("√(average squared error per person); smaller is better.", style="dim")
     output.show_files(screen)
-
-
-def _picture(curves: list[Curve]) -> Any:
-    from .. import plot
-
-    return plot.lip(curves)

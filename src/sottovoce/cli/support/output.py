@@ -143,6 +143,13 @@ result_options = together(
 )
 
 
+def picture_of(name: str, *what: Any, **about: Any) -> Any:
+    """The axes of a picture, by its name in `sottovoce.plot`, which is only loaded for one."""
+    from ... import plot
+
+    return getattr(plot, name)(*what, **about)
+
+
 def save_figure(draw: Callable[[], Any], path: Path) -> None:
     """Save the figure of the axes (one, or several) that `draw` returns."""
     try:

@@ -166,17 +166,9 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    screen = Console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as bars:
+    with Progress(console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=max(total, 1))
         yield lambda done: bars.update(task, completed=done)
 
