@@ -102,18 +102,23 @@ def plan(
 
 
 def _show(screen: Console, designs: Plan) -> None:
+    asked = designs.requirement
     columns = designs.columns()
-    if not designs.requirement.attributes:
+    if not asked.attributes:
         columns[0] = ("mechanism", columns[0][1])
-    else:
-        columns = [one for one in columns if one[0] != "people" or designs.requirement.error]
-    if not designs.requirement.attributes and not designs.requirement.personal:
+    elif not asked.error:
+        columns = [column for column in columns if column[0] != "people"]
+    if not asked.attributes and not asked.personal:
         width = designs.decimals
         columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.{width}f}"))
         columns.append(("decode steps", lambda x: f"{x.decode_steps:,.0f}"))
-    columns = _fitting(designs, columns, screen.width)
-    cells = [[cell(design) for _, cell in columns] for design in designs]
-    show_rows(screen, [title for title, _ in columns], cells)
+    cells = {title: [cell(design) for design in designs] for title, cell in columns}
+    # A narrow screen goes without what was given or matters least.
+    spare = ["decode steps", "bytes"] + ["people"] * (asked.n is not None)
+    spare += ["epsilon"] * (len(asked.levels) == 1) + ["95 % interval"]
+    while spare and sum(max(map(len, [x, *cells[x]])) + 2 for x in cells) - 2 > screen.width:
+        cells.pop(spare.pop(0), None)
+    show_rows(screen, cells, zip(*cells.values(), strict=True))
     if designs.by_role():
         titles, *rows = designs.by_role()
         screen.print(f"\n{designs.verdict()}\n\nOne member of each role:")
@@ -122,36 +127,20 @@ def _show(screen: Console, designs: Plan) -> None:
         screen.print(f"\n{designs.by_level()}")
     if designs.mean_only():
         screen.print(f"\n{designs.mean_only()}")
-    unit = "the mean" if designs.requirement.bounds is not None else "an average fraction"
+    unit = "the mean" if asked.bounds is not None else "an average fraction"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
-    if designs.requirement.attributes:
+    if asked.attributes:
         screen.print(
             "'tuple' and 'sample one' may spend all of the record's "
             "epsilon on any answer; the others keep each answer's own part.",
             style="dim",
         )
-    if len(designs.requirement.levels) > 1:
+    if len(asked.levels) > 1:
         screen.print(
             "They hold whatever people of each level answer; 'if alike' is the error of the "
             "default estimate if all levels answer alike.",
             style="dim",
         )
-
-
-def _fitting(designs: Plan, columns: list[Any], width: int) -> list[Any]:
-    """The columns that a narrow screen has room for, without what was given or matters least."""
-    asked = designs.requirement
-    spare = ["decode steps", "bytes"] + ["people"] * (asked.n is not None)
-    spare += ["epsilon"] * (len(asked.levels) == 1) + ["95 % interval"]
-    while spare and sum(_width(designs, column) + 2 for column in columns) - 2 > width:
-        columns = [column for column in columns if column[0] != spare[0]]
-        spare = spare[1:]
-    return columns
-
-
-def _width(designs: Plan, column: Any) -> int:
-    title, cell = column
-    return max(len(title), *(len(cell(design)) for design in designs))
 
 
 def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:

@@ -85,10 +85,9 @@ def reproduce(
         _show_list(chosen, output)
         return
     data = Data(folder_from(data_folder))
-    figures = {item.name: [item.figure(figure)] if figure else list(item.figures)
-               for item in chosen}  # fmt: skip
+    figures = [[item.figure(figure)] if figure else list(item.figures) for item in chosen]
     outcome: list[tuple[Paper, list[Reproduced]]] = []
-    total = sum(count(list_of, fast=fast) for list_of in figures.values())
+    total = sum(count(list_of, fast=fast) for list_of in figures)
     finished = 0
     with progress("reproducing", total) as advance:
 
@@ -97,9 +96,9 @@ def reproduce(
             finished += jobs
             advance(finished)
 
-        for item in chosen:
+        for item, list_of in zip(chosen, figures, strict=True):
             done = []
-            for one in figures[item.name]:
+            for one in list_of:
                 results = run(
                     item.name,
                     one,
