@@ -171,3 +171,24 @@ def test_joint_takes_a_folder(table, run, json_of) -> None:  # noqa: F811, the f
     run("randomise", "people.csv", *ASK, *words)
     both = ("--attribute", "age", "--attribute", "smokes")
     assert json_of("joint", "reports", *ASK, *both)["reports"] == len(table)
+
+
+def test_groups_may_be_named_like_columns(folder, run, randomised):
+    randomised()
+    randomised("--again", out="second.svr")
+    pair = ("compare", "reports.svr", "second.svr", "--study", "study.toml")
+    said = run(*pair, "--names", "difference,95 % interval").stdout
+    titles = next(line for line in said.splitlines() if line.count("%") >= 2)
+    both = "difference 95 % interval"
+    assert " ".join(titles.split()) == f"value {both} {both} p"
+
+
+def test_where_only_some_people_report_the_noise_is_that_of_sampling_too(folder, run):
+    asked = ("--question", "commute", "--values", "car,bike,foot", "--epsilon", "4")
+    run("study", "new", "half.toml", "--title", "Half", *asked, "--rate", "0.5")
+    for out in ("first.svr", "second.svr"):
+        again = ("--again",) * (out == "second.svr")
+        run("randomise", "answers.csv", "--study", "half.toml", "--out", out, *again)
+    said = run("compare", "first.svr", "second.svr", "--study", "half.toml").stdout
+    words = "the noise that privacy and sampling add, for the people who were asked."
+    assert f"Intervals and p-values measure {words}" in " ".join(said.split())

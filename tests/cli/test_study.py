@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sottovoce import Study
+from sottovoce import HeavyHitters, Study
 
 from .conftest import STUDY
 
@@ -81,7 +81,9 @@ def test_what_is_refused(folder, fails, arguments, reason):
 
 
 def test_wrong_usage(folder, run):
-    assert "one of --values, --edges, --range and --codebook" in run(*new(), code=2).stderr
+    assert (
+        "one of --values, --edges, --range, --codebook and --alphabet" in run(*new(), code=2).stderr
+    )
     assert "one of" in run(*new("--values", "a,b", "--edges", "0,1,2"), code=2).stderr
     run(*new("--values", "a,b", "--missing", "drop"), code=2)
     run(*new("--values", "a,b", epsilon="one"), code=2)
@@ -133,3 +135,88 @@ def test_show_is_short_for_many_values(folder, run):
     Path("study.toml").write_text(STUDY.replace('["car", "bike", "foot"]', "5000"))
     said = " ".join(run("study", "show", "study.toml").stdout.split())
     assert "… and 4,988 more" in said
+
+
+TEXTS = ("--alphabet", "a-c0-2-", "--length", "4")
+
+
+def test_texts_that_nobody_declared(folder, run, json_of):
+    said = run(*new(*TEXTS, "--longer", "cut", "--other", "?", "--step", "1")).stdout
+    assert "text of up to 4 symbols" in said
+    asked = HeavyHitters("abc012-?", 4, 1.0, longer="cut", other="?", step=1, name="q")
+    assert Study.load("new.toml") == Study("T", (asked,))
+    run(*new(*TEXTS, "--mechanism", "grr", path="plain.toml"))
+    plain = HeavyHitters("abc012-", 4, 1.0, mechanism="grr", name="q")
+    assert Study.load("plain.toml") == Study("T", (plain,))
+    said = run("study", "show", "new.toml").stdout
+    assert [line.split() for line in said.splitlines()[5:8]] == [
+        ["alphabet", "abc012-?"],
+        ["longer", "cut"],
+        ["other", "?"],
+    ]
+    (shown,) = json_of("study", "show", "plain.toml")["questions"]
+    texts = {"alphabet": "abc012-", "length": 4, "longer": "refuse", "other": None}
+    assert shown.items() >= texts.items()
+    run("study", "add", "study.toml", "--question", "q", *TEXTS, "--epsilon", "1")
+    added = Study.load("study.toml").collection("q")
+    assert added.entries() == {"mechanism": "olh", "epsilon": 1.0, "step": 3}
+
+
+@pytest.mark.parametrize(
+    ("text", "symbols"),
+    [("abc", "abc"), ("-a", "-a"), ("a-", "a-"), ("a-a", "a"), ("x-z, .", "xyz, ."), ("é", "é")],
+)
+def test_alphabets(folder, run, text, symbols):
+    run(*new("--alphabet", text, "--length", "3"))
+    assert Study.load("new.toml").collection().attributes[0].alphabet == symbols
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (("--alphabet", "", "--length", "4"), "--alphabet is ''; give every symbol once"),
+        (("--alphabet", "abca", "--length", "4"), "--alphabet is 'abca'; give every symbol once"),
+        (("--alphabet", "a-zb", "--length", "4"), "--alphabet is 'a-zb'; give every symbol once"),
+        (("--alphabet", "z-a", "--length", "4"), "from the first to the last, such as abc or a-z"),
+        (("--alphabet", "ab", "--length", "0"), "--length is 0; it must be a whole number of at"),
+        (("--alphabet", "ab", "--length", "256"), "--length is 256; at most 255 symbols"),
+        ((*TEXTS, "--other", "??"), "--other is '??'; it must be a single character"),
+        ((*TEXTS, "--step", "0"), "--step is 0"),
+        ((*TEXTS, "--mechanism", "hadamard"), "'hadamard' cannot report prefixes"),
+    ],
+)
+def test_bad_texts_are_refused_in_options(folder, fails, more, reason):
+    assert reason in fails(*new(*more))
+    assert not Path("new.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        (("--alphabet", "ab"), "--alphabet needs --length and --epsilon"),
+        ((*TEXTS, "--values", "a,b"), "give one of --values"),
+        (("--values", "a,b", "--length", "3"), "--length goes with --alphabet"),
+        (("--values", "a,b", "--longer", "cut"), "--longer goes with --alphabet"),
+        ((*TEXTS, "--rate", "0.5"), "--rate does not go with --alphabet"),
+        ((*TEXTS, "--levels", "a=1"), "--levels does not go with --alphabet"),
+        ((*TEXTS, "--most", "2"), "--most does not go with --alphabet"),
+        ((*TEXTS, "--prior", "0.1"), "--prior does not go with --alphabet"),
+        ((*TEXTS, "--missing", "value"), "--missing does not go with --alphabet"),
+        ((*TEXTS, "--clip"), "--clip goes with --range"),
+    ],
+)
+def test_what_does_not_go_with_texts(folder, run, more, reason):
+    assert reason in run(*new(*more), code=2).stderr
+
+
+def test_texts_are_no_records(folder, run):
+    said = run("study", "new", "r.toml", "--title", "T", "--records", "r", *TEXTS, code=2).stderr
+    assert "--alphabet goes with --question" in said
+
+
+def test_answers_outside_the_alphabet_are_refused_in_options(folder, run, fails):
+    run(*new("--alphabet", "a-z", "--length", "3"))
+    usual = ("--study", "new.toml", "--column", "commute", "--out", "r.svr")
+    assert "declare --longer cut to keep" in fails("randomise", "answers.csv", *usual)
+    Path("short.csv").write_text("commute\nA\n")
+    assert "a symbol for all others with --other" in fails("randomise", "short.csv", *usual)

@@ -159,6 +159,6 @@ def test_reports_are_no_code_book(folder, fails, randomised):
 def test_a_code_book_is_one_of_several_ways(folder, run):
     Path("book.csv").write_text(BOOK)
     said = run(*new("--question", "q", "--values", "2", "--codebook", "book.csv"), code=2).stderr
-    assert "give one of --values, --edges, --range and --codebook" in said
+    assert "give one of --values, --edges, --range, --codebook and --alphabet" in said
     said = run(*new("--records", "r"), code=2).stderr
     assert "or a --codebook with" in said

@@ -63,3 +63,10 @@ def test_what_does_not_fit_is_refused(minutes, run, fails):
     assert "between 0 and 1" in fails("estimate", *minutes, "--quantiles", "50")
     assert "people asked" in fails("estimate", *usual, "--population-size", "10")
     assert "3 values" in fails("estimate", *usual, "--scores", "1,2")
+
+
+def test_bad_scores_are_not_called_probabilities(folder, randomised, fails):
+    randomised()
+    said = fails("estimate", "reports.svr", "--study", "study.toml", "--scores", "1,x,3")
+    assert "--scores is '1,x,3'; give numbers in the order of the values, such as 1,2,3" in said
+    assert "probability" not in said

@@ -11,6 +11,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from io import TextIOWrapper
 from typing import IO, Any
 
@@ -19,31 +20,16 @@ import click
 from .. import __version__
 from ..checks import printable
 from ..errors import SottovoceError, StudyError
-from .account import account
-from .aggregate import aggregate
-from .audit import audit
-from .collection import collection
-from .compare import compare
-from .demo import demo
-from .estimate import estimate
-from .guarantee import guarantee
-from .invite import invite
-from .joint import joint
-from .lip import lip
-from .parties import parties
-from .plan import plan
-from .pull import pull
-from .randomise import randomise
-from .reproduce import reproduce
-from .secure import secure
-from .send import send
-from .serve import serve
-from .study import study
 from .support.wording import in_options, running
 
 __all__ = ["main"]
 
-
+#: In the order of a collection; each has a module of its own, with a command of the same name.
+COMMANDS = (
+    *("demo", "plan", "lip", "study", "randomise", "aggregate", "estimate", "joint", "compare"),
+    *("serve", "invite", "send", "pull", "collection", "secure", "parties", "guarantee"),
+    *("account", "audit", "reproduce"),
+)
 INTERRUPTED = 130
 NOBODY_READS = 141  # as of a program that SIGPIPE ends
 _ELSEWHERE = {
@@ -194,26 +180,5 @@ def main() -> None:
     """  # noqa: D301
 
 
-for command in (
-    demo,
-    plan,
-    lip,
-    study,
-    randomise,
-    aggregate,
-    estimate,
-    joint,
-    compare,
-    serve,
-    invite,
-    send,
-    pull,
-    collection,
-    secure,
-    parties,
-    guarantee,
-    account,
-    audit,
-    reproduce,
-):
-    main.add_command(command)
+for name in COMMANDS:
+    main.add_command(getattr(import_module(f".{name}", __name__), name))

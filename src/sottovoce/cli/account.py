@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.accounts import (
-    central_promise,
-    delta_option,
-    epsilon_option,
-    sample_option,
-    say,
-    show_comparison,
-)
-from .support.options import PATH, force_option, json_option
+from .support.output import Output, file_output, json_output, picture_of, plot_option
 from .support.parse import numbers_from
-from .support.pictures import check_picture, save_figure
 from .support.sampled_counts import sampled_counts
-from .support.show import print_json
+from .support.show import show_guarantee, show_rows
+
+if TYPE_CHECKING:
+    from ..promise import Promise
+
+epsilon_option = click.option(
+    "--epsilon", type=float, required=True, help="Before the account: above 0, at most 20."
+)
+delta_option = click.option(
+    "--delta", type=float, default=0.0, show_default=True, help="Before the account."
+)
+sample_option = click.option(
+    "--sample",
+    type=click.Choice(["secret", "seen", "picked"]),
+    default="secret",
+    show_default=True,
+    help="Who knows the sample: only someone trusted; the server sees it; the server picks it. "
+    "The last two gain nothing and are refused.",
+)
+values_option = click.option(
+    "--values", "d", type=int, required=True, metavar="D", help="Number of values."
+)
+people_option = click.option(
+    "--people", type=int, required=True, metavar="N", help="How many report."
+)
 
 
 @click.group()
@@ -48,8 +62,8 @@ def account() -> None:
     help="Probability of being in the sample; one for each answer is refused unless all are equal.",
 )
 @sample_option
-@json_option
-def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool) -> None:
+@json_output
+def poisson(epsilon: float, delta: float, rate: str, sample: Any, output: Output) -> None:
     """Everyone enters a secret sample by their own coin flip.
 
     Holds for a result computed from the sample by someone trusted. It does not hold for reports
@@ -66,7 +80,7 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
 
     one = refuse_value_dependent(epsilon, numbers_from(rate, "--rate"))
     promise = accounting.poisson(epsilon, one, delta=delta, sample=sample)
-    say("poisson", promise, as_json, epsilon=epsilon, delta=delta, rate=one)
+    _say(promise, output, epsilon=epsilon, delta=delta, rate=one)
 
 
 @account.command()
@@ -75,10 +89,8 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, as_json: bool)
 @click.option("--sampled", type=int, required=True, metavar="S", help="How many are drawn.")
 @click.option("--people", type=int, required=True, metavar="N", help="Out of how many.")
 @sample_option
-@json_option
-def fixed(
-    epsilon: float, delta: float, sampled: int, people: int, sample: Any, as_json: bool
-) -> None:
+@json_output
+def fixed(sample: Any, output: Output, **given: Any) -> None:
     """A secret sample of a fixed size, drawn without replacement.
 
     Give the epsilon (and delta) that the result keeps for the people in the sample; for shuffled
@@ -92,17 +104,15 @@ def fixed(
     """  # noqa: D301
     from .. import accounting
 
-    promise = accounting.fixed_size(epsilon, sampled, people, delta=delta, sample=sample)
-    parameters = {"epsilon": epsilon, "delta": delta, "sampled": sampled, "people": people}
-    say("fixed", promise, as_json, **parameters)
+    _say(accounting.fixed_size(sample=sample, **given), output, **given)
 
 
 @account.command()
 @epsilon_option
-@click.option("--values", "d", type=int, required=True, metavar="D", help="Number of values.")
+@values_option
 @click.option("--rate", type=float, required=True, metavar="P", help="Probability of being chosen.")
-@json_option
-def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
+@json_output
+def dummies(output: Output, **given: Any) -> None:
     """GRR in which those who are not chosen report a random value.
 
     Nobody needs to be trusted for it, and it saves no traffic: everyone sends.
@@ -115,13 +125,12 @@ def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
     """  # noqa: D301
     from .. import accounting
 
-    promise = accounting.dummies(epsilon, d, rate)
-    say("dummies", promise, as_json, epsilon=epsilon, values=d, rate=rate)
+    _say(accounting.dummies(**given), output, **given)
 
 
 @account.command()
 @epsilon_option
-@click.option("--people", type=int, required=True, metavar="N", help="How many report.")
+@people_option
 @click.option("--delta", type=float, required=True, help="Above 0; choose it far below 1 / people.")
 @click.option(
     "--bound",
@@ -135,17 +144,8 @@ def dummies(epsilon: float, d: int, rate: float, as_json: bool) -> None:
     "--labelled", is_flag=True, help="Reports carry a level, mechanism or rate; give --crowd."
 )
 @click.option("--crowd", type=int, metavar="N", help="People in the smallest group with one label.")
-@json_option
-def shuffle(
-    epsilon: float,
-    people: int,
-    delta: float,
-    bound: Any,
-    d: int | None,
-    labelled: bool,
-    crowd: int | None,
-    as_json: bool,
-) -> None:
+@json_output
+def shuffle(output: Output, **given: Any) -> None:
     """A trusted shuffler mixes everyone's reports.
 
     Everyone reports once, with the same mechanism and epsilon, and reports carry no labels. With
@@ -161,11 +161,7 @@ def shuffle(
     """  # noqa: D301
     from .. import accounting
 
-    promise = accounting.shuffle(
-        epsilon, people, delta, bound=bound, d=d, labelled=labelled, crowd=crowd
-    )
-    parameters = {"epsilon": epsilon, "people": people, "delta": delta, "bound": bound, "values": d}
-    say("shuffle", promise, as_json, **parameters, labelled=labelled, crowd=crowd)
+    _say(accounting.shuffle(**given), output, **given)
 
 
 @account.command()
@@ -184,10 +180,8 @@ def shuffle(
     is_flag=True,
     help="The promise is not local: it holds against those who see the result.",
 )
-@json_option
-def rounds(
-    epsilon: float, delta: float, k: int, slack: float, central: bool, as_json: bool
-) -> None:
+@json_output
+def rounds(output: Output, **given: Any) -> None:
     """The same person takes part again, with fresh noise.
 
     Without --slack epsilons add up. With it, the smallest epsilon that holds for every mechanism.
@@ -203,23 +197,15 @@ def rounds(
     from ..checks import checked_delta, checked_epsilon
     from ..promise import LDP, Promise
 
-    once = Promise(LDP, checked_epsilon(epsilon), checked_delta(delta))
-    if central:
-        once = central_promise(once)
-    promise = accounting.rounds(once, k, slack=slack)
-    parameters = {
-        "epsilon": epsilon,
-        "delta": delta,
-        "rounds": k,
-        "slack": slack,
-        "central": central,
-    }
-    say("rounds", promise, as_json, **parameters)
+    once = Promise(LDP, checked_epsilon(given["epsilon"]), checked_delta(given["delta"]))
+    if given["central"]:
+        once = _central(once)
+    _say(accounting.rounds(once, given["k"], slack=given["slack"]), output, **given)
 
 
 @account.command()
-@click.option("--values", "d", type=int, required=True, metavar="D", help="Number of values.")
-@click.option("--people", type=int, required=True, metavar="N", help="How many report.")
+@values_option
+@people_option
 @click.option("--delta", type=float, required=True, help="Above 0; far below 1 / people.")
 @click.option(
     "--epsilons",
@@ -228,18 +214,9 @@ def rounds(
     metavar="E,E…",
     help="Local epsilons of GRR.",
 )
-@click.option("--plot", "picture", type=PATH, metavar="FILE", help="Draw it.")
-@force_option
-@json_option
-def compare(
-    d: int,
-    people: int,
-    delta: float,
-    epsilons: str,
-    picture: Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+@plot_option("Draw it.")
+@file_output
+def compare(d: int, people: int, delta: float, epsilons: str, output: Output) -> None:
     """Shuffled GRR beside a trusted server with Gaussian noise.
 
     Both keep the same epsilon and delta against those who see the result; the errors differ.
@@ -251,18 +228,66 @@ def compare(
     Next: sottovoce account shuffle --epsilon 2 --people 10000 --delta 1e-6 --bound grr --values 10
     """  # noqa: D301
     from .. import accounting
+    from ..checks import rounded_up
 
-    check_picture(picture, force=force)
+    output.check()
     rows = accounting.compare(d, people, delta, numbers_from(epsilons, "--epsilons"))
-    if picture is not None:
-        from ..plot import shuffle as draw
-
-        save_figure(lambda: draw(rows), picture)
-    if as_json:
-        about = {"account": "compare", "rows": [row.as_dict() for row in rows]}
-        print_json({**about, "plot": None if picture is None else str(picture)})
+    output.save(lambda: picture_of("shuffle", rows))
+    about = {"account": "compare", "rows": [row.as_dict() for row in rows], **output.plot()}
+    screen = output.begin(about, f"{d:,} values, {people:,} people, delta = {delta:g}")
+    if screen is None:
         return
-    show_comparison(rows, picture)
+    titles = ("local epsilon", "epsilon", "shuffled", "trusted server", "ratio", "nobody trusted")
+    cells = (
+        [
+            f"{row.local_epsilon:g}",
+            rounded_up(row.epsilon, 3),
+            f"{row.shuffled_error:.3g}",
+            f"{row.gaussian_error:.3g}",
+            f"{row.ratio:.2f}",
+            f"{row.local_error:.3g}",
+        ]
+        for row in rows
+    )
+    show_rows(screen, titles, cells, left=0)
+    screen.print(
+        "\nStandard errors of an average fraction; all keep the epsilon of the second column.\n"
+        "shuffled: GRR with the local epsilon, mixed by a trusted shuffler\n"
+        "trusted server: sees every answer and adds Gaussian noise\n"
+        "nobody trusted: GRR with the epsilon of the second column",
+        style="dim",
+    )
+    output.show_files(screen)
+
+
+def _say(promise: Promise, output: Output, **given: Any) -> None:
+    """A promise in plain words, or as JSON together with the values of the options."""
+    from ..promise import Guarantee
+
+    promised, command = Guarantee((promise,)), click.get_current_context().command
+    options = {p.opts[0].removeprefix("--"): p.name for p in command.params}
+    values = {option: given[name] for option, name in options.items() if name in given}
+    about = {"account": command.name, "given": values, "guarantee": promised.as_dict()}
+    screen = output.begin(about)
+    if screen is not None:
+        show_guarantee(screen, promised)
+
+
+def _central(promise: Promise) -> Promise:
+    """The same numbers against those who see a result; its assumptions are not known here."""
+    from dataclasses import replace
+
+    from ..promise import DP, Against, Neighbours, Protected, Unit
+    from ..promise.assumptions import EVERY_ROUND
+
+    return replace(
+        promise,
+        notion=DP,
+        neighbours=Neighbours.UNSTATED,
+        unit=Unit(Protected.CONTRIBUTION),
+        against=Against.RESULT,
+        assuming=(EVERY_ROUND,),
+    )
 
 
 account.add_command(sampled_counts)

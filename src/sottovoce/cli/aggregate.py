@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,27 +14,14 @@ from ..collect.datasets import files_of
 from ..errors import ParameterError
 from .support.options import (
     COUNTS,
-    PATH,
+    Asked,
     allow_equal_option,
+    asked_options,
     candidates_option,
-    check_output,
-    force_option,
-    json_option,
-    question_option,
-    study_option,
+    out_option,
 )
-from .support.show import (
-    console,
-    digest_words,
-    facts,
-    heading,
-    plural,
-    print_json,
-    printable,
-    progress,
-    show_next_estimate,
-    show_table,
-)
+from .support.output import Output, file_output
+from .support.show import plural, printable, progress
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -45,9 +32,8 @@ _MOST_LEVELS = 12
 
 @click.command()
 @click.argument("reports", type=click.Path(), nargs=-1, required=True)
-@study_option
-@question_option
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="Where the counts go: .sva.")
+@asked_options
+@out_option("Where the counts go: .sva.")
 @click.option(
     "--engine",
     type=click.Choice(["cpu", "cuda", "auto", "dask", "spark"]),
@@ -66,20 +52,15 @@ _MOST_LEVELS = 12
 )
 @candidates_option
 @allow_equal_option
-@force_option
-@json_option
+@file_output
 def aggregate(
     reports: tuple[str, ...],
-    study_path: Path,
-    question: str | None,
-    out: Path,
+    asked: Asked,
     engine: str,
     cluster: str | None,
-    skip_bad: bool,
     candidates: Path | None,
-    allow_equal: bool,
-    force: bool,
-    as_json: bool,
+    output: Output,
+    **counting: bool,
 ) -> None:
     """Count reports, and merge counts of many places.
 
@@ -97,50 +78,35 @@ def aggregate(
 
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
-    from ..study import Study
-
-    study = Study.load(study_path)
-    collection = study.collection(question)
+    collection = asked.collection
     files = files_of(reports)
     inputs = files if candidates is None else [*files, str(candidates)]
-    check_output(out, study_path, *map(Path, inputs), force=force, ends=COUNTS)
-    options = {"allow_equal": allow_equal, "skip_bad": skip_bad, "progress": progress}
+    output.check(asked.study_path, *map(Path, inputs), ends=COUNTS)
     with _counting(engine, cluster) as count:
-        counted = count(files, collection, candidates=candidates, **options)
+        counted = count(files, collection, candidates=candidates, progress=progress, **counting)
     counts = counted.aggregate
-    counts.save(out, replace=force)
-    if as_json:
-        print_json(
-            {
-                "study": study.title,
-                "question": collection.name,
-                "mechanism": collection.id,
-                "design": collection.words,
-                "digest": study.digest.hex(),
-                "question_digest": collection.digest.hex(),
-                "files": counted.files,
-                "parts": counted.parts,
-                "skipped": counted.skipped,
-                "people": counts.people,
-                "reports": counts.reports,
-                **counts.content(),
-                **_chosen(collection, counts),
-                "out": str(out),
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: {plural(counts.reports, 'report')} counted in {out}"))
-    rows = [
-        ("question", f"{collection.name}: {collection.words}"),
-        ("digest", digest_words(study, collection)),
-        ("files", f"{counted.files:,}"),
-        *_values(collection, counts),
-        *_people(collection, counts),
-        *(("skipped", reason) for reason in counted.skipped.values()),
-    ]
-    show_table(screen, facts(rows))
-    show_next_estimate(screen, out, study_path, study, collection)
+    counts.save(output.out, replace=output.force)
+    about = {
+        **asked.as_dict(),
+        "files": counted.files,
+        "parts": counted.parts,
+        "skipped": counted.skipped,
+        "people": counts.people,
+        "reports": counts.reports,
+        **counts.content(),
+    }
+    rows = [*asked.rows(), ("files", f"{counted.files:,}")]
+    if counts.candidates is not None:
+        (values,) = collection.attributes
+        about["candidates"] = values.decode(counts.candidates)
+        rows.append(("values", f"{counts.candidates.size:,} chosen of {values.size:,}"))
+    rows += [*_people(collection, counts), *(("skipped", why) for why in counted.skipped.values())]
+    output.show(
+        {**about, "out": str(output.out)},
+        f"{asked.study.title}: {plural(counts.reports, 'report')} counted in {output.out}",
+        rows,
+        then=asked.next_estimate(output.out),
+    )
 
 
 @contextmanager
@@ -161,20 +127,6 @@ def _counting(engine: str, cluster: str | None) -> Iterator[Callable[..., Count]
         yield lambda files, collection, **options: scale.count_dataset(
             collection, files, engine=client, **options
         )
-
-
-def _chosen(collection: Collection, counts: Aggregate) -> dict[str, Any]:
-    """The values that were counted, where not all were."""
-    if counts.candidates is None:
-        return {}
-    return {"candidates": collection.attributes[0].decode(counts.candidates)}
-
-
-def _values(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:
-    if counts.candidates is None:
-        return []
-    size = collection.attributes[0].size
-    return [("values", f"{counts.candidates.size:,} chosen of {size:,}")]
 
 
 def _people(collection: Collection, counts: Aggregate) -> list[tuple[str, str]]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .support.options import json_option, question_option, study_option
-from .support.show import console, heading, print_json
+from .support.options import Asked, asked_options
+from .support.output import Output, json_output
+from .support.show import heading
 
 
 @click.command()
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--trials",
     type=click.IntRange(1000, 100_000_000),
@@ -23,10 +21,8 @@ from .support.show import console, heading, print_json
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of the lower bound."
 )
-@json_option
-def audit(
-    study_path: Path, question: str | None, trials: int, confidence: float, as_json: bool
-) -> None:
+@json_output
+def audit(asked: Asked, trials: int, output: Output) -> None:
     """Try to refute what a study promises.
 
     Draws many reports of known answers, looks for what distinguishes the answers, and bounds
@@ -44,19 +40,16 @@ def audit(
     """  # noqa: D301
     from ..auditing.audit import AuditError
     from ..auditing.audit import audit as examine
-    from ..study import Study
 
-    study = Study.load(study_path)
-    subject = study if question is None else study.collection(question)
+    study = asked.study
+    subject = study if asked.question is None else asked.collection
     try:
-        findings, broken = examine(subject, trials=trials, confidence=confidence), False
+        findings, broken = examine(subject, trials=trials, confidence=output.confidence), False
     except AuditError as error:
         findings, broken = list(error.findings), True
-    if as_json:
-        rows = [finding.as_dict() for finding in findings]
-        print_json({"study": study.title, "broken": broken, "findings": rows})
-    else:
-        screen = console()
+    rows = [finding.as_dict() for finding in findings]
+    screen = output.begin({"study": study.title, "broken": broken, "findings": rows})
+    if screen is not None:
         for finding in findings:
             screen.print(heading(f"{study.title}: {finding.question}"))
             screen.print(str(finding), soft_wrap=True, highlight=False)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -14,18 +12,14 @@ from .support.options import (
     COUNTS,
     PATH,
     REPORTS,
-    check_output,
-    force_option,
-    json_option,
+    Place,
+    out_option,
+    place_options,
     question_option,
-    store_of,
-    store_option,
+    study_argument,
 )
-from .support.show import console, facts, heading, plural, print_json, show_next, show_table
-
-if TYPE_CHECKING:
-    from ..service.stores import Store
-    from ..study import Study
+from .support.output import Output, file_output, json_output
+from .support.show import plural
 
 
 @click.group()
@@ -45,26 +39,11 @@ def collection() -> None:
     """  # noqa: D301
 
 
-@contextmanager
-def _opened(
-    study_path: Path, store: str | None, *, create: bool = False
-) -> Iterator[tuple[Study, Store]]:
-    from ..service.stores import open_store
-    from ..study import Study
-
-    study = Study.load(study_path)
-    keep = open_store(store_of(study_path, store), study.digest, create=create)
-    try:
-        yield study, keep
-    finally:
-        keep.close()
-
-
 @collection.command()
-@click.argument("study_path", type=PATH, metavar="STUDY")
-@store_option
-@json_option
-def status(study_path: Path, store: str | None, as_json: bool) -> None:
+@study_argument
+@place_options
+@json_output
+def status(place: Place, output: Output) -> None:
     """How many people took part, whether it is open, and how many invitations were used.
 
     \b
@@ -75,7 +54,7 @@ def status(study_path: Path, store: str | None, as_json: bool) -> None:
     """  # noqa: D301
     from ..service.codes import Codes
 
-    with _opened(study_path, store) as (study, keep), keep.transaction(write=False):
+    with place.open() as (study, keep), keep.transaction(write=False):
         codes = Codes(keep)
         codes.refresh()
         hours = keep.hours()
@@ -88,23 +67,17 @@ def status(study_path: Path, store: str | None, as_json: bool) -> None:
         people[name] += asked
         reports[name] += sent
     made, used = codes.numbers
-    if as_json:
-        print_json(
-            {
-                "study": study.title,
-                "digest": study.digest.hex(),
-                "closed": closed,
-                "store": engine,
-                "submissions": submissions,
-                "people": people,
-                "reports": reports,
-                "codes": made,
-                "codes_used": used,
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: {'closed' if closed else 'open'}"))
+    about = {
+        "study": study.title,
+        "digest": study.digest.hex(),
+        "closed": closed,
+        "store": engine,
+        "submissions": submissions,
+        "people": people,
+        "reports": reports,
+        "codes": made,
+        "codes_used": used,
+    }
     rows = [("submissions", f"{submissions:,}")]
     rows += [
         (name, f"{plural(reports[name], 'report')} of {plural(people[name], 'person', 'people')}")
@@ -113,14 +86,14 @@ def status(study_path: Path, store: str | None, as_json: bool) -> None:
     if made:
         rows.append(("invitations", f"{used:,} of {made:,} used"))
     rows.append(("store", engine))
-    show_table(screen, facts(rows))
+    output.show(about, f"{study.title}: {'closed' if closed else 'open'}", rows)
 
 
 @collection.command()
-@click.argument("study_path", type=PATH, metavar="STUDY")
-@store_option
-@json_option
-def close(study_path: Path, store: str | None, as_json: bool) -> None:
+@study_argument
+@place_options
+@json_output
+def close(place: Place, output: Output) -> None:
     """Accept no more reports, for good; a running server notices at once.
 
     The files are rewritten, so that not even the layout of their pages shows what came when.
@@ -131,40 +104,25 @@ def close(study_path: Path, store: str | None, as_json: bool) -> None:
 
     Next: sottovoce collection export study.toml --out reports.svr
     """  # noqa: D301
-    with _opened(study_path, store) as (study, keep):
+    with place.open() as (study, keep):
         with keep.transaction():
             already = keep.fact("closed") is not None
             keep.put_fact("closed", b"1")
         keep.tidy()
-    if as_json:
-        print_json({"study": study.title, "closed": True, "already": already})
-        return
-    screen = console()
-    screen.print(heading(f"{study.title} {'was closed before' if already else 'is closed'}"))
-    show_next(screen, f"collection export {study_path} --out reports.svr")
+    output.show(
+        {"study": study.title, "closed": True, "already": already},
+        f"{study.title} {'was closed before' if already else 'is closed'}",
+        then=f"collection export {place.study_path} --out reports.svr",
+    )
 
 
 @collection.command()
-@click.argument("study_path", type=PATH, metavar="STUDY")
+@study_argument
 @question_option
-@click.option(
-    "--out",
-    type=PATH,
-    required=True,
-    metavar="FILE",
-    help="Reports (.svr, .parquet) or counts (.sva).",
-)
-@store_option
-@force_option
-@json_option
-def export(
-    study_path: Path,
-    question: str | None,
-    out: Path,
-    store: str | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+@out_option("Reports (.svr, .parquet) or counts (.sva).")
+@place_options
+@file_output
+def export(question: str | None, place: Place, output: Output) -> None:
     """Write the reports or the counts of a question to a file.
 
     \b
@@ -176,8 +134,9 @@ def export(
     from ..contract.reports import Reports, ReportWriter
     from ..errors import EstimateError
 
-    check_output(out, study_path, force=force, ends=(*REPORTS, *COUNTS))
-    with _opened(study_path, store) as (study, keep):
+    output.check(place.study_path, ends=(*REPORTS, *COUNTS))
+    out = output.out
+    with place.open() as (study, keep):
         one = study.collection(question)
         with keep.transaction(write=False):
             batches = (
@@ -194,27 +153,26 @@ def export(
                 for batch in batches:
                     total += one.aggregate(batch)
                     sent += len(batch)
-                total.save(out, replace=force)
+                total.save(out, replace=output.force)
             else:
-                with ReportWriter(out, replace=force) as writer:
+                with ReportWriter(out, replace=output.force) as writer:
                     writer.append(first)
                     for batch in batches:
                         writer.append(batch)
                         sent += len(batch)
-    if as_json:
-        print_json({"study": study.title, "question": one.name, "reports": sent, "out": str(out)})
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: {plural(sent, 'report')} in {out}"))
-    show_next(screen, f"estimate {out} --study {study_path}")
+    output.show(
+        {"study": study.title, "question": one.name, "reports": sent, "out": str(out)},
+        f"{study.title}: {plural(sent, 'report')} in {out}",
+        then=f"estimate {out} --study {place.study_path}",
+    )
 
 
 @collection.command()
-@click.argument("study_path", type=PATH, metavar="STUDY")
-@click.option("--out", type=PATH, required=True, metavar="FILE", help="Such as monday.backup.")
-@store_option
-@json_option
-def backup(study_path: Path, out: Path, store: str | None, as_json: bool) -> None:
+@study_argument
+@out_option("Such as monday.backup.")
+@place_options
+@json_output
+def backup(place: Place, output: Output) -> None:
     """Copy the whole collection into one file, also while it is being served.
 
     \b
@@ -225,34 +183,31 @@ def backup(study_path: Path, out: Path, store: str | None, as_json: bool) -> Non
     """  # noqa: D301
     from ..service.stores import copy_store, open_store
 
-    check_output(out, study_path, force=False, ends=(".backup",))
-    with _opened(study_path, store) as (study, keep):
+    output.check(place.study_path, ends=(".backup",))
+    out = output.out
+    with place.open() as (study, keep):
         part = out.with_name(f".{out.name}.part.backup")
         part.unlink(missing_ok=True)
-        copy = open_store(part, study.digest)
         try:
-            copy_store(keep, copy)
-            copy.tidy()
-        except BaseException:
-            copy.close()
+            with closing(open_store(part, study.digest)) as copy:
+                copy_store(keep, copy)
+                copy.tidy()
+            part.rename(out)
+        finally:
             part.unlink(missing_ok=True)
-            raise
-        copy.close()
-        part.rename(out)
-    if as_json:
-        print_json({"study": study.title, "out": str(out), "bytes": out.stat().st_size})
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: backed up in {out}"))
-    show_next(screen, f"collection restore {study_path} {out}")
+    output.show(
+        {"study": study.title, "out": str(out), "bytes": out.stat().st_size},
+        f"{study.title}: backed up in {out}",
+        then=f"collection restore {place.study_path} {out}",
+    )
 
 
 @collection.command()
-@click.argument("study_path", type=PATH, metavar="STUDY")
+@study_argument
 @click.argument("file", type=PATH)
-@store_option
-@json_option
-def restore(study_path: Path, file: Path, store: str | None, as_json: bool) -> None:
+@place_options
+@json_output
+def restore(file: Path, place: Place, output: Output) -> None:
     """Put a backup into an empty collection, of either engine.
 
     \b
@@ -265,26 +220,25 @@ def restore(study_path: Path, file: Path, store: str | None, as_json: bool) -> N
 
     if not file.is_file() or file.suffix != ".backup":
         raise FileError(f"{str(file)!r} is no backup; its name must end in .backup")
-    with _opened(study_path, store, create=True) as (study, keep):
-        source = open_store(file, study.digest, create=False)
-        try:
-            copy_store(source, keep)
-        finally:
-            source.close()
-    if as_json:
-        print_json({"study": study.title, "file": str(file)})
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: restored from {file}"))
-    show_next(screen, f"collection verify {study_path}")
+    study = place.study
+    with (
+        place.open(create=True) as (_, keep),
+        closing(open_store(file, study.digest, create=False)) as source,
+    ):
+        copy_store(source, keep)
+    output.show(
+        {"study": study.title, "file": str(file)},
+        f"{study.title}: restored from {file}",
+        then=f"collection verify {place.study_path}",
+    )
 
 
 @collection.command()
-@click.argument("study_path", type=PATH, metavar="STUDY")
+@study_argument
 @click.option("--receipt", metavar="HEX", help="Also say whether this receipt's submission is in.")
-@store_option
-@json_option
-def verify(study_path: Path, receipt: str | None, store: str | None, as_json: bool) -> None:
+@place_options
+@json_output
+def verify(receipt: str | None, place: Place, output: Output) -> None:
     """Read every stored report and compare with what is recorded.
 
     \b
@@ -301,7 +255,7 @@ def verify(study_path: Path, receipt: str | None, store: str | None, as_json: bo
     except ValueError:
         raise ParameterError(f"{receipt!r} is no receipt; it has 32 hexadecimal digits") from None
     blobs = reports = 0
-    with _opened(study_path, store) as (study, keep):
+    with place.open() as (study, keep):
         keep.check()
         with keep.transaction(write=False):
             for blob in keep.blobs():
@@ -316,10 +270,9 @@ def verify(study_path: Path, receipt: str | None, store: str | None, as_json: bo
                 blobs += 1
                 reports += blob.reports
             known = None if key is None else key in keep.tags([key])
-    if as_json:
-        print_json({"study": study.title, "blobs": blobs, "reports": reports, "receipt": known})
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: {plural(reports, 'report')} verified"))
-    if known is not None:
-        screen.print("The receipt's submission is in." if known else "No such submission is in.")
+    notes = {None: "", True: "The receipt's submission is in.", False: "No such submission is in."}
+    output.show(
+        {"study": study.title, "blobs": blobs, "reports": reports, "receipt": known},
+        f"{study.title}: {plural(reports, 'report')} verified",
+        notes=[notes[known]] * (known is not None),
+    )

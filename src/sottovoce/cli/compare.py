@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,36 +11,10 @@ from ..collect.counting import count_files
 from ..collect.datasets import files_of
 from ..errors import ParameterError
 from ..files import opened
-from .support.estimates import estimate_json, show_estimate
-from .support.options import (
-    PATH,
-    allow_equal_option,
-    confidence_option,
-    force_option,
-    guarantee_option,
-    json_option,
-    plot_option,
-    question_option,
-)
-from .support.pictures import check_picture, save_figure
-from .support.show import (
-    console,
-    heading,
-    noted,
-    plural,
-    print_json,
-    progress,
-    show_guarantee,
-    show_picture,
-)
-from .support.tables import (
-    check_csv,
-    csv_option,
-    save_csv,
-    show_csv,
-    simultaneous_option,
-    sort_option,
-)
+from .support.estimates import estimate_json, noise_words
+from .support.options import PATH, question_option
+from .support.output import Output, picture_of, result_options
+from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection
@@ -48,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("first", type=click.Path(), metavar="FIRST")
-@click.argument("second", type=click.Path(), metavar="SECOND")
+@click.argument("first", type=PATH, metavar="FIRST")
+@click.argument("second", type=PATH, metavar="SECOND")
 @click.option(
     "--study",
     "studies",
@@ -65,15 +39,7 @@ if TYPE_CHECKING:
     "--names", metavar="A,B", help="What to call the two; by default the names of the files."
 )
 @click.option("--method", help="As for sottovoce estimate.")
-@confidence_option
-@simultaneous_option
-@sort_option
-@plot_option
-@csv_option
-@allow_equal_option
-@guarantee_option
-@force_option
-@json_option
+@result_options
 def compare(
     first: str,
     second: str,
@@ -82,15 +48,8 @@ def compare(
     attribute: str | None,
     names: str | None,
     method: str | None,
-    confidence: float,
-    simultaneous: bool,
-    sort: bool,
-    picture: Path | None,
-    csv_path: Path | None,
     allow_equal: bool,
-    full: bool,
-    force: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Compare two groups, or two waves: second minus first.
 
@@ -107,14 +66,13 @@ def compare(
     Next: sottovoce estimate 2026.sva --study study.toml shows one of them on its own.
     """  # noqa: D301
     from ..estimate.contrasts import APART
+    from ..estimate.display import p_value_words
     from ..study import Study
 
     if len(studies) > 2:
         raise ParameterError(f"--study is given {len(studies)} times; give it once or twice")
     sides = [files_of(first), files_of(second)]
-    inputs = [*studies, *(Path(file) for files in sides for file in files)]
-    check_picture(picture, *inputs, force=force)
-    check_csv(csv_path, *inputs, force=force)
+    output.check(*studies, *(Path(file) for files in sides for file in files))
     both = _names(names, Path(first), Path(second))
     loaded = [Study.load(path) for path in studies]
     collections = [each.collection(question) for each in (loaded * 2)[:2]]
@@ -126,28 +84,21 @@ def compare(
             for files, collection in zip(sides, collections, strict=True)
         ]
         change = pair[1] - pair[0]
-        change.interval(confidence)  # refuses a wrong confidence before anything is shown
+        change.interval(output.confidence)  # refuses a wrong confidence before anything is shown
     test = change.test()
-    about: dict[str, Any] = {"confidence": confidence, "simultaneous": simultaneous}
-    if picture is not None:
-        from ..plot import difference
-
-        save_figure(lambda: difference(*pair, names=both, sort=sort, **about), picture)
-    if csv_path is not None:
-        save_csv(csv_path, change.columns(confidence, simultaneous=simultaneous))
+    drawn = {"names": both, "sort": output.sort, **output.intervals}
+    output.save(lambda: picture_of("difference", *pair, **drawn), change)
     shown = dict(zip(both, pair, strict=True))
-    if as_json:
-        reports = sum(_reports(each) for each in pair)
-        fields = estimate_json(change, confidence, reports, picture, simultaneous=simultaneous)
+    if output.as_json:
         print_json(
             {
                 "study": loaded[0].title,
                 "question": change.name,
                 "unit": change.unit,
                 "test": {"p_value": test.p_value, "method": test.method},
-                **fields,
+                **output.estimate_json(change, sum(map(_reports, pair))),
                 "parts": [
-                    {"name": name, **estimate_json(each, confidence, _reports(each), None)}
+                    {"name": name, **estimate_json(each, output.confidence, _reports(each), None)}
                     for name, each in shown.items()
                 ],
                 "warnings": warned,
@@ -158,28 +109,19 @@ def compare(
     screen.print(heading(f"{loaded[0].title}: {change.name}, {both[1]} − {both[0]}"))
     counted = (f"{name} {plural(_reports(each), 'report')}" for name, each in shown.items())
     screen.print(f"{', '.join(counted)}; {change.method}\n")
-    show_estimate(screen, change, others=shown, sort=sort, **about)
+    output.show_estimate(screen, change, others=shown)
     unit = " in percentage points" if change.unit == "points" else ""
     screen.print(f"\nDifferences are {both[1]} − {both[0]}{unit}.")
     if change.values.size > 1:
-        screen.print(_verdict(test.p_value, test.method))
-    screen.print(
-        "Intervals and p-values measure the noise that privacy adds, for the people who reported.",
-        style="dim",
-    )
-    show_picture(screen, picture)
-    show_csv(screen, csv_path)
+        chance = f"{p_value_words(test.p_value).strip()} ({test.method})"
+        screen.print(f'p-value of "nothing differs", for all values together: {chance}.')
+    noise = noise_words(any(each.sampled for each in collections))
+    screen.print(f"Intervals and p-values measure {noise}.", style="dim")
+    output.show_files(screen)
     screen.print()
     groups = {str(promise.unit.group).partition(" / ")[0] for promise in change.guarantee.promises}
     after = "" if groups & {*APART} else ", for someone who may be in both"
-    show_guarantee(screen, change.guarantee, full=full, after=after)
-
-
-def _verdict(p_value: float, method: str) -> str:
-    from ..estimate.display import p_value_words
-
-    chance = p_value_words(p_value).strip()
-    return f'p-value of "nothing differs", for all values together: {chance} ({method}).'
+    show_guarantee(screen, change.guarantee, full=output.full, after=after)
 
 
 def _names(names: str | None, first: Path, second: Path) -> list[str]:

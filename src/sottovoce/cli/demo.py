@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from ..errors import FileError, MissingExtraError
-from .support.demo_text import show_demo
-from .support.options import PATH, force_option, guarantee_option, json_option
-from .support.pictures import check_picture, save_figure
-from .support.show import print_json, progress
+from .support.estimates import levels_json, show_estimate
+from .support.output import Output, full_output, plot_option, save_figure
+from .support.show import heading, percent, progress, show_guarantee, show_rows, strength
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..contract.aggregate import Aggregate
     from ..estimate.estimate import Estimate
     from ..mechanisms.mechanism import Mechanism
@@ -41,6 +42,13 @@ PEOPLE = {
 }
 _PICTURE = Path("sottovoce-demo.png")
 _BLOCK = 1 << 17
+NEXT = {
+    "sottovoce serve --demo": "people answer over HTTP while you look",
+    "sottovoce demo --people 1000000": "more people, smaller error",
+    "sottovoce study new --help": "begin a study of your own",
+}
+_WIDE = 68
+_FEW = 2  # examples where lines are short
 
 
 @click.command()
@@ -52,17 +60,9 @@ _BLOCK = 1 << 17
     metavar="N",
     help="How many people answer.",
 )
-@click.option(
-    "--plot",
-    "picture",
-    type=PATH,
-    metavar="FILE",
-    help=f"Where the picture goes; by default {_PICTURE} here.",
-)
-@guarantee_option
-@force_option
-@json_option
-def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bool) -> None:
+@plot_option(f"Where the picture goes; by default {_PICTURE} here.")
+@full_output
+def demo(people: int, output: Output) -> None:
     """Run a whole collection with made-up people.
 
     Everyone chooses how much privacy they want; the demo goes from their answers to a table and a
@@ -75,7 +75,7 @@ def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bo
 
     Next: sottovoce study new begins a collection of your own.
     """  # noqa: D301
-    check_picture(picture, force=force)
+    output.check()
     menu = _study_mechanism()
     examples = _examples(menu)
     answers = _counts(people)
@@ -91,35 +91,80 @@ def demo(people: int, picture: Path | None, full: bool, force: bool, as_json: bo
         }
         for row in estimate.rows()
     ]
-    saved, why_not = _picture(estimate, truth, picture)
-    if as_json:
-        print_json(
-            {
-                "study": TITLE,
-                "question": QUESTION,
-                "mechanism": menu.id,
-                "people": people,
-                "examples": examples,
-                "method": estimate.method,
-                "assuming": estimate.assuming,
-                "values": rows,
-                "errors": errors._asdict(),
-                "levels": [
-                    {
-                        "level": name,
-                        "epsilon": menu.menu[name].epsilon,
-                        "people": part.n,
-                        "values": part.rows(),
-                    }
-                    for name, part in alone.items()
-                ],
-                "plot": None if saved is None else str(saved),
-                "guarantee": estimate.guarantee.as_dict(),
-            }
-        )
+    saved, why_not = _picture(estimate, truth, output.picture)
+    about = {
+        "study": TITLE,
+        "question": QUESTION,
+        "mechanism": menu.id,
+        "people": people,
+        "examples": examples,
+        "method": estimate.method,
+        "assuming": estimate.assuming,
+        "values": rows,
+        "errors": errors._asdict(),
+        "levels": levels_json(menu, alone),
+        "plot": None if saved is None else str(saved),
+        "guarantee": estimate.guarantee.as_dict(),
+    }
+    screen = output.begin(about)
+    if screen is None:
         return
     shown = f"Picture: {saved}" if saved else f"No picture: {why_not}"
-    show_demo(TITLE, menu, examples, estimate, alone, truth, shown, full=full)
+    wide = screen.width >= _WIDE
+    gap = "\n" * wide  # an empty line, where there is room for it
+    crowd = f"{estimate.n:,} made-up people"
+    screen.print(heading(f"{TITLE}: {crowd}" if wide else crowd))
+    screen.print(
+        "Everyone chooses how much privacy they want, randomises their own answer, and sends only "
+        f"the report:{gap}"
+    )
+    _show_examples(screen, examples, wide=wide)
+    screen.print(
+        f"\nNobody can say which reports are true. The fractions can still be estimated:{gap}"
+    )
+    show_estimate(screen, estimate, truth=truth)
+    covered = sum(row["covered"] for row in rows)
+    screen.print(
+        f"{gap}{covered} of {len(rows)} intervals cover the truth (95 in 100 do over many runs); "
+        f"the root mean square error is {100 * errors.rmse:.2f} percentage points. {shown}"
+    )
+    screen.print()
+    _show_levels(screen, menu, alone, wide=wide)
+    if wide and not output.full:
+        screen.print(
+            "\nSure at most: how sure anyone can be of an answer, who considered it and another "
+            "one equally likely before seeing the report."
+        )
+    screen.print()
+    if output.full:
+        show_guarantee(screen, estimate.guarantee)
+    else:
+        screen.print(f"{estimate.guarantee.line()}; details: --guarantee")
+    screen.print("\nNext:", style="dim")
+    for command, why in NEXT.items():
+        screen.print(f"  {command:<34}{why}" if wide else f"  {command}", style="dim")
+
+
+def _show_examples(screen: Console, examples: list[dict[str, Any]], *, wide: bool) -> None:
+    if not wide:
+        for example in examples[:_FEW]:
+            screen.print("{name}, {level}: {answer} → {report}".format(**example))
+        return
+    cells = (map(str, example.values()) for example in examples)
+    show_rows(screen, ["", "chose", "answered", "the report says"], cells, left=4)
+
+
+def _show_levels(screen: Console, menu: Any, alone: Mapping[str, Estimate], *, wide: bool) -> None:
+    titles = ("epsilon", "people", "report is true", "sure at most")
+    if not wide:
+        titles = ("ε", "people", "report\nis true", "sure at\nmost")
+    rows = []
+    promises = zip(menu.menu.items(), menu.guarantee.promises, strict=True)
+    for (name, mechanism), promise in promises:
+        epsilon, _, sure = strength(promise)
+        people = f"{alone[name].n:,}" if name in alone else "0"
+        rows.append([name, epsilon, people, percent(float(mechanism.p), 0), sure])
+    show_rows(screen, ["level", *titles], rows)
 
 
 def _study_mechanism() -> Mechanism:
@@ -143,15 +188,12 @@ def _counts(people: int) -> dict[str | None, int]:
 
 def _collect(menu: Mechanism, answers: Mapping[str | None, int], people: int) -> Aggregate:
     """Everyone's side and the collector's: randomise, count, merge."""
-    parts: list[Aggregate] = []
+    total: Any = 0
     with progress("people answer", people) as done:
         for block, levels in _blocks(answers):
-            parts.append(menu.aggregate(menu.randomise(block, level=levels)))
-            done(sum(part.people for part in parts))
-    total = parts[0]
-    for part in parts[1:]:
-        total += part
-    return total
+            total += menu.aggregate(menu.randomise(block, level=levels))
+            done(total.people)
+    return cast("Aggregate", total)
 
 
 def _blocks(answers: Mapping[str | None, int]) -> Iterator[tuple[list[str | None], Any]]:

@@ -9,40 +9,19 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import estimate_json, show_estimate, show_levels, show_turnout
+from .support.estimates import levels_json, noise_words, show_levels, show_turnout
 from .support.options import (
+    Asked,
     allow_equal_option,
+    asked_options,
     candidates_option,
     confidence_option,
     files_argument,
-    force_option,
-    guarantee_option,
-    json_option,
-    plot_option,
-    question_option,
-    study_option,
 )
-from .support.pictures import check_picture, save_figure
-from .support.show import (
-    console,
-    heading,
-    noted,
-    plural,
-    print_json,
-    progress,
-    show_guarantee,
-    show_picture,
-)
+from .support.output import Output, full_output, plot_option, simultaneous_option, sort_option
+from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 from .support.summaries import Summaries, show_summaries, summary_json, summary_options
-from .support.tables import (
-    check_csv,
-    csv_option,
-    save_csv,
-    show_csv,
-    simultaneous_option,
-    sort_option,
-    tidy_rows,
-)
+from .support.tables import csv_option
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
@@ -52,8 +31,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @files_argument
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--attribute", "names", multiple=True, metavar="NAME", help="Of records: which attribute."
 )
@@ -76,40 +54,28 @@ if TYPE_CHECKING:
 @simultaneous_option
 @sort_option
 @summary_options
-@plot_option
+@plot_option()
 @csv_option
 @candidates_option
 @allow_equal_option
-@guarantee_option
-@force_option
-@json_option
+@full_output
 def estimate(
     files: list[str],
-    study_path: Path,
-    question: str | None,
+    asked: Asked,
     names: tuple[str, ...],
-    confidence: float,
     method: str | None,
     levels: bool,
     rate: bool,
     project: bool,
-    simultaneous: bool,
-    sort: bool,
-    picture: Path | None,
-    csv_path: Path | None,
-    candidates: Path | None,
-    allow_equal: bool,
-    full: bool,
-    force: bool,
-    as_json: bool,
-    **options: Any,
+    summaries: Summaries,
+    output: Output,
+    **counting: Any,
 ) -> None:
     """Estimate how many people gave each answer.
 
     Every fraction comes with an interval that says how precise it is. Takes counts (.sva) and
-    reports (.svr, .parquet), merged as by `aggregate`: folders, quoted patterns and addresses of an
-    object store (s3://bucket/folder) stand for the files in them. Fractions are unbiased, so that
-    of a rare answer may be below zero; --project makes them a valid distribution.
+    reports (.svr, .parquet), merged as by `aggregate`. Fractions are unbiased, so that of a rare
+    answer may be below zero; --project makes them a valid distribution.
 
     Of a number, the mean is estimated; --bins shows its distribution, --quantiles 0.25,0.5,0.75
     quartiles and the median. Of values in an order, --scores shows their mean. Intervals are for
@@ -128,18 +94,11 @@ def estimate(
 
     Next: sottovoce guarantee --study study.toml says what was promised to those who answered.
     """  # noqa: D301
-    from ..study import Study
-
-    study = Study.load(study_path)
-    collection = study.collection(question)
-    check_picture(picture, study_path, *map(Path, files), force=force)
-    check_csv(csv_path, study_path, *map(Path, files), force=force)
+    collection, confidence = asked.collection, output.confidence
+    output.check(asked.study_path, *map(Path, files))
     _check(collection, names, levels=levels, rate=rate)
-    counts = count_files(
-        files, collection, allow_equal=allow_equal, progress=progress, candidates=candidates
-    ).aggregate
+    counts = count_files(files, collection, progress=progress, **counting).aggregate
     with noted() as warned:
-        summaries = Summaries(**options)
         result: Estimate = summaries.estimate(collection, counts, names, method)
         if project:
             result = result.project()
@@ -147,45 +106,26 @@ def estimate(
         mean = summaries.mean(result)
         quantiles = summaries.quantile_list(collection, counts, result, confidence)
         parts = collection.estimates(counts) if levels else {}
-    if picture is not None:
-        about: dict[str, Any] = {"confidence": confidence, "simultaneous": simultaneous}
-        if result.picture == "estimate":  # the bins of a histogram have their own order
-            about["sort"] = sort
-        save_figure(lambda: result.plot(None, **about), picture)
-    if csv_path is not None:
-        save_csv(csv_path, result.columns(confidence, simultaneous=simultaneous))
+    about = output.intervals
+    if result.picture == "estimate":  # the bins of a histogram have their own order
+        about["sort"] = output.sort
+    output.save(lambda: result.plot(None, **about), result)
     turnout = _turnout(collection, counts)
     within = _within(collection, method, result)
     reports = counts.reports if result.reports is None else result.reports
-    if as_json:
+    if output.as_json:
         more: dict[str, Any] = summary_json(mean, quantiles, confidence)
         if levels:
-            more["levels"] = [
-                {
-                    "level": name,
-                    "epsilon": _epsilon(collection, name),
-                    "people": part.n,
-                    "values": tidy_rows(part, confidence),
-                }
-                for name, part in parts.items()
-            ]
+            more["levels"] = levels_json(collection, parts, confidence)
         if rate:
             more["rates"] = turnout
         if within:
             more["method_of_each_level"] = within
-        named = {
-            "study": study.title,
-            "question": collection.name,
-            "mechanism": collection.id,
-            "design": collection.words,
-            "digest": study.digest.hex(),
-            "question_digest": collection.digest.hex(),
-        }
-        shown = estimate_json(result, confidence, reports, picture, simultaneous=simultaneous)
-        print_json({**named, **shown, **more, "warnings": warned})
+        fields = output.estimate_json(result, reports)
+        print_json({**asked.as_dict(), **fields, **more, "warnings": warned})
         return
     screen = console()
-    screen.print(heading(f"{study.title}: {result.name}"))
+    screen.print(heading(f"{asked.study.title}: {result.name}"))
     of = "" if reports == result.n else f" from {plural(result.n, 'person', 'people')}"
     screen.print(
         f"{plural(reports, 'report')}{of}, {collection.words}; {result.method}"
@@ -194,18 +134,14 @@ def estimate(
         + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
     screen.print()
-    show_estimate(screen, result, confidence, simultaneous=simultaneous, sort=sort)
+    output.show_estimate(screen, result)
     show_summaries(screen, mean, quantiles, confidence)
     if hint := summaries.hint(collection, result):
         screen.print(f"\n{hint}", style="dim")
     if result.assuming:
         screen.print(f"\nAssuming: {result.assuming}.", style="yellow")
-    noise = "privacy and sampling add" if collection.sampled else "privacy adds"
-    who = "were asked" if collection.sampled else "reported"
-    of = f"the noise that {noise}, for the people who {who}"
-    if result.population is not None:
-        of = f"the noise that {noise} and the sampling of people, for the population"
-    screen.print(f"\nIntervals measure {of}.", style="dim")
+    noise = noise_words(collection.sampled, population=result.population is not None)
+    screen.print(f"\nIntervals measure {noise}.", style="dim")
     if parts:
         screen.print()
         screen.print(heading("Each level on its own"))
@@ -214,11 +150,10 @@ def estimate(
         screen.print()
         screen.print(heading("Who was asked, and who reported"))
         show_turnout(screen, turnout)
-    show_picture(screen, picture)
-    show_csv(screen, csv_path)
+    output.show_files(screen)
     screen.print()
-    title = "What is promised to everyone who reported"
-    show_guarantee(screen, result.guarantee, title, full=full, counts=_by_level(turnout))
+    title, people = "What is promised to everyone who reported", _by_level(turnout)
+    show_guarantee(screen, result.guarantee, title, full=output.full, counts=people)
 
 
 def _check(collection: Collection, names: tuple[str, ...], *, levels: bool, rate: bool) -> None:
@@ -273,9 +208,3 @@ def _by_level(turnout: list[dict[str, Any]]) -> dict[str, list[int]]:
         before = levels.get(row["level"], [0, 0])
         levels[row["level"]] = [before[0] + row["asked"], before[1] + row["reported"]]
     return levels
-
-
-def _epsilon(collection: Collection, level: str) -> float:
-    """The largest epsilon of a level's promises."""
-    promises = collection.guarantee_at(level).promises
-    return max(promise.epsilon for promise in promises)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from .support.options import json_option, question_option, study_option
-from .support.show import console, heading, print_json, show_guarantee
+from .support.options import Asked, asked_options
+from .support.output import Output, json_output
+from .support.show import show_guarantee
 
 
 @click.command()
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--releases",
     type=click.IntRange(1, 1000),
@@ -20,8 +18,8 @@ from .support.show import console, heading, print_json, show_guarantee
     show_default=True,
     help="How often the same answers are released with fresh noise.",
 )
-@json_option
-def guarantee(study_path: Path, question: str | None, releases: int, as_json: bool) -> None:
+@json_output
+def guarantee(asked: Asked, releases: int, output: Output) -> None:
     """Say in plain words what a study promises.
 
     Without --question: to someone who answers every question once. Where people choose a level,
@@ -33,25 +31,18 @@ def guarantee(study_path: Path, question: str | None, releases: int, as_json: bo
 
     Next: sottovoce study show study.toml --people 10000 says how precise the estimates will be.
     """  # noqa: D301
-    from ..study import Study
-
-    study = Study.load(study_path)
-    once = study.guarantee if question is None else study.collection(question).guarantee
+    study, question = asked.study, asked.question
+    once = study.guarantee if question is None else asked.collection.guarantee
     promised = once.times(releases)
-    if as_json:
-        print_json(
-            {
-                "study": study.title,
-                "digest": study.digest.hex(),
-                "question": question,
-                "releases": releases,
-                "guarantee": promised.as_dict(),
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(study.title))
-    asked = study.names if question is None else [question]
+    about = {
+        "study": study.title,
+        "digest": study.digest.hex(),
+        "question": question,
+        "releases": releases,
+        "guarantee": promised.as_dict(),
+    }
+    names = study.names if question is None else [question]
     often = "" if releases == 1 else f", released {releases} times with fresh noise"
-    title = f"What is promised: {', '.join(asked)}{often}"
-    show_guarantee(screen, promised, title)
+    screen = output.begin(about, study.title)
+    if screen is not None:
+        show_guarantee(screen, promised, f"What is promised: {', '.join(names)}{often}")

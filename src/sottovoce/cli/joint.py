@@ -4,52 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import estimate_json, show_estimate
-from .support.options import (
-    allow_equal_option,
-    confidence_option,
-    files_argument,
-    force_option,
-    guarantee_option,
-    json_option,
-    plot_option,
-    question_option,
-    study_option,
-)
-from .support.pictures import check_picture, save_figure
-from .support.show import (
-    console,
-    heading,
-    noted,
-    plural,
-    print_json,
-    progress,
-    show_guarantee,
-    show_picture,
-)
-from .support.tables import (
-    check_csv,
-    csv_option,
-    save_csv,
-    show_csv,
-    simultaneous_option,
-    sort_option,
-)
-
-if TYPE_CHECKING:
-    from ..estimate.estimate import Estimate
+from .support.options import Asked, asked_options, files_argument
+from .support.output import Output, picture_of, result_options
+from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 
 @click.command()
 @files_argument
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--attribute", "names", required=True, multiple=True, metavar="NAME", help="Once for each axis."
 )
@@ -69,40 +37,23 @@ if TYPE_CHECKING:
     "--method", default="model-average", show_default=True, help="How; see the page on records."
 )
 @click.option("--stop", type=int, metavar="STEPS", help="EM steps; by default cross-validated.")
-@confidence_option
-@simultaneous_option
-@sort_option
-@plot_option
-@csv_option
-@allow_equal_option
-@guarantee_option
-@force_option
-@json_option
+@result_options
 def joint(
     files: list[str],
-    study_path: Path,
-    question: str | None,
+    asked: Asked,
     names: tuple[str, ...],
     given: tuple[str, ...],
     percent: str | None,
     method: str,
     stop: int | None,
-    confidence: float,
-    simultaneous: bool,
-    sort: bool,
-    picture: Path | None,
-    csv_path: Path | None,
     allow_equal: bool,
-    full: bool,
-    force: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Estimate attributes of records together.
 
     Gives a fraction with an interval for every combination of values: of everyone, or with --given
     of the people who have a value in common. For two attributes it also gives their mutual
-    information, and --plot draws a heat map. Takes the files, folders, quoted patterns and
-    addresses of object stores that `aggregate` takes.
+    information, and --plot draws a heat map.
 
     \b
     Examples:
@@ -114,12 +65,9 @@ def joint(
     Next: sottovoce estimate counts.sva --study health.toml --attribute smokes
     """  # noqa: D301
     from ..estimate.intervals import normal_quantile
-    from ..study import Study
 
-    study = Study.load(study_path)
-    collection = study.collection(question)
-    check_picture(picture, study_path, *map(Path, files), force=force)
-    check_csv(csv_path, study_path, *map(Path, files), force=force)
+    collection, confidence = asked.collection, output.confidence
+    output.check(asked.study_path, *map(Path, files))
     given = _given(names, given, percent)
     options: dict[str, Any] = {} if stop is None else {"stop": stop}
     collection.check_joint(names, method, **options)
@@ -140,28 +88,27 @@ def joint(
         with progress("errors", 100) as done:
             bars.append(done)
             table.interval(confidence)
-        shown: Estimate = table
+        shown: Any = table
         if given:
             of = [name for name in table.names if name not in given]
             shown = table.conditional(of, given)
-    if picture is not None:
-        about = {"confidence": confidence, "simultaneous": simultaneous}
-        save_figure(lambda: _draw(shown, sort, **about), picture)
-    if csv_path is not None:
-        save_csv(csv_path, shown.columns(confidence, simultaneous=simultaneous))
+    if len(shown.attributes) == 2:
+        output.save(lambda: picture_of("heatmap", shown, **output.intervals), shown)
+    else:
+        output.save(lambda: shown.plot(**output.intervals, sort=output.sort), shown)
     information: dict[str, float] | None = None
     if len(names) == 2:
         (row,) = table.mutual_information(*table.names).rows(confidence)
         information = {key: value for key, value in row.items() if key != "value"}
     reports = counts.reports if table.reports is None else table.reports
-    if as_json:
-        named = {"study": study.title, "question": collection.name, "given": list(given)}
+    if output.as_json:
+        named = {"study": asked.study.title, "question": collection.name, "given": list(given)}
         more = {} if information is None else {"mutual_information": information}
-        fields = estimate_json(shown, confidence, reports, picture, simultaneous=simultaneous)
+        fields = output.estimate_json(shown, reports)
         print_json({**named, **fields, "steps": table.steps, **more, "warnings": warned})
         return
     screen = console()
-    screen.print(heading(f"{study.title}: {shown.name}"))
+    screen.print(heading(f"{asked.study.title}: {shown.name}"))
     steps = "" if table.steps is None else f", {plural(table.steps, 'step')}"
     people = "" if reports == table.n else f" of {table.n:,} people"
     screen.print(f"{plural(reports, 'report')}{people}, {table.method}{steps}")
@@ -170,7 +117,7 @@ def joint(
             "No dependence was found: this is the product of the attributes' own fractions."
         )
     screen.print()
-    show_estimate(screen, shown, confidence, simultaneous=simultaneous, sort=sort)
+    output.show_estimate(screen, shown)
     if given:
         each = " and ".join(given)
         screen.print(f"\nFractions of the people with the same {each}; they sum to 100 % for each.")
@@ -179,13 +126,12 @@ def joint(
             f"\nMutual information: {information['estimate']:.3f} nats "
             f"({information['low']:.3f} to {information['high']:.3f}); 0 would be independence."
         )
-    show_picture(screen, picture)
-    show_csv(screen, csv_path)
+    output.show_files(screen)
     if table.assuming:
         screen.print(f"\nAssuming: {table.assuming}.", style="dim")
     screen.print()
     title = "What is promised to someone who reports every attribute"
-    show_guarantee(screen, table.guarantee, title, full=full)
+    show_guarantee(screen, table.guarantee, title, full=output.full)
 
 
 def _given(names: tuple[str, ...], given: tuple[str, ...], percent: str | None) -> tuple[str, ...]:
@@ -207,11 +153,3 @@ def _given(names: tuple[str, ...], given: tuple[str, ...], percent: str | None) 
     if given and not set(names) - set(given):
         raise ParameterError("--given names every attribute; leave out the one of interest")
     return tuple(dict.fromkeys(given))
-
-
-def _draw(table: Any, sort: bool, **about: Any) -> Any:
-    from ..plot import heatmap
-
-    if len(table.attributes) == 2:
-        return heatmap(table, **about)
-    return table.plot(**about, sort=sort)

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import PATH, force_option, json_option
+from .support.output import Output, file_output, json_output, picture_of, plot_option
 from .support.parse import numbers_from, prior_from
-from .support.pictures import check_picture, save_figure
-from .support.show import (
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    show_guarantee,
-    show_table,
-    table_of,
-)
+from .support.show import facts, heading, plural, show_guarantee, show_rows, show_table
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..mechanisms import LIP
-    from ..published.information_privacy import Curve
 
 _PRIORS = ("0.01", "0.5", "0.99", "random")
 _MOST_SHOWN = 8
+_PARAMETERS = {"prior": "prior", "low": "prior_low", "high": "prior_high"}
 
 
 @click.group()
@@ -68,16 +59,8 @@ def lip() -> None:
     metavar="N",
     help="Predict the error for N people.",
 )
-@json_option
-def design(
-    prior: str | None,
-    low: str | None,
-    high: str | None,
-    epsilon: float,
-    variant: str,
-    people: int,
-    as_json: bool,
-) -> None:
+@json_output
+def design(epsilon: float, variant: str, people: int, output: Output, **priors: str | None) -> None:
     """Show the channel for a prior, its levels and its error.
 
     The level under the prior is relative to what is believed beforehand; the level without it
@@ -93,62 +76,53 @@ def design(
     """  # noqa: D301
     from ..mechanisms import LIP
 
-    if prior is None and (low is None or high is None):
+    texts = {option: text for option, text in priors.items() if text is not None}
+    if "prior" not in texts and len(texts) < 2:
         raise click.UsageError("give --prior, or both --low and --high")
-    texts = {"prior": prior, "prior_low": low, "prior_high": high}
-    options = {"prior": "--prior", "prior_low": "--low", "prior_high": "--high"}
-    known: dict[str, Any] = {
-        key: prior_from(text, options[key]) for key, text in texts.items() if text is not None
-    }
+    known = {_PARAMETERS[option]: prior_from(text, f"--{option}") for option, text in texts.items()}
     mechanism = LIP(epsilon=epsilon, variant=variant, **known)
     compared = _errors_beside(mechanism, people)
-    if as_json:
-        matrix = mechanism.matrix.tolist() if mechanism.domain.size <= _MOST_SHOWN else None
-        print_json(
-            {
-                "parameters": mechanism.parameters,
-                "values": [str(label) for label in mechanism.domain.labels],
-                "channel": matrix,
-                "levels": {p.notion.value: p.epsilon for p in mechanism.guarantee.promises},
-                "leakage_nats": mechanism.leakage,
-                "people": people,
-                "errors": compared,
-                "guarantee": mechanism.guarantee.as_dict(),
-            }
-        )
-        return
-    _show_design(mechanism, compared, people)
+    few = mechanism.domain.size <= _MOST_SHOWN
+    about = {
+        "parameters": mechanism.parameters,
+        "values": [str(label) for label in mechanism.domain.labels],
+        "channel": mechanism.matrix.tolist() if few else None,
+        "levels": {p.notion.value: p.epsilon for p in mechanism.guarantee.promises},
+        "leakage_nats": mechanism.leakage,
+        "people": people,
+        "errors": compared,
+        "guarantee": mechanism.guarantee.as_dict(),
+    }
+    title = f"{plural(mechanism.domain.size, 'value')}, {mechanism.variant}"
+    screen = output.begin(about, title)
+    if screen is not None:
+        _show_design(screen, mechanism, compared, people)
 
 
 def _errors_beside(mechanism: LIP, people: int) -> list[dict[str, Any]]:
     """Errors of the design, of LDP at its epsilon, and of LDP at the level without a prior."""
+    from ..checks import MOST_EPSILON
     from ..mechanisms import LIP
 
-    known = {key: getattr(mechanism, key) for key in ("prior", "prior_low", "prior_high")}
+    known = {key: getattr(mechanism, key) for key in _PARAMETERS.values()}
     response = {"domain": mechanism.domain, "variant": "context-free-ldp", **known}
-    rows: list[tuple[str, LIP]] = [
-        (f"{mechanism.variant}, ε = {mechanism.epsilon:.4g}", mechanism),
-        (
-            f"randomised response, ε = {mechanism.epsilon:.4g}",
-            LIP(epsilon=mechanism.epsilon, **response),
-        ),
+    designs: list[tuple[str, LIP]] = [
+        (f"{mechanism.variant}, ε = {mechanism.epsilon:.4g}", mechanism)
     ]
-    if mechanism.ldp_epsilon != mechanism.epsilon and mechanism.ldp_epsilon <= 20:
-        name = f"randomised response, ε = {mechanism.ldp_epsilon:.4g}"
-        rows.append((name, LIP(epsilon=mechanism.ldp_epsilon, **response)))
+    for epsilon in dict.fromkeys((mechanism.epsilon, mechanism.ldp_epsilon)):
+        if epsilon <= MOST_EPSILON:
+            name = f"randomised response, ε = {epsilon:.4g}"
+            designs.append((name, LIP(epsilon=epsilon, **response)))
+    # Of yes (1) or no (0) for two values, else total over the values.
+    answers = 2 if mechanism.domain.size == 2 else 1
     return [
         {
             "design": name,
-            "per_person": _per_person(each) if mechanism.prior is not None else None,
+            "per_person": None if mechanism.prior is None else each.mmse_error() / answers,
             "std_error": _std_error(each, people),
         }
-        for name, each in rows
+        for name, each in designs
     ]
-
-
-def _per_person(mechanism: LIP) -> float:
-    """Of yes (1) or no (0) for two values, else total over the values."""
-    return mechanism.mmse_error() / (2 if mechanism.domain.size == 2 else 1)
 
 
 def _std_error(mechanism: LIP, people: int) -> float | None:
@@ -158,20 +132,16 @@ def _std_error(mechanism: LIP, people: int) -> float | None:
     return math.sqrt(float(mechanism.variance(mechanism.centre, people).mean()))
 
 
-def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) -> None:
-    screen = console()
-    screen.print(heading(f"{plural(mechanism.domain.size, 'value')}, {mechanism.variant}"))
+def _show_design(
+    screen: Console, mechanism: LIP, compared: list[dict[str, Any]], people: int
+) -> None:
     if max(mechanism.domain.size, mechanism.cells) <= _MOST_SHOWN:
         labels = [str(label) for label in mechanism.domain.labels]
-        reports = (
-            labels
-            if not mechanism.integers.rows
-            else [f"report {k}" for k in range(mechanism.cells)]
-        )
-        table = table_of(screen, [("answer", "left"), *((name, "right") for name in reports)])
-        for label, row in zip(labels, mechanism.matrix, strict=True):
-            table.add_row(label, *(f"{cell:.4f}" for cell in row))
-        show_table(screen, table)
+        numbers = [f"report {k}" for k in range(mechanism.cells)]
+        reports = numbers if mechanism.integers.rows else labels
+        channel = zip(labels, mechanism.matrix, strict=True)
+        chances = ([label, *(f"{chance:.4f}" for chance in row)] for label, row in channel)
+        show_rows(screen, ["answer", *reports], chances)
         screen.print("How likely each answer is to give each report.", style="dim")
     else:
         keep = mechanism.integers.keep / 2.0**128
@@ -180,19 +150,15 @@ def _show_design(mechanism: LIP, compared: list[dict[str, Any]], people: int) ->
     show_table(screen, facts(_levels(mechanism)))
     screen.print()
     per = "yes or no" if mechanism.domain.size == 2 else "all values"
-    columns = [("design", "left"), (f"one person, {per}", "right"), ("a fraction", "right")]
-    table = table_of(screen, columns)
-    for row in compared:
-        numbers = (row["per_person"], row["std_error"])
-        table.add_row(row["design"], *("–" if n is None else f"{n:.4g}" for n in numbers))
-    show_table(screen, table)
+    titles = ["design", f"one person, {per}", "a fraction"]
+    rows = (list(row.values()) for row in compared)
+    cells = ([name, *("–" if n is None else f"{n:.4g}" for n in of)] for name, *of in rows)
+    show_rows(screen, titles, cells)
     where = "where the prior is right" if mechanism.prior else "in the middle of the bounds"
-    last = " The last line makes the promise that holds here without a prior."
+    last = " The last line makes the promise that holds here without a prior." * (len(compared) > 2)
     screen.print(
         "Squared error of one person's answer by its posterior mean, and standard error of an "
-        f"average fraction of {plural(people, 'person', 'people')} without bias, {where}."
-        + last
-        * (len(compared) > 2),
+        f"average fraction of {plural(people, 'person', 'people')} without bias, {where}.{last}",
         style="dim",
     )
     screen.print()
@@ -225,14 +191,9 @@ def _levels(mechanism: LIP) -> list[tuple[str, str]]:
     help='Probability of yes, or "random" for a different one for each person; may be repeated.',
 )
 @click.option("--epsilon", "epsilons", metavar="E,E,…", help="Which; by default 0.5 to 10.")
-@click.option(
-    "--plot", "picture", type=PATH, metavar="FILE", help="Save a picture: .png, .svg, .pdf."
-)
-@force_option
-@json_option
-def curve(
-    priors: tuple[str, ...], epsilons: str | None, picture: Path | None, force: bool, as_json: bool
-) -> None:
+@plot_option()
+@file_output
+def curve(priors: tuple[str, ...], epsilons: str | None, output: Output) -> None:
     """Show how useful each model is at each epsilon.
 
     The square root of the average squared error per person, for yes/no questions: with the
@@ -249,37 +210,23 @@ def curve(
     """  # noqa: D301
     from ..published.information_privacy import prior_curve
 
-    check_picture(picture, force=force)
+    output.check()
     grid = None if epsilons is None else numbers_from(epsilons, "--epsilon")
     curves = [
         prior_curve("random" if text == "random" else numbers_from(text, "--prior")[0], grid)
         for text in priors or _PRIORS
     ]
-    if picture is not None:
-        save_figure(lambda: _picture(curves), picture)
-    if as_json:
-        listed = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in curves]
-        print_json({"curves": listed, "plot": None if picture is None else str(picture)})
+    output.save(lambda: picture_of("lip", curves))
+    listed = [{"prior": c.prior, "unasked": c.unasked, "rows": c.rows()} for c in curves]
+    screen = output.begin({"curves": listed, **output.plot()})
+    if screen is None:
         return
-    _show_curves(curves, picture)
-
-
-def _picture(curves: list[Curve]) -> Any:
-    from .. import plot
-
-    return plot.lip(curves)
-
-
-def _show_curves(curves: list[Curve], picture: Path | None) -> None:
-    screen = console()
     for each in curves:
         screen.print(heading(each.prior))
-        names = list(each.errors)
-        table = table_of(screen, [("ε", "right"), *((name, "right") for name in names)])
-        for row in each.rows():
-            table.add_row(f"{row['epsilon']:g}", *(f"{row[name]:.4f}" for name in names))
-        show_table(screen, table)
+        cells = (
+            [f"{row.pop('epsilon'):g}", *(f"{x:.4f}" for x in row.values())] for row in each.rows()
+        )
+        show_rows(screen, ["ε", *each.errors], cells, left=0)
         screen.print(f"The prior taken for the answer: {each.unasked:.4f}.\n", style="dim")
     screen.print("√(average squared error per person); smaller is better.", style="dim")
-    if picture is not None:
-        screen.print(f"The picture is in {picture}.")
+    output.show_files(screen)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import ParameterError
-from .support.options import PATH, force_option, json_option
-from .support.pictures import check_picture, save_figure
-from .support.show import console, heading, print_json, show_table, table_of
+from .support.output import Output, file_output, plot_option
+from .support.parse import MENU, levels_from, numbers_from
+from .support.show import show_rows
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..planning.plan import Plan
 
 _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
@@ -51,27 +52,14 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
     help="How many people may work together with a recipient of a secure protocol's result.",
 )
 @click.option("--error", type=float, help="Wanted standard error of a fraction, or of the mean.")
-@click.option(
-    "--plot", "picture", type=PATH, metavar="FILE", help="Error against epsilon and people."
-)
-@force_option
-@json_option
+@plot_option("Error against epsilon and people.")
+@file_output
 def plan(
-    d: int | None,
-    bounds: tuple[float, float] | None,
     attributes: str | None,
-    n: int | None,
-    epsilon: float | None,
     levels: str | None,
     rate: float | None,
-    traffic: float | None,
-    error: float | None,
-    delta: float,
-    count: int | None,
-    collusion: int,
-    picture: Path | None,
-    force: bool,
-    as_json: bool,
+    output: Output,
+    **requirement: Any,
 ) -> None:
     """Rank designs before anyone is asked.
 
@@ -95,135 +83,78 @@ def plan(
     """  # noqa: D301
     from ..planning.plan import plan as make
 
-    check_picture(picture, force=force)
-    menu, fractions = (None, None) if levels is None else _menu(levels)
-    designs = make(
-        d=d,
-        bounds=bounds,
-        n=n,
-        epsilon=epsilon,
-        levels=menu,
-        fractions=fractions,
-        rate=1.0 if rate is None else rate,
-        traffic=traffic,
-        error=error,
-        delta=delta,
-        count=count,
-        collusion=collusion,
-        attributes=None if attributes is None else _sizes(attributes),
-    )
-    if picture is not None:
-        save_figure(designs.plot, picture)
-    if as_json:
-        print_json(
-            {
-                "requirement": designs.requirement.words(),
-                "designs": designs.rows(),
-                "verdict": designs.verdict(),
-                "plot": None if picture is None else str(picture),
-            }
-        )
-        return
-    _show(designs, picture)
+    output.check()
+    if levels is not None:
+        requirement["levels"], requirement["fractions"] = _menu(levels)
+    if attributes is not None:
+        hint = "give numbers of values, such as 4,4,2"
+        requirement["attributes"] = numbers_from(attributes, "--attributes", hint, kind=int)
+    if rate is not None:
+        requirement["rate"] = rate
+    designs = make(**requirement)
+    output.save(designs.plot)
+    title = designs.requirement.words()
+    about = {"requirement": title, "designs": designs.rows(), "verdict": designs.verdict()}
+    screen = output.begin({**about, **output.plot()}, title)
+    if screen is not None:
+        _show(screen, designs)
+        output.show_files(screen)
 
 
-def _show(designs: Plan, picture: Path | None) -> None:
-    screen = console()
-    screen.print(heading(designs.requirement.words()))
+def _show(screen: Console, designs: Plan) -> None:
+    asked = designs.requirement
     columns = designs.columns()
-    if not designs.requirement.attributes:
+    if not asked.attributes:
         columns[0] = ("mechanism", columns[0][1])
-    else:
-        columns = [
-            column for column in columns if column[0] != "people" or designs.requirement.error
-        ]
-    if not designs.requirement.attributes and not designs.requirement.personal:
+    elif not asked.error:
+        columns = [column for column in columns if column[0] != "people"]
+    if not asked.attributes and not asked.personal:
         width = designs.decimals
         columns.insert(4, ("95 % interval", lambda x: f"± {1.96 * x.std_error:.{width}f}"))
         columns.append(("decode steps", lambda x: f"{x.decode_steps:,.0f}"))
-    columns = _fitting(designs, columns, screen.width)
-    table = table_of(
-        screen, [(title, "right" if k else "left") for k, (title, _) in enumerate(columns)]
-    )
-    for design in designs:
-        table.add_row(*(cell(design) for _, cell in columns))
-    show_table(screen, table)
+    cells = {title: [cell(design) for design in designs] for title, cell in columns}
+    # A narrow screen goes without what was given or matters least.
+    spare = ["decode steps", "bytes"] + ["people"] * (asked.n is not None)
+    spare += ["epsilon"] * (len(asked.levels) == 1) + ["95 % interval"]
+    while spare and sum(max(map(len, [x, *cells[x]])) + 2 for x in cells) - 2 > screen.width:
+        cells.pop(spare.pop(0), None)
+    show_rows(screen, cells, zip(*cells.values(), strict=True))
     if designs.by_role():
         titles, *rows = designs.by_role()
-        table = table_of(screen, [(x, "right" if k > 1 else "left") for k, x in enumerate(titles)])
-        for row in rows:
-            table.add_row(*row)
         screen.print(f"\n{designs.verdict()}\n\nOne member of each role:")
-        show_table(screen, table)
+        show_rows(screen, titles, rows, left=2)
     if designs.by_level():
         screen.print(f"\n{designs.by_level()}")
     if designs.mean_only():
         screen.print(f"\n{designs.mean_only()}")
-    unit = "the mean" if designs.requirement.bounds is not None else "an average fraction"
+    unit = "the mean" if asked.bounds is not None else "an average fraction"
     screen.print(f"\nStandard errors are those of {unit}, as predicted.", style="dim")
-    if designs.requirement.attributes:
+    if asked.attributes:
         screen.print(
             "'tuple' and 'sample one' may spend all of the record's "
             "epsilon on any answer; the others keep each answer's own part.",
             style="dim",
         )
-    if len(designs.requirement.levels) > 1:
+    if len(asked.levels) > 1:
         screen.print(
             "They hold whatever people of each level answer; 'if alike' is the error of the "
             "default estimate if all levels answer alike.",
             style="dim",
         )
-    if picture is not None:
-        screen.print(f"The picture is in {picture}.")
-
-
-def _fitting(designs: Plan, columns: list[Any], width: int) -> list[Any]:
-    """The columns that a narrow screen has room for, without what was given or matters least."""
-    asked = designs.requirement
-    spare = ["decode steps", "bytes"] + ["people"] * (asked.n is not None)
-    spare += ["epsilon"] * (len(asked.levels) == 1) + ["95 % interval"]
-    while spare and sum(_width(designs, column) + 2 for column in columns) - 2 > width:
-        columns = [column for column in columns if column[0] != spare[0]]
-        spare = spare[1:]
-    return columns
-
-
-def _width(designs: Plan, column: Any) -> int:
-    title, cell = column
-    return max(len(title), *(len(cell(design)) for design in designs))
-
-
-def _sizes(text: str) -> list[int]:
-    try:
-        return [int(size) for size in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(
-            f"--attributes is {text!r}; give numbers of values, such as 4,4,2"
-        ) from error
 
 
 def _menu(text: str) -> tuple[dict[str, float], dict[str, float] | None]:
     """Levels with their epsilons, and the fraction of people of each where they are given."""
     menu: dict[str, float] = {}
     fractions: dict[str, float] = {}
-    percents = 0
-    try:
-        for item in text.split(","):
-            name, _, value = (part.strip() for part in item.partition("="))
-            epsilon, colon, fraction = value.partition(":")
-            if name in menu:
-                raise ParameterError(f"--levels names {name!r} twice; give each level once")
-            menu[name] = float(epsilon)
-            if colon:
-                percents += fraction.strip().endswith("%")
-                fractions[name] = float(fraction.strip().removesuffix("%"))
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(
-            f"--levels is {text!r}; levels are names with an epsilon each, such as "
-            "strong=0.5,normal=2, or with fractions strong=0.5:30%,normal=2:70%"
-        ) from error
+    hint, percents = f"{MENU}, or with fractions strong=0.5:30%,normal=2:70%", 0
+    for name, value in levels_from(text, hint).items():
+        epsilon, colon, fraction = value.partition(":")
+        (menu[name],) = numbers_from(text, "--levels", hint, items=[epsilon])
+        if colon:
+            percents += fraction.endswith("%")
+            items = [fraction.removesuffix("%")]
+            (fractions[name],) = numbers_from(text, "--levels", hint, items=items)
     if fractions and len(fractions) < len(menu):
         raise ParameterError(
             f"--levels is {text!r}; give the fraction of people for every level or for none"

@@ -1,22 +1,14 @@
-"""``sottovoce pull``: counts, or reports that are still to be counted, from a service."""
+"""``sottovoce pull``: counts from a collection service."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import Any
 
 import click
 
-from .support.options import (
-    COUNTS,
-    PATH,
-    certificate_option,
-    check_output,
-    force_option,
-    json_option,
-    patience_option,
-    question_option,
-)
-from .support.show import console, heading, plural, print_json, show_next
+from .support.options import COUNTS, out_option, question_option, server_options
+from .support.output import Output, file_output
+from .support.show import plural
 
 
 @click.command()
@@ -28,27 +20,12 @@ from .support.show import console, heading, plural, print_json, show_next
     help="The analyst's; also from the environment variable SOTTOVOCE_TOKEN.",
 )
 @question_option
-@click.option(
-    "--out",
-    type=PATH,
-    required=True,
-    metavar="FILE",
-    help="Where the counts go: .sva. Of a question with too many values to count: .svr, reports.",
+@out_option(
+    "Where the counts go: .sva. Of a question with too many values to count: .svr, reports."
 )
-@patience_option
-@certificate_option
-@force_option
-@json_option
-def pull(
-    url: str,
-    token: str,
-    question: str | None,
-    out: Path,
-    patience: float,
-    certificate: Path | None,
-    force: bool,
-    as_json: bool,
-) -> None:
+@server_options
+@file_output
+def pull(url: str, token: str, question: str | None, output: Output, **server: Any) -> None:
     """Fetch the counts of a collection service.
 
     The analyst's link ends in the token: …/results?key=TOKEN. Where a question has too many values
@@ -66,22 +43,21 @@ def pull(
     from ..files import whole_file
     from ..service.client import Server
 
-    check_output(out, force=force, ends=(*COUNTS, ".svr"))
-    query = {} if question is None else {"question": question}
-    counted = out.suffix.lower() in COUNTS
+    output.check(ends=(*COUNTS, ".svr"))
+    counted = output.out.suffix.lower() in COUNTS
     route, magic = ("aggregate", AGGREGATE_MAGIC) if counted else ("export", REPORTS_MAGIC)
-    data = Server(url, patience, certificate).get(f"/api/v1/{route}", token, **query)
+    query = {} if question is None else {"question": question}
+    data = Server(url, **server).get(f"/api/v1/{route}", token, **query)
     if data[:4] != magic:
         what = "counts" if counted else "reports"
         raise WireError(f"{url} did not send {what}; is it a collection's address?")
     # Counts state people and reports; a file of reports has one for each person.
     people, reports = (int.from_bytes(data[k : k + 8], "little") for k in (8, 16 if counted else 8))
-    with whole_file(out, replace=force) as stream:
+    with whole_file(output.out, replace=output.force) as stream:
         stream.write(data)
-    if as_json:
-        print_json({"url": url, "people": people, "reports": reports, "out": str(out)})
-        return
-    screen = console()
-    screen.print(heading(f"{plural(reports, 'report')} {'counted ' * counted}in {out}"))
     chosen = "" if counted else " --candidates candidates.txt"
-    show_next(screen, f"estimate {out} --study study.toml{chosen}")
+    output.show(
+        {"url": url, "people": people, "reports": reports, "out": str(output.out)},
+        f"{plural(reports, 'report')} {'counted ' * counted}in {output.out}",
+        then=f"estimate {output.out} --study study.toml{chosen}",
+    )

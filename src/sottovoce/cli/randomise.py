@@ -3,44 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
 from .support.options import (
     PATH,
     REPORTS,
+    Asked,
+    asked_options,
     check_output,
-    force_option,
-    guarantee_option,
-    json_option,
-    question_option,
-    study_option,
+    out_option,
     table_options,
 )
-from .support.show import (
-    console,
-    digest_words,
-    facts,
-    heading,
-    plural,
-    print_json,
-    progress,
-    show_guarantee,
-    show_next_estimate,
-    show_table,
-)
-
-if TYPE_CHECKING:
-    from ..collect.dialect import Dialect
+from .support.output import Output, full_output
+from .support.show import plural, progress
 
 _MOST_RATES = 8
 
 
 @click.command()
 @click.argument("answers", type=PATH)
-@study_option
-@question_option
+@asked_options
 @click.option(
     "--column",
     metavar="NAME",
@@ -63,13 +47,7 @@ _MOST_RATES = 8
     help="For records, how everyone's epsilon is divided over the attributes: equally (the "
     "default), at random, or as the columns epsilon_NAME say, empty where unreported.",
 )
-@click.option(
-    "--out",
-    type=PATH,
-    required=True,
-    metavar="FILE",
-    help="Where the reports go: .svr or .parquet.",
-)
+@out_option("Where the reports go: .svr or .parquet.")
 @click.option("--again", is_flag=True, help="Draw fresh noise: this counts as one more release.")
 @click.option(
     "--receipts",
@@ -78,24 +56,14 @@ _MOST_RATES = 8
     help="Where receipts are kept; by default $SOTTOVOCE_RECEIPTS, or the user's state folder.",
 )
 @table_options
-@guarantee_option
-@force_option
-@json_option
+@full_output
 def randomise(
     answers: Path,
-    study_path: Path,
-    question: str | None,
-    column: str | None,
-    levels: str | None,
-    rate: str | None,
-    allocation: str | None,
-    out: Path,
+    asked: Asked,
     again: bool,
     receipts: Path | None,
-    dialect: Dialect,
-    full: bool,
-    force: bool,
-    as_json: bool,
+    output: Output,
+    **columns: Any,
 ) -> None:
     """Turn true answers into reports.
 
@@ -124,81 +92,59 @@ def randomise(
     from ..collect.receipt_folder import folder_of
     from ..collect.release import check_plain, form, release
     from ..collect.source import Source
-    from ..study import Study
 
-    study = Study.load(study_path)
-    collection = study.collection(question)
-    check_output(out, answers, study_path, force=True, ends=REPORTS)
+    out = output.out
+    check_output(out, answers, asked.study_path, force=True, ends=REPORTS)
     check_plain(answers)
-    source = Source.of(
-        answers,
-        collection,
-        column=column,
-        levels=levels,
-        rate=rate,
-        allocation=allocation,
-        dialect=dialect,
-    )
+    source = Source.of(answers, asked.collection, **columns)
     released = release(
-        study.title,
+        asked.study.title,
         source,
         Ledger(folder_of(receipts)),
         out,
-        inputs=[study_path],
+        inputs=[asked.study_path],
         again=again,
-        force=force,
+        force=output.force,
         progress=progress,
     )
     receipt, latest, total = released.receipt, released.receipt.latest, released.releases
-    if as_json:
-        print_json(
-            {
-                "study": study.title,
-                "question": collection.name,
-                "mechanism": collection.id,
-                "design": collection.words,
-                "digest": study.digest.hex(),
-                "question_digest": collection.digest.hex(),
-                "people": receipt.rows,
-                "reports": latest.reports,
-                **_counts(latest.counts),
-                **({"allocation": source.allocation} if source.allocation else {}),
-                "out": str(out),
-                "sha256": latest.sha256[form(out)],
-                "fresh": released.fresh,
-                "releases": total,
-                "receipt": str(released.receipt_path),
-                "guarantee": released.guarantee.as_dict(),
-                "notes": released.notes,
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: {plural(latest.reports, 'report')} in {out}"))
+    about = {
+        **asked.as_dict(),
+        "people": receipt.rows,
+        "reports": latest.reports,
+        **_counts(latest.counts),
+        **({"allocation": source.allocation} if source.allocation else {}),
+        "out": str(out),
+        "sha256": latest.sha256[form(out)],
+        "fresh": released.fresh,
+        "releases": total,
+        "receipt": str(released.receipt_path),
+        "guarantee": released.guarantee.as_dict(),
+        "notes": released.notes,
+    }
     where = f"{answers}, " + ("" if source.allocation else f"column {source.column!r}, ")
     rows = [
-        ("question", f"{collection.name}: {collection.words}"),
-        ("digest", digest_words(study, collection)),
+        *asked.rows(),
         ("answers", where + plural(receipt.rows, "person", "people")),
-        *((what, where) for what, where in latest.choices.items()),
+        *latest.choices.items(),
         *_turnout(latest.counts),
         ("release", f"{total}" + ("" if released.fresh else f", drawn on {latest.day}")),
         ("receipt", str(released.receipt_path)),
     ]
-    show_table(screen, facts(rows))
-    for note in released.notes:
-        screen.print(f"\n{note}", style="yellow")
-    screen.print()
-    after = f" after {total} releases together" if total > 1 else ""
-    show_guarantee(
-        screen,
-        released.guarantee,
-        "What is promised to everyone who answered",
-        full=full,
-        after=after,
-        counts=latest.counts.get("levels"),
+    output.show(
+        about,
+        f"{asked.study.title}: {plural(latest.reports, 'report')} in {out}",
+        rows,
+        warnings=released.notes,
+        promise={
+            "guarantee": released.guarantee,
+            "title": "What is promised to everyone who answered",
+            "full": output.full,
+            "after": f" after {total} releases together" if total > 1 else "",
+            "counts": latest.counts.get("levels"),
+        },
+        then=asked.next_estimate(out),
     )
-    show_next_estimate(screen, out, study_path, study, collection)
 
 
 def _counts(counts: dict[str, dict[str, list[int]]]) -> dict[str, list[dict[str, object]]]:

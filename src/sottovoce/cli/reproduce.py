@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.options import json_option
-from .support.show import console, heading, print_json, progress, show_table, table_of
+from .support.output import Output, json_output
+from .support.show import heading, progress, show_rows
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ..reproduce.figure import Paper
     from ..reproduce.write import Reproduced
 
@@ -40,18 +42,17 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, file_okay=False),
     help="Make this full run the expected one; pictures for the documentation go to this folder.",
 )
-@json_option
+@json_output
 def reproduce(
     paper: str | None,
     figure: str | None,
     fast: bool,
     data_folder: Path | None,
-    out: Path,
     workers: int | None,
     fresh: bool,
     only_list: bool,
     record: Path | None,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Reproduce the figures and tables of the papers.
 
@@ -81,13 +82,12 @@ def reproduce(
         raise click.UsageError("--record needs a full run, without --fast")
     chosen = [papers.load(name) for name in ([paper] if paper else papers.names())]
     if only_list:
-        _show_list(chosen, as_json)
+        _show_list(chosen, output)
         return
     data = Data(folder_from(data_folder))
-    figures = {item.name: [item.figure(figure)] if figure else list(item.figures)
-               for item in chosen}  # fmt: skip
+    figures = [[item.figure(figure)] if figure else list(item.figures) for item in chosen]
     outcome: list[tuple[Paper, list[Reproduced]]] = []
-    total = sum(count(list_of, fast=fast) for list_of in figures.values())
+    total = sum(count(list_of, fast=fast) for list_of in figures)
     finished = 0
     with progress("reproducing", total) as advance:
 
@@ -96,36 +96,37 @@ def reproduce(
             finished += jobs
             advance(finished)
 
-        for item in chosen:
+        for item, list_of in zip(chosen, figures, strict=True):
             done = []
-            for one in figures[item.name]:
+            for one in list_of:
                 results = run(
                     item.name,
                     one,
                     fast=fast,
                     data=data,
-                    store=out / "cache",
+                    store=output.out / "cache",
                     workers=workers or cores(),
                     fresh=fresh,
                     done=lambda job: step(1),
                 )
                 step(len(results.skipped))
                 done.append(Reproduced.of(item, one, results))
-                write(out / item.name, done[-1])
+                write(output.out / item.name, done[-1])
             if record is not None:
                 record_results(item, done, record)
             outcome.append((item, done))
-    if as_json:
-        print_json({item.name: [one.as_dict() for one in done] for item, done in outcome})
-    else:
-        _show(outcome, out, fast)
+    about = {item.name: [one.as_dict() for one in done] for item, done in outcome}
+    screen = output.begin(about)
+    if screen is not None:
+        _show(screen, outcome, fast)
+        screen.print(f"Results and pictures are in {output.out}.", highlight=False)
     if record is None and any(not one.comparison.agrees for _, done in outcome for one in done):
         raise click.exceptions.Exit(1)
 
 
-def _show_list(chosen: list[Paper], as_json: bool) -> None:
+def _show_list(chosen: list[Paper], output: Output) -> None:
     """Papers, figures, and the data sets they need."""
-    about = {
+    about: dict[str, Any] = {
         paper.name: [
             {
                 "figure": figure.name,
@@ -137,27 +138,21 @@ def _show_list(chosen: list[Paper], as_json: bool) -> None:
         ]
         for paper in chosen
     }
-    if as_json:
-        print_json(about)
+    screen = output.begin(about)
+    if screen is None:
         return
-    screen = console()
     for paper in chosen:
         screen.print(heading(paper.name), paper.title, highlight=False)
-        table = table_of(screen, [("figure", "left"), ("shows", "left"), ("data", "left")])
-        for row in about[paper.name]:
-            needs: Any = row["needs"]
-            table.add_row(str(row["figure"]), str(row["title"]), ", ".join(needs) or "synthetic")
-        show_table(screen, table)
+        rows = about[paper.name]
+        cells = ([x["figure"], x["title"], ", ".join(x["needs"]) or "synthetic"] for x in rows)
+        show_rows(screen, ["figure", "shows", "data"], cells, left=3)
 
 
-def _show(outcome: list[tuple[Paper, list[Reproduced]]], out: Path, fast: bool) -> None:
+def _show(screen: Console, outcome: list[tuple[Paper, list[Reproduced]]], fast: bool) -> None:
     """What was run, how it compares, and what became of the claims."""
-    screen = console()
     for paper, done in outcome:
         screen.print(heading(f"{paper.name}: {paper.title}"))
-        columns = [("figure", "left"), ("points", "right"), ("as expected", "right"),
-                   ("claims that hold", "right")]  # fmt: skip
-        table = table_of(screen, columns)
+        rows = []
         for one in done:
             points = f"{len(one.results)}"
             if one.results.skipped:
@@ -167,8 +162,8 @@ def _show(outcome: list[tuple[Paper, list[Reproduced]]], out: Path, fast: bool) 
             judged = [v for v in one.verdicts if v.outcome != "cannot be checked"]
             hold = sum(v.outcome == "holds" for v in judged)
             verdicts = f"{hold} of {len(judged)}" if judged else "–"
-            table.add_row(one.figure.name, points, compared, verdicts)
-        show_table(screen, table)
+            rows.append([one.figure.name, points, compared, verdicts])
+        show_rows(screen, ["figure", "points", "as expected", "claims that hold"], rows)
         for reason in sorted({why for one in done for why in one.results.skipped.values()}):
             screen.print(f"Left out: {reason}.", highlight=False)
         for one in done:
@@ -176,4 +171,3 @@ def _show(outcome: list[tuple[Paper, list[Reproduced]]], out: Path, fast: bool) 
                 screen.print(f"{one.figure.name} differs: {line}", style="red", highlight=False)
     if fast:
         screen.print("A short run; without --fast every point of the paper is measured.")
-    screen.print(f"Results and pictures are in {out}.", highlight=False)

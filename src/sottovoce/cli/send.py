@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from .support.options import PATH, certificate_option, json_option, patience_option
-from .support.show import (
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    printable,
-    progress,
-    show_table,
-)
+from .support.options import PATH, server_options
+from .support.output import Output, json_output
+from .support.show import plural, printable, progress
 
 _MOST_REFUSED = 10
 
@@ -32,17 +25,15 @@ _MOST_REFUSED = 10
     metavar="FILE",
     help="Needed for more than 10,000 reports, and for Parquet.",
 )
-@patience_option
-@certificate_option
-@json_option
+@server_options
+@json_output
 def send(
     reports: Path,
     to: str,
     code: str | None,
     study_path: Path | None,
-    patience: float,
-    certificate: Path | None,
-    as_json: bool,
+    output: Output,
+    **server: Any,
 ) -> None:
     """Send reports that were made here to a collection service.
 
@@ -59,30 +50,23 @@ def send(
     from ..study import Study
 
     study = None if study_path is None else Study.load(study_path)
-    server = Server(to, patience, certificate)
     total = len(split_file(reports, study)[1])
     with progress("sending", total) as done:
-        receipt = send_file(reports, server, code=code, study=study, done=done)
+        receipt = send_file(reports, Server(to, **server), code=code, study=study, done=done)
     accepted = sum(answer["accepted"] for answer in receipt.answers)
     refused = [one for answer in receipt.answers for one in answer["refused"]]
-    if as_json:
-        print_json(
-            {
-                "to": to,
-                "accepted": accepted,
-                "refused": refused,
-                "receipts": [answer["receipt"] for answer in receipt.answers],
-                "out": str(path_of(reports)),
-            }
-        )
-        return
-    screen = console()
-    screen.print(heading(f"{plural(accepted, 'report')} accepted by {to}"))
+    about = {
+        "to": to,
+        "accepted": accepted,
+        "refused": refused,
+        "receipts": [answer["receipt"] for answer in receipt.answers],
+        "out": str(path_of(reports)),
+    }
     rows = [("receipt", str(path_of(reports)))]
     rows += [
         ("refused", f"report {one['position']}: {printable(one['reason'])}")
         for one in refused[:_MOST_REFUSED]
     ]
-    show_table(screen, facts(rows))
-    if len(refused) > _MOST_REFUSED:
-        screen.print(f"… and {len(refused) - _MOST_REFUSED} more; --json lists all.")
+    more = len(refused) - _MOST_REFUSED
+    notes = [f"… and {more} more; --json lists all."] * (more > 0)
+    output.show(about, f"{plural(accepted, 'report')} accepted by {to}", rows, notes=notes)

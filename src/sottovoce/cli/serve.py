@@ -6,8 +6,9 @@ import asyncio
 import gc
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MissingExtraError, ParameterError
-from .support.options import PATH, json_option, store_of, store_option
+from .support.options import PATH, Place, json_option, store_option
 from .support.show import console, heading, print_json, show_next
 
 if TYPE_CHECKING:
@@ -104,31 +105,24 @@ def serve(
 
             study, where = demo_study(), store or folder
         else:
-            study, where = Study.load(study_path), store_of(study_path, store)
+            study, where = Study.load(study_path), Place(study_path, store).address
         certificate, key = tls or (None, None)
         limits = Limits(most_bytes(study), connections=connections, rate=rate)
         words = About(about, owner, secure=certificate is not None)
         settings = Settings(where, host, port, words, certificate, key, limits, link_days)
-        shown = Shown(study_path, link_file, as_json=as_json)
+        announce = partial(_announce, study, settings, study_path, link_file, as_json)
+        loop: Callable[[], asyncio.AbstractEventLoop] | None = None
         with suppress(ImportError):  # not on every system
-            from uvloop import new_event_loop
+            import uvloop
 
-            with asyncio.Runner(loop_factory=new_event_loop) as runner:
-                runner.run(_serve(study, settings, shown, demo=demo))
-            return
-        asyncio.run(_serve(study, settings, shown, demo=demo))
-
-
-@dataclass(frozen=True)
-class Shown:
-    """What is said when the server is up, and where."""
-
-    study_path: Path | None
-    link_file: Path | None
-    as_json: bool
+            loop = uvloop.new_event_loop
+        with asyncio.Runner(loop_factory=loop) as runner:
+            runner.run(_serve(study, settings, announce, demo=demo))
 
 
-async def _serve(study: Study, settings: Settings, shown: Shown, *, demo: bool) -> None:
+async def _serve(
+    study: Study, settings: Settings, announce: Callable[[Running], None], *, demo: bool
+) -> None:
     from ..service.server import serving
 
     stop = asyncio.Event()
@@ -137,7 +131,7 @@ async def _serve(study: Study, settings: Settings, shown: Shown, *, demo: bool) 
     async with serving(study, settings) as server:
         gc.collect()
         gc.freeze()  # what was loaded by now stays; looking through it again costs milliseconds
-        _announce(study, settings, server, shown)
+        announce(server)
         crowd: asyncio.Task[None] | None = None
         if demo:
             from ..service.demo import answer
@@ -150,19 +144,27 @@ async def _serve(study: Study, settings: Settings, shown: Shown, *, demo: bool) 
                 await crowd
 
 
-def _announce(study: Study, settings: Settings, server: Running, shown: Shown) -> None:
+def _announce(
+    study: Study,
+    settings: Settings,
+    study_path: Path | None,
+    link_file: Path | None,
+    as_json: bool,
+    server: Running,
+) -> None:
+    """Say where the server is, once it is up."""
     from ..files import whole_file
     from ..service.server import reachable
     from ..transport.http import is_loopback
 
     participants = reachable(server.address)
     link = f"{participants[0]}/results?key={server.token}"
-    if shown.link_file is not None:
-        with whole_file(shown.link_file, private=True) as stream:
+    if link_file is not None:
+        with whole_file(link_file, private=True) as stream:
             stream.write(f"{link}\n".encode())
-        link = str(shown.link_file)
-    if shown.as_json:
-        secret = {} if shown.link_file is not None else {"token": server.token}
+        link = str(link_file)
+    if as_json:
+        secret = {} if link_file is not None else {"token": server.token}
         where = "PostgreSQL" if "://" in str(settings.store) else str(settings.store)
         about = {"study": study.title, "digest": study.digest.hex(), "store": where}
         print_json({**about, "participants": participants, "analyst": link, **secret})
@@ -178,7 +180,7 @@ def _announce(study: Study, settings: Settings, server: Running, shown: Shown) -
             "the analyst's link. Use --tls, or a proxy with a certificate.",
             style="yellow",
         )
-    if shown.study_path is not None:
-        show_next(screen, f"collection status {shown.study_path}")
+    if study_path is not None:
+        show_next(screen, f"collection status {study_path}")
     screen.print("Ctrl-C ends it; everything that was acknowledged is stored.", style="dim")
     sys.stdout.flush()

@@ -10,34 +10,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .support.new_study import asking_options, new_collection
-from .support.options import (
-    PATH,
-    check_output,
-    force_option,
-    guarantee_option,
-    json_option,
-    study_argument,
-)
-from .support.show import (
-    console,
-    facts,
-    heading,
-    percent,
-    plural,
-    print_json,
-    show_guarantee,
-    show_next,
-    show_table,
-)
+from .support.options import PATH, check_output, guarantee_option
+from .support.output import Output, full_output, json_output
+from .support.show import facts, percent, plural, show_guarantee, show_next, show_table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ..contract.collection import Collection
     from ..study import Study
 
 _MOST_LISTED = 1 << 20
 _MOST_SHOWN = 12
+
+path_argument = click.argument("path", type=PATH)
 
 
 @click.group()
@@ -56,13 +40,11 @@ def study() -> None:
 
 
 @study.command()
-@click.argument("path", type=PATH)
+@path_argument
 @click.option("--title", required=True, help="What the study is about.")
 @asking_options
-@guarantee_option
-@force_option
-@json_option
-def new(path: Path, title: str, full: bool, force: bool, as_json: bool, **options: Any) -> None:
+@full_output
+def new(path: Path, title: str, output: Output, **options: Any) -> None:
     """Write a study file with one question, or with records.
 
     A study may ask more: add questions and records with `sottovoce study add` before anyone
@@ -77,6 +59,8 @@ def new(path: Path, title: str, full: bool, force: bool, as_json: bool, **option
           --question age --edges 0,18,65,inf --epsilon 2
       sottovoce study new mean.toml --title "Mean age" \\
           --question age --range 0 120 --epsilon 1
+      sottovoce study new drinks.toml --title "What people drink" \\
+          --question drink --alphabet a-z --length 8 --longer cut --other _ --epsilon 4
       sottovoce study new menu.toml --title "How we get to work" \\
           --question commute --values car,bicycle,train --levels strong=0.5,normal=2 --rate 0.1
       sottovoce study new health.toml --title "Health and habits" --records health \\
@@ -89,24 +73,19 @@ def new(path: Path, title: str, full: bool, force: bool, as_json: bool, **option
     from ..study import Study
 
     collection = new_collection(options)
-    check_output(path, force=force)
+    check_output(path, force=output.force)
     study = Study(title, (collection,))
-    study.save(path, replace=force)
-    if as_json:
-        print_json({"path": str(path), **_about(study, None)})
-        return
-    screen = console()
-    screen.print(heading(f"{title}: the study is in {path}"))
-    _show(screen, study, None, full=full)
-    _show_next(screen, path, study, collection)
+    study.save(path, replace=output.force)
+    then = _next_randomise(path, study, collection)
+    _show_study(output, path, study, f"{title}: the study is in {path}", then=then)
 
 
 @study.command()
-@study_argument
+@path_argument
 @asking_options
 @guarantee_option
-@json_option
-def add(path: Path, full: bool, as_json: bool, **options: Any) -> None:
+@json_output
+def add(path: Path, output: Output, **options: Any) -> None:
     """Add a question or records to a study file.
 
     Only before anyone answers: the file becomes another study with another digest, and reports
@@ -126,26 +105,28 @@ def add(path: Path, full: bool, as_json: bool, **options: Any) -> None:
     before = Study.load(path)
     collection = new_collection(options)
     study = before.add_to_file(path, collection)
-    if as_json:
-        digest = before.digest.hex()
-        print_json({"path": str(path), "digest_before": digest, **_about(study, None)})
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: {collection.name} was added to {path}"))
-    _show(screen, study, None, full=full)
-    screen.print(
-        f"\nThis is another study now: reports made under the digest {before.digest.hex()[:12]}… "
-        "are not counted with it. If people have answered already, take the block out again, and "
-        "ask this in a study of its own.",
-        style="yellow",
+    digest = before.digest.hex()
+    note = (
+        f"\nThis is another study now: reports made under the digest {digest[:12]}… are not "
+        "counted with it. If people have answered already, take the block out again, and ask this "
+        "in a study of its own."
     )
-    _show_next(screen, path, study, collection)
+    then = _next_randomise(path, study, collection)
+    title = f"{study.title}: {collection.name} was added to {path}"
+    _show_study(output, path, study, title, note=note, then=then, digest_before=digest)
+
+
+def _next_randomise(path: Path, study: Study, collection: Collection) -> str:
+    which = f" --question {shlex.quote(collection.name)}" * (len(study) > 1)
+    which += " --levels COLUMN" * (len(collection.level_names) > 1)
+    which += " --rate COLUMN" * (len(collection.rates) > 1)
+    return f"randomise answers.csv --study {path}{which} --out reports.svr"
 
 
 @study.command()
-@study_argument
-@json_option
-def check(path: Path, as_json: bool) -> None:
+@path_argument
+@json_output
+def check(path: Path, output: Output) -> None:
     """Say whether a study file can be used.
 
     If not, what is wrong with it.
@@ -160,10 +141,10 @@ def check(path: Path, as_json: bool) -> None:
 
     loaded = Study.load(path)
     advice = [line for line in map(_advice, loaded) if line]
-    if as_json:
-        print_json({"path": str(path), "ok": True, **_about(loaded, None), "advice": advice})
+    about = {"path": str(path), "ok": True, **_about(loaded, None), "advice": advice}
+    screen = output.begin(about)
+    if screen is None:
         return
-    screen = console()
     records = sum(one.section == "records" for one in loaded)
     asked = [plural(len(loaded) - records, "question")] * (len(loaded) > records)
     asked += [plural(records, "set of records", "sets of records")] * (records > 0)
@@ -177,13 +158,13 @@ def check(path: Path, as_json: bool) -> None:
 
 
 @study.command()
-@study_argument
+@path_argument
 @click.option(
     "--people", type=click.IntRange(1), metavar="N", help="Predict the error for N people."
 )
 @guarantee_option
-@json_option
-def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
+@json_output
+def show(path: Path, people: int | None, output: Output) -> None:
     """Show questions, records, values and guarantee.
 
     Nothing is randomised: this is what people can read before they answer. With --people also how
@@ -198,22 +179,38 @@ def show(path: Path, people: int | None, full: bool, as_json: bool) -> None:
     from ..study import Study
 
     loaded = Study.load(path)
-    if as_json:
-        print_json({"path": str(path), **_about(loaded, people)})
+    _show_study(output, path, loaded, loaded.title, people)
+
+
+def _show_study(
+    output: Output,
+    path: Path,
+    study: Study,
+    title: str,
+    people: int | None = None,
+    *,
+    note: str = "",
+    then: str = "",
+    **more: str,
+) -> None:
+    about = _about(study, people) if output.as_json else {}  # lists up to a million values
+    screen = output.begin({"path": str(path), **more, **about}, title)
+    if screen is None:
         return
-    screen = console()
-    screen.print(heading(loaded.title))
-    _show(screen, loaded, people, full=full)
-
-
-def _show_next(screen: Console, path: Path, study: Study, collection: Collection) -> None:
-    more = f" --question {shlex.quote(collection.name)}" * (len(study) > 1)
-    more += " --levels COLUMN" * (len(collection.level_names) > 1)
-    more += " --rate COLUMN" * (len(collection.rates) > 1)
-    show_next(screen, f"randomise answers.csv --study {path}{more} --out reports.svr")
+    show_table(screen, facts([("digest", study.digest.hex())]))
+    for one in study:
+        screen.print()
+        show_table(screen, facts(_rows(one, people)))
+    screen.print()
+    show_guarantee(screen, study.guarantee, full=output.full)
+    if note:
+        screen.print(note, style="yellow")
+    if then:
+        show_next(screen, then)
 
 
 def _about(study: Study, people: int | None) -> dict[str, Any]:
+    from ..domain.text import Text
     from ..planning.predict import predicted_error
 
     sections: dict[str, list[dict[str, Any]]] = {"question": [], "records": []}
@@ -224,6 +221,7 @@ def _about(study: Study, people: int | None) -> dict[str, Any]:
                 # 2^31 numbers are not listed.
                 "values": list(domain.labels) if domain.size <= _MOST_LISTED else domain.size,
                 **({} if domain.wording is None else {"codes": list(domain.values)}),
+                **(domain.canonical() if isinstance(domain, Text) else {}),
                 "missing": domain.missing,
             }
             for domain in one.attributes
@@ -261,15 +259,6 @@ def _advice(collection: Collection) -> str:
     )
 
 
-def _show(screen: Console, study: Study, people: int | None, *, full: bool) -> None:
-    show_table(screen, facts([("digest", study.digest.hex())]))
-    for one in study:
-        screen.print()
-        show_table(screen, facts(_rows(one, people)))
-    screen.print()
-    show_guarantee(screen, study.guarantee, full=full)
-
-
 def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
     from ..domain.text import Text
 
@@ -285,10 +274,11 @@ def _rows(collection: Collection, people: int | None) -> list[tuple[str, str]]:
         if collection.section == "records":
             rows.append(("attribute", domain.name))
         many = "" if isinstance(domain, Text) else f"{domain.size:,}: "
-        rows += [
-            ("values", many + values + (f", … and {more:,} more" if more > 0 else "")),
-            ("missing", domain.missing),
-        ]
+        rows.append(("values", many + values + (f", … and {more:,} more" if more > 0 else "")))
+        if isinstance(domain, Text):
+            rows += [("alphabet", domain.alphabet), ("longer", domain.longer)]
+            rows += [] if domain.other is None else [("other", domain.other)]
+        rows.append(("missing", domain.missing))
     rows += [("mechanism", collection.words), *_choices(collection)]
     rows.append(("digest", f"{collection.digest.hex()[:12]}…"))
     return rows if people is None else [*rows, ("error", _error(collection, people))]

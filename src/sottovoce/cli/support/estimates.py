@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +12,17 @@ from .show import (
     percent,
     plural,
     printable,
+    show_rows,
     show_table,
-    shows_blocks,
     table_of,
 )
 from .tables import tidy_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
+    from ...contract.collection import Collection
     from ...estimate.estimate import Estimate
 
 MOST_ROWS = 40
@@ -56,6 +57,21 @@ def estimate_json(
     }
 
 
+def levels_json(
+    collection: Collection, parts: Mapping[str, Estimate], confidence: float = 0.95
+) -> list[dict[str, Any]]:
+    """The estimates of each level on its own, for JSON; with the largest epsilon promised there."""
+    return [
+        {
+            "level": name,
+            "epsilon": max(one.epsilon for one in collection.guarantee_at(name).promises),
+            "people": part.n,
+            "values": tidy_rows(part, confidence),
+        }
+        for name, part in parts.items()
+    ]
+
+
 def show_estimate(
     out: Console,
     estimate: Estimate,
@@ -72,6 +88,8 @@ def show_estimate(
     before the estimate. Where the screen is too narrow, bars and units go first, then labels are
     broken into lines.
     """
+    from rich.text import Text
+
     rows = estimate.rows(confidence, simultaneous=simultaneous)
     if not rows:
         out.print("No text is frequent enough to be listed; more people would show rarer ones.")
@@ -82,11 +100,28 @@ def show_estimate(
     order = order[:MOST_ROWS]
     if not sort:
         order.sort()
-    wide = _Columns(estimate, rows, order, confidence, truth, others or {})
-    room = out.width - wide.width
+    shown = {k: rows[k] for k in order}
+    columns = _columns(estimate, shown, confidence, truth, others or {})
+    room = out.width - sum(max(map(len, [title, *cells])) + 2 for title, _, cells in columns)
     if room < 0:
-        wide = _Columns(estimate, rows, order, confidence, truth, others or {}, narrow=True)
-    show_table(out, wide.table(out, room), keep=True)
+        columns = _columns(estimate, shown, confidence, truth, others or {}, narrow=True)
+    table = table_of(out, [(title, side) for title, side, _ in columns])
+    for column in table.columns if room < 0 else ():
+        if column.justify == "left":
+            column.no_wrap, column.overflow = False, "fold"
+    texts = [[Text(cell) for cell in cells] for _, _, cells in columns]
+    if estimate.fractions and room >= _LEAST_BAR:
+        table.add_column("", no_wrap=True)
+        texts.append(
+            _bars(
+                list(shown.values()),
+                min(_MOST_BAR, room),
+                blocks=out.encoding.lower().startswith("utf"),
+            )
+        )
+    for row in zip(*texts, strict=True):
+        table.add_row(*row)
+    show_table(out, table, keep=True)
     if len(rows) > MOST_ROWS:
         out.print(f"\nThe {MOST_ROWS} largest of {len(rows):,} values; --csv and --json have all.")
     false = getattr(estimate, "false_positive_rate", None)
@@ -101,117 +136,91 @@ def show_estimate(
         out.print(f"\nThe intervals hold for all values at once ({method}).", style="dim")
 
 
-class _Columns:
-    """The titles and cells of a table of estimates."""
+def _columns(
+    estimate: Estimate,
+    rows: Mapping[int, Mapping[str, Any]],
+    confidence: float,
+    truth: Mapping[Any, float] | None,
+    others: Mapping[str, Estimate],
+    *,
+    narrow: bool = False,
+) -> list[tuple[str, str, list[str]]]:
+    """The title, side and cells of every column; titles may be equal."""
+    from ...estimate.display import NUMBERS, Format, p_value_words
 
-    def __init__(
-        self,
-        estimate: Estimate,
-        rows: Sequence[Mapping[str, Any]],
-        order: Sequence[int],
-        confidence: float,
-        truth: Mapping[Any, float] | None,
-        others: Mapping[str, Estimate],
-        *,
-        narrow: bool = False,
-    ) -> None:
-        from ...estimate.display import NUMBERS, Format, p_value_words
+    first, *_ = rows.values()
+    columns = [
+        (name, "left", [_shorten(printable(row[name]), _MOST_LABEL) for row in rows.values()])
+        for name in first
+        if name not in NUMBERS
+    ]
+    for name, other in () if narrow else others.items():
+        own = Format.of(other)
+        cells = [own.number(float(other.values[k])) + own.suffix for k in rows]
+        columns.append((printable(name), "right", cells))
+    written = Format.of(estimate)
+    suffix = "" if narrow else written.suffix
+    units = {"fraction": "fraction", "points": "difference"}
+    interval = f"{100 * confidence:g} % interval"
+    if narrow:
+        units = {"fraction": "%", "points": "points"}
+        interval = interval.replace(" i", "\ni")
+    numbers: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        units.get(estimate.unit, "estimate"): lambda row: written.number(row["estimate"]) + suffix,
+        interval: lambda row: written.interval(row["low"], row["high"]) + suffix,
+    }
+    if truth is not None:
+        numbers["truth"] = lambda row: written.number(truth[row["value"]]) + suffix
+        if not narrow:
+            numbers["covered"] = lambda row: (
+                "yes" if row["low"] <= truth[row["value"]] <= row["high"] else "no"
+            )
+    if "p_value" in first:
+        numbers["p"] = lambda row: p_value_words(row["p_value"]).strip()
+    return columns + [
+        (title, "right", [cell(row) for row in rows.values()]) for title, cell in numbers.items()
+    ]
 
-        self.narrow, self.fractions = narrow, estimate.fractions
-        self.rows = [rows[k] for k in order]
-        written = Format.of(estimate)
-        suffix = "" if narrow else written.suffix
-        names = [name for name in self.rows[0] if name not in NUMBERS]
-        self.columns: dict[str, list[str]] = {
-            name: [_shorten(printable(row[name]), _MOST_LABEL) for row in self.rows]
-            for name in names
-        }
-        self.labels = len(names)
-        for name, other in () if narrow else others.items():
-            own = Format.of(other)
-            cells = [own.number(float(other.values[k])) + own.suffix for k in order]
-            self.columns[printable(name)] = cells
-        title = {"fraction": "fraction", "points": "difference"}
-        if narrow:
-            title = {"fraction": "%", "points": "points"}
-        self.columns[title.get(estimate.unit, "estimate")] = [
-            written.number(row["estimate"]) + suffix for row in self.rows
-        ]
-        level = f"{100 * confidence:g} % interval"
-        self.columns[level.replace(" i", "\ni") if narrow else level] = [
-            written.interval(row["low"], row["high"]) + suffix for row in self.rows
-        ]
-        if truth is not None:
-            true = [truth[row["value"]] for row in self.rows]
-            inside = [
-                row["low"] <= t <= row["high"] for row, t in zip(self.rows, true, strict=True)
-            ]
-            self.columns["truth"] = [written.number(t) + suffix for t in true]
-            if not narrow:
-                self.columns["covered"] = ["yes" if yes else "no" for yes in inside]
-        if "p_value" in self.rows[0]:
-            self.columns["p"] = [p_value_words(row["p_value"]).strip() for row in self.rows]
 
-    @property
-    def width(self) -> int:
-        """How wide the columns are, without bars."""
-        return sum(max(map(len, [title, *cells])) + 2 for title, cells in self.columns.items())
-
-    def table(self, out: Console, room: int) -> Table:
-        """The table; bars where there is room for them."""
-        from rich.text import Text
-
-        sides = ["left" if k < self.labels else "right" for k in range(len(self.columns))]
-        table = table_of(out, list(zip(self.columns, sides, strict=True)))
-        if self.narrow:
-            for column in table.columns[: self.labels]:
-                column.no_wrap, column.overflow = False, "fold"
-        bars = self.fractions and room >= _LEAST_BAR
-        if bars:
-            table.add_column("", no_wrap=True)
-        ends = (x for row in self.rows for x in (row["high"], row["estimate"]))
-        most = max((x for x in ends if x == x), default=1.0)
-        for row, *cells in zip(self.rows, *self.columns.values(), strict=True):
-            texts = [Text(cell) for cell in cells]
-            if bars:
-                numbers = (row["estimate"], row["low"], row["high"])
-                value, low, high = (0.0 if x != x else x for x in numbers)
-                width = min(_MOST_BAR, room)
-                texts.append(bar(value, low, high, most, width, blocks=shows_blocks(out)))
-            table.add_row(*texts)
-        return table
+def _bars(rows: Sequence[Mapping[str, Any]], width: int, *, blocks: bool) -> list[Text]:
+    ends = (x for row in rows for x in (row["high"], row["estimate"]))
+    most = max((x for x in ends if x == x), default=1.0)
+    bars = []
+    for row in rows:
+        value, low, high = (
+            0.0 if row[x] != row[x] else row[x] for x in ("estimate", "low", "high")
+        )
+        bars.append(bar(value, low, high, most, width, blocks=blocks))
+    return bars
 
 
 def _shorten(label: str, most: int) -> str:
     return label if len(label) <= most else label[: most - 1] + "…"
 
 
+def noise_words(sampled: bool, *, population: bool = False) -> str:
+    """What intervals measure: of what, and for whom."""
+    noise = f"the noise that {'privacy and sampling add' if sampled else 'privacy adds'}"
+    if population:
+        return f"{noise} and the sampling of people, for the population"
+    return f"{noise}, for the people who {'were asked' if sampled else 'reported'}"
+
+
 def show_levels(out: Console, parts: Mapping[str, Estimate], confidence: float) -> None:
     """A column per level where they fit, else a table per level."""
-    columns = _level_columns(out, parts, confidence)
-    if columns is not None:
-        show_table(out, columns)
-        return
+    first = next(iter(parts.values()))
+    if len(first.labels) <= _MOST_LEVEL_ROWS:
+        labels = [_shorten(printable(label), _MOST_LEVEL_LABEL) for label in first.labels]
+        columns = [["", "people", *labels]]
+        for name, part in parts.items():
+            columns.append([printable(name), f"{part.n:,}", *_cells(part, confidence)])
+        if sum(max(map(len, column)) + 2 for column in columns) <= out.width:
+            titles, *rows = zip(*columns, strict=True)
+            show_rows(out, titles, rows)
+            return
     for name, part in parts.items():
         out.print(f"\n{printable(name)}: {plural(part.n, 'person', 'people')}")
         show_estimate(out, part, confidence)
-
-
-def _level_columns(out: Console, parts: Mapping[str, Estimate], confidence: float) -> Table | None:
-    first = next(iter(parts.values()))
-    if len(first.labels) > _MOST_LEVEL_ROWS:
-        return None
-    labels = [_shorten(printable(label), _MOST_LEVEL_LABEL) for label in first.labels]
-    columns = {
-        printable(name): [f"{part.n:,}", *_cells(part, confidence)] for name, part in parts.items()
-    }
-    widths = [max(len(name), *map(len, cells)) + 2 for name, cells in columns.items()]
-    if max(map(len, [*labels, "people"])) + 2 + sum(widths) > out.width:
-        return None
-    table = table_of(out, [("", "left"), *((name, "right") for name in columns)])
-    for k, label in enumerate(["people", *labels]):
-        table.add_row(label, *(cells[k] for cells in columns.values()))
-    return table
 
 
 def _cells(part: Estimate, confidence: float) -> list[str]:
@@ -229,12 +238,13 @@ def _cells(part: Estimate, confidence: float) -> list[str]:
 def show_turnout(out: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     """Asked and reported, a line per way to take part."""
     named = any(row["level"] is not None for row in rows)
-    columns = [("level", "left")] * named
-    columns += [("rate", "right"), ("asked", "right"), ("reported", "right"), ("fraction", "right")]
-    table = table_of(out, columns)
-    for row in rows:
-        fraction = percent(row["reported"] / row["asked"], 1) if row["asked"] else "–"
-        level = [printable(row["level"])] if named else []
-        numbers = (f"{row['rate']:g}", f"{row['asked']:,}", f"{row['reported']:,}")
-        table.add_row(*level, *numbers, fraction)
-    show_table(out, table)
+    cells = [
+        [
+            *([printable(row["level"])] if named else []),
+            *(f"{row['rate']:g}", f"{row['asked']:,}", f"{row['reported']:,}"),
+            percent(row["reported"] / row["asked"], 1) if row["asked"] else "–",
+        ]
+        for row in rows
+    ]
+    titles = ["level", "rate", "asked", "reported", "fraction"][not named :]
+    show_rows(out, titles, cells, left=int(named))

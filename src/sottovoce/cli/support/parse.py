@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ...errors import ParameterError
@@ -11,7 +13,9 @@ if TYPE_CHECKING:
     from ...collect.codebook import Codebook
     from ...domain.values import Attribute, Missing
 
+MENU = "levels are names with an epsilon each, such as strong=0.5,normal=2"
 _BINS = "bins:"
+_SYMBOLS = re.compile(r"(.)(?:-(.))?", re.DOTALL)
 
 
 def _items(text: str) -> list[str]:
@@ -33,54 +37,73 @@ def values_from(text: str) -> int | list[str] | list[int]:
     return values
 
 
+def numbers_from(
+    text: str,
+    option: str,
+    hint: str = "give a number, or several separated by commas, such as 0.5,1,2",
+    *,
+    items: list[str] | None = None,
+    kind: Callable[[str], Any] = float,
+) -> list[Any]:
+    """Numbers separated by commas, or those of the items that the text was divided into."""
+    try:
+        return [kind(item) for item in items or text.split(",")]
+    except ValueError as error:
+        raise ParameterError(f"{option} is {text!r}; {hint}") from error
+
+
 def edges_from(text: str) -> list[float]:
     """Edges of bins: 0,18,65,inf."""
-    try:
-        return [float(item) for item in _items(text)]
-    except ValueError as error:
+    hint = "edges are numbers in increasing order, such as 0,18,65,inf"
+    return numbers_from(text, "--edges", hint, items=_items(text))
+
+
+def alphabet_from(text: str) -> str:
+    """Symbols of texts: abc or a-z0-9; a hyphen at the start or at the end stands for itself."""
+    ranges = [(r[1], r[2] or r[1]) for r in _SYMBOLS.finditer(text)]
+    symbols = [chr(code) for a, b in ranges for code in range(ord(a), ord(b) + 1)]
+    if not symbols or len(set(symbols)) < len(symbols) or any(a > b for a, b in ranges):
         raise ParameterError(
-            f"--edges is {text!r}; edges are numbers in increasing order, such as 0,18,65,inf"
-        ) from error
+            f"--alphabet is {text!r:.80}; give every symbol once, or ranges of them from the first "
+            "to the last, such as abc or a-z0-9"
+        )
+    return "".join(symbols)
+
+
+def levels_from(text: str, hint: str) -> dict[str, str]:
+    """Names of levels, with what is said about each: strong=0.5,normal=2."""
+    levels: dict[str, str] = {}
+    for item in text.split(","):
+        name, _, value = (part.strip() for part in item.rpartition("="))
+        if not name:
+            raise ParameterError(f"--levels is {text!r}; {hint}")
+        if name in levels:
+            raise ParameterError(f"--levels names {name!r} twice; give each level once")
+        levels[name] = value
+    return levels
 
 
 def menu_from(text: str) -> dict[str, float]:
-    """Levels as people write them: strong=0.5,normal=2."""
+    """Levels with an epsilon each."""
     from ...checks import checked_epsilon
 
     menu: dict[str, float] = {}
-    for item in text.split(","):
-        name, _, value = (part.strip() for part in item.rpartition("="))
-        if not name or not _is_number(value):
-            raise ParameterError(
-                f"--levels is {text!r}; levels are names with an epsilon each, such as "
-                "strong=0.5,normal=2"
-            )
-        if name in menu:
-            raise ParameterError(f"--levels names {name!r} twice; give each level once")
+    for name, value in levels_from(text, MENU).items():
+        (epsilon,) = numbers_from(text, "--levels", MENU, items=[value])
         try:
-            menu[name] = checked_epsilon(float(value))
+            menu[name] = checked_epsilon(epsilon)
         except ParameterError as error:
             raise ParameterError(f"level {name!r}: {error}") from error
     return menu
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def rates_from(text: str) -> float | list[float]:
     """One rate, or the grid of rates that people may have: 0.1 or 0.05,0.1,0.5."""
-    try:
-        rates = [float(item) for item in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(
-            f"--rate is {text!r}; a rate is a number above 0 and at most 1, such as 0.1, or "
-            "several of them separated by commas, such as 0.05,0.1,0.5"
-        ) from error
+    hint = (
+        "a rate is a number above 0 and at most 1, such as 0.1, or several of them separated by "
+        "commas, such as 0.05,0.1,0.5"
+    )
+    rates = numbers_from(text, "--rate", hint)
     return rates[0] if len(rates) == 1 else rates
 
 
@@ -105,18 +128,13 @@ def attribute_from(text: str, missing: Missing, book: Codebook | None = None) ->
     return Attribute(name, values_from(values), missing=missing)
 
 
-def numbers_from(text: str, option: str) -> list[float]:
-    """Numbers separated by commas."""
-    try:
-        return [float(item) for item in text.split(",")]
-    except ValueError as error:
-        raise ParameterError(
-            f"{option} is {text!r}; give a number, or several separated by commas, such as 0.5,1,2"
-        ) from error
-
-
-def prior_from(text: str, option: str = "--prior") -> Any:
-    """One probability, several in order, or one per name: 0.1, 0.1,0.9 or yes=0.1,no=0.9."""
+def prior_from(
+    text: str,
+    option: str = "--prior",
+    hint: str = "give one probability (of yes), several in the order of the values, or one for "
+    "each name, such as yes=0.1,no=0.9",
+) -> Any:
+    """One number, several in order, or one per name: 0.1, 0.1,0.9 or yes=0.1,no=0.9."""
     items = [item.strip() for item in next(csv.reader([text], skipinitialspace=True), [])]
     named = [item.rpartition("=") for item in items]
     names = [name.strip() for name, _, _ in named]
@@ -126,10 +144,7 @@ def prior_from(text: str, option: str = "--prior") -> Any:
         chances = []
     some = [bool(name) for name in names]
     if not chances or (any(some) and not all(some)) or len(set(names)) < len(names) * any(some):
-        raise ParameterError(
-            f"{option} is {text!r}; give one probability (of yes), several in the order of the "
-            "values, or one for each name, such as yes=0.1,no=0.9"
-        )
+        raise ParameterError(f"{option} is {text!r}; {hint}")
     if all(some):
         from ...domain.labels import plain_values
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import json_option
-from .show import console, heading, print_json, show_guarantee
+from .output import Output, json_output
 
 if TYPE_CHECKING:
     from ...promise import Promise
@@ -48,8 +47,8 @@ if TYPE_CHECKING:
     metavar="K",
     help="How often the same people are sampled afresh.",
 )
-@json_option
-def sampled_counts(as_json: bool, **numbers: Any) -> None:
+@json_output
+def sampled_counts(output: Output, **numbers: Any) -> None:
     """The exact counts of a secret sample: what hides a holder are the coins of the others.
 
     Give three of --epsilon, --delta, --count and --rate; the fourth is computed, exactly and on
@@ -64,29 +63,23 @@ def sampled_counts(as_json: bool, **numbers: Any) -> None:
 
     Next: sottovoce secure run --protocol dpds counts a secret sample without a trusted server.
     """  # noqa: D301
+    from ...promise import Guarantee
+
     four = ("epsilon", "delta", "count", "rate")
     unknown = [name for name in four if numbers[name] is None]
     if len(unknown) != 1:
         raise click.UsageError("give three of --epsilon, --delta, --count and --rate")
     (asked,) = unknown
     answer, promise = _answer(asked, numbers)
-    if as_json:
-        shown = {name: value for name, value in numbers.items() if name != asked}
-        print_json(
-            {
-                "account": "sampled-counts",
-                "given": shown,
-                "asked": asked,
-                asked: answer,
-                "guarantee": _guarantee(promise).as_dict(),
-            }
-        )
-        return
+    promised = Guarantee((promise,))
+    given = {name: value for name, value in numbers.items() if name != asked}
     words = {"count": "smallest count", "rate": "largest rate"}.get(asked, f"smallest {asked}")
-    screen = console()
-    screen.print(heading(f"{words}: {_safely(asked, answer)}"))
-    screen.print()
-    show_guarantee(screen, _guarantee(promise))
+    about = {"account": "sampled-counts", "given": given, "asked": asked, asked: answer}
+    output.show(
+        {**about, "guarantee": promised.as_dict()},
+        f"{words}: {_safely(asked, answer)}",
+        promise={"guarantee": promised},
+    )
 
 
 def _answer(asked: str, numbers: dict[str, Any]) -> tuple[float, Promise]:
@@ -125,9 +118,3 @@ def _safely(asked: str, answer: float) -> str:
     if asked == "count":
         return f"{answer:,}"
     return f"{math.floor(answer * 1e6) / 1e6:g}" if asked == "rate" else rounded_up(answer, 6)
-
-
-def _guarantee(promise: Promise) -> Any:
-    from ...promise import Guarantee
-
-    return Guarantee((promise,))

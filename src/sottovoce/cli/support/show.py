@@ -12,7 +12,6 @@ import textwrap
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from ...contract.collection import Collection
     from ...promise import Guarantee, Promise
-    from ...study import Study
 
 MOST_WIDTH = 110  # wider lines are hard to read
 NARROW = 60  # below it, tables do without rules and wide gaps
@@ -122,6 +119,17 @@ def table_of(out: Console, columns: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
+def show_rows(
+    out: Console, titles: Iterable[str], rows: Iterable[Iterable[str]], left: int = 1
+) -> None:
+    """A table of which so many columns are aligned on the left, and the others on the right."""
+    sides = [(title, "left" if k < left else "right") for k, title in enumerate(titles)]
+    table = table_of(out, sides)
+    for row in rows:
+        table.add_row(*row)
+    show_table(out, table)
+
+
 def percent(value: float, decimals: int) -> str:
     """A fraction as a percentage; never "-0.0"."""
     rounded = round(100 * value, decimals) + 0.0
@@ -151,11 +159,6 @@ def bar(value: float, low: float, high: float, most: float, width: int, *, block
     return text
 
 
-def shows_blocks(out: Console) -> bool:
-    """Whether the output's encoding has block signs."""
-    return out.encoding.lower().startswith("utf")
-
-
 @contextmanager
 def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
     """A progress bar on stderr; silent where stderr is not a terminal."""
@@ -163,17 +166,9 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         yield lambda done: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        Progress,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import Progress
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
-    screen = Console(stderr=True)
-    with Progress(*columns, TimeRemainingColumn(), console=screen, transient=True) as bars:
+    with Progress(console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(what, total=max(total, 1))
         yield lambda done: bars.update(task, completed=done)
 
@@ -194,29 +189,35 @@ def noted() -> Iterator[list[str]]:
         yield messages
 
 
-def digest_words(study: Study, collection: Collection) -> str:
-    """The beginnings of the two digests that reports depend on, as in every command."""
-    return f"study {study.digest.hex()[:12]}…, {collection.section} {collection.digest.hex()[:12]}…"
-
-
-def show_next_estimate(
-    out: Console, path: Path, study_path: Path, study: Study, collection: Collection
-) -> None:
-    """How to estimate what a file holds."""
-    which = f" --question {collection.name}" * (len(study) > 1)
-    which += " --attribute NAME" * bool(collection.allocations)
-    show_next(out, f"estimate {path} --study {study_path}{which}")
-
-
 def show_next(out: Console, command: str) -> None:
     """What to run next."""
     out.print(f"\nNext: sottovoce {command}", style="dim", soft_wrap=True)
 
 
-def show_picture(out: Console, path: Path | None) -> None:
-    """Where the picture is, if there is one."""
-    if path is not None:
-        out.print(f"The picture is in {path}.")
+def show_outcome(
+    out: Console,
+    rows: Sequence[tuple[str, str]] = (),
+    *,
+    notes: Iterable[str] = (),
+    warnings: Iterable[str] = (),
+    promise: Mapping[str, Any] | None = None,
+    then: str = "",
+) -> None:
+    """What a command has done: facts, notes, the promise, and what to run next.
+
+    `promise` has the arguments of `show_guarantee`.
+    """
+    if rows:
+        show_table(out, facts(rows))
+    for note in notes:
+        out.print(note)
+    for warning in warnings:
+        out.print(f"\n{warning}", style="yellow")
+    if promise is not None:
+        out.print()
+        show_guarantee(out, **promise)
+    if then:
+        show_next(out, then)
 
 
 # --- guarantees -------------------------------------------------------------------------------
@@ -236,7 +237,7 @@ def show_guarantee(
     Levels whose promises differ only in epsilon are shown in one table, with [people, reports] of
     each where `counts` has them.
     """
-    from ...promise.words import common_promise
+    from ...promise.words import AGAINST, NOTIONS, common_promise, meaning, unit_words
 
     if not full:
         line = printable(f"{guarantee.line()}{after}; details: --guarantee")
@@ -244,38 +245,26 @@ def show_guarantee(
         return
     out.print(heading(f"{title}{after}"))
     shared = common_promise(guarantee)
+    width = out.width - 3
     if shared is None:
-        _show_all_words(out, guarantee)
+        lines = "\n".join(map(printable, guarantee.words(width).splitlines()))
+        out.print(textwrap.indent(lines, "  "), soft_wrap=True)
         return
     sampled = counts is not None and any(n != s for n, s in counts.values())
-    columns = [("level", "left")]
-    columns += [("people", "right")] * (counts is not None) + [("reports", "right")] * sampled
-    columns += [("epsilon", "right"), ("times as likely", "right"), ("sure at most", "right")]
-    table = table_of(out, columns)
+    numbers = ["people", "reports"][: 0 if counts is None else 1 + sampled]
+    titles = ["level", *numbers, "epsilon", "times as likely", "sure at most"]
+    rows = []
     for promise in guarantee.promises:
         level = str(promise.unit.level)
-        numbers = () if counts is None else counts[level]
-        cells = [f"{n:,}" for n in numbers[: 1 + sampled]]
-        table.add_row(printable(level), *cells, *strength(promise))
-    show_table(out, table)
-    _show_words(out, shared, "so many")
-
-
-def _show_all_words(out: Console, guarantee: Guarantee) -> None:
-    lines = map(printable, guarantee.words(out.width - 3).splitlines())
-    out.print(textwrap.indent("\n".join(lines), "  "), soft_wrap=True)
-
-
-def _show_words(out: Console, shared: Promise, ratio: str) -> None:
-    from ...promise.words import AGAINST, NOTIONS, meaning, unit_words
-
+        cells = [f"{n:,}" for n in (counts or {}).get(level, ())[: len(numbers)]]
+        rows.append([printable(level), *cells, *strength(promise)])
+    show_rows(out, titles, rows)
     parts = [
         f"Each line: {NOTIONS[shared.notion]}.",
         f"Protected: {unit_words(shared.unit, 'that level')}, against {AGAINST[shared.against]}.",
-        f"Meaning: {meaning(shared, ratio, 'so')}",
+        f"Meaning: {meaning(shared, 'so many', 'so')}",
         *(f"Assuming: {assumption}." for assumption in shared.assuming),
     ]
-    width = out.width - 3
     words = "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
     out.print(textwrap.indent(words, "  "), soft_wrap=True)
 

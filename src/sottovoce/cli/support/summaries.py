@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ...errors import EstimateError, ParameterError
 from . import parse
-from .show import show_table, table_of
+from .options import gather, together
+from .show import show_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ...contract.collection import Collection
     from ...estimate.estimate import Estimate
     from ...estimate.ordered import Quantile
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,8 @@ class Summaries:
         """The mean score; its errors are those of the estimate."""
         if self.scores is None:
             return None
-        scores = parse.prior_from(self.scores, "--scores")
+        hint = "give numbers in the order of the values, such as 1,2,3, or by name: yes=1,no=0"
+        scores = parse.prior_from(self.scores, "--scores", hint)
         return estimate.mean([scores] if isinstance(scores, float) else scores)
 
     def quantile_list(
@@ -80,41 +79,37 @@ class Summaries:
         return int(edges[0]) if len(edges) == 1 and edges[0].is_integer() else edges
 
 
-def summary_options(command: F) -> F:
-    """--bins, --quantiles, --scores, --for-population and --population-size."""
-    for option in reversed(
-        [
-            click.option(
-                "--bins",
-                metavar="N|A,B,…",
-                help="For numbers: the distribution over so many equal bins, or between edges.",
-            ),
-            click.option(
-                "--quantiles",
-                metavar="Q[,Q,…]",
-                help="Also show quantiles of numbers or ordered values: 0.5 is the median.",
-            ),
-            click.option(
-                "--scores",
-                metavar="S,S,…",
-                help="Also show the mean of these scores: 1,2,3 in the order of the values, or "
-                "yes=1,no=0; values without a score are left out.",
-            ),
-            click.option(
-                "--for-population",
-                is_flag=True,
-                help="Errors include the sampling of people, if they are a random sample.",
-            ),
-            click.option(
-                "--population-size",
-                type=click.IntRange(1),
-                metavar="N",
-                help="The same, for a population of N people.",
-            ),
-        ]
-    ):
-        command = option(command)
-    return command
+#: --bins, --quantiles, --scores, --for-population and --population-size.
+summary_options = together(
+    click.option(
+        "--bins",
+        metavar="N|A,B,…",
+        help="For numbers: the distribution over so many equal bins, or between edges.",
+    ),
+    click.option(
+        "--quantiles",
+        metavar="Q[,Q,…]",
+        help="Also show quantiles of numbers or ordered values: 0.5 is the median.",
+    ),
+    click.option(
+        "--scores",
+        metavar="S,S,…",
+        help="Also show the mean of these scores: 1,2,3 in the order of the values, or "
+        "yes=1,no=0; values without a score are left out.",
+    ),
+    click.option(
+        "--for-population",
+        is_flag=True,
+        help="Errors include the sampling of people, if they are a random sample.",
+    ),
+    click.option(
+        "--population-size",
+        type=click.IntRange(1),
+        metavar="N",
+        help="The same, for a population of N people.",
+    ),
+    gather("summaries", Summaries),
+)
 
 
 def summary_json(mean: Estimate | None, quantiles: list[Quantile], confidence: float) -> Any:
@@ -140,12 +135,11 @@ def show_summaries(
     from ...estimate.ordered import shown_digits
 
     out.print()
-    titles = [("", "left"), ("estimate", "right"), (f"{100 * confidence:g} % interval", "right")]
-    table = table_of(out, titles)
+    cells = []
     for name, *ends in rows:
         value, low, high = shown_digits(*ends)
-        table.add_row(name, value, low if low == high else f"{low} to {high}")
-    show_table(out, table)
+        cells.append([name, value, low if low == high else f"{low} to {high}"])
+    show_rows(out, ["", "estimate", f"{100 * confidence:g} % interval"], cells)
 
 
 def _histogram(

@@ -1,12 +1,12 @@
-"""Estimates as CSV files, and the options of all commands that print estimates."""
+"""Estimates as CSV files."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,34 +18,13 @@ if TYPE_CHECKING:
 
     from ...estimate.estimate import Estimate
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def csv_option(command: F) -> F:
-    """--csv FILE."""
-    return click.option(
-        "--csv",
-        "csv_path",
-        type=PATH,
-        metavar="FILE",
-        help="Save a tidy table: what each value is, estimate, std_error, low, high.",
-    )(command)
-
-
-def sort_option(command: F) -> F:
-    """--sort."""
-    return click.option(
-        "--sort", is_flag=True, help="Largest first, in table and picture; else as declared."
-    )(command)
-
-
-def simultaneous_option(command: F) -> F:
-    """--simultaneous."""
-    return click.option(
-        "--simultaneous",
-        is_flag=True,
-        help="Wider intervals, which hold for all values at once and not each on its own.",
-    )(command)
+csv_option = click.option(
+    "--csv",
+    "csv_path",
+    type=PATH,
+    metavar="FILE",
+    help="Save a tidy table: what each value is, estimate, std_error, low, high.",
+)
 
 
 def check_csv(path: Path | None, *inputs: Path, force: bool = False) -> None:

@@ -14,7 +14,11 @@ import click
 
 _SAME = {"n": "people", "level": "levels", "epsilon_average": "epsilon"}
 _OF_STUDIES = {
-    name: f"--{name}" for name in ("missing", "clip", "values", "edges", "rate", "levels", "prior")
+    name: f"--{name}"
+    for name in (
+        *("missing", "clip", "values", "edges", "rate", "levels", "prior"),
+        *("longer", "other"),
+    )
 }
 _SET = re.compile(r"(?<![\w.('\"])([a-z_]+)=('[^']*'|…|\{[^}]*\}|[\w+-]+(?:\.\d+)?)")
 _NAMED = re.compile(r"the parameter '([a-z_]+)'")
