@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("first", type=PATH, metavar="FIRST")
-@click.argument("second", type=PATH, metavar="SECOND")
+@click.argument("first", type=click.Path(), metavar="FIRST")
+@click.argument("second", type=click.Path(), metavar="SECOND")
 @click.option(
     "--study",
     "studies",

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import groupby
-from typing import Any, cast
+from typing import Any
 
 from ..contract.collection import Collection, canonical_text
 from ..contract.way import Way
@@ -124,8 +124,7 @@ def _olh(mechanism: OLH) -> dict[str, Any]:
 def _texts(texts: HeavyHitters) -> dict[str, Any]:
     if isinstance(texts.oracle, Listed):
         return {"by": _mechanism(texts.oracle.mechanism)}
-    hashed = cast(Hashed, texts.oracle)
-    return {"by": {"id": texts.mechanism, **_hash(hashed)}}
+    return {"by": {"id": texts.mechanism, **_hash(texts.oracle)}}
 
 
 def _lip(mechanism: LIP) -> dict[str, Any]:
