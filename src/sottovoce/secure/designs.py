@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..accounting.sampled_counts import Neighbours, largest_rate
+from ..accounting.search import smallest
 from ..accounting.two_stage import TwoStage
 from ..contract.design import Design, Requirement, RoleCost
 from .dpcs import Sampling
@@ -110,16 +111,9 @@ def std_error(protocol: Protocol, people: int) -> float:
 
 def _fewest(protocol: Protocol, error: float, least: int) -> int:
     """The fewest people with at most this error; beyond those who can be planned for if none."""
-    high = least
-    while std_error(protocol, high) > error:
-        if high > _MOST_PEOPLE:
-            return high
-        high *= 2
-    low = max(least, high // 2)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if std_error(protocol, middle) <= error else (middle + 1, high)
-    return high
+    below = least - 1
+    more = smallest(lambda k: std_error(protocol, below + k) <= error, 2 * _MOST_PEOPLE)
+    return _MOST_PEOPLE + 1 if more is None else below + more
 
 
 def role_costs(protocol: Protocol, people: int) -> Costs:

@@ -156,8 +156,14 @@ class Protocol(ABC):
         The codes are answers of some of the `people` on the roster, from the place `first` on; by
         default of all.
         """
-        rows = one_hot(codes, self.items, coins(self.kept, codes.size, source))
-        return Prepared(self.add_noise(rows, first, people or codes.size, source))
+        sampled = coins(self.rate, codes.size, source)
+        rows = one_hot(codes, self.items, sampled)
+        rows = self.add_noise(rows, first, people or codes.size, source)
+        return Prepared(rows, self.draw_sets(codes, sampled, source))
+
+    def draw_sets(self, codes: NDArray[Any], sampled: Flags, source: Source) -> Flags | None:
+        """The users' side: which items they report, where they do not report all."""
+        return None
 
     def add_noise(self, rows: Rows, first: int, people: int, source: Source) -> Rows:
         """The users' side: rows of sampled answers with what these people add to them."""

@@ -43,7 +43,7 @@ from .promises import (
 )
 from .protocol import Prepared
 from .receiving import Flags, Setting
-from .selection import coins, one_hot, reported_sets
+from .selection import reported_sets
 
 Selection = Literal["uniform", "adaptive"]
 
@@ -127,13 +127,9 @@ class TSS(Sampling):
     def kept(self) -> float:
         return self.design.counted
 
-    def prepare(
-        self, codes: NDArray[Any], source: Source, *, first: int = 0, people: int | None = None
-    ) -> Prepared:
-        sampled = coins(self.rate, codes.size, source)
-        design = self.design
-        sets = reported_sets(codes, sampled, self.items, design.reported, design.gamma, source)
-        return Prepared(one_hot(codes, self.items, sampled), sets)
+    def draw_sets(self, codes: NDArray[Any], sampled: Flags, source: Source) -> Flags:
+        reported, gamma = self.design.reported, self.design.gamma
+        return reported_sets(codes, sampled, self.items, reported, gamma, source)
 
     def users_machine(self, prepared: Prepared, members: range, setting: Setting) -> Machine[Any]:
         if prepared.sets is None:

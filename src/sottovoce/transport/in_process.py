@@ -106,23 +106,20 @@ class _Desk:
         copies = len(batch) - public
         if same:
             copies -= int((batch.sender == batch.receiver).sum())
-        copies += public * (self._people(batch.sent_to) - same)
+        hosts = (machine for machine in self.machines if machine.role is batch.sent_to)
+        copies += public * (sum(len(machine.members) for machine in hosts) - same)
         cost.messages += copies
         cost.elements += copies * batch.elements
         cost.bytes += copies * (batch.message_bytes - 8 * batch.elements)
 
-    def _people(self, role: Role) -> int:
-        return sum(len(machine.members) for machine in self.machines if machine.role is role)
-
     def _keep(self, batch: Batch) -> None:
         size = len(batch) * (batch.message_bytes + 24)
-        if self.record is False or (
-            self.record is None and self.kept_bytes + size > _MOST_RECORDED
-        ):
+        small = self.kept_bytes + size <= _MOST_RECORDED
+        if small if self.record is None else self.record:
+            self.kept.append(batch)
+            self.kept_bytes += size
+        else:
             self.complete = False
-            return
-        self.kept.append(batch)
-        self.kept_bytes += size
 
 
 def drive(
