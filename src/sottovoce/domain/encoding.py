@@ -82,7 +82,7 @@ def encode_column(domain: Domain, column: Column, rows: Rows | None) -> Coded:
             raise _outside(domain, answer, first_row(wrong, rows), different=len(unknown))
     absent, present = codes == -1, None
     if domain.missing != "value":
-        present = domain.answered(absent, rows)
+        present = domain.who_answered(absent, rows)
     elif absent.any():
         codes = np.where(absent, len(domain.values), codes)
     return Coded((codes if present is None else codes[present]).astype(domain.dtype), present)

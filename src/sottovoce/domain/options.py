@@ -97,7 +97,7 @@ class Options(Attribute):
                 f"{int(many[over][0])}, at row {first_row(over, rows)}); they must choose, or "
                 "begin a study with a larger most"
             )
-        present = self.answered(absent, rows)
+        present = self.who_answered(absent, rows)
         return Coded(masks if present is None else masks[present], present)
 
     def sets(self, answers: Any) -> list[tuple[str, ...]]:

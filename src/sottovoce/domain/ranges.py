@@ -113,7 +113,7 @@ class Range(Attribute):
 
     def _encode(self, column: Column, rows: Rows | None) -> Coded:
         numbers = column.numbers()
-        present = self.answered(np.isnan(numbers), rows)
+        present = self.who_answered(np.isnan(numbers), rows)
         if self.clip:
             numbers = np.clip(numbers, self.low, self.high)
         outside = (numbers < self.low) | (numbers > self.high)

@@ -246,7 +246,9 @@ class Domain:
             **({} if self.wording is None else {"labels": list(self.wording)}),
         }
 
-    def answered(self, absent: NDArray[np.bool_], rows: Rows | None) -> NDArray[np.bool_] | None:
+    def who_answered(
+        self, absent: NDArray[np.bool_], rows: Rows | None
+    ) -> NDArray[np.bool_] | None:
         """Who answered, where some did not and that is public; refused where it is not declared."""
         if not absent.any():
             return None
