@@ -42,7 +42,6 @@ from ..errors import FileError, GuaranteeError, ParameterError
 
 _MOST_NAME = 200
 _FIRST = b"sottovoce budget ledger v1\n"
-_DIGITS = 64
 _SALT_BYTES = 16
 _KINDS = {
     "budget": {"budget", "by"},
