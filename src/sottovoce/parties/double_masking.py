@@ -157,10 +157,8 @@ class DoublyMaskedSum(MaskedSum):
 
     def _unmask(self, held: Held) -> Batch:
         """For every party one share: of the seed of survivors, of the secret of all others."""
-        survivors = held.survivors or ()
-        rows = np.stack(
-            [held.shares[k][int(k in survivors)] for k in range(len(self.design.parties))]
-        )
+        survivors, everyone = held.survivors or (), range(len(self.design.parties))
+        rows = np.stack([held.shares[k][int(k in survivors)] for k in everyone])
         payload = {"present": flags_of(self.design, survivors)[None], "shares": rows[None]}
         return self.batch("unmask", self.design.masked + 3, Role.CURATOR, payload)
 

@@ -199,7 +199,8 @@ class PartyStudy:
         dealers, needed = roster.count(Role.DEALER), int(self.protocol.dealer)
         if dealers != needed:
             raise StudyError(
-                f"the roster has {dealers} entries with the role dealer; this protocol needs {needed}"
+                f"the roster has {dealers} entries with the role dealer; this protocol needs "
+                f"{needed}"
             )
         return roster
 
