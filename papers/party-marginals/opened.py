@@ -92,7 +92,7 @@ def solve_columns(
 ) -> np.ndarray:
     """The method's table, from the sums that the joined rows give."""
     rows = dict.fromkeys(study.parties, int(table.sum()))
-    design, (releases,) = study.design(rows), study.releases(rows)
+    (design,), (releases,) = study.designs(rows), study.releases(rows)
     sums = []
     for release in releases:
         # A row counts where every party kept it.

@@ -18,9 +18,8 @@ from ..sharing import masks
 from ..sharing.masks import Words
 from .releases import Release
 
-_WRAP = (
-    2.0**-80
-)  # probability that the noise of one cell leaves the ring; privacy does not rely on it
+#: Probability that the noise of one cell leaves the ring; privacy does not rely on it.
+_WRAP = 2.0**-80
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,6 @@ from ..errors import FileError, GuaranteeError, ParameterError
 
 _MOST_NAME = 200
 _FIRST = b"sottovoce budget ledger v1\n"
-_DIGITS = 64
 _SALT_BYTES = 16
 _KINDS = {
     "budget": {"budget", "by"},
@@ -286,11 +285,9 @@ class Ledger:
                     )
                 return account
             known = book.check_content(data, content)
+            (account or Account(data, budget)).check(epsilon)
             if account is None:
-                account = Account(data, budget)
-                account.check(epsilon)
                 book.add("budget", data, budget=str(budget), by=study.hex())
-            account.check(epsilon)
             if content and not known:
                 book.add_file(data, content)
             about = {"study": study.hex(), "session": session.hex(), "epsilon": str(epsilon)}

@@ -39,7 +39,7 @@ from ..sharing.masks import KEY_BYTES, Words
 from ..transport import EVERYONE, Batch, Role
 from ..transport.checking import check_batch
 from ..transport.keys import KeyPair, is_signed
-from .blocks import Block, signed
+from .blocks import Block, add_up, signed
 from .sums import Held, MaskedSum, Opened, OpenedSum, SumDesign
 
 #: The smallest prime above 2^32: every word of 32 bits is an element.
@@ -157,14 +157,10 @@ class DoublyMaskedSum(MaskedSum):
 
     def _unmask(self, held: Held) -> Batch:
         """For every party one share: of the seed of survivors, of the secret of all others."""
-        survivors = held.survivors or ()
-        rows = np.stack([held.shares[k][int(k in survivors)] for k in self._everyone])
+        survivors, everyone = held.survivors or (), range(len(self.design.parties))
+        rows = np.stack([held.shares[k][int(k in survivors)] for k in everyone])
         payload = {"present": flags_of(self.design, survivors)[None], "shares": rows[None]}
         return self.batch("unmask", self.design.masked + 3, Role.CURATOR, payload)
-
-    @property
-    def _everyone(self) -> range:
-        return range(len(self.design.parties))
 
     def present(self, held: Held) -> tuple[str, ...]:
         return tuple(self.design.parties[k] for k in held.survivors or ())
@@ -173,7 +169,7 @@ class DoublyMaskedSum(MaskedSum):
         absent = super().missing(held)
         if held.closed < self.design.hello + 1 or absent:
             return absent
-        return tuple(k for k in self._everyone if k not in held.shares)
+        return self.design.absent(held.shares)
 
     def masked(
         self, held: Held, blocks: Sequence[Block], vectors: Sequence[NDArray[Any]]
@@ -229,7 +225,7 @@ class DoublyOpenedSum(OpenedSum):
         ShareError where too few survive or agree, or key shares do not fit; nothing is opened.
         """
         design, session = self.design, self.session(opened)
-        absent = [k for k in range(len(design.parties)) if k not in opened.masked]
+        absent = design.absent(opened.masked)
         if opened.survivors is None:
             raise ShareError(
                 f"no result: the masked vectors of {design.name(absent)} are missing, and only "
@@ -242,7 +238,7 @@ class DoublyOpenedSum(OpenedSum):
                 f"{design.threshold} parties are needed; nothing was opened"
             )
         secrets = {k: self._reconstructed(opened, k) for k in range(len(design.parties))}
-        words = self.add_up(opened, blocks)
+        words = add_up(blocks, opened.masked.values())
         for block, total in zip(blocks, words, strict=True):
             context = design.context(session, block)
             for k in opened.survivors:

@@ -282,8 +282,7 @@ class ColumnsParty(PartyMachine):
         return super()._close(state, number)
 
     def _missing(self, state: PartyState) -> set[int]:
-        silent = set(range(len(self.protocol.parties))) - set(state.contributions)
-        return super()._missing(state) | silent
+        return super()._missing(state) | set(self.sum.design.absent(state.contributions))
 
     def _compare(self, state: PartyState) -> Batch:
         self._check_present(state)

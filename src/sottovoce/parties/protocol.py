@@ -100,20 +100,9 @@ class Protocol(Marginals):
         *,
         source: Source | None = None,
     ) -> Machine[PartyState]:
-        """The role of a party with its own table.
+        """The role of a party with its own table and keys.
 
-        Parameters
-        ----------
-        name : str
-            Of the party.
-        data : data frame or mapping
-            Its rows.
-        keys : KeyPair
-            Of the party.
-        verify_keys : mapping of str to bytes
-            Of all parties by name, and of the curator as "curator".
-        source : Source, optional
-            Randomness; the system's by default.
+        `verify_keys` are those of all parties by name, and of the curator as "curator".
         """
         index, table = self.index_of(name), self._table_of(name, data)
         needed = (*self.parties, CURATOR) if self.dropouts else (CURATOR,)
@@ -145,12 +134,7 @@ class Protocol(Marginals):
     ) -> Machine[Any]:
         """The role of the dealer, who sees neither columns nor the result.
 
-        Parameters
-        ----------
-        keys : KeyPair, optional
-            Of the dealer: refused where the curator or a party has the same.
-        verify_keys : mapping of str to bytes, optional
-            Of the curator and of all parties.
+        Refused where the curator or a party has the same keys.
         """
         if not self.dealer:
             who = self.split if self.engine is None else f"the engine {self.engine.name!r}"
@@ -220,10 +204,7 @@ class Protocol(Marginals):
     ) -> Run:
         """The result, from the curator's last state.
 
-        Raises
-        ------
-        ShareError
-            Where there is none; it names what is missing, and nothing partial is released.
+        ShareError where there is none; it names what is missing, and nothing partial is released.
         """
         if state.sums is None or state.receipt is None:
             raise _no_result(state.failed, refused)

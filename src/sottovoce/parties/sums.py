@@ -35,7 +35,7 @@ Bonawitz et al. 2017, "Practical secure aggregation for privacy-preserving machi
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
@@ -114,6 +114,10 @@ class SumDesign:
     def context(self, session: bytes, block: Block) -> Context:
         """What the masks of one block belong to."""
         return Context(self.study, session, self.parties, block.label)
+
+    def absent(self, known: Container[int]) -> tuple[int, ...]:
+        """The parties that are not among some."""
+        return tuple(k for k in range(len(self.parties)) if k not in known)
 
     def name(self, indices: Sequence[int]) -> str:
         """The names of some parties."""
@@ -227,7 +231,7 @@ class MaskedSum:
 
     def missing(self, held: Held) -> tuple[int, ...]:
         """The parties of whom there is no hello; a party stops where there are any."""
-        return tuple(k for k in range(len(self.design.parties)) if k not in held.hellos)
+        return self.design.absent(held.hellos)
 
     def present(self, held: Held) -> tuple[str, ...]:
         """The parties whose vectors can be in the sum, as far as this one agreed to it."""
@@ -329,7 +333,7 @@ class OpenedSum:
 
     def session(self, opened: Opened) -> bytes:
         """The digest of all hellos."""
-        missing = [k for k in range(len(self.design.parties)) if k not in opened.hellos]
+        missing = self.design.absent(opened.hellos)
         if missing:
             raise ShareError(f"no result: {self.design.name(missing)} did not say hello")
         return self.design.session(opened.hellos)
@@ -337,17 +341,13 @@ class OpenedSum:
     def sums(self, opened: Opened, blocks: Sequence[Block]) -> list[NDArray[np.int64]]:
         """The opened sums, one for each block; ShareError where a vector is missing."""
         self.session(opened)
-        missing = [k for k in range(len(self.design.parties)) if k not in opened.masked]
+        missing = self.design.absent(opened.masked)
         if missing:
             raise ShareError(
                 f"no result: the masked vector of {self.design.name(missing)} is missing; nothing "
                 "was opened"
             )
-        return [signed(words) for words in self.add_up(opened, blocks)]
-
-    def add_up(self, opened: Opened, blocks: Sequence[Block]) -> list[Words]:
-        """The sum of what arrived, one for each block."""
-        return add_up(blocks, opened.masked.values())
+        return [signed(words) for words in add_up(blocks, opened.masked.values())]
 
 
 def _row(part: bytes) -> NDArray[np.uint8]:

@@ -51,7 +51,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from ..contract.collection import canonical_digest
 from ..domain.schema import Schema
@@ -71,10 +71,7 @@ from .party_entries import (
 from .reading import load_toml, parse_toml, refuse_unknown
 
 if TYPE_CHECKING:
-    from ..parties.horizontal import Horizontal
-    from ..parties.vertical import Vertical
-
-    PartyProtocol: TypeAlias = Horizontal | Vertical
+    from ..parties.protocol import Protocol
 
 FORMAT = 1
 _WORD, _HEADS = 8, 1 << 16  # bytes of a cell in the larger ring, and of all there is around them
@@ -162,9 +159,24 @@ class PartyStudy:
         return min(self.protocol.costs_of(None)[party], budget)
 
     @cached_property
-    def protocol(self) -> PartyProtocol:
+    def protocol(self) -> Protocol:
         """How the tables are computed."""
-        return _protocol(self)
+        options = {key: value for key, value in self.options.items() if key != "split"}
+        if self.rows_split:
+            from ..parties.horizontal import Horizontal
+
+            lists = [list(marginal.attributes) for marginal in self.marginals]
+            fractions = [marginal.fraction for marginal in self.marginals]
+            return Horizontal(self.schema, lists, self.budgets, fractions=fractions, **options)
+        from ..parties.vertical import Vertical
+
+        if len(self.marginals) > 1 or self.marginals[0].fraction != 1:
+            raise StudyError(
+                "where columns are split a study releases one table and spends the budgets on it; "
+                "write a study for every table"
+            )
+        schemas = {party: Schema(self.attributes_of(party)) for party in self.parties}
+        return Vertical(schemas, list(self.marginals[0].attributes), self.budgets, **options)
 
     @cached_property
     def roster(self) -> Roster:
@@ -175,7 +187,21 @@ class PartyStudy:
                 "every party, for the curator and for the dealer if there is one"
             )
         roster = Roster(self.entries)
-        _check_roster(self, roster)
+        if not all(party.role in _ROLES for party in roster):
+            raise StudyError(
+                "a roster here has parties, one curator, and a dealer where one is needed"
+            )
+        if not roster.certified:
+            raise StudyError(
+                "the entries [[party]] have no certificates, which receipts are checked with; make "
+                "them with `sottovoce parties keygen`"
+            )
+        dealers, needed = roster.count(Role.DEALER), int(self.protocol.dealer)
+        if dealers != needed:
+            raise StudyError(
+                f"the roster has {dealers} entries with the role dealer; this protocol needs "
+                f"{needed}"
+            )
         return roster
 
     @cached_property
@@ -267,25 +293,6 @@ class PartyStudy:
             raise StudyError(f"{os.fspath(path)!r}: {error}") from error
 
 
-def _protocol(study: PartyStudy) -> PartyProtocol:
-    options = {key: value for key, value in study.options.items() if key != "split"}
-    if study.rows_split:
-        from ..parties.horizontal import Horizontal
-
-        lists = [list(marginal.attributes) for marginal in study.marginals]
-        fractions = [marginal.fraction for marginal in study.marginals]
-        return Horizontal(study.schema, lists, study.budgets, fractions=fractions, **options)
-    from ..parties.vertical import Vertical
-
-    if len(study.marginals) > 1 or study.marginals[0].fraction != 1:
-        raise StudyError(
-            "where columns are split a study releases one table and spends the budgets on it; "
-            "write a study for every table"
-        )
-    schemas = {party: Schema(study.attributes_of(party)) for party in study.parties}
-    return Vertical(schemas, list(study.marginals[0].attributes), study.budgets, **options)
-
-
 def _check_message(study: PartyStudy) -> None:
     """Refuse tables that no message can carry: a party would find out after it was charged."""
     cells = sum(block.cells for block in study.protocol.blocks(None))
@@ -294,20 +301,4 @@ def _check_message(study: PartyStudy) -> None:
         raise StudyError(
             f"the sums have {cells:,} cells together; a party sends at most {most:,} in one "
             "message, so leave out attributes or join values, or write a study for every table"
-        )
-
-
-def _check_roster(study: PartyStudy, roster: Roster) -> None:
-    """What a roster needs here besides the rules that hold for every roster of parties."""
-    if not all(party.role in _ROLES for party in roster):
-        raise StudyError("a roster here has parties, one curator, and a dealer where one is needed")
-    if not roster.certified:
-        raise StudyError(
-            "the entries [[party]] have no certificates, which receipts are checked with; make "
-            "them with `sottovoce parties keygen`"
-        )
-    dealers, needed = roster.count(Role.DEALER), int(study.protocol.dealer)
-    if dealers != needed:
-        raise StudyError(
-            f"the roster has {dealers} entries with the role dealer; this protocol needs {needed}"
         )

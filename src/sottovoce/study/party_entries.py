@@ -69,7 +69,7 @@ def read_budgets(given: Any, entries: tuple[Party, ...]) -> dict[str, Fraction]:
     """The table [budgets], in the order of the roster where there is one."""
     if not isinstance(given, Mapping) or not given:
         raise StudyError("the study lacks [budgets], with an epsilon for every party: A = 0.5")
-    budgets = {party: _exact(epsilon, f"the budget of {party}") for party, epsilon in given.items()}
+    budgets = {party: exact_number(own, f"the budget of {party}") for party, own in given.items()}
     named = [entry.id for entry in entries if entry.role is Role.PARTY]
     if entries and set(named) != set(budgets):
         raise StudyError(
@@ -80,7 +80,7 @@ def read_budgets(given: Any, entries: tuple[Party, ...]) -> dict[str, Fraction]:
     return {party: budgets[party] for party in named} if entries else budgets
 
 
-def _exact(number: Any, what: str) -> Fraction:
+def exact_number(number: Any, what: str) -> Fraction:
     """A number as it is written: 0.1 is one tenth."""
     try:
         exact = fraction_of(str(number)) if type(number) in (int, float, str) else Fraction(0)
@@ -159,7 +159,7 @@ def read_marginals(given: Any, schema: Schema) -> tuple[Marginal, ...]:
         for name in names:
             _ = schema[name]  # refuses names that are not there
         fraction = (
-            _exact(about["fraction"], f"fraction of {where}") if "fraction" in about else None
+            exact_number(about["fraction"], f"fraction of {where}") if "fraction" in about else None
         )
         marginals.append(Marginal(tuple(names), fraction or Fraction(1, len(given))))
     stated = sum("fraction" in about for about in given)

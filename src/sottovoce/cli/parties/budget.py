@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,12 +46,13 @@ def budget(ledger_path: Path | None, dataset: str | None, total: str | None, as_
     """  # noqa: D301
     from ...errors import ParameterError
     from ...parties.budget import Ledger, default_path
+    from ...study.party_entries import exact_number
 
     ledger = Ledger(ledger_path or default_path())
     if total is not None:
         if dataset is None:
             raise click.UsageError("--total needs --dataset: a budget belongs to one data set")
-        ledger.set_budget(dataset, _exact(total))
+        ledger.set_budget(dataset, exact_number(total, "--total"))
     accounts = [one for one in ledger.accounts() if dataset in (None, one.data)]
     if dataset is not None and not accounts:
         raise ParameterError(
@@ -68,19 +68,6 @@ def budget(ledger_path: Path | None, dataset: str | None, total: str | None, as_
     for k, account in enumerate(accounts):
         screen.print("\n" * bool(k), end="")
         _show(screen, account)
-
-
-def _exact(total: str) -> Fraction:
-    from ...checks import fraction_of
-    from ...errors import ParameterError
-
-    try:
-        exact = fraction_of(total)
-    except (ValueError, ZeroDivisionError):
-        exact = Fraction(0)
-    if exact <= 0:
-        raise ParameterError(f"--total is {total!r}; it must be a number above 0, such as 1.5")
-    return exact
 
 
 def _show(screen: Console, account: Account) -> None:

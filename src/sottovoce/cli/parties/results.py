@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ...transport.network import Played
 
 
+@dataclass
 class Release:
     """What a run releases, and where to.
 
@@ -36,20 +38,15 @@ class Release:
     are several.
     """
 
-    def __init__(
-        self,
-        study: PartyStudy,
-        report: Path | None,
-        out: Path | None,
-        *,
-        confidence: float,
-        force: bool,
-        csv: Path | None = None,
-    ) -> None:
-        self.study, self.report, self.out, self.csv = study, report, out, csv
-        self.confidence, self.force = confidence, force
-        self.run: Run | None = None
-        self.failure: Exception | None = None
+    study: PartyStudy
+    report: Path | None
+    out: Path | None
+    _: KW_ONLY
+    confidence: float
+    force: bool
+    csv: Path | None = None
+    run: Run | None = None  # with a result, at the end
+    failure: Exception | None = None
 
     @property
     def outputs(self) -> list[Path]:

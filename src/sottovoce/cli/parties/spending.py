@@ -116,10 +116,9 @@ class Spending:
 
     def _account(self) -> Account | None:
         """The data set's account, where this run was charged to it."""
-        for account in self.ledger.accounts() if self.ledger is not None else ():
-            if account.data == self.data and account.of(self.session) is not None:
-                return account
-        return None
+        accounts = () if self.ledger is None else self.ledger.accounts()
+        own = (one for one in accounts if one.data == self.data and one.of(self.session))
+        return next(own, None)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""

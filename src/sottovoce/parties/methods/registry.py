@@ -12,16 +12,7 @@ from .stretching import MM, STARTS, STH
 #: Where rows are split; the first is the default.
 ROWS: dict[str, Method] = {
     method.name: method
-    for method in (
-        SJS(),
-        MHST(),
-        MH(),
-        Independent(),
-        SAH(),
-        STH(),
-        *map(MM, STARTS),
-        Product(),
-    )
+    for method in (SJS(), MHST(), MH(), Independent(), SAH(), STH(), *map(MM, STARTS), Product())
 }
 
 #: Where columns are split; the first is the default.
