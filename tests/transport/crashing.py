@@ -3,6 +3,7 @@
 One process per party, over TLS on loopback. A process counts what it does that could be interrupted
 (writes and syncs of its journals, requests, parcels that it accepts), and kills itself at the
 numbers that it was given, one per start; in the middle of a write, half of the record is written.
+At −1 it does so just after the relay has answered its first parcel, and has not noted that yet.
 Whoever was killed is started again. Everything that reaches the relay as a parcel is written down.
 """
 
@@ -68,6 +69,8 @@ class Fate:
         async def watched_ask(self_: HttpOffice, method: str, path: str, body: bytes) -> Any:
             self.event()
             answer = await ask(self_, method, path, body)
+            if path == "parcel" and self.strike == -1:
+                self.count = -2  # so that this is the event that strikes
             self.event()
             return answer
 
