@@ -10,9 +10,9 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce.records.joint.average import PAIR_MARKS, models, stops_of
-from sottovoce.records.joint.content import Content
 from sottovoce.records.joint.em import several
 from sottovoce.records.joint.fit import likelihood_of
+from sottovoce.records.joint.groups import Content
 
 from .records_data import answered, distances, read, title
 

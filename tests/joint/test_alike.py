@@ -10,8 +10,8 @@ import pytest
 import sottovoce as sv
 from sottovoce import testing
 from sottovoce.records.joint.alike import homogeneity, p_value
-from sottovoce.records.joint.content import Content
 from sottovoce.records.joint.evidence import ALIKE, ALIKE_TOGETHER, UnlikeWarning
+from sottovoce.records.joint.groups import Content
 
 N = 20_000
 

@@ -10,11 +10,9 @@ import pytest
 import sottovoce as sv
 from sottovoce import testing
 from sottovoce.records.joint import fit
-from sottovoce.records.joint.average import weights_of
-from sottovoce.records.joint.content import Content
+from sottovoce.records.joint.average import balanced, fitted_to, forest, weights_of
 from sottovoce.records.joint.em import product_of
-from sottovoce.records.joint.groups import groups_of
-from sottovoce.records.joint.proportional import balanced, fitted_to, forest
+from sottovoce.records.joint.groups import Content, groups_of
 
 RNG = np.random.default_rng(17)
 

@@ -9,7 +9,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.records.joint import average, fit, proportional
+from sottovoce.records.joint import average, fit
 
 pytestmark = pytest.mark.filterwarnings("ignore:few records for their epsilons")
 NAMES = ["a", "b", "c"]
@@ -73,7 +73,7 @@ def test_dependence_that_reports_show_gets_the_weight() -> None:
 def test_attributes_lie_between_the_table_and_each_alone() -> None:
     table = np.random.default_rng(2).dirichlet(np.ones(12)).reshape(3, 4)
     alone = [np.full((1, 3), 1 / 3), np.full((1, 4), 1 / 4)]
-    moved = proportional.lean_to_alone(table, alone, 0.25)
+    moved = average.lean_to_alone(table, alone, 0.25)
     assert moved.sum() == pytest.approx(1)
     for k, p in enumerate((1 / 3, 1 / 4)):
         own, now = (t.sum(axis=1 - k) for t in (table, moved))

@@ -76,10 +76,12 @@ def combine(
     """
     method = ALIASES.get(method, method)
     names = list(estimates) if isinstance(estimates, Mapping) else None
-    if not isinstance(estimates, Mapping | Sequence):
+    try:
+        groups = list(estimates.values() if isinstance(estimates, Mapping) else estimates)
+    except TypeError as error:
         kind = type(estimates).__name__
-        raise ParameterError(f"estimates are {kind}; give a list of estimates, or a mapping")
-    groups = list(estimates.values()) if isinstance(estimates, Mapping) else list(estimates)
+        message = f"the estimates are of type {kind}; give a list of estimates, or a mapping"
+        raise ParameterError(message) from error
     _check(groups, method, names)
     if len(groups) == 1:
         return replace(groups[0], method=method)

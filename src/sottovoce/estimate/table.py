@@ -148,8 +148,10 @@ class Table(Cells):
             Which library's frame to make.
         """
         checked_count(n, "n", 1)
-        if seed is not None:
-            checked_count(seed, "seed", 0)
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or seed < 0):
+            raise ParameterError(
+                f"seed is {seed!r}; it must be a whole number of at least 0, or None"
+            )
         p = np.maximum(self.values, 0)
         cells = np.random.default_rng(seed).choice(p.size, n, p=p / p.sum())
         places = np.unravel_index(cells, self.table.shape)

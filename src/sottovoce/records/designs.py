@@ -20,8 +20,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..checks import MOST_EPSILON, checked_count
+from ..checks import MOST_EPSILON
 from ..contract.design import Design, Requirement
+from ..errors import ParameterError
 from ..mechanisms import GRR, SubsetSelection
 from ..promise import LDP, OWN_DEVICE, Guarantee, Promise, Protected, Unit
 from ..promise.assumptions import ANY_PART, EQUAL_PART, HIDDEN, INDEPENDENT, UP_TO_PART
@@ -43,7 +44,8 @@ def designs(
     >>> [design.name for design in designs([6] * 4, n=10_000, average=3.0)][:2]
     ['one GRR on the tuple', 'split by attribute']
     """
-    checked_count(n, "n", 1)
+    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+        raise ParameterError(f"n is {n!r}; it must be a whole number of people, at least 1")
     m, total = len(sizes), len(sizes) * average
     parts = _parts(m)
     low, floor = floors = floors or (0.0, min(FLOOR, average))

@@ -30,10 +30,9 @@ from ...estimate.intervals import Floats
 from ...estimate.projection import simplex
 from ...estimate.table import Table
 from ..marginal import Part, marginal, self_calibrated
-from .content import Content
+from .average import fitted_to
 from .evidence import Evidence, UnlikeWarning, evidence_of
-from .groups import Group, groups_of
-from .proportional import fitted_to
+from .groups import Content, Group, groups_of
 
 if TYPE_CHECKING:
     from ..records import Records

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from ...contract.sparse import Sparse
 from ...errors import EstimateError
 from ..levels import people_by_level
-from .content import Content
-from .groups import flips_of
+from .groups import Content, flips_of
 
 if TYPE_CHECKING:
     from ..records import Records

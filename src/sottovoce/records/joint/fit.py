@@ -17,7 +17,6 @@ from ...estimate.intervals import Floats
 from ...estimate.table import Table
 from .average import Likelihood, averaged
 from .blocks import Block, block_of, view
-from .content import Content
 from .em import (
     FULL_STEPS,
     MOST_STEPS,
@@ -35,7 +34,7 @@ from .em import (
     run,
 )
 from .evidence import evidence_of
-from .groups import MOST_CELLS, groups_of, table_of
+from .groups import MOST_CELLS, Content, groups_of, table_of
 
 if TYPE_CHECKING:
     from ..records import Records

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +25,38 @@ if TYPE_CHECKING:
     from ..records import Records
 
 MOST_CELLS = 10**6
+
+
+@dataclass(frozen=True, eq=False)
+class Content:
+    """Records and an aggregate of their reports; equal where both have the same content.
+
+    An aggregate is frozen data and caches nothing. So that a second question about the same reports
+    is quick, a few results are kept by the functions that compute them (`functools.lru_cache`),
+    with a digest of the reports as the key.
+    """
+
+    records: Records
+    aggregate: Sparse
+
+    @cached_property
+    def digest(self) -> bytes:
+        """32 bytes that identify the reports and the design."""
+        content = hashlib.sha256(self.records.digest)
+        content.update(self.aggregate.rows.tobytes())
+        content.update(self.aggregate.counts.tobytes())
+        return content.digest()
+
+    @property
+    def seed(self) -> int:
+        """Folds and repetitions repeat with the same reports; they need no secrecy."""
+        return int.from_bytes(self.digest[:16], "little")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Content) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
 
 
 @dataclass(frozen=True, eq=False)
