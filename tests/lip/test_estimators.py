@@ -12,12 +12,6 @@ import pytest
 
 from sottovoce import LIP, Aggregate, Estimate
 from sottovoce.errors import EstimateError, ParameterError
-from sottovoce.mechanisms.prior_estimates import (
-    mixed_mmse_total,
-    mixed_posterior_means,
-    mmse_total,
-    posterior_means,
-)
 
 P3 = np.array([0.5, 0.3, 0.2])
 MECHANISMS = [
@@ -88,13 +82,13 @@ def test_without_matrices_it_is_the_same() -> None:
         for _ in range(20):
             p = rng.dirichlet(np.ones(d))
             mechanism = LIP(prior=p, epsilon=float(rng.uniform(0.1, 4)))
-            keep, rest = mechanism._mix
-            shares = rng.dirichlet(np.ones(d))
-            dense = posterior_means(p, mechanism.matrix, shares)
-            mixed = mixed_posterior_means(p, keep, rest, shares)
+            fractions = rng.dirichlet(np.ones(d))
+            joint = p[:, None] * mechanism.matrix
+            dense = joint / joint.sum(axis=0) @ fractions
+            mixed = mechanism.leaning("mmse", fractions, 1, None)
             assert dense == pytest.approx(mixed, rel=1e-9, abs=1e-14)
-            total = mmse_total(p, mechanism.matrix)
-            assert mixed_mmse_total(p, keep, rest) == pytest.approx(total, abs=1e-13)
+            total = 1 - (joint**2 / joint.sum(axis=0)).sum()
+            assert mechanism.mmse_error() == pytest.approx(total, abs=1e-13)
 
 
 def reliability(mechanism: LIP) -> float:

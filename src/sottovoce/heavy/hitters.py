@@ -36,7 +36,7 @@ from ..domain.values import Domain
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.intervals import normal_quantile
 from ..mechanisms.channel import Channel
-from ..mechanisms.mechanism import SEEDED, TOO_SMALL
+from ..mechanisms.mechanism import SEEDED, TOO_SMALL, check_attributes
 from ..promise import LDP, OWN_DEVICE, Guarantee, Promise
 from ..randomness import Source
 from .oracles import Oracle, oracle_of
@@ -181,9 +181,9 @@ class HeavyHitters(Collection):
         return {"mechanism": self.mechanism, "epsilon": self.epsilon, "step": self.step}
 
     def canonical(self) -> dict[str, Any]:
-        about = {"mechanism": self.mechanism, "epsilon": self.epsilon, "step": self.step}
         short = {} if self.word_bits == 32 else {"word_bits": self.word_bits}
-        return {"collection": self.id, "text": self.domain.canonical(), **about, **short}
+        text = self.domain.canonical()
+        return {"collection": self.id, "text": text, **self.entries(), **short}
 
     def bind(self, study: bytes) -> Self:
         return replace(self, study=study)
@@ -206,11 +206,9 @@ class HeavyHitters(Collection):
 
     def _codes(self, rows: Symbols, depth: NDArray[np.uint8]) -> NDArray[np.uint64]:
         codes = np.empty(len(rows), np.uint64)
-        for k, (length, numbering) in enumerate(
-            zip(self.lengths, self.tree.numberings, strict=True)
-        ):
+        for k, numbering in enumerate(self.tree.numberings):
             here = np.flatnonzero(depth == k)
-            codes[here] = numbering.codes(rows[here, :length])
+            codes[here] = numbering.codes(rows[here, : self.lengths[k]])
         return codes
 
     def check(self, columns: Columns) -> None:
@@ -284,11 +282,7 @@ class HeavyHitters(Collection):
     def marginal(
         self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None
     ) -> FrequentTexts:
-        if any(name != self.name for name in attributes):
-            raise ParameterError(
-                f"{list(attributes)} is not an attribute of the question {self.name!r}; leave it "
-                "out"
-            )
+        check_attributes(attributes, self.name)
         if method not in (None, METHOD):
             raise ParameterError(f"{self.id!r} has no method {method!r}; it has {METHOD!r}")
         return self.estimate(aggregate)
@@ -316,16 +310,13 @@ class HeavyHitters(Collection):
         return high
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        depth = reports.columns["depth"]
-        result: NDArray[Any] | None = None
-        pair = self.domain.symbols([x, y])
-        for k, (length, codes) in enumerate(zip(self.lengths, self.tree.numberings, strict=True)):
+        depth, pair = reports.columns["depth"][:, None], self.domain.symbols([x, y])
+        seen = []
+        for length, codes in zip(self.lengths, self.tree.numberings, strict=True):
             a, b = codes.codes(pair[:, :length]).tolist()
-            here = self.oracle.outcomes(reports.columns, a, b).reshape(len(reports), -1)
-            result = here.copy() if result is None else result
-            result[depth == k] = here[depth == k]
-        columns = [depth[:, None]] if result is None else [depth[:, None], result]
-        return np.concatenate(columns, axis=1)
+            seen.append(self.oracle.outcomes(reports.columns, a, b).reshape(len(reports), -1))
+        own = [depth == k for k in range(len(seen))]
+        return np.concatenate([depth, np.select(own, seen)], axis=1)
 
     # --- what the laws need ---------------------------------------------------------------------
 

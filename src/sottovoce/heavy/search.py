@@ -72,37 +72,19 @@ class Depth(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TextInterval:
-    """Intervals that hold for all candidates of the last depth at once; see the module.
+    """Intervals that hold for all candidates of the last depth at once; see the module."""
 
-    Attributes
-    ----------
-    counts : ndarray
-        Reports that support each text.
-    people : int
-        Reports at the last depth.
-    candidates : int
-        M, how many texts were examined there.
-    p, q : float
-        Of the mechanism.
-    codes : int, optional
-        R, where prefixes are hashed to so many codes.
-    """
-
-    counts: NDArray[np.int64]
-    people: int
-    candidates: int
+    counts: NDArray[np.int64]  # reports that support each text
+    people: int  # reports at the last depth
+    candidates: int  # M, how many texts were examined there
     p: float
     q: float
-    codes: int | None = None
+    codes: int | None = None  # R, where prefixes are hashed to so many codes
 
     def __call__(self, confidence: float) -> Interval:
         from scipy.special import betaincinv
 
-        side, spill = (1 - confidence) / 2, 0.0
-        if self.codes is not None:
-            side /= 2
-            spill = self.candidates / (self.codes * side)
-        each = side / max(self.candidates, 1)
+        each, spill = _error_of_each(self.candidates, self.codes, confidence)
         c, n = self.counts.astype(float), self.people
         low = np.where(c > 0, betaincinv(np.maximum(c, 1), n - c + 1, each), 0.0)
         high = 1 - np.where(c < n, betaincinv(np.maximum(n - c, 1), c + 1, each), 0.0)
@@ -124,28 +106,14 @@ class Descent:
 
 @dataclass(frozen=True)
 class Tree:
-    """The public parameters of a descent.
+    """The public parameters of a descent."""
 
-    Attributes
-    ----------
-    alphabet : int
-        How many symbols there are, without the end.
-    lengths : tuple of int
-        The length of prefixes at each depth.
-    numberings : tuple of Numbering
-        Their codes.
-    p, q : float
-        Of the mechanism.
-    codes : int
-        How many codes the mechanism has.
-    """
-
-    alphabet: int
-    lengths: tuple[int, ...]
-    numberings: tuple[Numbering, ...]
+    alphabet: int  # how many symbols there are, without the end
+    lengths: tuple[int, ...]  # of prefixes at each depth
+    numberings: tuple[Numbering, ...]  # their codes
     p: float
     q: float
-    codes: int
+    codes: int  # how many codes the mechanism has
 
     @property
     def shared(self) -> int | None:
@@ -185,14 +153,11 @@ class Tree:
 
     def _least_listed(self, people: int, many: int, confidence: float) -> int:
         """The smallest count whose interval lies above 0, of `many` texts at the last depth."""
-        side, spill = (1 - confidence) / 2, 0.0
-        if self.shared is not None:
-            side /= 2
-            spill = many / (self.shared * side)
+        each, spill = _error_of_each(many, self.shared, confidence)
         supported = self.q + (self.p - self.q) * min(spill, 1)
         # From one beyond the mean on, like the intervals.
         beyond = math.floor(people * supported) + 2
-        return max(least_count(people, supported, side / max(many, 1)), beyond)
+        return max(least_count(people, supported, each), beyond)
 
     def miss(self, fraction: float, n: int, confidence: float) -> float:
         """A bound on the probability that a text of this fraction is not listed.
@@ -217,6 +182,12 @@ class Tree:
                 elif least:
                     total += weight * float(betaincc(least, people - least + 1, supported))
         return min(total, 1.0)
+
+
+def _error_of_each(many: int, codes: int | None, confidence: float) -> tuple[float, float]:
+    """Of M candidates, the error of each end of an interval; and s, where they share R codes."""
+    side = (1 - confidence) / (2 if codes is None else 4)
+    return side / max(many, 1), 0.0 if codes is None else many / (codes * side)
 
 
 @lru_cache(maxsize=16)

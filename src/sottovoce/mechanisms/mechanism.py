@@ -181,11 +181,7 @@ class Mechanism(Collection):
     def marginal(
         self, aggregate: Aggregate, attributes: Sequence[str] = (), *, method: str | None = None
     ) -> Estimate:
-        if any(name != self.name for name in attributes):
-            raise ParameterError(
-                f"{list(attributes)} is not an attribute of the question {self.name!r}; leave it "
-                "out"
-            )
+        check_attributes(attributes, self.name)
         return self.estimate(aggregate, method=method)
 
     def estimates(self, aggregate: Aggregate) -> Mapping[str, Estimate]:
@@ -242,3 +238,11 @@ class Mechanism(Collection):
 
     def bind(self, study: bytes) -> Self:
         return replace(self, study=study).restricted(self.candidates)
+
+
+def check_attributes(attributes: Sequence[str], question: str) -> None:
+    """Refuse attributes of a marginal other than the one question."""
+    if any(name != question for name in attributes):
+        raise ParameterError(
+            f"{list(attributes)} is not an attribute of the question {question!r}; leave it out"
+        )

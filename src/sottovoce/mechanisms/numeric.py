@@ -74,6 +74,12 @@ class NumericMechanism(Mechanism):
         return list(self.grids.values())[-1]
 
     @property
+    def grid_fractions(self) -> list[tuple[Grid, Fraction]]:
+        """Every grid with the probability that a person uses it, the finest last."""
+        last = Fraction(1) if self.finest_fraction is None else self.finest_fraction.fraction
+        return list(zip(self.grids.values(), (1 - last, last)[-len(self.grids) :], strict=True))
+
+    @property
     def methods(self) -> Mapping[str, Method]:
         mean = {"unbiased": Method("mean of the unbiased scores", biased=False)}
         if self.finest.steps == 1:
@@ -188,13 +194,8 @@ class NumericMechanism(Mechanism):
 
     def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""
-        grids = list(self.grids.values())
-        if self.finest_fraction is None:
-            return grids[0].variance_at(position)
-        fraction = float(self.finest_fraction.fraction)
-        return fraction * grids[1].variance_at(position) + (1 - fraction) * grids[0].variance_at(
-            position
-        )
+        each = (float(part) * grid.variance_at(position) for grid, part in self.grid_fractions)
+        return np.asarray(sum(each))
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
         """Cells, up to 32 together: among rare ones, the event would be chosen by chance."""
@@ -204,27 +205,26 @@ class NumericMechanism(Mechanism):
         return np.stack([which, np.where(few, cell, cell // 32 + 2)], axis=1)
 
     def every_report(self, way: Way | None = None) -> Reports:
-        which = np.concatenate(
-            [np.full(grid.cells, k, np.uint8) for k, grid in enumerate(self.grids.values())]
-        )
-        cell = np.concatenate([np.arange(grid.cells) for grid in self.grids.values()])
-        columns = {"cell": cell.astype(self.layout[-1].dtype)}
-        if len(self.grids) > 1:
-            columns = {"grid": which, **columns}
+        sizes = [grid.cells for grid in self.grids.values()]
+        numbers = {
+            "grid": np.repeat(np.arange(len(sizes)), sizes),
+            "cell": np.concatenate([np.arange(size) for size in sizes]),
+        }
+        columns = {column.name: numbers[column.name].astype(column.dtype) for column in self.layout}
         return Reports(self.id, self.digest, columns)
 
     def channel(self, way: Way | None = None) -> Channel:
         """The law at the points of the finest grid; coarser grids round them without bias."""
-        steps = self.finest.steps
-        fraction = Fraction(1) if self.finest_fraction is None else self.finest_fraction.fraction
-        rows = []
+        steps, rows = self.finest.steps, []
         for i in range(steps + 1):
-            row = [fraction * cell for cell in self.finest.law(i)]
-            for grid in list(self.grids.values())[:-1]:
-                low, high = grid.law(0), grid.law(1)
-                mixed = zip(low, high, strict=True)
-                up = Fraction(i, steps)
-                row = [(1 - fraction) * ((1 - up) * a + up * b) for a, b in mixed] + row
+            row: list[Fraction] = []
+            for grid, part in self.grid_fractions:
+                below, up = divmod(Fraction(i * grid.steps, steps), 1)
+                law = grid.law(below)
+                if up:
+                    pair = zip(law, grid.law(below + 1), strict=True)
+                    law = [(1 - up) * a + up * b for a, b in pair]
+                row += [part * cell for cell in law]
             rows.append(tuple(row))
         span = self.domain.high - self.domain.low
         inputs = [f"{self.domain.low + span * i / steps:g}" for i in range(steps + 1)]

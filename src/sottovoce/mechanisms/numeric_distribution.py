@@ -129,11 +129,11 @@ def _parts(positions: Floats) -> tuple[Floats, NDArray[np.intp]]:
 
 def _laws(mechanism: NumericMechanism, positions: Floats) -> Floats:
     """Probabilities of what is reported given each part, one row per part."""
-    laws = [grid.merge_cells(grid.bin_laws(positions)) for grid in mechanism.grids.values()]
-    if mechanism.finest_fraction is None:
-        return laws[0]
-    fraction = float(mechanism.finest_fraction.fraction)
-    return np.concatenate([(1 - fraction) * laws[0], fraction * laws[1]], axis=1)
+    laws = [
+        float(part) * grid.merge_cells(grid.bin_laws(positions))
+        for grid, part in mechanism.grid_fractions
+    ]
+    return np.concatenate(laws, axis=1)
 
 
 def _bins_again(
@@ -156,23 +156,12 @@ class BinIntervals:
     """Intervals of every bin on its own; call it with the confidence.
 
     They hold the estimate, which smoothing may have moved outside.
-
-    Attributes
-    ----------
-    counts : ndarray
-        How often each output was reported.
-    laws : ndarray
-        One row per part of a bin: the probabilities of the outputs.
-    group : ndarray
-        Whose bin each part is.
-    values : ndarray
-        The estimated fractions of the bins.
     """
 
-    counts: NDArray[np.int64]
-    laws: Floats
-    group: NDArray[np.intp]
-    values: Floats
+    counts: NDArray[np.int64]  # how often each output was reported
+    laws: Floats  # the probabilities of the outputs, a row per part of a bin
+    group: NDArray[np.intp]  # whose bin each part is
+    values: Floats  # the estimated fractions of the bins
 
     @cached_property
     def _profile(self) -> Profile:

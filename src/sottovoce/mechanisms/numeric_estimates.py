@@ -72,11 +72,9 @@ def _law(mechanism: NumericMechanism, aggregate: Aggregate) -> MeanLaw:
     if finest.steps > 1 and n:
         error = (finest.variance_of_squares / n) ** 0.5
         second = _second_moment(mechanism, aggregate) + 2 * error
-    bits = None if mechanism.finest_fraction is None else next(iter(mechanism.grids.values()))
-    fraction = (
-        1.0 if mechanism.finest_fraction is None else float(mechanism.finest_fraction.fraction)
-    )
-    return MeanLaw(aggregate.reports, finest, bits, fraction, second)
+    *coarse, (_, fraction) = mechanism.grid_fractions
+    bits = coarse[0][0] if coarse else None
+    return MeanLaw(aggregate.reports, finest, bits, float(fraction), second)
 
 
 def _second_moment(mechanism: NumericMechanism, aggregate: Aggregate) -> float:

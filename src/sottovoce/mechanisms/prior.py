@@ -34,17 +34,9 @@ _Given = dict[Label, float] | list[float] | float | None
 
 @dataclass(frozen=True)
 class Prior:
-    """A distribution over the values, or bounds of one.
+    """A distribution over the values, or bounds of one."""
 
-    Attributes
-    ----------
-    point : tuple of float, optional
-        The distribution, where it is known.
-    low, high : tuple of float
-        Its bounds.
-    """
-
-    point: tuple[float, ...] | None
+    point: tuple[float, ...] | None  # where it is known
     low: tuple[float, ...]
     high: tuple[float, ...]
 

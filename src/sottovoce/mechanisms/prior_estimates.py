@@ -17,22 +17,12 @@ w = (s² + τ²) / (s² + τ² + v), s² = P_0 P_1 / n.
 
 from __future__ import annotations
 
-import math
-from numbers import Real
-from typing import Any
-
 import numpy as np
 
-from ..errors import ParameterError
 from ..estimate.intervals import Floats
 from ..estimate.likelihood import Fit
 
 _WORST_CONDITION = 1e12
-
-
-def output_covariance(channel: Floats, f: Floats) -> Floats:
-    """Covariance of one report's indicator, averaged over people with fractions f."""
-    return np.asarray(np.diag(f @ channel) - (channel * f[:, None]).T @ channel)
 
 
 def inverse(channel: Floats, prior: Floats) -> Floats | None:
@@ -44,39 +34,6 @@ def inverse(channel: Floats, prior: Floats) -> Floats | None:
     if channel.shape[1] < channel.shape[0] or np.linalg.cond(scaled) > _WORST_CONDITION:
         return None
     return np.asarray(scale[:, None] * np.linalg.solve(scaled, scale[:, None] * weighted))
-
-
-# --- posterior means ----------------------------------------------------------------------------
-
-
-def posterior_means(prior: Floats, channel: Floats, observed: Floats) -> Floats:
-    """mmse from the fractions of the outputs."""
-    joint = prior[:, None] * channel
-    return np.asarray((joint / joint.sum(axis=0)) @ observed)
-
-
-def mixed_posterior_means(prior: Floats, keep: float, rest: Floats, observed: Floats) -> Floats:
-    """The same where Q(y|x) = rest_y + keep 1{x=y}, without any matrix.
-
-    Then Post_xy = P_x (a_y + b_y 1{x=y}) with a = rest / λ and b = keep / λ.
-    """
-    seen = rest + keep * prior
-    return np.asarray(prior * (rest / seen @ observed + keep / seen * observed))
-
-
-def mmse_total(prior: Floats, channel: Floats) -> float:
-    """1 − Σ_y Σ_x (P_x Q(y|x))² / λ_y: one person's squared error, total over the values."""
-    joint = prior[:, None] * channel
-    return float(1 - (joint**2 / joint.sum(axis=0)).sum())
-
-
-def mixed_mmse_total(prior: Floats, keep: float, rest: Floats) -> float:
-    """The same where Q(y|x) = rest_y + keep 1{x=y}."""
-    squares = rest**2 * (prior @ prior) + (2 * rest + keep) * keep * prior**2
-    return float(1 - (squares / (rest + keep * prior)).sum())
-
-
-# --- a prior with a stated error ----------------------------------------------------------------
 
 
 def shrunk(u: Floats, prior: Floats, noise: Floats, sd: float, n: int) -> Floats:
@@ -94,17 +51,6 @@ def shrunk(u: Floats, prior: Floats, noise: Floats, sd: float, n: int) -> Floats
     inner = basis.T @ (spread + noise) @ basis
     weight = spread @ basis @ np.linalg.solve(inner, basis.T)
     return np.asarray(prior + weight @ (u - prior))
-
-
-def checked_sd(sd: Any) -> float:
-    """The stated standard deviation of the prior."""
-    good = isinstance(sd, Real) and not isinstance(sd, bool)
-    if not good or not 0 <= float(sd) < math.inf:
-        raise ParameterError(f"prior_sd is {sd!r}; it must be a number of at least 0")
-    return float(sd)
-
-
-# --- maximum likelihood -------------------------------------------------------------------------
 
 
 def fit_mixing(fractions: Floats, keep: float, rest: Floats) -> Fit:

@@ -25,20 +25,10 @@ _MOST_VALUES = 64
 
 @dataclass(frozen=True, eq=False)
 class IdentifiedInterval:
-    """The range of each fraction that the reports allow; call it with the confidence.
+    """The range of each fraction that the reports allow; call it with the confidence."""
 
-    Attributes
-    ----------
-    channel : ndarray
-        Q(y|x), answers by rows.
-    counts : ndarray of int64
-        c_y.
-    n : int
-        Reports.
-    """
-
-    channel: Floats
-    counts: NDArray[np.int64]
+    channel: Floats  # Q(y|x), answers by rows
+    counts: NDArray[np.int64]  # c_y
     n: int
 
     def __call__(self, confidence: float) -> Interval:
@@ -51,7 +41,7 @@ class IdentifiedInterval:
         each = ScoreInterval(observed, 0.0, 0.0, 1 / self.n, 0.5 / self.n)
         low, high = each(1 - (1 - confidence) / outputs)
         ends = [self._ends(x, np.maximum(low, 0), np.minimum(high, 1)) for x in range(size)]
-        return Interval(np.array([a for a, _ in ends]), np.array([b for _, b in ends]))
+        return Interval(*np.array(ends).T)
 
     def _ends(self, x: int, low: Floats, high: Floats) -> tuple[float, float]:
         from scipy.optimize import linprog
@@ -59,13 +49,10 @@ class IdentifiedInterval:
         size = len(self.channel)
         target = np.zeros(size)
         target[x] = 1.0
-        within = np.concatenate([self.channel.T, -self.channel.T])
-        limits = np.concatenate([high, -low])
+        within = np.concatenate([self.channel.T, -self.channel.T]), np.concatenate([high, -low])
         ends = []
         for sign in (1.0, -1.0):
-            solution = linprog(
-                sign * target, within, limits, np.ones((1, size)), [1.0], bounds=(0, 1)
-            )
+            solution = linprog(sign * target, *within, np.ones((1, size)), [1.0], bounds=(0, 1))
             # Reports that no distribution could have given leave nothing to claim.
             ends.append(float(solution.x[x]) if solution.success else (1 - sign) / 2)
         return ends[0], ends[1]

@@ -11,26 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
 from ..accounting.information import leakage
+from ..checks import number
 from ..contract.reports import Reports
 from ..contract.way import Way
 from ..domain.values import Label
-from ..errors import EstimateError
+from ..errors import EstimateError, ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
 from .channel import Channel
 from .outputs import Drawing, OutputMechanism
 from .prior_channels import IntegerChannel, drawing_tables
-from .prior_estimates import (
-    checked_sd,
-    fit_mixing,
-    inverse,
-    mixed_mmse_total,
-    mixed_posterior_means,
-    mmse_total,
-    output_covariance,
-    posterior_means,
-    shrunk,
-)
+from .prior_estimates import fit_mixing, inverse, shrunk
 
 _MOST_CORRELATED = 512
 
@@ -122,9 +113,10 @@ class ChannelMechanism(OutputMechanism):
         f = np.asarray(frequencies, float)
         if self._mix is None:
             # At estimated fractions below zero this could be negative; true ones never are.
-            g, people = self._combination, np.maximum(f, 0.0)
+            g, people, q = self._combination, np.maximum(f, 0.0), self.matrix
             people = people / people.sum()
-            return np.asarray(g @ output_covariance(self.matrix, people) @ g.T / n)
+            outputs = np.diag(people @ q) - (q * people[:, None]).T @ q
+            return np.asarray(g @ outputs @ g.T / n)
         keep, rest = self._mix
         cross = keep * np.outer(rest, f)
         matrix = -(np.outer(rest, rest) + cross + cross.T) / (keep**2 * n)
@@ -161,32 +153,49 @@ class ChannelMechanism(OutputMechanism):
         d = self.domain.size
         return float(self.variance(np.full(d, 1 / d), n).sum())
 
+    def _law(self, frequencies: Floats) -> Floats:
+        """Probability of every output: Σ_x f_x Q(y|x)."""
+        if self._mix is None:
+            return np.asarray(frequencies @ self.matrix)
+        keep, rest = self._mix
+        return np.asarray(rest * frequencies.sum() + keep * frequencies)
+
+    def _back(self, weights: Floats) -> Floats:
+        """Σ_y w_y Q(y|x) for every value."""
+        if self._mix is None:
+            return np.asarray(self.matrix @ weights)
+        keep, rest = self._mix
+        return np.asarray(rest @ weights + keep * weights)
+
     def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
         if self._mix is None:
-            q = self.matrix
             # Where several distributions are equally likely, the one reached from the centre.
             start = np.ones(self.domain.size) if self.invertible else self.centre
-            return em(counts, lambda f: f @ q, lambda w: q @ w, start)
+            return em(counts, self._law, self._back, start)
         return fit_mixing(counts / n, *self._mix)
 
     def leaning(self, name: str, counts: Any, n: int, sd: float | None) -> Floats:
         """Fractions that rely on the prior."""
         if name == "shrunk":
-            tau, small = checked_sd(sd), self.domain.size <= _MOST_CORRELATED
+            tau = number(sd, "prior_sd", "a number of at least 0")
+            if tau < 0:
+                raise ParameterError(f"prior_sd is {sd!r}; it must be a number of at least 0")
+            small = self.domain.size <= _MOST_CORRELATED
             noise = (self.covariance if small else self.variance)(self.centre, n)
             return shrunk(self.debias(counts, n), self.centre, noise, tau, n)
-        if self._mix is None:
-            return posterior_means(self.centre, self.matrix, counts / n)
-        return mixed_posterior_means(self.centre, *self._mix, counts / n)
+        # Σ_y c_y / n P(x|y), P(x|y) = P_x Q(y|x) / λ_y
+        return self.centre * self._back(counts / n / self._law(self.centre))
 
     def mmse_error(self) -> float:
         """Expected squared error of one person's posterior mean, total over the values.
 
         Σ_x P_x − Σ_y λ_y Σ_x P(x|y)²; for two values twice the error of their common number.
         """
+        p, rare = self.centre, 1 / self._law(self.centre)
         if self._mix is None:
-            return mmse_total(self.centre, self.matrix)
-        return mixed_mmse_total(self.centre, *self._mix)
+            return float(1 - p**2 @ (self.matrix**2 @ rare))
+        keep, rest = self._mix
+        return float(1 - p**2 @ (rest**2 @ rare + (2 * rest + keep) * keep * rare))
 
     @property
     def leakage(self) -> float:

@@ -41,27 +41,13 @@ _UNSEEN = 16.0
 
 @dataclass(frozen=True)
 class MeanLaw:
-    """The law of the sum of n scores, given the positions of the answers from 0 to 1.
-
-    Attributes
-    ----------
-    n : int
-        How many reports.
-    finest : Grid
-        The grid of every report, or of that fraction of them.
-    bits : Grid or None
-        The grid of one step that the other reports use.
-    fraction : float
-        Probability of the finest grid.
-    second_moment : float
-        The largest mean squared position that the reports support.
-    """
+    """The law of the sum of n scores, given the positions of the answers from 0 to 1."""
 
     n: int
-    finest: Grid
-    bits: Grid | None
+    finest: Grid  # of every report, or of that fraction of them
+    bits: Grid | None  # of one step, which the other reports use
     fraction: float
-    second_moment: float
+    second_moment: float  # the largest mean squared position that the reports support
 
     def interval(self, mean: float, confidence: float, std_error: float) -> tuple[float, float]:
         """Ends for the mean position, from the observed mean of the scores."""
