@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -71,11 +71,3 @@ def set_row(p: Fraction, inside: Sequence[int]) -> tuple[Fraction, ...]:
     many = sum(inside)
     laws = (1 - p) / (len(inside) - many), p / many
     return tuple(laws[bool(cell)] for cell in inside)
-
-
-def product_row(bits: Iterable[tuple[int, Fraction]]) -> Fraction:
-    """Probability of independent bits: (bit, probability that it is 1)."""
-    total = Fraction(1)
-    for bit, probability in bits:
-        total *= probability if bit else 1 - probability
-    return total

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -100,9 +100,7 @@ class ChooseAll(PureMechanism):
         """Reports the drawn option, or that nothing else was chosen."""
         values = Domain([*self.domain.values, _unused(self.domain)])
         mechanism = by_id(self.by)(values, epsilon=self.epsilon, study=self.digest)
-        if not isinstance(mechanism, PureMechanism):
-            raise ParameterError(f"{self.by!r} is not a pure mechanism")
-        return mechanism
+        return cast(PureMechanism, mechanism)  # as `validate` saw
 
     # --- what it is -----------------------------------------------------------------------------
 
@@ -208,14 +206,9 @@ class ChooseAll(PureMechanism):
         sets = [s for many in range(most + 1) for s in combinations(range(len(options)), many)]
         rows = []
         for chosen in sets:
-            weights = {v: Fraction(1, most) for v in chosen}
-            weights[len(options)] = Fraction(most - len(chosen), most)
-            rows.append(
-                tuple(
-                    sum((w * inner.exact[v][y] for v, w in weights.items()), Fraction(0))
-                    for y in range(len(inner.outputs))
-                )
-            )
+            padded = [*chosen, *[len(options)] * (most - len(chosen))]
+            columns = zip(*(inner.exact[v] for v in padded), strict=True)
+            rows.append(tuple(sum(column, Fraction(0)) / most for column in columns))
         names = [" + ".join(str(options[v]) for v in chosen) or "nothing" for chosen in sets]
         return Channel(names, inner.outputs, tuple(rows))
 

@@ -86,9 +86,10 @@ class Hashing:
         y, hashes = columns["y"], [columns[name] for name in (*self._multipliers, "b")]
         if y.size == 0:
             return
-        even = self.parts == 1 and (columns["a"] & 1 == 0).any()
-        if even or any(numbers.max() > self._mask for numbers in hashes):
-            raise WireError(f"a hash has an even a, or one beyond {self.word_bits} bits")
+        if self.parts == 1 and (columns["a"] & 1 == 0).any():
+            raise WireError("a hash has an even a; it must be odd")
+        if any(numbers.max() > self._mask for numbers in hashes):
+            raise WireError(f"a hash has numbers beyond {self.word_bits} bits")
         if int(y.max()) >= self.buckets:
             raise WireError(f"a report names bucket {int(y.max())}; there are {self.buckets}")
 

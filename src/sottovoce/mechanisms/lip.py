@@ -37,7 +37,7 @@ from .linear import TINY
 from .mechanism import Method
 from .prior import PUBLIC, UNARY, UNCLEAR, Prior
 from .prior_channels import IntegerChannel, designed, exact_lip
-from .prior_intervals import IdentifiedInterval
+from .prior_estimates import IdentifiedInterval
 from .prior_optimal import a_optimal, mmse_optimal
 from .registry import register
 from .tabled_channel import ChannelMechanism

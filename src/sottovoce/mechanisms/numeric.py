@@ -74,7 +74,7 @@ class NumericMechanism(Mechanism):
         return list(self.grids.values())[-1]
 
     @property
-    def parts(self) -> list[tuple[Grid, Fraction]]:
+    def grid_fractions(self) -> list[tuple[Grid, Fraction]]:
         """Every grid with the probability that a person uses it, the finest last."""
         last = Fraction(1) if self.finest_fraction is None else self.finest_fraction.fraction
         return list(zip(self.grids.values(), (1 - last, last)[-len(self.grids) :], strict=True))
@@ -194,7 +194,7 @@ class NumericMechanism(Mechanism):
 
     def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""
-        each = (float(part) * grid.variance_at(position) for grid, part in self.parts)
+        each = (float(part) * grid.variance_at(position) for grid, part in self.grid_fractions)
         return np.asarray(sum(each))
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
@@ -218,7 +218,7 @@ class NumericMechanism(Mechanism):
         steps, rows = self.finest.steps, []
         for i in range(steps + 1):
             row: list[Fraction] = []
-            for grid, part in self.parts:
+            for grid, part in self.grid_fractions:
                 below, up = divmod(Fraction(i * grid.steps, steps), 1)
                 law = grid.law(below)
                 if up:

@@ -130,7 +130,8 @@ def _parts(positions: Floats) -> tuple[Floats, NDArray[np.intp]]:
 def _laws(mechanism: NumericMechanism, positions: Floats) -> Floats:
     """Probabilities of what is reported given each part, one row per part."""
     laws = [
-        float(part) * grid.merge_cells(grid.bin_laws(positions)) for grid, part in mechanism.parts
+        float(part) * grid.merge_cells(grid.bin_laws(positions))
+        for grid, part in mechanism.grid_fractions
     ]
     return np.concatenate(laws, axis=1)
 

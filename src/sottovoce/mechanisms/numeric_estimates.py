@@ -72,7 +72,7 @@ def _law(mechanism: NumericMechanism, aggregate: Aggregate) -> MeanLaw:
     if finest.steps > 1 and n:
         error = (finest.variance_of_squares / n) ** 0.5
         second = _second_moment(mechanism, aggregate) + 2 * error
-    *coarse, (_, fraction) = mechanism.parts
+    *coarse, (_, fraction) = mechanism.grid_fractions
     bits = coarse[0][0] if coarse else None
     return MeanLaw(aggregate.reports, finest, bits, float(fraction), second)
 

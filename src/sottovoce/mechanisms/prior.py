@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..checks import number
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
 
@@ -25,6 +26,10 @@ UNARY = (
 UNCLEAR = (
     "among fractions that would give the same reports, those nearest to the prior are right: the "
     "reports cannot decide this"
+)
+_ALLOWED = (
+    "finite probabilities, one per value, such as {'yes': 0.1, 'no': 0.9}, a list of them, or one "
+    "number for yes"
 )
 MOST_VALUES = 1 << 14
 _CLOSE = 1e-9
@@ -116,10 +121,8 @@ class Prior:
         low, high = [x / below for x in low], [x / above for x in high]
         sum_low, sum_high = sum(low), sum(high)
         pairs = list(zip(low, high, strict=True))
-        return (
-            tuple(max(a, 1 - (sum_high - b)) for a, b in pairs),
-            tuple(min(b, 1 - (sum_low - a)) for a, b in pairs),
-        )
+        lowest = tuple(max(a, 1 - (sum_high - b)) for a, b in pairs)
+        return lowest, tuple(min(b, 1 - (sum_low - a)) for a, b in pairs)
 
     @property
     def middle(self) -> tuple[float, ...]:
@@ -146,11 +149,9 @@ class Prior:
 
     def words(self, labels: Sequence[Label]) -> str:
         """The assumption behind a promise under the prior."""
-        if self.point is not None:
-            likely = _list_words(labels, [f"{p:.4g}" for p in self.point])
-        else:
-            pairs = zip(self.low, self.high, strict=True)
-            likely = _list_words(labels, [f"{a:.4g} to {b:.4g}" for a, b in pairs])
+        pairs = zip(self.low, self.high, strict=True)
+        ranges = [f"{a:.4g} to {b:.4g}" for a, b in pairs]
+        likely = _list_words(labels, [f"{p:.4g}" for p in self.point] if self.point else ranges)
         return (
             f"whoever looks believes beforehand that the answer is {likely}, and knows nothing "
             "more about this person; for any other belief only the promise without a prior holds"
@@ -199,34 +200,16 @@ def _read(entry: Any, what: str) -> _Given:
     if isinstance(entry, np.ndarray) and entry.ndim == 0:
         entry = entry.item()
     if isinstance(entry, Mapping):
-        return {label: _number(fraction, entry, what) for label, fraction in entry.items()}
+        return {label: number(fraction, what, _ALLOWED) for label, fraction in entry.items()}
     if isinstance(entry, Real):
-        return _number(entry, entry, what)
+        return number(entry, what, _ALLOWED)
+    refused = ParameterError(f"{what} is {entry!r:.80}; it must be {_ALLOWED}")
     if isinstance(entry, (str, bytes, set, frozenset)):
-        raise _no_numbers(entry, what)
+        raise refused
     try:
-        return [_number(fraction, entry, what) for fraction in entry]
+        return [number(fraction, what, _ALLOWED) for fraction in entry]
     except TypeError as error:
-        raise _no_numbers(entry, what) from error
-
-
-def _number(fraction: Any, entry: Any, what: str) -> float:
-    if isinstance(fraction, bool) or not isinstance(fraction, Real):
-        raise _no_numbers(entry, what)
-    try:
-        number = float(fraction)
-    except OverflowError:
-        number = float("inf")
-    if not np.isfinite(number):
-        raise ParameterError(f"{what} is {entry!r:.80}; it must be finite numbers")
-    return number
-
-
-def _no_numbers(entry: Any, what: str) -> ParameterError:
-    return ParameterError(
-        f"{what} is {entry!r:.80}; it must be probabilities, one per value, such as "
-        "{'yes': 0.1, 'no': 0.9}, a list of them, or one number for yes"
-    )
+        raise refused from error
 
 
 def _in_order(

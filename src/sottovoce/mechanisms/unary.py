@@ -25,7 +25,7 @@ from ..contract.way import Way
 from ..domain.values import Codes
 from ..errors import ParameterError, WireError
 from ..randomness import Draws, Probability, Source
-from .channel import Channel, product_row
+from .channel import Channel
 from .pure import PureMechanism
 
 _MOST_BITS = 1 << 24  # of a report: 2 MiB for each person
@@ -151,9 +151,11 @@ class UnaryMechanism(BitVectorMechanism):
         d = self.domain.size
         self.refuse_large(1 << min(d, 64))
         outputs = [[(y >> v) & 1 for v in range(d)] for y in range(1 << d)]
+        true, other = (1 - self.p, self.p), (1 - self.q, self.q)  # of a bit that is 0 or 1
+        one = Fraction(1)
         rows = tuple(
             tuple(
-                product_row((bit, self.p if v == x else self.q) for v, bit in enumerate(bits))
+                math.prod(((true if v == x else other)[bits[v]] for v in range(d)), start=one)
                 for bits in outputs
             )
             for x in range(d)

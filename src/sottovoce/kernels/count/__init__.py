@@ -119,17 +119,8 @@ def histogram_by(group: NDArray[Any], values: NDArray[Any], groups: int, size: i
     return counts
 
 
-def column_counts(rows: NDArray[np.uint8]) -> Counts:
-    """How many rows have each bit set, 8 counts per column of bytes.
-
-    `rows` is C-contiguous and 8-byte aligned. Bit order: `kernels.draw.bits`.
-    """
-    counts: Counts = kernel("column_counts")(rows)
-    return counts
-
-
 def column_counts_by(rows: NDArray[np.uint8], group: NDArray[Any], groups: int) -> Counts:
-    """One row of such counts per group; a group out of range is refused."""
+    """One row of counts of set bits per group; a group out of range is refused."""
     _same_length(group, rows)
     width = rows.shape[1]
     counts = np.zeros((groups, (width + 7) // 8 * 64), np.int64)  # the kernel adds whole words
@@ -175,6 +166,7 @@ def _pass_on(name: str) -> Callable[..., Any]:
     return run
 
 
+column_counts: Callable[[NDArray[np.uint8]], Counts] = _pass_on("column_counts")
 hash_support: Callable[..., None] = _pass_on("hash_support")
 hash_support_pairs: Callable[..., None] = _pass_on("hash_support_pairs")
 walsh_hadamard: Callable[[NDArray[Any]], None] = _pass_on("walsh_hadamard")
