@@ -61,6 +61,23 @@ def from_zero(delta_at: Callable[[float], float], delta: float, limit: float = m
     return upper_end(delta_at, delta, 2 * most)
 
 
+def fewest(suffices: Callable[[int], bool], most: int) -> int | None:
+    """The smallest whole number from 1 on that suffices, where all larger ones do as well.
+
+    None where no power of two up to `most` does.
+    """
+    high = 1
+    while not suffices(high):
+        high *= 2
+        if high > most:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
+
+
 def smallest(
     what: str,
     delta_at: Callable[[int], float],
@@ -76,17 +93,11 @@ def smallest(
     Refused where no power of two up to `most` does; the rest is for the sentence that says so.
     """
     delta, insiders = positive_delta(delta), checked_count(insiders, "insiders", 0)
-    high = 1
-    while delta_at(high) > delta:
-        high *= 2
-        if high > most:
-            larger = f" at rate {rate:g}; choose a smaller rate or a larger epsilon"
-            raise GuaranteeError(
-                f"no {what} up to {most:,} keeps epsilon = {epsilon:g} with delta = {delta:g}"
-                + ("; choose larger ones" if rate is None else larger)
-            )
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if delta_at(middle) <= delta else (middle, high)
-    return high + insiders
+    number = fewest(lambda many: delta_at(many) <= delta, most)
+    if number is None:
+        larger = f" at rate {rate:g}; choose a smaller rate or a larger epsilon"
+        raise GuaranteeError(
+            f"no {what} up to {most:,} keeps epsilon = {epsilon:g} with delta = {delta:g}"
+            + ("; choose larger ones" if rate is None else larger)
+        )
+    return number + insiders

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..accounting.sampled_counts import Neighbours, largest_rate
-from ..accounting.search import smallest
+from ..accounting.search import fewest
 from ..accounting.two_stage import TwoStage
 from ..contract.design import Design, Requirement, RoleCost
 from .dpcs import Sampling
@@ -112,7 +112,7 @@ def std_error(protocol: Protocol, people: int) -> float:
 def _fewest(protocol: Protocol, error: float, least: int) -> int:
     """The fewest people with at most this error; beyond those who can be planned for if none."""
     below = least - 1
-    more = smallest(lambda k: std_error(protocol, below + k) <= error, 2 * _MOST_PEOPLE)
+    more = fewest(lambda k: std_error(protocol, below + k) <= error, 2 * _MOST_PEOPLE)
     return _MOST_PEOPLE + 1 if more is None else below + more
 
 
