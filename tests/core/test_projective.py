@@ -164,9 +164,9 @@ def test_the_fast_transforms_are_the_channel(less):
     m = mechanism(3, 3, 1.5, less)
     law = np.array(m.channel().matrix)
     f = np.random.default_rng(3).dirichlet(np.ones(m.domain.size))
-    np.testing.assert_allclose(m._law(f), f @ law, rtol=1e-12)
+    np.testing.assert_allclose(m.output_law(f), f @ law, rtol=1e-12)
     weights = np.random.default_rng(4).random(m.cells)
-    np.testing.assert_allclose(m._back(weights), law @ weights, rtol=1e-12)
+    np.testing.assert_allclose(m.expected(weights), law @ weights, rtol=1e-12)
 
 
 @pytest.mark.parametrize("full", [False, True])

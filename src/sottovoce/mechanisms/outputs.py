@@ -117,17 +117,18 @@ class SetResponse(OutputMechanism, SetMechanism):
         """a and b: probability of one output in the answer's set, and of one outside it."""
         return self.p / self.set_size, (1 - self.p) / (self.cells - self.set_size)
 
-    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+    def output_law(self, frequencies: Floats) -> Floats:
+        """Σ_x f_x P(y|x) for every output."""
         a, b = self.laws
-        outside, more = float(b), float(a - b)
+        return np.asarray(float(b) * frequencies.sum() + float(a - b) * self.holders(frequencies))
 
-        def law(frequencies: Floats) -> Floats:
-            return np.asarray(outside * frequencies.sum() + more * self.holders(frequencies))
+    def expected(self, weights: Floats) -> Floats:
+        """Σ_y w_y P(y|x) for every value."""
+        a, b = self.laws
+        return np.asarray(float(b) * weights.sum() + float(a - b) * self.support(weights))
 
-        def back(weights: Floats) -> Floats:
-            return np.asarray(outside * weights.sum() + more * self.support(weights))
-
-        return em(counts, law, back, np.ones(self.domain.size))
+    def maximise(self, counts: NDArray[np.int64], n: int) -> Fit:
+        return em(counts, self.output_law, self.expected, np.ones(self.domain.size))
 
 
 def draw_outputs(draws: Draws, codes: Codes, drawing: Drawing, out: Codes) -> None:
