@@ -187,7 +187,15 @@ class ChooseAll(PureMechanism):
         return self.inner.decode_steps(n)
 
     def outcomes(self, reports: Reports, x: Any, y: Any) -> NDArray[Any]:
-        return self.inner.outcomes(replace(reports, collection=self.inner.id), x, y)
+        first, second = self.domain.words([x, y])[0].tolist()
+        pair = self._option_of(first, second), self._option_of(second, first)
+        return self.inner.outcomes(replace(reports, collection=self.inner.id), *pair)
+
+    def _option_of(self, chosen: int, other: int) -> Any:
+        """An option of one set that the other lacks, or "nothing else"."""
+        only = chosen & ~other
+        where = (only & -only).bit_length() - 1 if only else self.domain.size
+        return self.inner.domain.values[where]
 
     # --- what the laws need ---------------------------------------------------------------------
 
