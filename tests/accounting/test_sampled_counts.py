@@ -283,3 +283,12 @@ def test_the_smallest_deltas_have_a_rate():
 def test_published_claims_are_about_counts_that_can_be_compared():
     with pytest.raises(ParameterError, match="from 1 to 1,000,000,000,000"):
         published_sampled_counts(1.0, 10**15, 30, bound="yang-3.1")
+
+
+def test_a_published_bound_with_practically_everyone_in_the_sample_is_refused() -> None:
+    for published in (
+        lambda: published_count(0.1, 1e-7, 30, bound="yang-3.2", z=700.0),
+        lambda: published_sampled_counts(0.1, 50, 30, bound="yang-3.2", z=20.1),
+    ):
+        with pytest.raises(ParameterError, match="at most 20"):
+            published()

@@ -23,6 +23,7 @@ from ..errors import ParameterError
 from .sampled_counts import Neighbours, check_neighbours, exact_delta, hidden_holders
 
 Bound = Literal["yang-3.1", "yang-3.2"]
+_MOST_Z = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +121,9 @@ def _checked_z(bound: Any, z: Any) -> float:
     check_choice(bound, "bound", get_args(Bound))
     if bound == "yang-3.1" and z != 0:
         raise ParameterError(f"z is {z!r}, but only bound='yang-3.2' takes one")
-    return checked_loss(z)
+    if (loss := checked_loss(z)) > _MOST_Z:
+        raise ParameterError(
+            f"z is {z!r}; at most {_MOST_Z:g} is allowed, since beyond it practically everyone is "
+            "in the sample and the published number of holders is astronomical"
+        )
+    return loss
