@@ -178,8 +178,14 @@ def test_alphabets(folder, run, text, symbols):
         (("--alphabet", "abca", "--length", "4"), "--alphabet is 'abca'; give every symbol once"),
         (("--alphabet", "a-zb", "--length", "4"), "--alphabet is 'a-zb'; give every symbol once"),
         (("--alphabet", "z-a", "--length", "4"), "from the first to the last, such as abc or a-z"),
-        (("--alphabet", "ab", "--length", "0"), "--length is 0; it must be a whole number of at"),
-        (("--alphabet", "ab", "--length", "256"), "--length is 256; at most 255 symbols"),
+        (
+            ("--alphabet", "ab", "--length", "0"),
+            "--length is 0; it must be a whole number from 1 to 255",
+        ),
+        (
+            ("--alphabet", "ab", "--length", "256"),
+            "--length is 256; it must be a whole number from 1 to 255",
+        ),
         ((*TEXTS, "--other", "??"), "--other is '??'; it must be a single character"),
         ((*TEXTS, "--step", "0"), "--step is 0"),
         ((*TEXTS, "--mechanism", "hadamard"), "'hadamard' cannot report prefixes"),

@@ -95,7 +95,7 @@ def test_em_says_when_it_has_not_converged(source):
     aggregate = m.aggregate(m.randomise(skewed(64, 10_000), source=source))
     counts = aggregate.tables["outputs"]
     with pytest.warns(ConvergenceWarning, match="within 2 steps"):
-        fit = em(counts, m._law, m._back, np.ones(64), most_steps=2)
+        fit = em(counts, m.output_law, m.expected, np.ones(64), most_steps=2)
     assert not fit.converged
 
 
@@ -105,8 +105,8 @@ def test_the_fast_transforms_of_hadamard_response_are_its_channel(d):
     matrix = m.channel().matrix
     f = RNG.dirichlet(np.ones(d))
     w = RNG.random(m.cells)
-    assert np.allclose(m._law(f), f @ matrix)
-    assert np.allclose(m._back(w), matrix @ w)
+    assert np.allclose(m.output_law(f), f @ matrix)
+    assert np.allclose(m.expected(w), matrix @ w)
 
 
 def test_mle_of_hadamard_response_beats_every_other_distribution_near_it(source):

@@ -74,8 +74,9 @@ def estimate(
     """Estimate how many people gave each answer.
 
     Every fraction comes with an interval that says how precise it is. Takes counts (.sva) and
-    reports (.svr, .parquet), merged as by `aggregate`. Fractions are unbiased, so that of a rare
-    answer may be below zero; --project makes them a valid distribution.
+    reports (.svr, .parquet), merged as by `aggregate`: folders, quoted patterns and addresses of an
+    object store (s3://bucket/folder) stand for the files in them. Fractions are unbiased, so that
+    of a rare answer may be below zero; --project makes them a valid distribution.
 
     Of a number, the mean is estimated; --bins shows its distribution, --quantiles 0.25,0.5,0.75
     quartiles and the median. Of values in an order, --scores shows their mean. Intervals are for

@@ -53,7 +53,8 @@ def joint(
 
     Gives a fraction with an interval for every combination of values: of everyone, or with --given
     of the people who have a value in common. For two attributes it also gives their mutual
-    information, and --plot draws a heat map.
+    information, and --plot draws a heat map. Takes the files, folders, quoted patterns and
+    addresses of object stores that `aggregate` takes.
 
     \b
     Examples:
