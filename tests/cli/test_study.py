@@ -180,11 +180,11 @@ def test_alphabets(folder, run, text, symbols):
         (("--alphabet", "z-a", "--length", "4"), "from the first to the last, such as abc or a-z"),
         (
             ("--alphabet", "ab", "--length", "0"),
-            "--length is 0; it must be a whole number from 1 to 255",
+            "--length is 0; it must be a whole number from 1",
         ),
         (
             ("--alphabet", "ab", "--length", "256"),
-            "--length is 256; it must be a whole number from 1 to 255",
+            "is 256; it must be a whole number from 1 to 255",
         ),
         ((*TEXTS, "--other", "??"), "--other is '??'; it must be a single character"),
         ((*TEXTS, "--step", "0"), "--step is 0"),
