@@ -16,7 +16,7 @@ from sottovoce.cli.parties.data import synthetic_table
 from sottovoce.cli.parties.report import report_page
 from sottovoce.cli.parties.results import Release
 from sottovoce.cli.parties.spending import Spending
-from sottovoce.errors import GuaranteeError
+from sottovoce.errors import FileError, GuaranteeError
 from sottovoce.parties.budget import Ledger
 from sottovoce.plot.parties import interval_svg
 from sottovoce.study.parties import PartyStudy
@@ -127,6 +127,19 @@ def test_a_method_without_standard_errors_shows_its_interval(
     assert table["values"][0]["std_error"] is None
     assert table["values"][0]["low"] < table["values"][0]["high"]
     assert table["assuming"]
+
+
+def test_none_of_several_tables_is_replaced_unless_asked(tmp_path: Path) -> None:
+    one, other = '[[marginal]]\nattributes = ["smoker"]\n', '[[marginal]]\nattributes = ["age"]\n'
+    study = study_of(tmp_path, f"{ROWS}{one}{other}")
+    table = tmp_path / "out.csv"
+    release = Release(study, None, None, confidence=0.95, force=False, csv=table)
+    release.check_files()
+    (tmp_path / "out-2.csv").write_text("from an earlier run")
+    with pytest.raises(FileError, match="out-2"):
+        release.check_files()
+    replaced = Release(study, None, None, confidence=0.95, force=True, csv=table)
+    replaced.check_files()
 
 
 def test_synthetic_rows_are_of_the_public_values_alone(tmp_path: Path) -> None:

@@ -344,6 +344,20 @@ def test_numbers_of_rows_that_nobody_has_stop_the_run(said):
         h.simulate(frames(h.parties), tamper=told)
 
 
+@pytest.mark.parametrize("neighbours", ["substitution", "add-remove"])
+def test_sums_under_masks_that_do_not_cancel_are_no_result(neighbours):
+    h = study(3, neighbours=neighbours)
+
+    def told(batch):
+        payload = dict(batch.payload)
+        if batch.kind == "hello" and batch.sender[0] == 1:
+            payload["key"] = payload["key"] ^ np.uint8(1)  # everyone hears of a key that B has not
+        return [replace(batch, payload=payload)]
+
+    with pytest.raises(ShareError, match="outside what these rows can give"):
+        h.simulate(frames(h.parties), tamper=told)
+
+
 def test_numbers_of_rows_are_published_only_where_they_are_public():
     for neighbours, shown in (("substitution", [40, 47]), ("add-remove", [-1, -1])):
         run = study(2, neighbours=neighbours).simulate(frames(["A", "B"]))

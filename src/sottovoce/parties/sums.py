@@ -50,7 +50,8 @@ from ..transport import EVERYONE, Batch, Role
 from ..transport.checking import check_batch
 from .blocks import Block, add_up, checked_vectors, columns, form_of, signed
 
-_MOST_ROWS = 1 << 40  # more than any study has; totals then fit into 64 bits
+#: Of a party: more than any study has; totals then fit into 64 bits.
+MOST_ROWS = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -161,7 +162,7 @@ class Arrived:
             commitment = batch.payload["commitment"][i].tobytes() if design.dropouts else b""
             if k in known:
                 raise ShareError(f"{name!r} said hello twice; the second is refused")
-            if not -1 <= rows <= _MOST_ROWS:
+            if not -1 <= rows <= MOST_ROWS:
                 raise ShareError(f"{name!r} says that it has {rows} rows; refused")
             if any(hello.key == key for hello in known.values()):
                 raise ShareError(f"{name!r} said hello with the key of another party; refused")

@@ -64,7 +64,8 @@ class Release:
             check_output(self.report, *inputs, force=self.force, ends=(".html",))
         for path in self.outputs:
             check_output(path, *inputs, force=self.force, ends=(".sva",))
-        check_csv(self.csv, *inputs, force=self.force)
+        for path in self.tables:
+            check_csv(path, *inputs, force=self.force)
 
     def finish(self, played: Played) -> None:
         """Compute everything, then write it; a crash before the end is resumed here."""
