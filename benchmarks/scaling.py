@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import sottovoce as sv
+from sottovoce.mechanisms.numeric import NumericMechanism
 
 from .machine import EPSILON, Effort, best, number, table
 from .ours import answers
@@ -18,46 +19,25 @@ D = 1024
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 10_000_000)
 SIDES = ("randomise", "aggregate")
 # Okabe and Ito's colours, distinguishable by the colour-blind, and a marker each as well.
-LOOKS = dict(
-    zip(
-        (
-            "GRR",
-            "OUE",
-            "SUE",
-            "SubsetSelection",
-            "OLH",
-            "HadamardResponse",
-            "ProjectiveGeometryResponse",
-            "Duchi",
-            "Piecewise",
-            "Hybrid",
-        ),
-        zip(
-            (
-                "#000000",
-                "#E69F00",
-                "#56B4E9",
-                "#009E73",
-                "#D55E00",
-                "#0072B2",
-                "#A6761D",
-                "#CC79A7",
-                "#8C6D00",
-                "#777777",
-            ),
-            "os^DvPp<>X",
-            strict=True,
-        ),
-        strict=True,
-    )
-)
+LOOKS: dict[Any, tuple[str, str]] = {
+    sv.GRR: ("#000000", "o"),
+    sv.OUE: ("#E69F00", "s"),
+    sv.SUE: ("#56B4E9", "^"),
+    sv.SubsetSelection: ("#009E73", "D"),
+    sv.OLH: ("#D55E00", "v"),
+    sv.HadamardResponse: ("#0072B2", "P"),
+    sv.ProjectiveGeometryResponse: ("#A6761D", "p"),
+    sv.Duchi: ("#CC79A7", "<"),
+    sv.Piecewise: ("#8C6D00", ">"),
+    sv.Hybrid: ("#777777", "X"),
+}
 
 
 @dataclass(frozen=True)
 class Line:
     """Times of one mechanism's one side."""
 
-    mechanism: str
+    kind: type[sv.Mechanism]
     side: str
     n: np.ndarray
     seconds: np.ndarray
@@ -71,13 +51,8 @@ class Line:
 
 def mechanisms() -> list[Any]:
     """Everything there is, over the same number of values."""
-    kinds = (
-        *(sv.GRR, sv.OUE, sv.SUE, sv.SubsetSelection, sv.OLH),
-        *(sv.HadamardResponse, sv.ProjectiveGeometryResponse),
-    )
-    numeric = (sv.Duchi, sv.Piecewise, sv.Hybrid)
-    return [kind(D, epsilon=EPSILON) for kind in kinds] + [
-        kind((0, 1), epsilon=EPSILON) for kind in numeric
+    return [
+        kind((0, 1) if issubclass(kind, NumericMechanism) else D, epsilon=EPSILON) for kind in LOOKS
     ]
 
 
@@ -93,8 +68,8 @@ def measure(effort: Effort) -> list[Line]:
             seconds["randomise"].append(best(_randomise(mechanism, values[:n]), repeat))
             reports = mechanism.randomise(values[:n])
             seconds["aggregate"].append(best(_aggregate(mechanism, reports), repeat))
-        name = type(mechanism).__name__
-        lines += [Line(name, side, np.array(sizes), np.array(seconds[side])) for side in SIDES]
+        kind, n = type(mechanism), np.array(sizes)
+        lines += [Line(kind, side, n, np.array(seconds[side])) for side in SIDES]
     return lines
 
 
@@ -116,7 +91,7 @@ def plot(lines: list[Line], path: Path) -> None:
     figure, panels = plt.subplots(1, 2, figsize=(11, 5.2), sharey=True, layout="constrained")
     for axes, side in zip(panels, SIDES, strict=True):
         for line in (line for line in lines if line.side == side):
-            colour, marker = LOOKS[line.mechanism]
+            colour, marker = LOOKS[line.kind]
             axes.plot(
                 line.n,
                 line.seconds,
@@ -124,7 +99,7 @@ def plot(lines: list[Line], path: Path) -> None:
                 marker=marker,
                 ms=6,
                 lw=1.5,
-                label=line.mechanism,
+                label=line.kind.__name__,
             )
         ends = lines[0].n[[0, -1]]
         axes.plot(ends, ends * 1e-7, "--", color="0.6", lw=1, label="linear, 100 ns each")
@@ -142,9 +117,9 @@ def plot(lines: list[Line], path: Path) -> None:
 def section(lines: list[Line], picture: str) -> str:
     """The page's part on growth with n."""
     rows = []
-    for name in dict.fromkeys(line.mechanism for line in lines):
-        cells = [name]
-        for line in (line for line in lines if line.mechanism == name):
+    for kind in dict.fromkeys(line.kind for line in lines):
+        cells = [kind.__name__]
+        for line in (line for line in lines if line.kind is kind):
             each = line.seconds / line.n * 1e9
             cells += [number(each[-3]), number(each[-1]), f"{line.exponent:.2f}"]
         rows.append(cells)

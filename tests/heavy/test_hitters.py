@@ -12,6 +12,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.contract.sparse import Sparse
 from sottovoce.errors import AnswerError, EstimateError, ParameterError, WireError
+from tests.laws.entries import PURE
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -57,7 +58,7 @@ def test_a_text_is_not_listed_with_an_interval_that_reaches_zero() -> None:
         assert bool(estimate.labels) == (n > 1)
 
 
-@pytest.mark.parametrize("mechanism", ["olh", "grr", "oue", "sue", "subset"])
+@pytest.mark.parametrize("mechanism", PURE)
 def test_every_pure_mechanism(mechanism: str) -> None:
     hh = sv.HeavyHitters("abc", 3, 2.0, step=1, mechanism=mechanism)
     truth = {"abc": 0.5, "c": 0.3, "": 0.2}

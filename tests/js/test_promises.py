@@ -14,7 +14,7 @@ from sottovoce import Attribute, Study
 from sottovoce.mechanisms import REGISTRY
 from sottovoce.records.allocation import slide
 from sottovoce.service.contract_for_clients import describe
-from tests.laws.entries import NUMERIC
+from tests.laws.entries import NUMERIC, PURE
 
 from .node import JavaScriptError, ask, run
 
@@ -34,15 +34,17 @@ MORE = {
     "hybrid": (("grids", 1, "inside"), 1),
 }
 TOOLS = sv.Options("q", ["a", "b", "c"], most=2)
-#: The same for a question of which several options may be chosen, by what reports the drawn one.
+#: The same for questions with several options and for texts, by what reports an option or prefix.
 MORE |= {
-    f"choose-all {by}": (("by", *MORE[by][0]), MORE[by][1])
-    for by in ("grr", "sue", "oue", "subset", "olh")
+    f"{reporter} {by}": (("by", *MORE[by][0]), MORE[by][1])
+    for reporter in ("choose-all", "heavy-hitters")
+    for by in PURE
+    if by in MORE
 }
-MORE |= {
-    f"heavy-hitters {by}": (("by", *MORE[by][0]), MORE[by][1])
-    for by in ("grr", "sue", "oue", "subset", "olh")
-}
+
+
+def test_every_mechanism_is_among_them() -> None:
+    assert {*REGISTRY} <= {*MORE, "lip"}  # whose two promises are tested below
 
 
 def one(identifier: str, **more: Any) -> Study:

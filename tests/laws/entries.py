@@ -26,6 +26,7 @@ from sottovoce import (
 from sottovoce.contract.collection import Collection
 from sottovoce.mechanisms import Duchi, Hybrid, Piecewise
 from sottovoce.mechanisms.numeric import NumericMechanism
+from sottovoce.mechanisms.pure import PureMechanism
 
 EPSILONS = (1e-6, 0.1, 1.0, 4.0, 20.0)
 SIZES = (2, 3, 4, 100)
@@ -130,6 +131,8 @@ ENTRIES = [
 #: Mechanisms over a list of values, and those for numbers, by their wire names.
 CATEGORICAL = {entry.kind.id: entry.kind for entry in ENTRIES if not entry.numeric}
 NUMERIC = {entry.kind.id: entry.kind for entry in ENTRIES if entry.numeric}
+#: Those that can report one of several options, or a prefix.
+PURE = tuple(name for name, kind in CATEGORICAL.items() if issubclass(kind, PureMechanism))
 IDEALISED_PAIRS = frozenset(entry.kind.id for entry in ENTRIES if not entry.exact_pairs)
 
 

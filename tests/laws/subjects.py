@@ -21,7 +21,7 @@ from sottovoce import (
 from sottovoce.contract.way import Way
 from sottovoce.mechanisms import REGISTRY
 
-from .entries import CATEGORICAL, EPSILONS, NUMERIC, TINY, name
+from .entries import CATEGORICAL, EPSILONS, NUMERIC, PURE, TINY, name
 
 
 class Subject(NamedTuple):
@@ -84,7 +84,7 @@ RECORDS = [
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 TEXTS = [
     *(HeavyHitters(LETTERS, 12, epsilon) for epsilon in EPSILONS),
-    *(HeavyHitters("ab", 3, 1.0, mechanism=by) for by in ("grr", "oue", "sue", "subset")),
+    *(HeavyHitters("ab", 3, 1.0, mechanism=by) for by in PURE if by != "olh"),
 ]
 MECHANISM_SUBJECTS = [subject for mechanism in TINY for subject in every_way(mechanism)]
 WRAPPER_SUBJECTS = [subject for wrapper in wrappers() for subject in every_way(wrapper)]

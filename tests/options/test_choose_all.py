@@ -16,8 +16,9 @@ from sottovoce import testing
 from sottovoce.cli import main
 from sottovoce.errors import AnswerError, EstimateError, ParameterError
 from sottovoce.study import Study
+from tests.laws.entries import PURE
 
-KINDS = ("oue", "sue", "subset", "grr")
+KINDS = [by for by in PURE if by != "olh"]  # whose reports are too many to enumerate
 SMALL = [sv.Options("tools", list("abc"), most=most) for most in (1, 2, 3)]
 CASES = [(q, by, e) for q in SMALL for by in KINDS for e in (0.1, 1.0, 4.0, 20.0)]
 

@@ -71,7 +71,7 @@ class HeavyHitters(Collection):
         continuations of a prefix.
     mechanism : str
         The pure mechanism that reports a prefix: "olh", for texts of any number, or where there are
-        few "grr", "oue", "sue" or "subset".
+        few any other, such as "grr" or "oue".
     name : str
         What is asked.
     study : bytes, optional

@@ -28,7 +28,7 @@ from ..errors import ParameterError
 from ..mechanisms.channel import set_row
 from ..mechanisms.hashing import Halves, Hashing, best_bucket_bits
 from ..mechanisms.pure import PureMechanism
-from ..mechanisms.registry import by_id
+from ..mechanisms.registry import pure_by_id
 from ..randomness import Source
 
 Codes = NDArray[np.uint64]
@@ -132,12 +132,7 @@ def oracle_of(name: str, size: int, epsilon: float, word_bits: int) -> Oracle:
     """The mechanism of this name over a number of codes."""
     if name == "olh":
         return Hashed(epsilon, word_bits)
-    kind = by_id(name)
-    if not issubclass(kind, PureMechanism):
-        raise ParameterError(
-            f"{name!r} cannot report prefixes; use 'olh' or another pure mechanism: 'grr', 'oue', "
-            "'sue' or 'subset'"
-        )
+    kind = pure_by_id(name, "prefixes")
     if size > _MOST_LISTED:
         raise ParameterError(
             f"there are {size:,} texts of this length, and {name!r} counts each of them; it takes "

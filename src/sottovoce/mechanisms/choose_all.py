@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,7 +39,7 @@ from ..randomness import Source
 from .channel import Channel
 from .mechanism import Method
 from .pure import PureMechanism
-from .registry import by_id
+from .registry import pure_by_id
 
 NOTHING_ELSE = "nothing else"
 
@@ -55,7 +55,7 @@ class ChooseAll(PureMechanism):
     epsilon : float
         Privacy parameter of the whole set.
     by : str
-        The mechanism that reports the drawn option: oue, olh, subset, sue or grr.
+        The pure mechanism that reports the drawn option, such as oue, olh or grr.
     study : bytes, optional
         Digest of the study that the reports belong to.
 
@@ -89,18 +89,17 @@ class ChooseAll(PureMechanism):
         self.validate()
 
     def validate(self) -> None:
-        if not (isinstance(self.by, str) and issubclass(by_id(self.by), PureMechanism)):
-            raise ParameterError(
-                f"{self.by!r} cannot report a drawn option; use oue, olh, subset, sue or grr"
-            )
+        self._kind()
         super().validate()
+
+    def _kind(self) -> type[PureMechanism]:
+        return pure_by_id(self.by, "a drawn option")
 
     @cached_property
     def inner(self) -> PureMechanism:
         """Reports the drawn option, or that nothing else was chosen."""
         values = Domain([*self.domain.values, _unused(self.domain)])
-        mechanism = by_id(self.by)(values, epsilon=self.epsilon, study=self.digest)
-        return cast(PureMechanism, mechanism)  # as `validate` saw
+        return self._kind()(values, epsilon=self.epsilon, study=self.digest)
 
     # --- what it is -----------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ..errors import ParameterError
 from .mechanism import Mechanism
+from .pure import PureMechanism
 
 M = TypeVar("M", bound=type[Mechanism])
 
@@ -47,7 +48,17 @@ def needs_prior(kind: type[Mechanism]) -> bool:
 
 def by_id(name: str) -> type[Mechanism]:
     """The mechanism of a wire name."""
-    if name not in REGISTRY:
+    if not isinstance(name, str) or name not in REGISTRY:
         known = ", ".join(repr(key) for key in sorted(REGISTRY))
         raise ParameterError(f"there is no mechanism {name!r}; available: {known}")
     return REGISTRY[name]
+
+
+def pure_by_id(name: str, task: str) -> type[PureMechanism]:
+    """The pure mechanism of a wire name, which reports what `task` says."""
+    kind = by_id(name)
+    if not issubclass(kind, PureMechanism):
+        pure = [key for key, one in sorted(REGISTRY.items()) if issubclass(one, PureMechanism)]
+        known = ", ".join(map(repr, pure))
+        raise ParameterError(f"{name!r} cannot report {task}; use a pure mechanism: {known}")
+    return kind
