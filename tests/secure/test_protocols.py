@@ -13,6 +13,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import EstimateError, GuaranteeError, MergeError, ParameterError
+from sottovoce.secure.committee import quorum
 from sottovoce.secure.protocol import Prepared, Protocol, Run, aggregate_of
 from sottovoce.secure.selection import coins, elect, reported_sets
 from sottovoce.transport import Batch, Envelope, Role, decode_batch, drive, encode_batch
@@ -334,3 +335,13 @@ def test_counts_of_different_runs_merge_only_if_they_came_about_alike() -> None:
 def test_wrong_parameters_are_refused(wrong: object) -> None:
     with pytest.raises(ParameterError):
         wrong()  # type: ignore[operator]
+
+
+def test_small_integers_of_numpy_overflow_nowhere() -> None:
+    shares = S.DPDS(3, rate=0.4, helpers=np.uint8(3))
+    with testing.seeded(1) as source:
+        assert shares.simulate(np.arange(300) % 3, source=source).aggregate.people == 300
+    committee = S.TSS(5, rate=0.5, report=0.4, collusion=np.uint8(100), committee=200)
+    assert quorum(200, committee.phi or 0) == 151
+    with pytest.raises(ParameterError, match="cannot agree"):
+        S.TSS(5, rate=0.5, report=0.4, collusion=np.uint8(200), committee=200)

@@ -35,7 +35,9 @@ class SecureSum(Protocol):
 
     def __init__(self, domain: Any, *, helpers: int | None = None, **parameters: Any) -> None:
         super().__init__(domain, **parameters)
-        if helpers is not None and checked_count(helpers, "helpers", 0) == 1:
+        if helpers is not None:
+            helpers = checked_count(helpers, "helpers", 0)
+        if helpers == 1:
             raise ParameterError(
                 "one helper would see every answer; take 0 (users only) or 2 or more"
             )

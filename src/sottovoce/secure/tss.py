@@ -98,8 +98,9 @@ class TSS(Sampling):
         published: bool = True,
         **parameters: Any,
     ) -> None:
-        insiders = 1 if collusion is None else collusion
-        super().__init__(domain, collusion=insiders, **parameters)
+        super().__init__(domain, collusion=1 if collusion is None else collusion, **parameters)
+        if collusion is not None:
+            collusion = self.collusion  # an integer without limits, so that no quorum overflows
         if selection not in ("uniform", "adaptive"):
             raise ParameterError(f"selection is {selection!r}; it is 'uniform' or 'adaptive'")
         if (gamma is not None) != (selection == "adaptive"):
