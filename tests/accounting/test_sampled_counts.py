@@ -283,3 +283,9 @@ def test_the_smallest_deltas_have_a_rate():
 def test_published_claims_are_about_counts_that_can_be_compared():
     with pytest.raises(ParameterError, match="from 1 to 1,000,000,000,000"):
         published_sampled_counts(1.0, 10**15, 30, bound="yang-3.1")
+
+
+@pytest.mark.parametrize("delta", [1e-320, 1e-308])
+def test_a_search_for_a_rate_ends_at_the_smallest_numbers(delta: float) -> None:
+    assert 1e-6 < largest_rate(1.0, delta, 100) < 1e-4
+    assert 0 < largest_rate(1.0, delta, 1) <= 1.01 * delta
