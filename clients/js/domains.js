@@ -4,6 +4,7 @@ import { AnswerError, ContractError } from "./errors.js";
 
 const NO_ANSWER = "no answer";
 const SEPARATOR = ";";
+const MOST_VALUES = 2 ** 31;
 const number = (text) => Number(text.replace("inf", "Infinity"));
 
 export class Domain {
@@ -23,8 +24,8 @@ export class Domain {
     }
     const listed = typeof this.values === "number" ? this.values : this.values.length;
     this.size = listed + (this.missing === "value" ? 1 : 0);
-    if (!(this.size >= 2))
-      throw new ContractError(`the question ${this.name} has fewer than 2 values`);
+    if (!Number.isInteger(this.size) || this.size < 2 || this.size > MOST_VALUES)
+      throw new ContractError(`the question ${this.name} has not 2 to ${MOST_VALUES} values`);
     if (this.wording && this.wording.length !== listed)
       throw new ContractError(`the question ${this.name} has not one label per value`);
   }

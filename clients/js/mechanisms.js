@@ -198,6 +198,9 @@ const hadamard = {
   read(about, size) {
     const blocks = whole(about.blocks, 1, 2 ** 11, "blocks");
     const width = whole(about.block_size, 2, 2 ** 32, "block_size");
+    if (blocks * width > 2 ** 32) {
+      throw new ContractError(`${blocks} blocks of ${width} are more reports than can be drawn`);
+    }
     if (width & (width - 1) || Math.ceil(size / blocks) >= width) {
       throw new ContractError(
         `block_size is ${width}; ${size} values in ${blocks} blocks need a larger power of two`,
@@ -334,19 +337,21 @@ const lip = {
     if (about.rows) {
       if (about.rows.length !== size)
         throw new ContractError("the channel has not one row per value");
-      return { size, rows: about.rows.map((row) => row.map((cell) => threshold(cell, "a cell"))) };
+      const rows = about.rows.map((row) => row.map((cell) => threshold(cell, "a cell")));
+      if (rows.some((row) => row.length !== rows[0].length))
+        throw new ContractError("the rows of the channel are not over the same reports");
+      rows.forEach(ends); // before anyone answers, so that no answer alone is refused
+      return { size, rows };
     }
     if (about.rest.length !== size)
       throw new ContractError("the channel has not one entry per value");
-    return {
-      size,
-      keep: threshold(about.keep, "keep"),
-      rest: about.rest.map((cell) => threshold(cell, "rest")),
-    };
+    const keep = threshold(about.keep, "keep");
+    const rest = about.rest.map((cell) => threshold(cell, "rest"));
+    return { size, keep, rest, ends: ends([keep, ...rest]) };
   },
   draw(m, code, source) {
     if (m.rows) return { value: source.pick(ends(m.rows[code])) };
-    const place = source.pick((m.ends ??= ends([m.keep, ...m.rest])));
+    const place = source.pick(m.ends);
     return { value: place === 0 ? code : place - 1 };
   },
   ratio(m) {

@@ -3,6 +3,8 @@
  * integer rejects. Bytes come from `crypto.getRandomValues` alone; there are no seeds.
  */
 
+import { ContractError } from "./errors.js";
+
 export const BITS = 128n;
 export const WHOLE = 1n << BITS;
 const BUFFER = 512;
@@ -47,6 +49,9 @@ export class Source {
    * @param {number} bound at least 1 and at most 2^32
    */
   below(bound) {
+    if (!(bound >= 1 && bound <= 2 ** 32)) {
+      throw new ContractError(`one of ${bound} reports cannot be drawn; there may be 1 to 2^32`);
+    }
     const bits = 32 - Math.clz32(bound - 1);
     for (;;) {
       let value = 0;

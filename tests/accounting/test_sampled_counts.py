@@ -292,3 +292,9 @@ def test_a_published_bound_with_practically_everyone_in_the_sample_is_refused() 
     ):
         with pytest.raises(ParameterError, match="at most 20"):
             published()
+
+
+@pytest.mark.parametrize("delta", [1e-320, 1e-308])
+def test_a_search_for_a_rate_ends_at_the_smallest_numbers(delta: float) -> None:
+    assert 1e-6 < largest_rate(1.0, delta, 100) < 1e-4
+    assert 0 < largest_rate(1.0, delta, 1) <= 1.01 * delta

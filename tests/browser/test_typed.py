@@ -80,6 +80,31 @@ def test_what_is_typed_is_checked_before_anything_is_drawn(
         assert visit.trouble == []
 
 
+def test_a_number_with_a_slip_is_not_taken_for_no_answer(chromium: Any, tmp_path: Path) -> None:
+    study = sv.Study(
+        "Shopping",
+        (
+            sv.OLH(sv.Attribute(PRODUCT, 2**31 - 1, missing="value"), epsilon=6.0),
+            sv.Piecewise(sv.Range("How much?", 0, 10, missing="public"), epsilon=1.0),
+        ),
+    )
+    with serving(study, ABOUT, tmp_path) as served, visiting(chromium, served) as visit:
+        page = visit.open()
+        product, much = page.get_by_label(PRODUCT), page.get_by_label("How much?")
+        error = page.locator("#form-error")
+        for field, hint in ((product, "from 0 to 2147483646"), (much, "from 0 to 10")):
+            field.press_sequentially("4e")
+            randomise(page)
+            assert hint in error.text_content()
+            assert page.evaluate("localStorage.length") == 0
+            field.fill("4")
+        assert page.evaluate("[...document.forms].every((form) => form.autocomplete === 'off')")
+        assert product.get_attribute("autocomplete") == much.get_attribute("autocomplete") == "off"
+        much.fill("")
+        randomise(page)
+        page.get_by_role("heading", name="This is what will be sent").wait_for()
+
+
 def test_what_an_analyst_has_typed_is_not_overwritten(context: Any, typed_server: Any) -> None:
     server, _ = typed_server
     product, town = list(STUDY)[1:]

@@ -165,6 +165,16 @@ def test_folders_and_patterns_stand_for_their_files(waves, folder, json_of, fail
     assert "is one of the inputs" in said
 
 
+def test_reports_and_their_own_counts_are_not_two_collections(
+    folder, randomised, run, fails
+) -> None:
+    randomised()
+    run("aggregate", "reports.svr", *USUAL, "--out", "counts.sva")
+    for both in (("reports.svr", "counts.sva"), ("counts.sva", "reports.svr")):
+        assert "same counts in different forms" in fails("compare", *both, *USUAL)
+    run("compare", "reports.svr", "counts.sva", *USUAL, "--allow-equal")
+
+
 def test_joint_takes_a_folder(table, run, json_of) -> None:  # noqa: F811, the fixture
     Path("reports").mkdir()
     words = ("--allocation", "random", "--out", "reports/r.svr")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tracemalloc
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, combinations_with_replacement, permutations
 
 import numpy as np
 import pyarrow
@@ -461,3 +461,23 @@ def test_memory_goes_by_the_people_and_not_by_the_domain(kind) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 << 20
+
+
+def test_contrasts_of_a_few_people_are_never_certain() -> None:
+    """Whatever 1 to 4 people report, and with a coverage that is computed exactly."""
+    response = HadamardResponse(4, epsilon=1.0)
+    law = np.array(response.channel().exact, float)
+    every = response.every_report()
+    for people in ([0], [0, 1], [0, 1, 2], [0, 0, 1, 3]):
+        n, truth = len(people), (people.count(0) - people.count(1)) / len(people)
+        for values in (None, [0, 1, 2]):
+            covered = 0.0
+            for outputs in combinations_with_replacement(range(law.shape[1]), n):
+                chance = sum(np.prod(law[people, order]) for order in set(permutations(outputs, n)))
+                columns = {"y": every.columns["y"][list(outputs)]}
+                reports = sv.Reports(every.collection, every.digest, columns)
+                estimate = response.estimate(response.aggregate(reports, values=values))
+                low, high = estimate.contrast({0: 1, 1: -1}).interval(0.95)
+                assert high[0] - low[0] > 0.5
+                covered += chance * (low[0] - 1e-9 <= truth <= high[0] + 1e-9)
+            assert covered >= 0.93

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import Attribute, Study
+from sottovoce.contract.collection import canonical_text
 from sottovoce.mechanisms import REGISTRY
 from sottovoce.records.allocation import slide
 from sottovoce.service.contract_for_clients import describe
@@ -188,6 +190,51 @@ def test_options_that_are_not_what_the_digest_covers_are_refused(change: Any) ->
 )
 def test_texts_that_are_not_what_the_digest_covers_are_refused(change: Any) -> None:
     refusal(changed(one("heavy-hitters olh"), change))
+
+
+def test_more_outputs_than_can_be_drawn_uniformly_are_refused() -> None:
+    """By the ratio alone 2^43 outputs keep the promise; 32 random bits would not reach them."""
+    inside = int(2**128 / (2**12 / 2.7 + 1))
+
+    def change(contract: dict[str, Any]) -> None:
+        mechanism_of(contract).update(blocks=2**11, block_size=2**32, inside=f"{inside:032x}")
+
+    assert "more reports than can be drawn" in refusal(changed(one("hadamard"), change))
+
+
+def test_more_values_than_a_question_may_have_are_refused() -> None:
+    study = Study("T", (sv.GRR(Attribute("q", 4), epsilon=1.0),))
+
+    def change(contract: dict[str, Any]) -> None:
+        canonical = contract["canonical"].replace('"values":4', f'"values":{2**33}')
+        assert canonical != contract["canonical"]
+        digest = hashlib.sha256(b"sottovoce study v1\n" + canonical.encode()).hexdigest()
+        binding = canonical_text({"question": "q", "study": digest})
+        question = hashlib.sha256(b"sottovoce question v1\n" + binding.encode()).hexdigest()
+        contract.update(canonical=canonical, digest=digest)
+        contract["collections"][0].update(digest=question)
+        mechanism_of(contract).update(keep=f"{2**128 // 2**33:032x}")
+
+    assert "has not 2 to 2147483648 values" in refusal(changed(study, change))
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([4, 4, 4, 3, 1], "the rows of the channel are not over the same reports"),
+        ([4, 4, 4, 3], "the probabilities of a row do not add up to 1"),
+    ],
+)
+def test_a_channel_in_which_one_answer_alone_has_other_reports_is_refused(
+    cells: list[int], why: str
+) -> None:
+    study = one("lip", prior=[0.1, 0.2, 0.3, 0.4], variant="mmse-optimal")
+
+    def change(contract: dict[str, Any]) -> None:
+        rows = [[4, 4, 4, 4], [4, 4, 4, 4], cells, [4, 4, 4, 4]]
+        mechanism_of(contract)["rows"] = [[f"{c << 124:032x}" for c in row] for row in rows]
+
+    assert why in refusal(changed(study, change))
 
 
 def test_more_options_than_the_bound_are_never_drawn() -> None:

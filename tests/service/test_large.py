@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import string
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -172,6 +173,17 @@ def test_exported_reports_do_not_show_in_which_order_they_came(opened: Opener) -
     exported = _rows(collector.reports("product"))
     assert sorted(exported) == sorted(sent)
     assert exported != sent
+
+
+def test_earlier_reports_are_not_kept_for_every_list_of_values(opened: Opener) -> None:
+    collector = Collector(STUDY, opened(STUDY.digest))
+    estimates, product = estimating.Estimates(collector), STUDY.collection("product")
+    earlier = []
+    for value in range(4):
+        collector.commit([Entry(unpack(body(2), STUDY))])
+        earlier.append(weakref.ref(collector.reports("product")))
+        assert estimates.counts(product, (value,)).reports == 8 * (value + 1)
+    assert [one() is None for one in earlier] == [True, True, True, False]
 
 
 def test_a_mechanism_that_has_to_count_all_values_is_refused(opened: Opener) -> None:

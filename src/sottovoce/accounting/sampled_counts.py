@@ -41,6 +41,7 @@ from .search import from_zero, smallest
 Neighbours = Literal["substitute", "add-remove"]
 
 _MOST_COUNT = 10**12
+_USUAL_RATE = 1e-300  # below it numbers have fewer digits
 MOST_EXPONENT = 700.0  # e^ε must stay a number
 
 
@@ -171,11 +172,17 @@ def largest_rate(
 
     # δ is at least p^c, and at most p per round: whoever is not sampled is not seen. The account of
     # several rounds may lie above that.
-    low, high = delta / rounds / 2, 1.0
+    low, high = max(delta / rounds / 2, _USUAL_RATE), 1.0
     while not keeps(low):
         low /= 2
+        if low == 0:
+            raise ParameterError(
+                f"delta is {delta:g}; no rate that is a number keeps it, allow a larger one"
+            )
     while high - low > 1e-9 * low:
         middle = math.sqrt(low) * math.sqrt(high)  # the product of the two may underflow
+        if not low < middle < high:  # the smallest numbers are further apart
+            break
         low, high = (middle, high) if keeps(middle) else (low, middle)
     return low
 

@@ -79,9 +79,22 @@ def compare(
     if not allow_equal:
         _refuse_equal(*sides)
     with noted() as warned:
-        pair = [
-            _estimate(files, collection, attribute, method, allow_equal=allow_equal)
+        for collection in collections:
+            _check_attribute(collection, attribute)
+        counts = [
+            count_files(files, collection, allow_equal=allow_equal, progress=progress).aggregate
             for files, collection in zip(sides, collections, strict=True)
+        ]
+        if not allow_equal and counts[0] == counts[1] and _forms(sides[0]) != _forms(sides[1]):
+            raise ParameterError(
+                f"{first!r} and {second!r} have the same counts in different forms, so they seem "
+                "to be the same reports; name two collections (--allow-equal if they are equal by "
+                "chance)"
+            )
+        attributes = () if attribute is None else (attribute,)
+        pair: list[Estimate] = [
+            each.marginal(some, attributes, method=method or each.shown_method)
+            for each, some in zip(collections, counts, strict=True)
         ]
         change = pair[1] - pair[0]
         change.interval(output.confidence)  # refuses a wrong confidence before anything is shown
@@ -157,25 +170,17 @@ def _size(file: str) -> int:
         return stream.seek(0, 2)
 
 
-def _estimate(
-    files: list[str],
-    collection: Collection,
-    attribute: str | None,
-    method: str | None,
-    *,
-    allow_equal: bool,
-) -> Estimate:
+def _forms(files: list[str]) -> set[str]:
+    """Whether files are counts, reports or tables of reports, by their endings."""
+    return {Path(file).suffix.lower() for file in files}
+
+
+def _check_attribute(collection: Collection, attribute: str | None) -> None:
     if collection.allocations and attribute is None:
         known = ", ".join(repr(each.name) for each in collection.attributes)
         raise ParameterError(
             f"{collection.name!r} are records; say which attribute with --attribute, one of {known}"
         )
-    counts = count_files(files, collection, allow_equal=allow_equal, progress=progress).aggregate
-    names = () if attribute is None else (attribute,)
-    estimate: Estimate = collection.marginal(
-        counts, names, method=method or collection.shown_method
-    )
-    return estimate
 
 
 def _reports(estimate: Estimate) -> int:

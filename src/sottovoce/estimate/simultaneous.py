@@ -62,6 +62,9 @@ def chance_of_largest(p_values: Floats, correlation: Floats | None) -> tuple[flo
 def correlation_of(covariance: Floats | None, variance: Floats | None = None) -> Floats | None:
     """The correlation matrix; None where some value has no variance or none is known.
 
+    Of a few people the estimated fractions in a covariance may lie so far outside 0 to 1 that it is
+    that of no errors at all, with correlations beyond one: these are not known either.
+
     Where the covariance is an upper bound, `variance` has the values' own variances: the bound in
     units of them, so that its diagonal is one or more.
     """
@@ -72,7 +75,8 @@ def correlation_of(covariance: Floats | None, variance: Floats | None = None) ->
         return None
     r = np.asarray(covariance / np.outer(spread, spread))
     np.fill_diagonal(r, np.maximum(np.diag(r), 1.0))
-    return r
+    own = np.sqrt(np.diag(r))
+    return None if (np.abs(r) > (1 + 1e-9) * np.outer(own, own)).any() else r
 
 
 def largest_deviations(correlation: Floats) -> Floats:

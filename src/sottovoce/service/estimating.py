@@ -44,9 +44,15 @@ class Estimates:
         """The counts of all values, or of those that were chosen."""
         if not values:
             return self._collector.aggregate(collection.name)
+        reports = self._collector.reports(collection.name)
+        with self._guard:
+            # Earlier reports are forgotten: each list of values would keep a copy of all of them.
+            for key, (state, _) in list(self._kept.items()):
+                if key[:2] == (collection.name, "counts") and state is not reports:
+                    del self._kept[key]
         return self._remember(
             (collection.name, "counts", values),
-            self._collector.reports(collection.name),
+            reports,
             lambda reports: collection.aggregate(reports, values=list(values)),
         )
 

@@ -201,12 +201,15 @@ function labelField(domain, name, title) {
 
 function numberField(domain, name, title, low, high, step) {
   const whole = step === 1;
-  const about = { type: "number", min: low, max: high, step, inputmode: whole ? "numeric" : "decimal" };
+  const inputmode = whole ? "numeric" : "decimal";
+  const about = { type: "number", min: low, max: high, step, inputmode, autocomplete: "off" };
   const words = `A ${whole ? "whole " : ""}number from ${low} to ${high}.`;
   const { input, hint, box } = typedField(name, title, about, words);
   const read = () => {
     const answer = input.value.trim() === "" ? NaN : Number(input.value);
-    if (Number.isNaN(answer) && domain.missing !== "refuse") return null;
+    // What is no number has an empty value; taken for a missing answer, it would be a false one.
+    const empty = Number.isNaN(answer) && !input.validity.badInput;
+    if (empty && domain.missing !== "refuse") return null;
     const inside = answer >= low && answer <= high && (step === "any" || Number.isInteger(answer));
     if (!inside && !(domain.clip && Number.isFinite(answer)))
       throw new MissingAnswer(title, input, hint.textContent);
