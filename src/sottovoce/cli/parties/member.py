@@ -160,7 +160,7 @@ class Member:
     def show_end(
         self, lines: list[tuple[str, str]], about: dict[str, Any], *, as_json: bool, after: str = ""
     ) -> None:
-        """What a member who gets no tables is told at the end."""
+        """Say at the end what happened, to a member who gets no tables."""
         if as_json:
             print_json({"party": self.name, "study": self.study.digest.hex(), **about})
             return
