@@ -22,6 +22,7 @@ from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.network import Patience, Played, serve, take_part
 from sottovoce.transport.office import RunOverError
 from sottovoce.transport.post import Seat
+from sottovoce.transport.relay import Relay
 
 from .pads import ROUNDS, State, machine
 from .playing import KEYS, ROSTER, STUDY, run_all
@@ -108,6 +109,21 @@ def test_a_party_with_another_study_ends_the_run_and_both_digests_are_named() ->
     for end in ends.values():
         assert isinstance(end, (DigestError, RunOverError))
         assert f"C has the study {other.hex()[:12]}, and the relay {STUDY.hex()[:12]}" in str(end)
+
+
+def test_the_party_with_another_study_learns_why_before_the_relay_hangs_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    keep = Relay.keep
+
+    async def on_a_slow_disk(relay: Relay) -> None:
+        await asyncio.sleep(0.5 if relay.aborted else 0.0)
+        await keep(relay)
+
+    monkeypatch.setattr(Relay, "keep", on_a_slow_disk)
+    machines = {party: machine(ROSTER, party) for party in ("C", "curator")}
+    ends = run_all(machines, studies={"C": ROSTER.bind(b"x" * 32)})
+    assert isinstance(ends["C"], DigestError)
 
 
 def test_a_stranger_with_another_study_ends_nothing() -> None:

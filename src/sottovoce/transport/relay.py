@@ -82,6 +82,7 @@ class Relay:
         self.over = False
         self.strangers: list[str] = []  # who came with another study
         self.informed: set[str] = set()  # who knows that it was ended
+        self._turned_away: set[str] = set()  # who ended it by coming with another study
         self._journal = journal or NoJournal()
         self._syncing, self._synced = asyncio.Lock(), 0  # records that are on disk
         if self._journal.session is None:
@@ -191,7 +192,7 @@ class Relay:
         if self.aborted is None:
             return
         left = {name for name, reached in self._reached.items() if reached <= self.rounds}
-        left -= {*self.missing, self.roster.relay.id}
+        left = (left | self._turned_away) - {*self.missing, self.roster.relay.id}
         end = time.monotonic() + _TELL_SECONDS
         while not left <= self.informed and time.monotonic() < end:
             await asyncio.sleep(0.02)
@@ -215,6 +216,7 @@ class Relay:
         if reason not in self.strangers and len(self.strangers) < _MOST_STRANGERS:
             self.strangers.append(reason)
         if name is not None and self.closed < 0 and self.roster.count(Role.PARTY):
+            self._turned_away.add(name)
             await self._end(f"the run was ended: {reason}")
         return reason
 

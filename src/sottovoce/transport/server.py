@@ -143,7 +143,7 @@ class RelayServer:
             fitting = (code for code, kind in ERRORS.items() if isinstance(error, kind))
             status, body = next(fitting, 400), str(error).encode()
         await _answer(writer, status, body, last=status >= 400)
-        if request and request.name and (status == 424 or request.path == "/v1/abort"):
+        if request and request.name and (status in (409, 424) or request.path == "/v1/abort"):
             self._relay.informed.add(request.name)
         return status < 400
 
@@ -154,7 +154,8 @@ class RelayServer:
             if not _STUDY.fullmatch(study):
                 raise _Refusal(400, "this is no digest of a study")
             names = _names(self._seat.tokens(bytes.fromhex(study)))
-            raise DigestError(await self._relay.refuse_study(_lookup(names, authorization), study))
+            request.name = _lookup(names, authorization)
+            raise DigestError(await self._relay.refuse_study(request.name, study))
         request.name = name = _lookup(self._names, authorization)
         if name is None:
             raise _Refusal(
