@@ -21,9 +21,9 @@ from scipy.stats import binom
 
 from sottovoce import GRR, LIP, OLH, OUE, SUE, HadamardResponse, Levels, Sampled, SubsetSelection
 from sottovoce.contract.aggregate import Aggregate
+from sottovoce.mechanisms.categorical import PureMechanism
 from sottovoce.mechanisms.linear import LinearMechanism
 from sottovoce.mechanisms.mechanism import Mechanism
-from sottovoce.mechanisms.pure import PureMechanism
 
 PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
 PEOPLE = (1, 2, 3, 5, 10, 20, 60, 100, 300, 1000)

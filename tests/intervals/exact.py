@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.estimate.estimate import Estimate
-from sottovoce.mechanisms.pure import PureMechanism
+from sottovoce.mechanisms.categorical import PureMechanism
 
 LEAST = 0.93
 Intervals = Callable[[Estimate], tuple[np.ndarray, np.ndarray]]

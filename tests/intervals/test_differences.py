@@ -20,7 +20,7 @@ from sottovoce.estimate.contrasts import Contrast
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.intervals import Interval
 from sottovoce.estimate.simultaneous import largest_deviations, simultaneous
-from sottovoce.mechanisms.pure import PureMechanism
+from sottovoce.mechanisms.categorical import PureMechanism
 from sottovoce.promise import LDP, Guarantee, Promise, Unit
 from sottovoce.testing import seeded
 

@@ -9,7 +9,7 @@ import pytest
 
 from sottovoce import GRR, OUE
 from sottovoce.estimate.intervals import NoiseLines, ScoreInterval, fit_noise_line
-from sottovoce.mechanisms.pure import PureMechanism
+from sottovoce.mechanisms.categorical import PureMechanism
 
 from .exact import LEAST, count_law, holders
 

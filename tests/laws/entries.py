@@ -25,8 +25,8 @@ from sottovoce import (
 )
 from sottovoce.contract.collection import Collection
 from sottovoce.mechanisms import Duchi, Hybrid, Piecewise
+from sottovoce.mechanisms.categorical import PureMechanism
 from sottovoce.mechanisms.numeric import NumericMechanism
-from sottovoce.mechanisms.pure import PureMechanism
 
 EPSILONS = (1e-6, 0.1, 1.0, 4.0, 20.0)
 SIZES = (2, 3, 4, 100)

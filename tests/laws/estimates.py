@@ -15,7 +15,7 @@ import numpy as np
 from sottovoce import Aggregate, Estimate, Reports, Sampled
 from sottovoce.contract.way import Way
 from sottovoce.errors import EstimateError
-from sottovoce.mechanisms.pure import PureMechanism
+from sottovoce.mechanisms.categorical import PureMechanism
 
 from .entries import IDEALISED_PAIRS
 from .law import (

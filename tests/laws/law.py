@@ -16,7 +16,7 @@ import numpy as np
 
 from sottovoce import HeavyHitters, Mechanism, Range, Reports
 from sottovoce.contract.way import Way
-from sottovoce.mechanisms.pure import PureMechanism
+from sottovoce.mechanisms.categorical import PureMechanism
 
 Check = Callable[[Any, Way], None]
 Applies = Callable[[Any, Way], bool]

@@ -18,7 +18,7 @@ from sottovoce import (
     Reports,
     SubsetSelection,
 )
-from sottovoce.mechanisms.pure import PureMechanism
+from sottovoce.mechanisms.categorical import PureMechanism
 
 from .budget import RejectedError, joined, judge, spend
 from .statistics import extreme, fit

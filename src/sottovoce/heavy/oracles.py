@@ -25,9 +25,9 @@ from ..contract.reports import Column, Reports
 from ..domain.columns import Coded
 from ..domain.values import parts_of
 from ..errors import ParameterError
+from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.channel import set_row
 from ..mechanisms.hashing import Halves, Hashing, best_bucket_bits
-from ..mechanisms.pure import PureMechanism
 from ..mechanisms.registry import pure_by_id
 from ..randomness import Source
 

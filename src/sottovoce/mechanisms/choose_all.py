@@ -36,9 +36,9 @@ from ..domain.values import Domain
 from ..errors import ParameterError
 from ..estimate.intervals import Floats
 from ..randomness import Source
+from .categorical import PureMechanism
 from .channel import Channel
 from .mechanism import Method
-from .pure import PureMechanism
 from .registry import pure_by_id
 
 NOTHING_ELSE = "nothing else"

@@ -23,10 +23,9 @@ from ..contract.reports import Reports
 from ..domain.values import Label
 from ..estimate.likelihood import Fit, fit_outcomes
 from ..randomness import Probability
+from .categorical import Drawing, OutputMechanism, PureMechanism
 from .channel import set_probability
 from .mechanism import Method
-from .outputs import Drawing, OutputMechanism
-from .pure import PureMechanism
 from .registry import register
 
 _MOST_SHORT = 4096  # up to here 16 bits choose among the others with few rejections

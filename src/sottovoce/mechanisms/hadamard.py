@@ -30,9 +30,9 @@ from .. import kernels
 from ..contract.collection import Columns
 from ..errors import ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
+from .categorical import Drawing, SetResponse
 from .channel import set_probability
 from .mechanism import TOO_SMALL, Method
-from .outputs import Drawing, SetResponse
 from .registry import register
 
 _MOST_BLOCKS = 1 << 11  # 16 random bits then choose among the blocks with few rejections

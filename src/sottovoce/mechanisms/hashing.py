@@ -24,9 +24,8 @@ from ..domain.values import code_dtype
 from ..errors import WireError
 from ..parallel import over_ranges
 from ..randomness import Draws, Probability, Source
+from .categorical import draw_outputs, noise_of_all
 from .grr import grr_drawing, keep_probability
-from .outputs import draw_outputs
-from .support import noise_of_all
 
 #: Halves of codes: one row for each part.
 Halves = NDArray[np.uint32]

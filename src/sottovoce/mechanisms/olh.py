@@ -48,10 +48,10 @@ from ..contract.way import Way
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
 from ..randomness import Keystream, Source
+from .categorical import PureMechanism
 from .hashing import Halves, Hashing, best_bucket_bits
 from .linear import TINY
 from .mechanism import Method
-from .pure import PureMechanism
 from .registry import register
 
 _MOST_BUCKET_BITS = 24

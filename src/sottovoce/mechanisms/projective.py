@@ -35,9 +35,9 @@ from .. import kernels
 from ..contract.collection import Columns
 from ..domain.values import Domain, Label
 from ..estimate.intervals import Floats
+from .categorical import Drawing, SetResponse, SupportMechanism
 from .linear import TINY
 from .mechanism import Method
-from .outputs import Drawing, SetResponse
 from .projective_space import (
     best_order,
     check_order,
@@ -48,7 +48,6 @@ from .projective_space import (
     value_vectors,
 )
 from .registry import register
-from .support import SupportMechanism
 
 _ROOM = 1 << 20  # counts of outputs that are added up together
 

@@ -7,8 +7,8 @@ from inspect import signature
 from typing import TypeVar
 
 from ..errors import ParameterError
+from .categorical import PureMechanism
 from .mechanism import Mechanism
-from .pure import PureMechanism
 
 M = TypeVar("M", bound=type[Mechanism])
 

@@ -29,10 +29,9 @@ from ..contract.way import Way
 from ..domain.values import Codes, code_dtype
 from ..errors import WireError
 from ..randomness import BITS, Draws, Probability, Source, exp
+from .categorical import draw_outputs, noise_of_all
 from .channel import set_probability
-from .outputs import draw_outputs
 from .registry import register
-from .support import noise_of_all
 from .unary import BitVectorMechanism, Rows, Words
 
 _FEW = 16  # values, whose bits are one number: there are at most 12,870 sets of them

@@ -18,8 +18,8 @@ from ..domain.values import Label
 from ..errors import EstimateError, ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
+from .categorical import Drawing, OutputMechanism
 from .channel import Channel
-from .outputs import Drawing, OutputMechanism
 from .prior_channels import IntegerChannel, drawing_tables
 from .prior_estimates import fit_mixing, inverse, shrunk
 

@@ -25,8 +25,8 @@ from ..contract.way import Way
 from ..domain.values import Codes
 from ..errors import ParameterError, WireError
 from ..randomness import Draws, Probability, Source
+from .categorical import PureMechanism
 from .channel import Channel
-from .pure import PureMechanism
 
 _MOST_BITS = 1 << 24  # of a report: 2 MiB for each person
 Rows = NDArray[np.uint8]

@@ -16,8 +16,8 @@ from ..estimate.combine import ALIASES, METHODS, combine, with_guarantee
 from ..estimate.estimate import Estimate, parts_may_be_useless, warn_if_useless
 from ..estimate.groups import Groups, combine_groups, covariance_of
 from ..estimate.intervals import Floats, NoiseLines
+from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.mechanism import Mechanism, Method
-from ..mechanisms.pure import PureMechanism
 from .population import strata_of_answers, strata_of_frequencies
 from .rates import EVERYONE, way_codes
 from .sample import FEW_RATES, Sample, known_strata, rate_methods, span_of

@@ -14,10 +14,10 @@ from ..domain.values import Domain
 from ..errors import ParameterError
 from ..estimate.estimate import parts_may_be_useless
 from ..estimate.intervals import Floats
+from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism
-from ..mechanisms.pure import PureMechanism
 from .moments import CountedMeans, Means, Noise, NoiseOfMeans
 from .strata import Strata, expected_inverse, seen_inverse
 

@@ -17,9 +17,9 @@ from ..domain.columns import Coded, as_column, first_few
 from ..domain.values import code_dtype
 from ..errors import AnswerError, GuaranteeError, ParameterError
 from ..estimate.intervals import Floats
+from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
-from ..mechanisms.pure import PureMechanism
 from ..randomness import BITS, Probability
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from ..errors import EstimateError, ParameterError
 from ..estimate.estimate import Estimate, warn_if_useless
 from ..estimate.groups import Groups, combine_groups
 from ..estimate.intervals import Floats, NoiseLines, ScoreInterval
+from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.mechanism import Mechanism, Method
-from ..mechanisms.pure import PureMechanism
 from ..promise import Guarantee
 from .population import lowest, strata_of_counts
 from .strata import (

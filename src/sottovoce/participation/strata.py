@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from .. import kernels
 from ..estimate.intervals import Floats, ScoreInterval
-from ..mechanisms.pure import PureMechanism
+from ..mechanisms.categorical import PureMechanism
 from .moments import Means, Noise
 
 

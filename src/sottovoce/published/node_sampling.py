@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ParameterError
-from ..mechanisms.pure import PureMechanism
+from ..mechanisms.categorical import PureMechanism
 
 
 def g_actual(mechanism: PureMechanism, f: float, *, n: int, rate: float) -> float:

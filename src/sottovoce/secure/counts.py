@@ -25,9 +25,9 @@ from ..domain.values import Domain, Label
 from ..errors import GuaranteeError, WireError
 from ..estimate.count_intervals import CountInterval
 from ..estimate.estimate import Estimate
+from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.linear import TINY
 from ..mechanisms.mechanism import Method
-from ..mechanisms.pure import PureMechanism
 from ..promise import Guarantee
 
 BINOMIAL, DUMMIES, GAUSSIAN = "binomial", "dummies", "discrete-gaussian"
