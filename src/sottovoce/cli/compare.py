@@ -13,7 +13,8 @@ from ..errors import ParameterError
 from ..files import opened
 from .support.estimates import estimate_json, noise_words
 from .support.options import PATH, question_option
-from .support.output import Output, picture_of, result_options
+from .support.output import Output, result_options
+from .support.saving import picture_of
 from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ import click
 
 from ..errors import FileError, MissingExtraError
 from .support.estimates import levels_json, show_estimate
-from .support.output import Output, full_output, plot_option, save_figure
+from .support.output import Output, full_output, plot_option
+from .support.saving import save_figure
 from .support.show import heading, percent, progress, show_guarantee, show_rows, strength
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ from .support.options import (
     asked_options,
     candidates_option,
     confidence_option,
+    csv_option,
     files_argument,
 )
 from .support.output import Output, full_output, plot_option, simultaneous_option, sort_option
 from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 from .support.summaries import Summaries, show_summaries, summary_json, summary_options
-from .support.tables import csv_option
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate

@@ -11,7 +11,8 @@ import click
 from ..collect.counting import count_files
 from ..errors import ParameterError
 from .support.options import Asked, asked_options, files_argument
-from .support.output import Output, picture_of, result_options
+from .support.output import Output, result_options
+from .support.saving import picture_of
 from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.output import Output, file_output, json_output, picture_of, plot_option
+from .support.output import Output, file_output, json_output, plot_option
 from .support.parse import numbers_from, prior_from
+from .support.saving import picture_of
 from .support.show import facts, heading, plural, show_guarantee, show_rows, show_table
 
 if TYPE_CHECKING:

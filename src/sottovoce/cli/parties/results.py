@@ -6,8 +6,9 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support.estimates import show_estimate
+from ..support.estimates import show_estimate, tidy_rows
 from ..support.options import check_output
+from ..support.saving import save_csv
 from ..support.show import (
     console,
     facts,
@@ -18,7 +19,6 @@ from ..support.show import (
     show_guarantee,
     show_table,
 )
-from ..support.tables import check_csv, save_csv, tidy_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,7 +65,7 @@ class Release:
         for path in self.outputs:
             check_output(path, *inputs, force=self.force, ends=(".sva",))
         for path in self.tables:
-            check_csv(path, *inputs, force=self.force)
+            check_output(path, *inputs, force=self.force, ends=(".csv",))
 
     def finish(self, played: Played) -> None:
         """Compute everything, then write it; a crash before the end is resumed here."""

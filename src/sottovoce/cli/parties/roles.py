@@ -10,12 +10,12 @@ import click
 from ..support.options import (
     PATH,
     confidence_option,
+    csv_option,
     force_option,
     guarantee_option,
     json_option,
     table_options,
 )
-from ..support.tables import csv_option
 from .member import (
     Member,
     curator_options,

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..support.options import PATH, table_options
+from ..support.output import Output
 from ..support.parse import edges_from, values_from
-from ..support.tables import check_csv
 from .keys import check, keygen
 from .roles import aggregator, helper, send
 from .shared import NAMES, protocol_options, read_answers, result_options, show_result, working
@@ -72,8 +72,7 @@ def run(
     missing: Any,
     helpers: int | None,
     dialect: Dialect,
-    csv_path: Path | None,
-    force: bool,
+    output: Output,
     **parameters: Any,
 ) -> None:
     """Simulate a protocol: every role in this process, on answers in a file.
@@ -91,7 +90,7 @@ def run(
     from ...domain.values import Attribute
     from ...study.secure import protocol_of
 
-    check_csv(csv_path, answers, force=force)
+    output.check(answers)
     if (values is None) == (edges is None):
         raise click.UsageError("give one of --values and --edges")
     question = (
@@ -99,14 +98,13 @@ def run(
         if values is not None
         else Attribute(column, edges=edges_from(edges or ""), missing=missing)
     )
-    shown = {name: parameters.pop(name) for name in ("confidence", "full", "as_json")}
     set_parameters = {name: value for name, value in parameters.items() if value is not None}
     coded = read_answers(answers, column, question, dialect)
     chosen = protocol_of(protocol, question, set_parameters, users=len(coded), helpers=helpers)
     with working("Running every role"):
         done = chosen.simulate(coded)
     about = {"refused": list(done.refused)}
-    show_result(chosen, done.aggregate, about, costs=done.costs, csv_path=csv_path, **shown)
+    show_result(chosen, done.aggregate, about, output, costs=done.costs)
 
 
 for command in (keygen, check, aggregator, helper, send):

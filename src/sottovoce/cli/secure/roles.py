@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ..support.options import PATH, json_option, table_options
-from ..support.tables import check_csv
+from ..support.options import PATH, table_options
+from ..support.output import Output, json_output
 from .shared import Place, party_options, read_answers, relay_options, result_options
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def aggregator(
     certificate_key: Path | None,
     gather: float,
     wait: float,
-    csv_path: Path | None,
-    force: bool,
-    **shown: Any,
+    output: Output,
 ) -> None:
     """Be the relay of a run, and play its server (aggregator, or S1).
 
@@ -55,7 +53,7 @@ def aggregator(
     """  # noqa: D301
     from ...transport.network import Address, Patience, serve
 
-    check_csv(csv_path, study_path, key_path, force=force)
+    output.check(study_path, key_path)
     place = Place.load(study_path, key_path)
     run = partial(
         serve,
@@ -63,7 +61,7 @@ def aggregator(
         patience=Patience(gather, wait),
         listening=lambda where: click.echo(f"listening on {where}", err=True),
     )
-    place.play(place.server_part(), run, csv_path=csv_path, **shown)
+    place.play(place.server_part(), run, output)
 
 
 @click.command()
@@ -76,9 +74,7 @@ def helper(
     relay: str,
     certificate: Path | None,
     timeout: float,
-    csv_path: Path | None,
-    force: bool,
-    **shown: Any,
+    output: Output,
 ) -> None:
     """Play a server that is not the relay: a helper, or S2.
 
@@ -91,10 +87,10 @@ def helper(
     """  # noqa: D301
     from ...transport.network import take_part
 
-    check_csv(csv_path, study_path, key_path, force=force)
+    output.check(study_path, key_path)
     place = Place.load(study_path, key_path)
     run = partial(take_part, relay=relay, certificate=certificate, timeout=timeout)
-    place.play(place.server_part(), run, csv_path=csv_path, **shown)
+    place.play(place.server_part(), run, output)
 
 
 @click.command()
@@ -106,7 +102,7 @@ def helper(
     "--again", is_flag=True, help="Take part once more: new coins, and it counts as a round."
 )
 @table_options
-@json_option
+@json_output
 def send(
     answers: Path,
     study_path: Path,
@@ -117,7 +113,7 @@ def send(
     column: str | None,
     again: bool,
     dialect: Dialect,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Take part as a host of users, with their answers in a file.
 
@@ -145,4 +141,4 @@ def send(
     coded = read_answers(answers, column or study.question.name, study.question, dialect)
     part = host_part(study.protocol, study.roster, place.seat.party.id, coded.codes)
     run = partial(take_part, relay=relay, certificate=certificate, timeout=timeout)
-    place.play(part, run, as_json=as_json)
+    place.play(part, run, output)

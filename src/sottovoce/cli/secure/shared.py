@@ -6,14 +6,15 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..support.estimates import estimate_json, show_estimate
-from ..support.options import PATH, confidence_option, force_option, guarantee_option, json_option
+from ..support.options import PATH, confidence_option, csv_option, together
+from ..support.output import Output, full_output
+from ..support.saving import save_csv
 from ..support.show import (
     console,
     facts,
@@ -24,7 +25,6 @@ from ..support.show import (
     show_guarantee,
     show_table,
 )
-from ..support.tables import csv_option, save_csv, show_csv
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
@@ -39,20 +39,14 @@ if TYPE_CHECKING:
     from ...transport.post import Seat
     from ...transport.sessions import Sessions
 
-F = TypeVar("F", bound=Callable[..., Any])
 _ROWS = 1 << 18
 
 #: Names of the protocols; a test compares them with the study's.
 NAMES = ("binomial", "dpdg", "dummies", "suppressed", "dpds", "tss", "dpcs")
 
 
-def bundle(*options: Callable[[Any], Any]) -> Callable[[F], F]:
-    """Several options as one, in this order."""
-    return lambda command: reduce(lambda done, option: option(done), reversed(options), command)
-
-
 #: The parameters of protocols.
-protocol_options = bundle(
+protocol_options = together(
     click.option("--epsilon", type=float, help="Of the promise; for sampling: plans the rate."),
     click.option("--delta", type=float, help="Of the promise; 1e-6 by default."),
     click.option("--rate", type=float, metavar="P", help="Probability of being sampled."),
@@ -78,7 +72,7 @@ protocol_options = bundle(
 )
 
 #: Which party it is, of which study.
-party_options = bundle(
+party_options = together(
     click.option(
         "--study",
         "study_path",
@@ -93,7 +87,7 @@ party_options = bundle(
 )
 
 #: Where the relay is.
-relay_options = bundle(
+relay_options = together(
     click.option(
         "--relay",
         required=True,
@@ -117,7 +111,7 @@ relay_options = bundle(
 )
 
 #: How a result is shown, or saved.
-result_options = bundle(confidence_option, csv_option, guarantee_option, force_option, json_option)
+result_options = together(confidence_option, csv_option, full_output)
 
 
 def read_answers(path: Path, column: str, domain: Domain, dialect: Dialect) -> Coded:
@@ -181,7 +175,7 @@ class Place:
         return server_part(self.study.protocol, self.study.roster, self.seat.party.id)
 
     def play(
-        self, part: Part, run: Callable[..., Coroutine[Any, Any, Played]], **shown: Any
+        self, part: Part, run: Callable[..., Coroutine[Any, Any, Played]], output: Output
     ) -> None:
         """Play a part to the end, with a bar over the rounds, and show the end."""
         with progress("Rounds", part.rounds) as done:
@@ -200,8 +194,8 @@ class Place:
             "too_late": list(played.missing),
         }
         if part.last:
-            show_result(self.study.protocol, self._result(played), about, **shown)
-        elif shown["as_json"]:
+            show_result(self.study.protocol, self._result(played), about, output)
+        elif output.as_json:
             print_json(about)
         else:
             screen = console()
@@ -226,22 +220,20 @@ def show_result(
     protocol: Protocol,
     aggregate: Aggregate,
     about: dict[str, Any],
+    output: Output,
     *,
-    confidence: float = 0.95,
-    full: bool = False,
-    as_json: bool = False,
-    csv_path: Path | None = None,
     costs: Mapping[Role, Cost] | None = None,
 ) -> None:
     """Estimate, promise and costs."""
     estimate = protocol.counts.estimate(aggregate)
+    confidence = output.confidence
     estimate.interval(confidence)  # refuses a wrong confidence before anything is shown
-    if csv_path is not None:
-        save_csv(csv_path, estimate.columns(confidence))
+    if output.csv_path is not None:
+        save_csv(output.csv_path, estimate.columns(confidence))
     spent: dict[str, Any] = {}
     if costs is not None:
         spent["costs"] = {role.value: vars(cost) for role, cost in costs.items()}
-    if as_json:
+    if output.as_json:
         shown = estimate_json(estimate, confidence, aggregate.reports, None)
         print_json({"protocol": protocol.name, **about, **shown, **spent})
         return
@@ -251,6 +243,6 @@ def show_result(
     show_estimate(screen, estimate, confidence)
     for reason in (*about["refused"], *about.get("too_late", ())):
         screen.print(f"\nNot counted: {reason}", style="yellow")
-    show_csv(screen, csv_path)
+    output.show_files(screen)
     screen.print()
-    show_guarantee(screen, estimate.guarantee, full=full)
+    show_guarantee(screen, estimate.guarantee, full=output.full)

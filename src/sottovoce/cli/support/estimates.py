@@ -16,7 +16,6 @@ from .show import (
     show_table,
     table_of,
 )
-from .tables import tidy_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,6 +28,14 @@ MOST_ROWS = 40
 _MOST_LABEL = 28
 _LEAST_BAR, _MOST_BAR = 8, 40
 _MOST_LEVEL_ROWS, _MOST_LEVEL_LABEL = 12, 20
+
+
+def tidy_rows(
+    estimate: Estimate, confidence: float, *, simultaneous: bool = False
+) -> list[dict[str, Any]]:
+    """The tidy table as rows for JSON, where what is not a number is null."""
+    rows = estimate.rows(confidence, simultaneous=simultaneous)
+    return [{key: None if x != x else x for key, x in row.items()} for row in rows]
 
 
 def estimate_json(

@@ -55,6 +55,13 @@ candidates_option = click.option(
     metavar="FILE",
     help="Count only the values in FILE, one on each line: for very many possible values.",
 )
+csv_option = click.option(
+    "--csv",
+    "csv_path",
+    type=PATH,
+    metavar="FILE",
+    help="Save a tidy table: what each value is, estimate, std_error, low, high.",
+)
 
 
 def files_argument(command: F) -> F:

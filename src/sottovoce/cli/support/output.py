@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ...errors import MissingExtraError, ParameterError
-from ...files import check_output, whole_file
+from ...errors import ParameterError
+from ...files import check_output
 from .estimates import estimate_json, show_estimate
 from .options import (
     PATH,
     allow_equal_option,
     confidence_option,
+    csv_option,
     force_option,
     gather,
     guarantee_option,
     json_option,
     together,
 )
+from .saving import PICTURES, save_csv, save_figure
 from .show import console, heading, print_json, show_outcome
-from .tables import check_csv, csv_option, save_csv
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from ...estimate.estimate import Estimate
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-PICTURES = (".png", ".svg", ".pdf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +64,8 @@ class Output:
                     f"{', '.join(PICTURES)}"
                 )
             check_output(self.picture, *inputs, force=self.force)
-        check_csv(self.csv_path, *inputs, force=self.force)
+        if self.csv_path is not None:
+            check_output(self.csv_path, *inputs, force=self.force, ends=(".csv",))
 
     def save(self, draw: Callable[[], Any], estimate: Estimate | None = None) -> None:
         """Write the picture that `draw` makes, and the table of the estimate, where asked for."""
@@ -141,30 +141,3 @@ result_options = together(
     allow_equal_option,
     full_output,
 )
-
-
-def picture_of(name: str, *what: Any, **about: Any) -> Any:
-    """The axes of a picture, by its name in `sottovoce.plot`, which is only loaded for one."""
-    from ... import plot
-
-    return getattr(plot, name)(*what, **about)
-
-
-def save_figure(draw: Callable[[], Any], path: Path) -> None:
-    """Save the figure of the axes (one, or several) that `draw` returns."""
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise MissingExtraError.of("matplotlib", "plot", "a picture") from error
-    import warnings
-
-    mpl.use("Agg")  # no window: the command line may run where there is no display
-    from matplotlib import pyplot
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a label in a script the font lacks
-        axes = draw()
-        figure = (axes if hasattr(axes, "get_figure") else axes[0]).get_figure()
-        with whole_file(path) as stream:
-            figure.savefig(stream, format=path.suffix[1:].lower(), dpi=160)
-    pyplot.close(figure)
