@@ -1,4 +1,4 @@
-"""Numbers, counts, rates and probabilities: the one place that says what is allowed.
+"""Numbers, counts, rates, probabilities and names: the one place that says what is allowed.
 
 And text from outside, made safe to show.
 """
@@ -86,6 +86,13 @@ def check_choice(value: Any, name: str, choices: Sequence[str]) -> None:
     if value not in choices:
         *others, last = map(repr, choices)
         raise ParameterError(f"{name} is {value!r:.80}; it is {', '.join(others)} or {last}")
+
+
+def checked_name(name: object, what: str = "an attribute") -> str:
+    """What a question is called: a text that is not empty."""
+    if not isinstance(name, str) or not name.strip():
+        raise ParameterError(f"{what} needs a name, a non-empty text; {name!r} was given")
+    return name
 
 
 def fraction_of(text: str) -> Fraction:

@@ -20,13 +20,6 @@ def plain_values(texts: Sequence[str]) -> list[str] | list[int]:
     return list(texts)
 
 
-def checked_name(name: object, what: str = "an attribute") -> str:
-    """What a question is called: a text that is not empty."""
-    if not isinstance(name, str) or not name.strip():
-        raise ParameterError(f"{what} needs a name, a non-empty text; {name!r} was given")
-    return name
-
-
 def checked_labels(labels: Sequence[str], size: int, no_answer: bool) -> tuple[str, ...]:
     """What values are called: one text for each, all different."""
     if isinstance(labels, (str, bytes)) or not isinstance(labels, Sequence):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked_name
 from ..errors import AnswerError, ParameterError
 from ..kernels.compiling import expect
 from .columns import Coded, Column, Rows, first_row, shown
-from .labels import checked_name
 from .values import Attribute, Codes, Domain, Label, Missing
 
 

@@ -11,10 +11,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import checked_count
+from ..checks import checked_count, checked_name
 from ..errors import AnswerError, ParameterError
 from .columns import Coded, Rows, as_column, first_few, is_missing
-from .labels import checked_name
 from .values import Attribute, Codes, Label, code_dtype
 
 Longer: TypeAlias = Literal["refuse", "cut"]

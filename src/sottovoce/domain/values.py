@@ -17,13 +17,14 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import checked_name
 from ..errors import AnswerError, ParameterError
 from ..kernels.compiling import expect
 from .columns import Coded, Column, Rows, as_column, first_few, first_row
 from .encoding import encode_column, in_parts, narrow, plain_integers
 from .labels import NO_ANSWER as NO_ANSWER
 from .labels import Label as Label
-from .labels import NumbersAndNoAnswer, checked_labels, checked_name
+from .labels import NumbersAndNoAnswer, checked_labels
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
 Blocks: TypeAlias = Callable[[slice], Iterator[tuple[slice, NDArray[Any]]]]
