@@ -25,6 +25,8 @@ A message says what was given, what is allowed and what to do. There are also th
 
 from __future__ import annotations
 
+from os import PathLike, fspath
+
 
 class SottovoceError(Exception):
     """Base of every error raised on purpose."""
@@ -72,6 +74,12 @@ class SeededError(GuaranteeError):
 
 class FileError(SottovoceError, OSError):
     """A file cannot be read or written."""
+
+    @classmethod
+    def of(cls, what: str, path: str | PathLike[str], error: Exception, end: str = "") -> FileError:
+        """Say what failed with which file, and why, in the words of the system."""
+        reason = getattr(error, "strerror", None) or error
+        return cls(f"{what} {fspath(path)!r}: {reason}{end}")
 
 
 class TransportError(SottovoceError, OSError):

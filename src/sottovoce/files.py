@@ -1,20 +1,25 @@
-"""Files that are written completely or not at all."""
+"""Files that are written completely or not at all, and which files a name stands for."""
 
 from __future__ import annotations
 
 import fcntl
+import glob
 import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import Any, BinaryIO
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, NoReturn
 
-from .errors import FileError, MissingExtraError
+from .errors import FileError
+from .object_store import WILD, list_objects, opened_object, store_of
 
+#: Of the files that a folder or a pattern stands for.
+ENDINGS = (".svr", ".parquet", ".pq", ".sva")
 _LEFTOVER = re.compile(r"\.sottovoce-[0-9a-f]{16}\.part")
+_WILD = re.compile(r"[*?\[]")
 
 
 @contextmanager
@@ -42,7 +47,7 @@ def whole_file(
     try:
         handle, name = _temporary(target.parent)
     except OSError as error:
-        raise FileError(f"cannot write {os.fspath(path)!r}: {_reason(error)}") from error
+        raise FileError.of("cannot write", path, error) from error
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
@@ -59,8 +64,8 @@ def whole_file(
         if isinstance(error, FileExistsError) and not isinstance(error, FileError):
             raise _exists(path) from error
         if isinstance(error, OSError) and not isinstance(error, FileError):
-            raise FileError(
-                f"could not write {os.fspath(path)!r}: {_reason(error)}; nothing was left behind"
+            raise FileError.of(
+                "could not write", path, error, "; nothing was left behind"
             ) from error
         raise
 
@@ -93,6 +98,13 @@ def _remove_leftovers(folder: Path) -> None:
                     Path(entry.path).unlink()
             finally:
                 os.close(handle)
+
+
+def _umask() -> int:
+    # A temporary file is private to its owner; give it the mode that open() would have given.
+    current = os.umask(0)
+    os.umask(current)
+    return current
 
 
 def _publish_new(name: Path, target: Path) -> None:
@@ -170,7 +182,7 @@ def read_file(path: str | os.PathLike[str], *, most: int | None = None) -> bytes
         except OSError as error:
             if isinstance(error, FileError):
                 raise
-            raise FileError(f"cannot read {os.fspath(path)!r}: {_reason(error)}") from error
+            raise FileError.of("cannot read", path, error) from error
 
 
 @contextmanager
@@ -180,13 +192,13 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     A pipe is refused before it can block, a device before it is read forever.
     """
     if is_address(path):
-        with _opened_object(str(path)) as stream:
+        with opened_object(str(path)) as stream:
             yield stream
         return
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
-        raise FileError(f"cannot read {os.fspath(path)!r}: {_reason(error)}") from error
+        raise FileError.of("cannot read", path, error) from error
     kind = os.fstat(handle).st_mode
     if not stat.S_ISREG(kind):
         os.close(handle)
@@ -211,42 +223,65 @@ def is_address(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and "://" in path
 
 
-def store_of(address: str) -> tuple[Any, str]:
-    """The store of an address as a pyarrow file system, and the name of the object in it."""
-    if "@" in address.split("://", 1)[1].split("/")[0]:
-        # An address is shown in messages and kept in histories.
-        raise FileError(
-            "an address must not contain a password; set AWS_ACCESS_KEY_ID and "
-            "AWS_SECRET_ACCESS_KEY, or use the machine's own role"
-        )
-    try:
-        from pyarrow.fs import FileSystem
-    except ImportError as error:
-        raise MissingExtraError.of("pyarrow", "s3", "reading from an object store") from error
-    try:
-        store, name = FileSystem.from_uri(address)
-    except (OSError, ValueError, NotImplementedError) as error:
-        raise FileError(f"cannot read {address!r}: {_reason(error)}") from error
-    return store, name
+def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The files of a data set, in a fixed order: of names, folders, patterns and addresses.
+
+    A folder stands for every file of reports or counts below it, also where its folders are those
+    of a partitioned data set (`date=2025-06-01/…`); names that begin with a dot or an underscore
+    are left out, because other programs keep their own files there. In a pattern, `*` and `[…]`
+    stay within a name, and `**` goes through any number of folders; what it matches is chosen as
+    in a folder. A file that is named is taken as it is.
+    """
+    every = [names] if isinstance(names, (str, os.PathLike)) else list(names)
+    return [file for name in every for file in _files(os.fspath(name))]
 
 
-@contextmanager
-def _opened_object(address: str) -> Iterator[BinaryIO]:
-    store, name = store_of(address)
-    try:
-        stream = store.open_input_file(name)
-    except (OSError, ValueError) as error:
-        raise FileError(f"cannot read {address!r}: {_reason(error)}") from error
-    with stream:
-        yield stream
+def _files(name: str) -> list[str]:
+    if not name:
+        raise FileError("the name of a file is empty; name a file, or . for this folder")
+    files = list_objects(name, _belongs) if is_address(name) else _local(name)
+    if not files:
+        wild = WILD if is_address(name) else _WILD
+        what = "matches the pattern" if wild.search(name) else "with one of these endings is in"
+        raise FileError(f"no file ({', '.join(ENDINGS)}) {what} {name!r}")
+    return files
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)
+def _local(name: str) -> list[str]:
+    path = Path(name)
+    if path.is_dir():
+        return sorted(_below(path))
+    if path.exists() or not _WILD.search(name):
+        return [name]  # where it does not exist, reading it says so
+    matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207, a Path takes no full one
+    fixed = len(Path(_WILD.split(name)[0] + "x").parent.parts)
+    # A pattern such as ** also matches the folders of the files that it matches.
+    every = {
+        file
+        for match in matches
+        for file in (_below(Path(match)) if Path(match).is_dir() else [match])
+    }
+    return sorted(file for file in every if _belongs(Path(*Path(file).parts[fixed:])))
 
 
-def _umask() -> int:
-    # A temporary file is private to its owner; give it the mode that open() would have given.
-    current = os.umask(0)
-    os.umask(current)
-    return current
+def _below(root: Path) -> Iterator[str]:
+    """The files of a folder; a link that leads nowhere is one, so that reading it says so."""
+    for folder, names, files in os.walk(root, onerror=_refuse, followlinks=True):
+        real = Path(folder).resolve()
+        # A link to a folder above would be followed forever.
+        names[:] = [n for n in names if not real.is_relative_to((real / n).resolve())]
+        for file in files:
+            path = Path(folder, file)
+            if _belongs(path.relative_to(root)):
+                yield str(path)
+
+
+def _refuse(error: OSError) -> NoReturn:
+    """A folder that cannot be listed may have reports."""
+    raise FileError.of("cannot list", error.filename, error) from error
+
+
+def _belongs(path: PurePosixPath | Path) -> bool:
+    """Whether a file of a folder belongs to the data set."""
+    hidden = any(part.startswith((".", "_")) for part in path.parts)
+    return not hidden and path.suffix.lower() in ENDINGS

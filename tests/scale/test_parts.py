@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,18 +15,19 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.collect import counting
 from sottovoce.collect.counting import Job, Part, Partial, count_files, count_part
-from sottovoce.collect.datasets import files_of
 from sottovoce.contract.parquet import to_table
 from sottovoce.errors import (
     DigestError,
     FileError,
     MergeError,
+    MissingExtraError,
     ParameterError,
     SeededError,
     SkippedWarning,
     TransportError,
     WireError,
 )
+from sottovoce.files import files_of
 from sottovoce.scale import spark
 from sottovoce.scale.dataset import count_task, tasks_of
 
@@ -352,6 +354,12 @@ def test_an_empty_name_is_not_this_folder(tmp_path, monkeypatch) -> None:
     Path("a.svr").write_bytes(b"")
     with pytest.raises(FileError, match="the name of a file is empty"):
         files_of("")
+
+
+def test_an_address_without_pyarrow_says_what_to_install(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow.fs", None)
+    with pytest.raises(MissingExtraError, match=r"sottovoce\[s3\]"):
+        files_of("s3://bucket/reports")
 
 
 def test_a_partition_column_stands_for_the_column_that_files_lack(tmp_path) -> None:

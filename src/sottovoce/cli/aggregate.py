@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..collect.counting import Count, count_files
-from ..collect.datasets import files_of
 from ..errors import ParameterError
+from ..files import files_of
 from .support.options import (
     COUNTS,
     Asked,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from ..collect.counting import count_files
-from ..collect.datasets import files_of
 from ..errors import ParameterError
-from ..files import opened
+from ..files import files_of, opened
 from .support.estimates import estimate_json, noise_words
 from .support.options import PATH, question_option
 from .support.output import Output, result_options

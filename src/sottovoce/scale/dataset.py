@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..collect import counting
 from ..collect.counting import Count, Job, Part, Partial, count_files, count_part
-from ..collect.datasets import files_of
 from ..collect.progress import Progress, silent
 from ..errors import SkippedWarning
-from ..files import is_address
+from ..files import files_of, is_address
 from .clusters import runner_of
 
 if TYPE_CHECKING:

@@ -68,7 +68,7 @@ def files_argument(command: F) -> F:
     """Files of counts or reports: names, folders, patterns, addresses of object stores."""
 
     def files(context: click.Context, option: click.Parameter, names: tuple[str, ...]) -> list[str]:
-        from ...collect.datasets import files_of
+        from ...files import files_of
 
         return files_of(names)
 

@@ -1,0 +1,83 @@
+"""Objects of a store, such as s3://bucket/name: read like files, and listed like folders.
+
+In an address, options of the store (such as endpoint_override) follow a question mark.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+from .errors import FileError, MissingExtraError
+
+WILD = re.compile(r"[*\[]")  # of a pattern; a question mark begins the options
+
+
+def store_of(address: str) -> tuple[Any, str]:
+    """The store of an address as a pyarrow file system, and the name of the object in it."""
+    if "@" in address.split("://", 1)[1].split("/")[0]:
+        # An address is shown in messages and kept in histories.
+        raise FileError(
+            "an address must not contain a password; set AWS_ACCESS_KEY_ID and "
+            "AWS_SECRET_ACCESS_KEY, or use the machine's own role"
+        )
+    try:
+        from pyarrow.fs import FileSystem
+    except ImportError as error:
+        raise MissingExtraError.of("pyarrow", "s3", "reading from an object store") from error
+    try:
+        store, name = FileSystem.from_uri(address)
+    except (OSError, ValueError, NotImplementedError) as error:
+        raise FileError.of("cannot read", address, error) from error
+    return store, name
+
+
+@contextmanager
+def opened_object(address: str) -> Iterator[BinaryIO]:
+    """An object, opened for reading, or a FileError that says why not."""
+    store, name = store_of(address)
+    try:
+        stream = store.open_input_file(name)
+    except (OSError, ValueError) as error:
+        raise FileError.of("cannot read", address, error) from error
+    with stream:
+        yield stream
+
+
+def list_objects(address: str, belongs: Callable[[PurePosixPath], bool]) -> list[str]:
+    """The objects below an address, or that match its pattern, if they belong to a data set."""
+    plain, _, options = address.partition("?")
+    wild = WILD.search(plain)
+    root = plain[: plain.rindex("/", 0, wild.start())] if wild else plain
+    end = f"?{options}" if options else ""
+    store, base = store_of(root + end)
+    from pyarrow.fs import FileSelector, FileType  # there, where a store is
+
+    try:
+        if not wild and store.get_file_info(base).type == FileType.File:
+            return [address]
+        every = store.get_file_info(FileSelector(base, recursive=True, allow_not_found=True))
+    except OSError as error:
+        raise FileError(f"cannot list {address!r}: {error}") from error
+    below = sorted(i.path[len(base) :].lstrip("/") for i in every if i.type == FileType.File)
+    matched = _matcher(plain[len(root) + 1 :]) if wild else None
+    kept = (path for path in below if belongs(PurePosixPath(path)))
+    found = [path for path in kept if matched is None or matched.fullmatch(path)]
+    if not below and not wild:
+        return [address]  # reading it says what is wrong
+    return [f"{root.rstrip('/')}/{quote(path, safe='/=')}{end}" for path in found]
+
+
+def _matcher(pattern: str) -> re.Pattern[str]:
+    """A pattern of names as a regular expression; a folder that matches stands for its files."""
+    signs = re.split(r"(\*\*/|\*\*|\*|\[[^\]]+\])", pattern)
+    words = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*"}
+    text = "".join(
+        words.get(sign) or (sign if sign[:1] == "[" and sign[-1:] == "]" else re.escape(sign))
+        for sign in signs
+    )
+    return re.compile(f"{text}(/.*)?")
