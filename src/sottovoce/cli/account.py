@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.output import Output, file_output, json_output, plot_option
+from .support.command import Output, show_rows
+from .support.guarantees import show_guarantee
+from .support.options import file_output, json_output, plot_option
 from .support.parse import numbers_from
 from .support.sampled_counts import sampled_counts
 from .support.saving import picture_of
-from .support.show import show_guarantee, show_rows
 
 if TYPE_CHECKING:
     from ..promise import Promise

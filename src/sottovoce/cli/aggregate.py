@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..checks import printable
 from ..collect.counting import Count, count_files
 from ..errors import ParameterError
 from ..files import files_of
+from .support.command import Asked, Output, plural, progress
 from .support.options import (
     COUNTS,
-    Asked,
     allow_equal_option,
     asked_options,
     candidates_option,
+    file_output,
     out_option,
 )
-from .support.output import Output, file_output
-from .support.show import plural, printable, progress
 
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate

@@ -8,18 +8,17 @@ from pathlib import Path
 import click
 
 from ..errors import FileError, ParameterError
+from .support.command import Output, plural
 from .support.options import (
     COUNTS,
     PATH,
     REPORTS,
-    Place,
+    file_output,
+    json_output,
     out_option,
-    place_options,
     question_option,
-    study_argument,
 )
-from .support.output import Output, file_output, json_output
-from .support.show import plural
+from .support.place import Place, place_options, study_argument
 
 
 @click.group()

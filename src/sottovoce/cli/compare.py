@@ -10,11 +10,11 @@ import click
 from ..collect.counting import count_files
 from ..errors import ParameterError
 from ..files import files_of, opened
-from .support.estimates import estimate_json, noise_words
-from .support.options import PATH, question_option
-from .support.output import Output, result_options
+from .support.command import Output, console, heading, plural, print_json, progress
+from .support.estimates import estimate_json, noise_words, noted, show_estimate
+from .support.guarantees import show_guarantee
+from .support.options import PATH, question_option, result_options
 from .support.saving import picture_of
-from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection
@@ -103,15 +103,16 @@ def compare(
     output.save(lambda: picture_of("difference", *pair, **drawn), change)
     shown = dict(zip(both, pair, strict=True))
     if output.as_json:
+        reports = sum(map(_reports, pair))
         print_json(
             {
                 "study": loaded[0].title,
                 "question": change.name,
                 "unit": change.unit,
                 "test": {"p_value": test.p_value, "method": test.method},
-                **output.estimate_json(change, sum(map(_reports, pair))),
+                **estimate_json(change, reports, **output.intervals, picture=output.picture),
                 "parts": [
-                    {"name": name, **estimate_json(each, output.confidence, _reports(each), None)}
+                    {"name": name, **estimate_json(each, _reports(each), output.confidence)}
                     for name, each in shown.items()
                 ],
                 "warnings": warned,
@@ -122,7 +123,7 @@ def compare(
     screen.print(heading(f"{loaded[0].title}: {change.name}, {both[1]} − {both[0]}"))
     counted = (f"{name} {plural(_reports(each), 'report')}" for name, each in shown.items())
     screen.print(f"{', '.join(counted)}; {change.method}\n")
-    output.show_estimate(screen, change, others=shown)
+    show_estimate(screen, change, **output.intervals, sort=output.sort, others=shown)
     unit = " in percentage points" if change.unit == "points" else ""
     screen.print(f"\nDifferences are {both[1]} − {both[0]}{unit}.")
     if change.values.size > 1:

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from ..errors import FileError, MissingExtraError
-from .support.estimates import levels_json, show_estimate
-from .support.output import Output, full_output, plot_option
+from .support.command import Output, heading, percent, progress, show_rows
+from .support.estimates import show_estimate
+from .support.guarantees import show_guarantee, strength
+from .support.levels import levels_json
+from .support.options import full_output, plot_option
 from .support.saving import save_figure
-from .support.show import heading, percent, progress, show_guarantee, show_rows, strength
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,18 +9,22 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.estimates import levels_json, noise_words, show_levels, show_turnout
+from .support.command import Asked, Output, console, heading, plural, print_json, progress
+from .support.estimates import estimate_json, noise_words, noted, show_estimate
+from .support.guarantees import show_guarantee
+from .support.levels import levels_json, show_levels, show_turnout
 from .support.options import (
-    Asked,
     allow_equal_option,
     asked_options,
     candidates_option,
     confidence_option,
     csv_option,
     files_argument,
+    full_output,
+    plot_option,
+    simultaneous_option,
+    sort_option,
 )
-from .support.output import Output, full_output, plot_option, simultaneous_option, sort_option
-from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 from .support.summaries import Summaries, show_summaries, summary_json, summary_options
 
 if TYPE_CHECKING:
@@ -122,7 +126,7 @@ def estimate(
             more["rates"] = turnout
         if within:
             more["method_of_each_level"] = within
-        fields = output.estimate_json(result, reports)
+        fields = estimate_json(result, reports, **output.intervals, picture=output.picture)
         print_json({**asked.as_dict(), **fields, **more, "warnings": warned})
         return
     screen = console()
@@ -135,7 +139,7 @@ def estimate(
         + " (its error comes from a bootstrap)" * (result.error_from == "bootstrap")
     )
     screen.print()
-    output.show_estimate(screen, result)
+    show_estimate(screen, result, **output.intervals, sort=output.sort)
     show_summaries(screen, mean, quantiles, confidence)
     if hint := summaries.hint(collection, result):
         screen.print(f"\n{hint}", style="dim")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from .support.options import Asked, asked_options
-from .support.output import Output, json_output
-from .support.show import show_guarantee
+from .support.command import Asked, Output
+from .support.guarantees import show_guarantee
+from .support.options import asked_options, json_output
 
 
 @click.command()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from .support.options import Place, out_option, place_options, study_argument
-from .support.output import Output, file_output
-from .support.show import plural
+from .support.command import Output, plural
+from .support.options import file_output, out_option
+from .support.place import Place, place_options, study_argument
 
 
 @click.command()

@@ -10,10 +10,11 @@ import click
 
 from ..collect.counting import count_files
 from ..errors import ParameterError
-from .support.options import Asked, asked_options, files_argument
-from .support.output import Output, result_options
+from .support.command import Asked, Output, console, heading, plural, print_json, progress
+from .support.estimates import estimate_json, noted, show_estimate
+from .support.guarantees import show_guarantee
+from .support.options import asked_options, files_argument, result_options
 from .support.saving import picture_of
-from .support.show import console, heading, noted, plural, print_json, progress, show_guarantee
 
 
 @click.command()
@@ -106,7 +107,7 @@ def joint(
     if output.as_json:
         named = {"study": asked.study.title, "question": collection.name, "given": list(given)}
         more = {} if information is None else {"mutual_information": information}
-        fields = output.estimate_json(shown, reports)
+        fields = estimate_json(shown, reports, **output.intervals, picture=output.picture)
         print_json({**named, **fields, "steps": table.steps, **more, "warnings": warned})
         return
     screen = console()
@@ -119,7 +120,7 @@ def joint(
             "No dependence was found: this is the product of the attributes' own fractions."
         )
     screen.print()
-    output.show_estimate(screen, shown)
+    show_estimate(screen, shown, **output.intervals, sort=output.sort)
     if given:
         each = " and ".join(given)
         screen.print(f"\nFractions of the people with the same {each}; they sum to 100 % for each.")

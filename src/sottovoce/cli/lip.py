@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.output import Output, file_output, json_output, plot_option
+from .support.command import Output, facts, heading, plural, show_rows, show_table
+from .support.guarantees import show_guarantee
+from .support.options import file_output, json_output, plot_option
 from .support.parse import numbers_from, prior_from
 from .support.saving import picture_of
-from .support.show import facts, heading, plural, show_guarantee, show_rows, show_table
 
 if TYPE_CHECKING:
     from rich.console import Console

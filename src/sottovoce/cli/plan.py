@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import ParameterError
-from .support.output import Output, file_output, plot_option
+from .support.command import Output, show_rows
+from .support.options import file_output, plot_option
 from .support.parse import MENU, levels_from, numbers_from
-from .support.show import show_rows
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,9 +6,8 @@ from typing import Any
 
 import click
 
-from .support.options import COUNTS, out_option, question_option, server_options
-from .support.output import Output, file_output
-from .support.show import plural
+from .support.command import Output, plural
+from .support.options import COUNTS, file_output, out_option, question_option, server_options
 
 
 @click.command()

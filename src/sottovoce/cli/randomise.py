@@ -7,17 +7,9 @@ from typing import Any
 
 import click
 
-from .support.options import (
-    PATH,
-    REPORTS,
-    Asked,
-    asked_options,
-    check_output,
-    out_option,
-    table_options,
-)
-from .support.output import Output, full_output
-from .support.show import plural, progress
+from ..files import check_output
+from .support.command import Asked, Output, plural, progress
+from .support.options import PATH, REPORTS, asked_options, full_output, out_option, table_options
 
 _MOST_RATES = 8
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .support.output import Output, json_output
-from .support.show import heading, progress, show_rows
+from .support.command import Output, heading, progress, show_rows
+from .support.options import json_output
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from .support.options import PATH, server_options
-from .support.output import Output, json_output
-from .support.show import plural, printable, progress
+from ..checks import printable
+from .support.command import Output, plural, progress
+from .support.options import PATH, json_output, server_options
 
 _MOST_REFUSED = 10
 

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import MissingExtraError, ParameterError
-from .support.options import PATH, Place, json_option, store_option
-from .support.show import console, heading, print_json, show_next
+from .support.command import console, heading, print_json, show_next
+from .support.options import PATH, json_option
+from .support.place import Place, store_option
 
 if TYPE_CHECKING:
     from ..service.server import Running, Settings

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..files import check_output
+from .support.command import Output, facts, percent, plural, show_next, show_table
+from .support.guarantees import show_guarantee
 from .support.new_study import asking_options, new_collection
-from .support.options import PATH, check_output, guarantee_option
-from .support.output import Output, full_output, json_output
-from .support.show import facts, percent, plural, show_guarantee, show_next, show_table
+from .support.options import PATH, full_output, guarantee_option, json_output
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection

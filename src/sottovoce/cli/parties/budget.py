@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ...checks import printable
+from ..support.command import console, heading, plural, print_json, show_table, table_of
 from ..support.options import PATH, json_option
-from ..support.show import console, heading, plural, print_json, printable, show_table, table_of
 
 if TYPE_CHECKING:
     from rich.console import Console

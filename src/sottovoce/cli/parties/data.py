@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support.show import progress
+from ..support.command import progress
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..support.options import PATH, check_output, force_option, json_option
-from ..support.show import console, facts, heading, print_json, show_next, show_table
+from ...files import check_output
+from ..support.command import console, facts, heading, print_json, show_next, show_table
+from ..support.options import PATH, force_option, json_option
 
 _ROLES = ("party", "curator", "dealer")
 

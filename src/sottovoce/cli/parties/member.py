@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ..support.command import console, facts, heading, print_json, progress, show_next, show_table
 from ..support.options import PATH
-from ..support.show import console, facts, heading, print_json, progress, show_next, show_table
 
 if TYPE_CHECKING:
     from ...study.parties import PartyStudy

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.options import PATH, guarantee_option, json_option, table_options
-from ..support.show import (
+from ...checks import printable
+from ..support.command import (
     console,
     facts,
     heading,
     plural,
     print_json,
-    printable,
     show_next,
     show_table,
     table_of,
 )
+from ..support.options import PATH, guarantee_option, json_option, table_options
 from .member import Member, key_option, ledger_options, party_option, study_argument
 from .results import show_promises
 

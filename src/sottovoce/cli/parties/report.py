@@ -7,8 +7,9 @@ from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ...checks import rounded_up
-from ..support.show import decimals_for, percent, plural, printable
+from ...checks import printable, rounded_up
+from ..support.command import percent, plural
+from ..support.estimates import decimals_for
 
 if TYPE_CHECKING:
     from ...estimate.table import Table

@@ -6,19 +6,12 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...checks import printable
+from ...files import check_output
+from ..support.command import console, facts, heading, plural, print_json, show_table
 from ..support.estimates import show_estimate, tidy_rows
-from ..support.options import check_output
+from ..support.guarantees import show_guarantee
 from ..support.saving import save_csv
-from ..support.show import (
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    printable,
-    show_guarantee,
-    show_table,
-)
 
 if TYPE_CHECKING:
     from rich.console import Console

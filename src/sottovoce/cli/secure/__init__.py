@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..support.command import Output
 from ..support.options import PATH, table_options
-from ..support.output import Output
 from ..support.parse import edges_from, values_from
 from .keys import check, keygen
 from .roles import aggregator, helper, send

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
-from ..support.options import PATH, check_output, force_option, json_option
-from ..support.show import console, facts, heading, print_json, show_guarantee, show_table
+from ...files import check_output
+from ..support.command import console, facts, heading, print_json, show_table
+from ..support.guarantees import show_guarantee
+from ..support.options import PATH, force_option, json_option
 
 _ROLES = ("user", "helper", "aggregator", "s1", "s2")
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..support.options import PATH, table_options
-from ..support.output import Output, json_output
+from ..support.command import Output
+from ..support.options import PATH, json_output, table_options
 from .shared import Place, party_options, read_answers, relay_options, result_options
 
 if TYPE_CHECKING:

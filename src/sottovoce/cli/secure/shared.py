@@ -11,20 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.estimates import estimate_json, show_estimate
-from ..support.options import PATH, confidence_option, csv_option, together
-from ..support.output import Output, full_output
-from ..support.saving import save_csv
-from ..support.show import (
+from ..support.command import (
+    Output,
     console,
     facts,
     heading,
     plural,
     print_json,
     progress,
-    show_guarantee,
     show_table,
 )
+from ..support.estimates import estimate_json, show_estimate
+from ..support.guarantees import show_guarantee
+from ..support.options import PATH, confidence_option, csv_option, full_output, together
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
@@ -228,13 +227,12 @@ def show_result(
     estimate = protocol.counts.estimate(aggregate)
     confidence = output.confidence
     estimate.interval(confidence)  # refuses a wrong confidence before anything is shown
-    if output.csv_path is not None:
-        save_csv(output.csv_path, estimate.columns(confidence))
+    output.save(estimate.plot, estimate)
     spent: dict[str, Any] = {}
     if costs is not None:
         spent["costs"] = {role.value: vars(cost) for role, cost in costs.items()}
     if output.as_json:
-        shown = estimate_json(estimate, confidence, aggregate.reports, None)
+        shown = estimate_json(estimate, aggregate.reports, confidence)
         print_json({"protocol": protocol.name, **about, **shown, **spent})
         return
     screen = console()

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .show import (
-    bar,
-    decimals_for,
-    percent,
-    plural,
-    printable,
-    show_rows,
-    show_table,
-    table_of,
-)
+from ...checks import printable
+from .command import percent, show_table, table_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from ...contract.collection import Collection
     from ...estimate.estimate import Estimate
 
 MOST_ROWS = 40
 _MOST_LABEL = 28
 _LEAST_BAR, _MOST_BAR = 8, 40
-_MOST_LEVEL_ROWS, _MOST_LEVEL_LABEL = 12, 20
 
 
 def tidy_rows(
@@ -40,11 +33,11 @@ def tidy_rows(
 
 def estimate_json(
     estimate: Estimate,
-    confidence: float,
     reports: int,
-    picture: Path | None,
+    confidence: float,
     *,
     simultaneous: bool = False,
+    picture: Path | None = None,
 ) -> dict[str, Any]:
     """Plain data, for JSON."""
     together = {"simultaneous": estimate.simultaneous(confidence).method} if simultaneous else {}
@@ -62,21 +55,6 @@ def estimate_json(
         "plot": None if picture is None else str(picture),
         "guarantee": estimate.guarantee.as_dict(),
     }
-
-
-def levels_json(
-    collection: Collection, parts: Mapping[str, Estimate], confidence: float = 0.95
-) -> list[dict[str, Any]]:
-    """The estimates of each level on its own, for JSON; with the largest epsilon promised there."""
-    return [
-        {
-            "level": name,
-            "epsilon": max(one.epsilon for one in collection.guarantee_at(name).promises),
-            "people": part.n,
-            "values": tidy_rows(part, confidence),
-        }
-        for name, part in parts.items()
-    ]
 
 
 def show_estimate(
@@ -157,7 +135,7 @@ def _columns(
 
     first, *_ = rows.values()
     columns = [
-        (name, "left", [_shorten(printable(row[name]), _MOST_LABEL) for row in rows.values()])
+        (name, "left", [shorten(printable(row[name]), _MOST_LABEL) for row in rows.values()])
         for name in first
         if name not in NUMBERS
     ]
@@ -197,12 +175,36 @@ def _bars(rows: Sequence[Mapping[str, Any]], width: int, *, blocks: bool) -> lis
         value, low, high = (
             0.0 if row[x] != row[x] else row[x] for x in ("estimate", "low", "high")
         )
-        bars.append(bar(value, low, high, most, width, blocks=blocks))
+        bars.append(_bar(value, low, high, most, width, blocks=blocks))
     return bars
 
 
-def _shorten(label: str, most: int) -> str:
+def _bar(value: float, low: float, high: float, most: float, width: int, *, blocks: bool) -> Text:
+    """A bar up to `value`, pale between `low` and `high`; in plain signs without `blocks`."""
+    from rich.text import Text
+
+    def cells(x: float) -> int:
+        return round(min(max(x / most, 0.0), 1.0) * width) if most > 0 else 0
+
+    sure, middle, end = cells(low), cells(value), cells(high)
+    signs = ("█", "▓", "░") if blocks else ("#", "=", "-")
+    text = Text(no_wrap=True)
+    text.append(signs[0] * sure, style="blue")
+    text.append(signs[1] * (middle - sure), style="blue")
+    text.append(signs[2] * (end - middle), style="bright_black")
+    return text
+
+
+def shorten(label: str, most: int) -> str:
+    """A label of at most so many signs."""
     return label if len(label) <= most else label[: most - 1] + "…"
+
+
+def decimals_for(std_error: float) -> int:
+    """As many decimals of a percentage as are meaningful given the standard error."""
+    if not std_error > 0:
+        return 1
+    return min(6, max(1, math.ceil(-math.log10(100 * std_error))))
 
 
 def noise_words(sampled: bool, *, population: bool = False) -> str:
@@ -213,45 +215,17 @@ def noise_words(sampled: bool, *, population: bool = False) -> str:
     return f"{noise}, for the people who {'were asked' if sampled else 'reported'}"
 
 
-def show_levels(out: Console, parts: Mapping[str, Estimate], confidence: float) -> None:
-    """A column per level where they fit, else a table per level."""
-    first = next(iter(parts.values()))
-    if len(first.labels) <= _MOST_LEVEL_ROWS:
-        labels = [_shorten(printable(label), _MOST_LEVEL_LABEL) for label in first.labels]
-        columns = [["", "people", *labels]]
-        for name, part in parts.items():
-            columns.append([printable(name), f"{part.n:,}", *_cells(part, confidence)])
-        if sum(max(map(len, column)) + 2 for column in columns) <= out.width:
-            titles, *rows = zip(*columns, strict=True)
-            show_rows(out, titles, rows)
-            return
-    for name, part in parts.items():
-        out.print(f"\n{printable(name)}: {plural(part.n, 'person', 'people')}")
-        show_estimate(out, part, confidence)
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """The warnings raised inside, each once, for JSON; they are also shown as usual."""
+    messages: list[str] = []
+    before = warnings.showwarning
 
+    def show(message: Warning | str, *arguments: Any, **options: Any) -> None:
+        if str(message) not in messages:
+            messages.append(str(message))
+        before(message, *arguments, **options)
 
-def _cells(part: Estimate, confidence: float) -> list[str]:
-    low, high = part.interval(confidence)
-    half = (high - low) / 2
-    if not part.fractions:
-        return [f"{v:.4g} ± {h:.3g}" for v, h in zip(part.values, half, strict=True)]
-    decimals = decimals_for(float(part.std_error.max()))
-    return [
-        f"{percent(v, decimals).removesuffix(' %')} ± {percent(h, decimals)}"
-        for v, h in zip(part.values.tolist(), half.tolist(), strict=True)
-    ]
-
-
-def show_turnout(out: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Asked and reported, a line per way to take part."""
-    named = any(row["level"] is not None for row in rows)
-    cells = [
-        [
-            *([printable(row["level"])] if named else []),
-            *(f"{row['rate']:g}", f"{row['asked']:,}", f"{row['reported']:,}"),
-            percent(row["reported"] / row["asked"], 1) if row["asked"] else "–",
-        ]
-        for row in rows
-    ]
-    titles = ["level", "rate", "asked", "reported", "fraction"][not named :]
-    show_rows(out, titles, cells, left=int(named))
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield messages

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .output import Output, json_output
+from .command import Output
+from .options import json_output
 
 if TYPE_CHECKING:
     from ...promise import Promise

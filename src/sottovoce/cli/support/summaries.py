@@ -9,8 +9,8 @@ import click
 
 from ...errors import EstimateError, ParameterError
 from . import parse
-from .options import gather, together
-from .show import show_rows
+from .command import gather, show_rows
+from .options import together
 
 if TYPE_CHECKING:
     from rich.console import Console
