@@ -59,8 +59,9 @@ def over_ranges(
     Returns the results in the order of the slices, which begin at multiples of `multiple`. Of
     several errors, that of the first slice is raised. Work inside the threads is not divided again.
     """
-    threads = min(cores(), max(1, work // WORTH_A_THREAD), max(1, size // multiple))
-    if threads == 1 or _divided.get():
+    most = min(work // WORTH_A_THREAD, size // multiple)
+    threads = min(cores(), most) if most > 1 and not _divided.get() else 1
+    if threads == 1:
         return [action(slice(0, size))]
     borders = [size * k // threads // multiple * multiple for k in range(threads)]
     parts = [slice(a, b) for a, b in pairwise([*borders, size])]

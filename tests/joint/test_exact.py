@@ -11,7 +11,7 @@ import pytest
 
 from sottovoce import parallel
 from sottovoce.records.allocation import flip
-from sottovoce.records.joint.blocks import block_of, expectation
+from sottovoce.records.joint.blocks import Expectation, block_of
 from sottovoce.records.joint.closed import from_moments
 from sottovoce.records.joint.groups import Group
 from tests.records.exact import attribute_law
@@ -114,7 +114,7 @@ def test_the_compiled_step_is_the_plain_matrix_one(public: bool) -> None:
     block = block_of(Group((0, 1, 3), 4, bits, RNG.integers(1, 5, n), 1.5, flips))
     p = RNG.dirichlet(np.ones(24 * 5), 2).reshape(2, 3, 2, 5, 4)
     counts = RNG.random((n, 2))
-    r, ll, held = expectation([block], p, [counts], [counts[::-1].copy()])
+    r, ll, held = Expectation([block], p.shape[1:], [counts], [counts[::-1].copy()])(p)
     rows = block.rows()
     d = rows @ p.sum(axis=3).reshape(2, -1).T
     wanted = (rows.T @ (counts / d)).T.reshape(2, 3, 2, 1, 4) / counts.sum(axis=0).reshape(
@@ -149,7 +149,7 @@ def test_the_step_is_exact_for_any_sizes_on_any_cores(
     for threads in ("1", "3"):
         monkeypatch.setenv("SOTTOVOCE_THREADS", threads)
         monkeypatch.setattr(parallel, "WORTH_A_THREAD", 1)
-        r, ll, _ = expectation([block], p.reshape(fits, *sizes), [counts], None)
+        r, ll, _ = Expectation([block], sizes, [counts])(p.reshape(fits, *sizes))
         np.testing.assert_allclose(r.reshape(fits, -1), wanted, rtol=1e-11)
         np.testing.assert_allclose(ll, (counts * np.log(d)).sum(0) / counts.sum(0), rtol=1e-11)
 

@@ -7,7 +7,7 @@ import pytest
 
 from sottovoce.estimate.projection import PROJECTIONS
 from sottovoce.records.allocation import flip
-from sottovoce.records.joint.blocks import block_of, expectation
+from sottovoce.records.joint.blocks import Expectation, block_of
 from sottovoce.records.joint.closed import from_moments
 from sottovoce.records.joint.em import best_stop, full_step, pair_step, run
 from sottovoce.records.joint.groups import Group
@@ -84,7 +84,7 @@ def test_example_2_rows(example) -> None:
 
 def test_example_2_expectation(example) -> None:
     blocks, _ = example
-    r, ll, _ = expectation(blocks, START[None], [b.counts[:, None] for b in blocks], None)
+    r, ll, _ = Expectation(blocks, START.shape, [b.counts[:, None] for b in blocks])(START[None])
     wanted = [1.111729, 0.992884, 0.924753, 0.897806, 0.892829, 0.977543, 0.980410, 1.254109]
     near(r, wanted)
     assert ll[0] == pytest.approx(-1.320749, **EXACT)

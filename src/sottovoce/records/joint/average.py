@@ -29,7 +29,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...estimate.intervals import Floats
-from .blocks import Block, View, expectation
+from .blocks import Block, Expectation, View
 from .em import (
     FOLDS,
     Progress,
@@ -111,15 +111,16 @@ def averaged(
     some = [[c[k > 0] for c, k in zip(part, few, strict=True) if k.any()] for part in (rest, held)]
     n = np.sum([fold.sum(axis=0) for fold in held], axis=0)
     nats = {}
+    sizes = [one.blocks[0].cells for one in likelihood.singles]
+    judge = Expectation(blocks, sizes, *some)
     for name, tables in models(likelihood, stops, blocks, rest, some[0], progress):
-        judged = expectation(blocks, tables, some[0], some[1])[2]
-        nats[name] = float(np.asarray(judged) @ n) / deals
+        nats[name] = float(np.asarray(judge(tables)[2]) @ n) / deals
     weights = weights_of(nats)
     least = _LITTLE * sum(weights.values())
     weights = {name: w for name, w in weights.items() if w >= least}
     total = sum(weights.values())
     every = [block.counts[:, None] for block in likelihood.blocks]
-    average = np.zeros([one.blocks[0].cells for one in likelihood.singles])
+    average = np.zeros(sizes)
     kinds: dict[str, float] = {}
     whole = likelihood.blocks, every, every
     for name, tables in models(likelihood, stops, *whole, progress, weights):
@@ -178,12 +179,12 @@ def stops_of(
             continue  # too few report both to hold any out
         start = product_of([own[a] for a in pair])
         way = list(path(both.blocks, start, full_step, PAIR_MARKS, counts=left))
-        nats: list[Floats] = []
+        judge, nats = Expectation(both.blocks, start.shape[1:], left, fold), list[Floats]()
         for k, on_way in enumerate(way):
             if k and on_way is way[k - 1]:  # the likelihood had stopped rising
                 nats.append(nats[-1])
             else:
-                nats.append(np.asarray(expectation(both.blocks, on_way, left, fold)[2]) * n)
+                nats.append(np.asarray(judge(on_way)[2]) * n)
         judged = np.array(nats) @ judges.T
         pairs[pair] = [int(k) for k in judged.argmax(axis=0)]
         ways[pair] = way

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import product
-from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +44,11 @@ class Block:
     def cells(self) -> int:
         """How many cells the axes have together."""
         return int(np.prod(self.sizes))
+
+    @cached_property
+    def backwards(self) -> NDArray[np.int64]:
+        """The sizes, of the last axis first."""
+        return np.array(self.sizes[::-1])
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -142,54 +146,67 @@ def _ones_code(group: Group) -> NDArray[np.int64]:
     return code
 
 
-def expectation(
-    blocks: Sequence[Block], p: Floats, counts: Sequence[Floats], held: Sequence[Floats] | None
-) -> tuple[Floats, Floats, Floats | None]:
-    """r = Σ_S Lᵀ(c / Lp) / n, the mean log-likelihood of `counts`, and that of `held`.
+class Expectation:
+    """r = Σ_S Lᵀ(c / Lp) / n of some records, to be taken at many distributions p.
 
-    For several weightings of the records at once: p is weightings × l_1 × …; `counts`, which each
-    distribution is fitted to, and `held`, on which it is judged, are patterns × weightings for
-    every block.
+    For several weightings of the records at once: `counts`, which each distribution is fitted to,
+    and `held`, on which it is judged, are patterns × weightings for every block.
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        How many values the attributes of the table have.
     """
-    many, dims = p.shape[0], p.ndim - 1
-    r = np.zeros_like(p)
-    ll, judged = np.zeros(many), np.zeros(many)
-    n, n_held = np.zeros(many), np.zeros(many)
-    for k, block in enumerate(blocks):
-        outside = tuple(a + 1 for a in range(dims) if a not in block.axes)
-        shape = [p.shape[a + 1] if a in block.axes else 1 for a in range(dims)]
-        own = np.ascontiguousarray(counts[k].T)
-        back, logs = _back(block, p.sum(axis=outside), own)
-        r += back.reshape(many, *shape)
-        ll += np.einsum("fp,fp->f", own, logs)
-        n += own.sum(axis=1)
-        if held is not None:
-            judged += np.einsum("pf,fp->f", held[k], logs)
-            n_held += held[k].sum(axis=0)
-    r /= n.reshape(-1, *([1] * dims))
-    return r, ll / n, (judged / n_held if held is not None else None)
+
+    def __init__(
+        self,
+        blocks: Sequence[Block],
+        sizes: Sequence[int],
+        counts: Sequence[Floats],
+        held: Sequence[Floats] | None = None,
+    ) -> None:
+        self._blocks, self._held = blocks, held
+        every = range(len(sizes))
+        self._outside = [tuple(a + 1 for a in every if a not in b.axes) for b in blocks]
+        self._shapes = [[sizes[a] if a in b.axes else 1 for a in every] for b in blocks]
+        self._own = [np.ascontiguousarray(c.T) for c in counts]
+        n = np.sum([own.sum(axis=1) for own in self._own], axis=0)
+        self._n, self._each_n = n, n.reshape(-1, *([1] * len(sizes)))
+        self._n_held = np.sum([h.sum(axis=0) for h in held or ()], axis=0)
+
+    def __call__(self, p: Floats) -> tuple[Floats, Floats, Floats | None]:
+        """The step r and the mean log-likelihoods of counts and held; p is weightings × l_1 × …."""
+        many, r = len(p), np.zeros_like(p)
+        ll, judged = np.zeros(many), np.zeros(many)
+        for k, (block, outside, own) in enumerate(
+            zip(self._blocks, self._outside, self._own, strict=True)
+        ):
+            back, logs = _back(block, p.sum(axis=outside) if outside else p, own)
+            r += back.reshape(many, *self._shapes[k])
+            ll += np.einsum("fp,fp->f", own, logs)
+            if self._held is not None:
+                judged += np.einsum("pf,fp->f", self._held[k], logs)
+        r /= self._each_n
+        return r, ll / self._n, None if self._held is None else judged / self._n_held
 
 
 def _back(block: Block, p: Floats, counts: Floats) -> tuple[Floats, Floats]:
     """Lᵀ(c / Lp) and log Lp, fits × cells and fits × patterns."""
     many, order = len(p), (0, *range(len(block.sizes), 0, -1))
     cells = np.ascontiguousarray(p.transpose(order)).reshape(many, -1)
-    total, logs = np.zeros(cells.shape), np.empty(counts.shape)
-    patterns = block.codes, block.change, block.law
-    sizes, lock = np.array(block.sizes[::-1]), Lock()
+    logs = np.empty(counts.shape)
+    about = block.codes, block.change, block.law, block.laws, block.backwards, cells, counts
 
-    def action(part: slice) -> None:
+    def action(part: slice) -> Floats:
         back = np.zeros(cells.shape)
-        kernels.count.expected_cells(
-            *patterns, block.laws, sizes, cells, counts, back, logs, part.start, part.stop
-        )
-        np.log(logs[:, part], out=logs[:, part])
-        with lock:
-            np.add(total, back, out=total)
+        kernels.count.expected_cells(*about, back, logs, part.start, part.stop)
+        own = logs[:, part]
+        np.log(own, out=own)
+        return back
 
     whole = kernels.count.replaced("expected_cells")  # another engine divides its work itself
     work = 0 if whole else _OPERATIONS * block.bits.size * many
-    over_ranges(action, counts.shape[1], work=work)
+    total = reduce(np.add, over_ranges(action, counts.shape[1], work=work))
     back = total.reshape(many, *block.sizes[::-1]).transpose(order)
     return np.ascontiguousarray(back), logs
 

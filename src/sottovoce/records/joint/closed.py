@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 #: From the counts of every group, an argument for each part, to the cells of a table.
 Maker = Callable[..., Floats]
+#: From tables × cells and the counts that each was made of, patterns × tables, to better tables.
+Improve = Callable[[Floats, Sequence[Floats]], Floats]
 _REPETITIONS = 100
 _MOST_AXES = 2
 
@@ -157,18 +159,29 @@ class Redrawn:
     groups: Sequence[Sequence[Group]]
     cells: int
     seed: int
+    improve: Improve | None = None
 
     def __call__(self) -> Floats:
         rng = np.random.default_rng(self.seed)
         # A repetition without an estimate means that any value is possible.
         tables = np.full((_REPETITIONS, self.cells), 1 / self.cells)
-        for table in tables:
+        made: list[int] = []
+        counts: list[list[Floats]] = []
+        for k in range(_REPETITIONS):
             drawn = [
-                [rng.multinomial(int(g.counts.sum()), g.counts / g.counts.sum()) for g in some]
+                [
+                    rng.multinomial(int(g.counts.sum()), g.counts / g.counts.sum()).astype(float)
+                    for g in some
+                ]
                 for some in self.groups
             ]
             with contextlib.suppress(EstimateError):
-                table[:] = self.make(*([c.astype(float) for c in some] for some in drawn))
+                tables[k] = self.make(*drawn)
+                made.append(k)
+                counts.append(drawn[0])
+        if self.improve is not None and made:
+            columns = [np.stack(each, axis=1) for each in zip(*counts, strict=True)]
+            tables[made] = self.improve(tables[made], columns)
         return tables
 
 
@@ -180,10 +193,18 @@ def finished(
     make: Maker,
     groups: Sequence[Sequence[Group]],
     assuming: str,
+    improve: Improve | None = None,
 ) -> Table:
-    """A table with errors from multinomial repetitions of each group's records."""
-    values = np.asarray(make(*([g.counts.astype(float) for g in some] for some in groups)))
-    again = Repetitions(Redrawn(make, groups, values.size, int(aggregate.counts.sum())))
+    """A table with errors from multinomial repetitions of each group's records.
+
+    `improve` works on the tables of all repetitions at once.
+    """
+    counts = [[g.counts.astype(float) for g in some] for some in groups]
+    values = np.asarray(make(*counts))
+    if improve is not None:
+        values = improve(values[None], [c[:, None] for c in counts[0]])[0]
+    seed = int(aggregate.counts.sum())
+    again = Repetitions(Redrawn(make, groups, values.size, seed, improve))
     evidence = evidence_of(records, aggregate)
     # Records with all these attributes count, or those with any of several parts.
     own = sum(int(group.counts.sum()) for group in groups[0])

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import Block, expectation
+from .blocks import Block, Expectation
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -98,12 +98,13 @@ def run(
     p = _each(start, weights)
     many = len(p)
     pairs = pairs_of(blocks, p.ndim - 1)
+    expectation = Expectation(blocks, p.shape[1:], weights, held)
     power = np.full(many, _BOLD)
     before = np.full(many, -np.inf)
     path: list[Floats] = []
     best, since = -np.inf, 0
     for t in range(steps + 1):
-        r, ll, judged = expectation(blocks, p, weights, held)
+        r, ll, judged = expectation(p)
         if judged is not None:
             path.append(judged)
             mean = float(judged.mean())
@@ -190,8 +191,9 @@ def _grow(
     p = _each(start, weights)
     n = np.sum([w.sum(axis=0) for w in weights], axis=0)
     best, good, power = p, np.full(len(n), -np.inf), np.ones(len(n))
+    expectation = Expectation(blocks, p.shape[1:], weights)
     for t in range(steps):
-        r, ll, _ = expectation(blocks, p, weights, None)
+        r, ll, _ = expectation(p)
         worse = ll < good  # too large: back to the best point, and plain steps again
         still = ~worse & (n * (ll - good) < gain * np.minimum(power, _BOLDEST))
         best = np.where(_spread(worse, p), best, p)

@@ -23,7 +23,7 @@ from ...estimate.intervals import Floats
 from ...estimate.table import Table
 from ..allocation import flip
 from .blocks import Block, block_of
-from .closed import finished
+from .closed import Maker, finished
 from .em import FULL_STEPS, full_step, run
 from .groups import Group, complete_groups
 
@@ -90,19 +90,16 @@ def lopub(
     """
     groups = complete_groups(records, aggregate, asked)
     q = float(flip(records.epsilon_average))
-    blocks = _blocks(groups, q)
-    start = np.full(groups[0].sizes, 1 / float(np.prod(groups[0].sizes)))
-    make = partial(_em, blocks, start)
-    if method == "lopub-3":
-        make = partial(_regressed_then_iterated, groups, q, blocks)
-    return finished(records, aggregate, asked, method, make, [groups], "")
+    make: Maker = (
+        partial(_lasso_of, groups, q) if method == "lopub-3" else partial(_uniform, groups)
+    )
+    improve = partial(_em, _blocks(groups, q), groups[0].sizes)
+    return finished(records, aggregate, asked, method, make, [groups], "", improve)
 
 
-def _regressed_then_iterated(
-    groups: Sequence[Group], q: float, blocks: Sequence[Block], counts: Sequence[Floats]
-) -> Floats:
-    start = _lasso_of(groups, q, counts).reshape(groups[0].sizes)
-    return _em(blocks, start, counts)
+def _uniform(groups: Sequence[Group], counts: Sequence[Floats]) -> Floats:
+    cells = int(np.prod(groups[0].sizes))
+    return np.full(cells, 1 / cells)
 
 
 def published_counts(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Floats:
@@ -139,10 +136,12 @@ def _lasso_of(groups: Sequence[Group], q: float, counts: Sequence[Floats]) -> Fl
     return np.asarray(table / total)
 
 
-def _em(blocks: Sequence[Block], start: Floats, counts: Sequence[Floats]) -> Floats:
-    weights = [c[:, None] for c in counts]
-    p, _, _ = run(blocks, start[None], full_step, FULL_STEPS, counts=weights)
-    return np.asarray(p[0].ravel())
+def _em(
+    blocks: Sequence[Block], sizes: Sequence[int], starts: Floats, counts: Sequence[Floats]
+) -> Floats:
+    tables = starts.reshape(-1, *sizes)
+    p, _, _ = run(blocks, tables, full_step, FULL_STEPS, counts=counts)
+    return np.asarray(p.reshape(starts.shape))
 
 
 def _blocks(groups: Sequence[Group], q: float) -> list[Block]:
