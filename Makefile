@@ -10,6 +10,9 @@ PEERS := .venv-peers
 QUIET := --disable-pip-version-check --quiet
 PIP := $(BIN)/python -m pip $(QUIET)
 
+# Bytecode is kept, whatever the surroundings say: the tests start hundreds of processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test quick lint types imports unit docs bench peers compat release-check clean
 
 demo: $(VENV)/ready
@@ -30,12 +33,10 @@ types: $(VENV)/ready-dev
 imports: $(VENV)/ready-dev
 	$(BIN)/lint-imports
 
-# As many processes as cores, since the kernels use the cores as well, and one more where tests wait
-# for servers and browsers. Following lines doubles the time of exact tests, so that the figure of
-# covered lines comes from the fast ones alone.
+# One process more than cores, because many tests wait for servers and browsers. Following lines
+# doubles the time of exact tests, so that the figure of covered lines comes from the fast ones.
 unit: $(VENV)/ready-dev
-	$(BIN)/pytest -n 2 -m fast --cov=sottovoce --cov-report=term:skip-covered
-	$(BIN)/pytest -n 3 --dist worksteal -m "not fast"
+	$(BIN)/pytest -n 3 --dist worksteal --cov=sottovoce --cov-report=term:skip-covered
 
 # What most changes need to be checked against, in less than a minute.
 quick: $(VENV)/ready-dev

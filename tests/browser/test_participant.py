@@ -38,7 +38,7 @@ def arrived(page: Any) -> None:
 
 def test_an_answer_is_randomised_shown_and_sent(visit: Visit) -> None:
     page = visit.open()
-    assert page.get_by_role("heading", level=1).text_content() == MENU.title
+    page.get_by_role("heading", name=MENU.title, level=1, exact=True).wait_for()
     assert ABOUT["owner"] in page.locator("header").text_content()
     assert ABOUT["description"] in page.locator("header").text_content()
     answer(page)
