@@ -13,12 +13,14 @@ from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 _BLOCK_BYTES = 1 << 19
 _ZEROS = memoryview(bytes(_BLOCK_BYTES))
 _REKEY_BYTES = 1 << 36
-_KEY_BYTES = 16
-_KNOWN = bytes.fromhex("66e94bd4ef8a2c3b884cfa59ca342b2e")  # of a block of zeros, under key zero
+_CIPHERS = {16: "EVP_aes_128_ctr", 32: "EVP_aes_256_ctr"}  # by the bytes of their keys
+#: What a block of zeros becomes under a key of zeros.
+_KNOWN = {16: "66e94bd4ef8a2c3b884cfa59ca342b2e", 32: "dc95c078a2408989ad48a21492842087"}
 
 
 class Keystream:
@@ -43,16 +45,17 @@ class _Context(ctypes.c_void_p):
 
 
 class FreeKeystream:
-    """The same keystream of a key of 16 bytes, drawn without the interpreter's lock.
+    """The same keystream of a key of 16 or 32 bytes, drawn without the interpreter's lock.
 
     For one thread at a time: two would change the counter together.
     """
 
     def __init__(self, key: bytes) -> None:
-        if len(key) != _KEY_BYTES:
-            raise ValueError(f"the key has {len(key)} bytes; allowed are {_KEY_BYTES}")
+        if len(key) not in _CIPHERS:
+            raise ValueError(f"the key has {len(key)} bytes; allowed are 16 and 32")
         library = _openssl()
-        self._context, cipher = library.EVP_CIPHER_CTX_new(), library.EVP_aes_128_ctr()
+        cipher = getattr(library, _CIPHERS[len(key)])()
+        self._context = library.EVP_CIPHER_CTX_new()
         if not self._context or not cipher:  # no memory, or an OpenSSL without AES
             raise OSError("OpenSSL could not set up AES")
         free = weakref.finalize(self._context, library.EVP_CIPHER_CTX_free, self._context.value)
@@ -76,8 +79,36 @@ class FreeKeystream:
                 raise OSError("OpenSSL could not encrypt")
         self.left -= len(target)
 
+    def first_bytes(self, keys: NDArray[np.uint8], out: NDArray[np.uint8]) -> None:
+        """The beginnings of the keystreams of other keys, a row for each; `out` is contiguous."""
+        restart, encrypt = self._library.EVP_EncryptInit_ex, self._library.EVP_EncryptUpdate
+        context, zeros, start = self._context, self._zeros, bytes(16)
+        written = ctypes.pointer(ctypes.c_int())
+        key, place = keys.ctypes.data, out.ctypes.data
+        key_bytes, many = keys.shape[1], out.shape[1]
+        for _ in range(len(keys)):  # no array operation does it; the schedule is that of OpenSSL
+            if not (
+                restart(context, None, None, key, start)
+                and encrypt(context, place, written, zeros, many)
+            ):
+                raise OSError("OpenSSL could not encrypt")
+            key += key_bytes
+            place += many
+
 
 AnyKeystream: TypeAlias = Keystream | FreeKeystream
+
+
+def first_bytes(keys: NDArray[np.uint8], many: int) -> NDArray[np.uint8]:
+    """The first bytes of the keystream of every key, keys × 16 or 32 bytes; a row for each."""
+    rows = np.ascontiguousarray(keys, np.uint8)
+    out = np.empty((len(rows), many), np.uint8)
+    if many <= _BLOCK_BYTES and _works():
+        FreeKeystream(bytes(rows.shape[1])).first_bytes(rows, out)
+    else:
+        for key, row in zip(rows, out, strict=True):
+            Keystream(key.tobytes()).fill(row.data)
+    return out
 
 
 def fastest_keystream(key: bytes) -> AnyKeystream:
@@ -88,12 +119,13 @@ def fastest_keystream(key: bytes) -> AnyKeystream:
 @cache
 def _works() -> bool:
     """Whether OpenSSL is there, and gives what is known of AES."""
+    blocks = {size: bytearray(16) for size in _CIPHERS}
     try:
-        block = bytearray(16)
-        FreeKeystream(bytes(16)).fill(memoryview(block))
+        for size, block in blocks.items():
+            FreeKeystream(bytes(size)).fill(memoryview(block))
     except (ImportError, OSError, AttributeError):  # a Python without, or with its symbols hidden
         return False
-    return bytes(block) == _KNOWN
+    return {size: block.hex() for size, block in blocks.items()} == _KNOWN
 
 
 @cache
@@ -105,8 +137,9 @@ def _openssl() -> Any:
     pointer = ctypes.c_void_p
     library.EVP_CIPHER_CTX_new.restype = _Context
     library.EVP_CIPHER_CTX_free.argtypes = [pointer]
-    library.EVP_aes_128_ctr.restype = pointer
-    library.EVP_EncryptInit_ex.argtypes = [pointer] * 3 + [ctypes.c_char_p] * 2
+    for cipher in _CIPHERS.values():
+        getattr(library, cipher).restype = pointer
+    library.EVP_EncryptInit_ex.argtypes = [pointer] * 5
     library.EVP_EncryptUpdate.argtypes = [
         pointer, pointer, ctypes.POINTER(ctypes.c_int), pointer, ctypes.c_int
     ]  # fmt: skip

@@ -49,10 +49,24 @@ def test_only_bytes_that_can_be_written_are_filled(kind, target: memoryview) -> 
     assert target.tobytes() == before
 
 
-@pytest.mark.parametrize("length", [0, 15, 17, 32])
-def test_a_key_has_16_bytes(length: int) -> None:
-    with pytest.raises(ValueError, match="allowed are 16"):
+@pytest.mark.parametrize("length", [0, 15, 17, 24, 33])
+def test_a_key_has_16_or_32_bytes(length: int) -> None:
+    with pytest.raises(ValueError, match="allowed are 16 and 32"):
         FreeKeystream(bytes(length))
+
+
+@pytest.mark.parametrize("works", [True, False])
+@pytest.mark.parametrize("many", [0, 1, 16, 100, (1 << 19) + 3])
+@pytest.mark.parametrize("key_bytes", [16, 32])
+def test_first_bytes_are_those_of_each_keystream(
+    key_bytes: int, many: int, works: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keystream, "_works", lambda: works)
+    keys = np.frombuffer(os.urandom(6 * key_bytes), np.uint8).reshape(6, key_bytes)[::2]
+    expected = np.zeros((3, many), np.uint8)
+    for key, row in zip(keys, expected, strict=True):
+        Keystream(key.tobytes()).fill(row.data)
+    np.testing.assert_array_equal(keystream.first_bytes(keys, many), expected)
 
 
 def test_a_copy_outlives_the_original() -> None:
@@ -106,7 +120,7 @@ from sottovoce import keystream
 def check():  # functions that were registered later run before it, those of weakref among them
     block = bytearray(16)
     alive.fill(memoryview(block))
-    print(bytes(block) == keystream._KNOWN)
+    print(block.hex() == keystream._KNOWN[16])
 atexit.register(check)
 alive = keystream.FreeKeystream(bytes(16))
 """

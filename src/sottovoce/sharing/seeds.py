@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..checks import checked_count
 from ..errors import ParameterError, ShareError
+from ..keystream import first_bytes
 from ..randomness import Source, source_of
 from .field import Elements, PrimeField
 
@@ -72,13 +73,13 @@ def expand(field: PrimeField, seeds: Seeds, length: int) -> Elements:
     seeds = _checked(seeds)
     out = np.empty((seeds.shape[0], length), np.uint64)
     words = length + _SPARE
-    streams = _streams(seeds, words * field.element_bytes)
+    streams = first_bytes(seeds, words * field.element_bytes)
     counts = field.elements(streams.view(f"<u{field.element_bytes}"), out)
     for i in np.flatnonzero(counts < length):
         more = words
         while counts[i] < length:  # the same keystream, read further
             more *= 2
-            stream = _streams(seeds[i : i + 1], more * field.element_bytes)
+            stream = first_bytes(seeds[i : i + 1], more * field.element_bytes)
             counts[i] = field.elements(stream.view(f"<u{field.element_bytes}"), out[i : i + 1])[0]
     return out
 
@@ -102,18 +103,3 @@ def _checked(seeds: Any) -> Seeds:
             f"{SEED_BYTES} bytes"
         )
     return array
-
-
-def _streams(seeds: Seeds, length: int) -> NDArray[np.uint8]:
-    """The first bytes of every seed's keystream."""
-    from cryptography.hazmat.primitives.ciphers import Cipher
-    from cryptography.hazmat.primitives.ciphers.algorithms import AES
-    from cryptography.hazmat.primitives.ciphers.modes import CTR
-
-    zeros, start, keys = bytes(length), CTR(bytes(16)), seeds.tobytes()
-    # A key cannot be changed in a context, so every seed takes one; no array operation does it.
-    streams = b"".join(
-        Cipher(AES(keys[i : i + SEED_BYTES]), start).encryptor().update(zeros)
-        for i in range(0, len(keys), SEED_BYTES)
-    )
-    return np.frombuffer(streams, np.uint8).reshape(seeds.shape[0], length)
