@@ -18,10 +18,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
 
-# What needs one core each goes side by side with the installation of the peers.
+# The tests and everything else go side by side; what the others print follows when they are done.
 test: $(VENV)/ready-dev
-	@$(MAKE) --no-print-directory --output-sync --jobs=2 lint types imports docs $(PEERS)/ready
-	@$(MAKE) --no-print-directory unit peers
+	@$(MAKE) --no-print-directory --output-sync --jobs=2 unit lint types imports docs peers
 
 lint: $(VENV)/ready-dev
 	$(BIN)/ruff check .
@@ -33,10 +32,12 @@ types: $(VENV)/ready-dev
 imports: $(VENV)/ready-dev
 	$(BIN)/lint-imports
 
-# One process more than cores, because many tests wait for servers and browsers. Following lines
-# doubles the time of exact tests, so that the figure of covered lines comes from the fast ones.
+# Following lines doubles the time of exact tests, so that the figure of covered lines comes from
+# the fast ones alone. Many of the others wait for servers and browsers: hence a process more than
+# cores. The plus sign has make show the progress as it comes.
 unit: $(VENV)/ready-dev
-	$(BIN)/pytest -n 3 --dist worksteal --cov=sottovoce --cov-report=term:skip-covered
+	+$(BIN)/pytest -n 2 -m fast --cov=sottovoce --cov-report=term:skip-covered
+	+$(BIN)/pytest -n 3 --dist worksteal -m "not fast"
 
 # What most changes need to be checked against, in less than a minute.
 quick: $(VENV)/ready-dev
@@ -52,7 +53,7 @@ bench: $(PEERS)/ready
 	$(PEERS)/bin/python -m benchmarks
 
 peers: $(PEERS)/ready
-	$(PEERS)/bin/python -m pytest -n 2 --dist loadfile tests/peers tests/scale/test_spark.py
+	$(PEERS)/bin/python -m pytest tests/peers tests/scale/test_spark.py
 
 # Other Pythons that are installed here, and the oldest versions that pyproject.toml allows.
 compat:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,6 @@ SLOW += ("laws/test_laws.py", "laws/test_pickles.py", "laws/test_thresholds.py",
 SLOW += ("core/test_files.py", "core/test_package.py", "core/test_encoding.py", "never/", "papers/")
 SLOW += ("secure/test_views.py",)
 TESTS = Path(__file__).parent
-FOLLOWED = pytest.StashKey[bool]()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -51,16 +49,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if name == "fast" and (not inside or where.startswith(SLOW)):
             name = "slow"
         item.add_marker(name)
-
-
-def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Follow lines, where that is asked for, in fast tests alone."""
-    coverage = sys.modules.get("coverage")
-    following = coverage.Coverage.current() if coverage else None
-    fast = item.get_closest_marker("fast") is not None
-    if following is not None and fast != item.config.stash.get(FOLLOWED, True):
-        following.start() if fast else following.stop()
-        item.config.stash[FOLLOWED] = fast
 
 
 @pytest.fixture

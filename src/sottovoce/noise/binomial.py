@@ -8,7 +8,6 @@ function; its older `bdtrc` is wrong in the third digit for nine million trials 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -58,14 +57,15 @@ def window(n: int, p: float, log_miss: float) -> tuple[int, int]:
     return max(0, math.floor(mean - reach)), min(n, math.ceil(mean + reach))
 
 
-def _factorial_rest(n: Any) -> Floats:
+def _factorial_rest(n: Floats) -> Floats:
     """ln n! less Stirling's n ln n − n + ½ ln(2πn)."""
     from scipy.special import gammaln
 
     square = 1 / (n * n)
-    series = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / n
-    exact = gammaln(n + 1) - n * np.log(n) + n - 0.5 * np.log(2 * math.pi * n)
-    rest: Floats = np.where(n < _SERIES, exact, series)
+    rest: Floats = (1 / 12 - square * (1 / 360 - square * (1 / 1260 - square / 1680))) / n
+    few = n < _SERIES
+    k = n[few]
+    rest[few] = gammaln(k + 1) - k * np.log(k) + k - 0.5 * np.log(2 * math.pi * k)
     return rest
 
 
