@@ -27,6 +27,16 @@ def test_column_counts_are_sums_of_bits(n, width):
     assert np.array_equal(kernels.count.column_counts(rows), sums)
 
 
+@pytest.mark.parametrize("words", range(8))
+@pytest.mark.parametrize(("n", "width"), [(3, 8), (9, 8), (600, 16), (100, 64), (50, 128), (2, 64)])
+def test_rows_may_begin_anywhere_in_a_line_of_the_cache(n, width, words):
+    every = rows_of(1, 8 * 8 + n * width + 64)[0]
+    start = -every.ctypes.data % 64 + 8 * words
+    rows = every[start : start + n * width].reshape(n, width)
+    sums = np.unpackbits(rows, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    assert np.array_equal(kernels.count.column_counts(rows), sums)
+
+
 def test_planes_do_not_overflow_where_every_bit_is_set():
     n = 2 * 16 * 256 * 4 + 5  # more than two full sets of planes of four rows side by side
     rows = np.full((n, 16), 255, np.uint8)

@@ -114,20 +114,21 @@ def compare_planes(typing_context, words, at, stride, planes, threshold, less, e
 
 
 @intrinsic
-def add_sixteen(typing_context, words, at, stride, planes, low, gap, carry, to, ahead):
-    """Add sixteen rows of eight words to counters that are spread over bit planes.
+def add_sixteens(typing_context, words, at, stride, groups, planes, low, gap, carry, to, ahead):
+    """Add groups of sixteen rows of eight words to counters that are spread over bit planes.
 
     Harley and Seal's carry-save tree. Row r is the eight words from words[at + r stride] on; the
-    plane that counts 2^k, k < 4, those from planes[low + k gap] on. What overflows counts sixteen
-    and goes to carry[to]. The words `ahead` of each row are fetched into the second-level cache:
-    the processor does not foresee by itself that rows which lie apart will be read.
+    plane that counts 2^k, k < 4, those from planes[low + k gap] on, which stay in registers. What
+    overflows of group g counts sixteen and goes to carry[to + g gap]. The words `ahead` of each row
+    are fetched into the second-level cache: the processor does not foresee by itself that rows
+    which lie apart will be read.
     """
 
     def generate(context, builder, signature, arguments):
-        _, at, stride, _, low, gap, _, to, ahead = arguments
+        _, at, stride, groups, _, low, gap, _, to, ahead = arguments
         rows, sums, over = (
             context.make_array(signature.args[k])(context, builder, arguments[k]).data
-            for k in (0, 3, 6)
+            for k in (0, 4, 7)
         )
         eight = ir.VectorType(ir.IntType(64), 8)
         byte, number = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -143,27 +144,40 @@ def add_sixteen(typing_context, words, at, stride, planes, low, gap, carry, to, 
                 index.append(builder.add(index[-1], step))
             return index
 
-        def next_row():
+        def next_row(indices):
             index = next(indices)
             later = builder.gep(rows, [builder.add(index, ahead)])
             builder.call(fetch, [builder.bitcast(later, byte), number(0), number(1), number(1)])
             return builder.load(where(rows, index), align=8)
 
-        def carry_of(level):
+        def carry_of(level, indices, total):
             """Add two rows, or two carries of the plane below, to a plane; its carry."""
-            a, b = (carry_of(level - 1) if level else next_row() for _ in range(2))
+            a, b = (
+                carry_of(level - 1, indices, total) if level else next_row(indices)
+                for _ in range(2)
+            )
             c = total[level]
             total[level] = builder.xor(builder.xor(a, b), c)
             return builder.or_(builder.and_(a, b), builder.and_(c, builder.or_(a, b)))
 
-        indices = iter(steps(at, stride, 16))
         places = [where(sums, index) for index in steps(low, gap, 4)]
-        total = [builder.load(place, align=8) for place in places]
-        builder.store(carry_of(3), where(over, to), align=8)
-        for place, plane in zip(places, total, strict=True):
-            builder.store(plane, place, align=8)
+        # The compiler knows that nobody else writes to variables, and keeps them in registers.
+        kept = [cgutils.alloca_once(builder, eight) for _ in places]
+        for place, own in zip(places, kept, strict=True):
+            builder.store(builder.load(place, align=8), own)
+        height = builder.mul(stride, stride.type(16))
+        with cgutils.for_range(builder, groups) as loop:
+            first = builder.add(at, builder.mul(loop.index, height))
+            total = [builder.load(own) for own in kept]
+            full = carry_of(3, iter(steps(first, stride, 16)), total)
+            end = builder.add(to, builder.mul(loop.index, gap))
+            builder.store(full, where(over, end), align=8)
+            for own, plane in zip(kept, total, strict=True):
+                builder.store(plane, own)
+        for place, own in zip(places, kept, strict=True):
+            builder.store(builder.load(own), place, align=8)
         return context.get_dummy_value()
 
     index = types.uintp
-    arguments = (words, index, index, planes, index, index, carry, index, index)
+    arguments = (words, index, index, index, planes, index, index, carry, index, index)
     return types.void(*arguments), generate

@@ -43,14 +43,16 @@ def compare_planes(words, at, stride, planes, threshold, less, equal, to):
 
 
 @replaced(by="intrinsics")
-def add_sixteen(words, at, stride, planes, low, gap, carry, to, ahead):
-    """Add sixteen rows of eight words to counters that are spread over bit planes."""
-    over = [words[int(at) + r * int(stride) :][:8] for r in range(16)]
-    for level in range(4):
-        total = planes[int(low) + level * int(gap) :][:8]
-        for k in range(0, len(over), 2):
-            a, b, c = over[k], over[k + 1], total.copy()
-            total[:] = a ^ b ^ c
-            over[k // 2] = (a & b) | (c & (a | b))
-        over = over[: len(over) // 2]
-    carry[int(to) : int(to) + 8] = over[0]
+def add_sixteens(words, at, stride, groups, planes, low, gap, carry, to, ahead):
+    """Add groups of sixteen rows of eight words to counters that are spread over bit planes."""
+    for group in range(int(groups)):
+        first, end = int(at) + 16 * group * int(stride), int(to) + group * int(gap)
+        over = [words[first + r * int(stride) :][:8] for r in range(16)]
+        for level in range(4):
+            total = planes[int(low) + level * int(gap) :][:8]
+            for k in range(0, len(over), 2):
+                a, b, c = over[k], over[k + 1], total.copy()
+                total[:] = a ^ b ^ c
+                over[k // 2] = (a & b) | (c & (a | b))
+            over = over[: len(over) // 2]
+        carry[end : end + 8] = over[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
-from ..vectors import add_sixteen, wide_vectors
+from ..vectors import add_sixteens, wide_vectors
 
 _WIDE = 128  # words of a row that are counted together: their planes stay in the first-level cache
 _AHEAD = 2048  # words ahead of those being counted that are fetched from memory
@@ -31,19 +31,26 @@ def _strip(words, at, stride, size, groups, planes, scratch):
     planes[:] = _ZERO
     scratch[:] = _ZERO
     sixteens, carries = scratch[: 16 * _WIDE], scratch[16 * _WIDE :]
-    gap, here = _INDEX(_WIDE), _INDEX(0)
-    for group in range(groups):
-        turn, start = group % 16, at + _INDEX(16 * group) * stride
-        to = _INDEX(turn * _WIDE)
-        for j in range(_INDEX(0), size, _INDEX(8)):
-            add_sixteen(words, start + j, stride, planes, j, gap, sixteens, to + j, _INDEX(_AHEAD))
-        if turn == 15 or group == groups - 1:
-            to = _INDEX(group // 16 * _WIDE)
-            for j in range(_INDEX(0), size, _INDEX(8)):
-                add_sixteen(sixteens, j, gap, planes, 4 * gap + j, gap, carries, to + j, here)
+    gap, one, here = _INDEX(_WIDE), _INDEX(1), _INDEX(0)
+    ahead = _INDEX(_AHEAD if stride > 8 else 0)  # the processor foresees what follows at once
+    for group in range(0, groups, 16):
+        some = _INDEX(min(16, groups - group))
+        if some < 16:
             sixteens[:] = _ZERO
+        # Rows of several vectors are read as they come from memory, and not vector by vector.
+        together = some if size == 8 else one
+        for first in range(_INDEX(0), some, together):
+            start = at + (_INDEX(16 * group) + _INDEX(16) * first) * stride
+            for j in range(_INDEX(0), size, _INDEX(8)):
+                to = first * gap + j
+                add_sixteens(
+                    words, start + j, stride, together, planes, j, gap, sixteens, to, ahead
+                )
+        to = _INDEX(group // 16 * _WIDE)
+        for j in range(_INDEX(0), size, _INDEX(8)):
+            add_sixteens(sixteens, j, gap, one, planes, 4 * gap + j, gap, carries, to + j, here)
     for j in range(_INDEX(0), size, _INDEX(8)):
-        add_sixteen(carries, j, gap, planes, 8 * gap + j, gap, planes, 12 * gap + j, here)
+        add_sixteens(carries, j, gap, one, planes, 8 * gap + j, gap, planes, 12 * gap + j, here)
 
 
 @compiled
@@ -57,6 +64,17 @@ def _unpack(planes, counts):
                 word = planes[level * _WIDE + j]
                 total |= ((word >> np.uint64(bit)) & _ONE) << np.uint64(level)
             counts[64 * j + bit] += np.int64(total)
+
+
+@compiled
+def _add_bytes(every, begin, end, counts):
+    """Add the bits of some bytes of all rows, one after the other."""
+    at = 8 * begin % counts.size
+    for i in range(begin, end):
+        own, byte = counts[at : at + 8], np.int64(every[i])
+        for bit in range(8):
+            own[bit] += (byte >> bit) & 1
+        at = at + 8 if at + 8 < counts.size else 0
 
 
 def _by_numpy(rows):
@@ -85,10 +103,13 @@ def column_counts(rows):
     if side * width * times <= 8 * _WIDE:
         side *= times
     stride = side * width // 8
-    groups = n // (16 * side)
+    words = rows.reshape(n * width)[: n * width // 8 * 8].view(np.uint64)
+    # Vectors that begin with a line of the cache are read at once, and others in two parts: where
+    # rows are whole vectors, the first few words are left out and the columns turned by as many.
+    turned = -words.ctypes.data // 8 % 8 if stride % 8 == 0 and words.size > 8 else 0
+    groups = (words.size - turned) // (16 * stride)
     if stride % 8:  # the last vector of a row reads into the next, and that of the last must not
         groups = max(0, groups - 1)
-    words = rows.reshape(n * width)[: n * width // 8 * 8].view(np.uint64)
     planes = np.empty(13 * _WIDE, np.uint64)
     scratch = np.empty(32 * _WIDE, np.uint64)
     spread = np.zeros((stride + 7) // 8 * 512, np.int64)
@@ -96,15 +117,13 @@ def column_counts(rows):
         some = min(_GROUPS, groups - start)
         for left in range(0, stride, _WIDE):
             size = (min(_WIDE, stride - left) + 7) // 8 * 8
-            at = _INDEX(start * 16 * stride + left)
+            at = _INDEX(turned + start * 16 * stride + left)
             _strip(words, at, _INDEX(stride), _INDEX(size), some, planes, scratch)
             _unpack(planes, spread[64 * left : 64 * (left + size)])
     counts = np.zeros(width * 8, np.int64)
     for i in range(64 * stride):
-        counts[i % counts.size] += spread[i]
-    for i in range(groups * 16 * side, n):
-        for j in range(width):
-            byte = rows[i, j]
-            for bit in range(8):
-                counts[j * 8 + bit] += (byte >> bit) & 1
+        counts[(64 * turned + i) % counts.size] += spread[i]
+    every = rows.reshape(n * width)
+    _add_bytes(every, 0, 8 * turned, counts)
+    _add_bytes(every, 8 * (turned + groups * 16 * stride), every.size, counts)
     return counts
