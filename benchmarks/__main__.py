@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from . import accuracy, audits, first_use, memory, ours, peers, personal, scaling, secure
-from .machine import FULL, QUICK, Effort, cores, describe, read_gain
+from .machine import FULL, QUICK, Effort, cores, describe
 
 HEADER = """# Benchmarks
 
@@ -22,7 +22,6 @@ def page(effort: Effort, picture: Path) -> str:
     start = time.perf_counter()
     machine = describe()
     figures, beside = ours.measure(effort)
-    reading = read_gain(effort)
     with cores(1):
         differing = personal.measure(effort)
         rivals = peers.installed()
@@ -42,7 +41,7 @@ def page(effort: Effort, picture: Path) -> str:
     scaling.plot(lines, picture)
     parts = [
         HEADER,
-        ours.section(figures, beside, reading, heavy, personal.slow(differing)),
+        ours.section(figures, beside, heavy, personal.slow(differing)),
         personal.section(differing),
         peers.section(rivals, results, heavy, guesses),
         accuracy.section(clipping, likely, many),

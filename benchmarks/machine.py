@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numba
@@ -106,15 +105,11 @@ def limits(effort: Effort, written: int = 1 << 26, cells: int = 1024) -> Limits:
     )
 
 
-def read_gain(effort: Effort) -> float:
-    """How many times faster two cores sum a large array than one."""
-    array = np.ones(1 << 26 if effort.scale == 1 else 1 << 20, np.int64)
-    seconds = []
-    for count in (1, 2):
-        parts = np.array_split(array, count)
-        with cores(count), ThreadPoolExecutor(count) as pool:
-            seconds.append(best(partial(_sum_each, pool, parts), effort.repeat))
-    return seconds[0] / seconds[1]
+def read_by_all(array: np.ndarray) -> None:
+    """Read an array from memory, a part on each of the cores in use."""
+    count = len(os.sched_getaffinity(0))
+    with ThreadPoolExecutor(count) as pool:
+        _sum_each(pool, np.array_split(array, count))
 
 
 def _sum_each(pool: ThreadPoolExecutor, parts: list[np.ndarray]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,23 @@ import sottovoce as sv
 from sottovoce.mechanisms.subset import _about
 from sottovoce.randomness import SYSTEM, Source
 
-from .machine import EPSILON, Effort, Limits, best, cores, limits, number, once, products, table
+from .machine import (
+    EPSILON,
+    Effort,
+    Limits,
+    best,
+    cores,
+    limits,
+    number,
+    once,
+    products,
+    read_by_all,
+    table,
+)
 
 NEAR_HALF = 0.6  # of one core's time, on two
 GAIN = 1.7  # times as fast on two cores
+READING = 0.7  # of the speed at which two cores can read, where that is the limit
 LEAST = {"randomise": 0.5, "aggregate": 0.4}  # of the limit
 #: What an operation spends its time on beyond the limit.
 BEYOND = {
@@ -44,6 +58,20 @@ ONE_COUNTER = (
 
 
 @dataclass(frozen=True)
+class Timed:
+    """An operation on one core and on two, and two cores that only read as many bytes, in turn."""
+
+    one: float  # seconds, the best of all runs
+    two: float
+    reading: float
+
+    @property
+    def gain(self) -> float:
+        """How many times faster two cores are."""
+        return self.one / self.two
+
+
+@dataclass(frozen=True)
 class Figure:
     """One measured operation."""
 
@@ -54,7 +82,7 @@ class Figure:
     report_bytes: float
     least_seconds: float  # what the machine needs for the part that cannot be avoided
     wanted: float | None  # reports per second
-    gain: float  # how many times faster two cores randomise or aggregate than one
+    cores: Timed  # without estimates
 
     @property
     def per_second(self) -> float:
@@ -70,6 +98,16 @@ class Figure:
     def fraction(self) -> float:
         """Of the limit."""
         return self.least_seconds / self.seconds
+
+    @property
+    def reading(self) -> float:
+        """How fast two cores aggregate, as a fraction of how fast they can read the reports."""
+        return 0.0 if self.random_bytes else self.cores.reading / self.cores.two
+
+    @property
+    def divided(self) -> bool:
+        """Whether two cores are as much faster as wanted, or as fast as the memory lets them be."""
+        return self.cores.gain >= GAIN or self.reading >= READING
 
     @property
     def reason(self) -> str | None:
@@ -113,17 +151,21 @@ def picks(mechanism: Any, drawn: float) -> float:
     return (drawn - planes * mechanism.report_bytes) / 4
 
 
-def timed(action: Callable[[], object], repeat: int) -> tuple[float, float]:
-    """Seconds on one core, and how many times faster two are; in turn, the best of all runs."""
-    seconds: dict[int, list[float]] = {1: [], 2: []}
+def timed(action: Callable[[], object], size: int, repeat: int) -> Timed:
+    """Time an operation beside the reading of so many bytes."""
+    words = np.ones(size // 8, np.int64)
+    runs: list[tuple[int, Callable[[], object], list[float]]] = [
+        (1, action, []),
+        (2, action, []),
+        (2, partial(read_by_all, words), []),
+    ]
     action()
     # Short runs are repeated more often: the machine is disturbed for longer than they take.
     for _ in range(max(repeat, int(0.35 * (repeat - 1) / once(action)))):
-        for count in seconds:
+        for count, run, seconds in runs:
             with cores(count):
-                seconds[count].append(once(action))
-    one, two = map(min, seconds.values())
-    return one, one / two
+                seconds.append(once(run))
+    return Timed(*(min(seconds) for *_, seconds in runs))
 
 
 def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
@@ -147,22 +189,24 @@ def measure(effort: Effort) -> tuple[list[Figure], list[Limits]]:
         with cores(1):
             limit = limits(effort, reports.nbytes, max(1024, mechanism.cells if decode else 0))
         beside.append(limit)
-        one, gain = timed(lambda: mechanism.randomise(values), effort.repeat)
+        took = timed(lambda: mechanism.randomise(values), reports.nbytes, effort.repeat)
         least = n * (drawn / limit.keystream + values.itemsize / limit.read + size / limit.write)
         least += n * picks(mechanism, drawn) / limit.pick
         name = title(mechanism)
-        figures.append(Figure(f"{name} randomise", n, one, drawn, size, least, randomise, gain))
+        about = Figure(f"{name} randomise", n, took.one, drawn, size, least, randomise, took)
+        figures.append(about)
         least = n * size / limit.read
         if mechanism.id in ONE_COUNTER:
             least = max(least, n / limit.count)
         if mechanism.id == "olh":
             least = n * mechanism.domain.size / limit.multiply
         step = "aggregate + estimate" if decode else "aggregate"
-        one, gain = timed(lambda: mechanism.aggregate(reports), effort.repeat)
+        took = timed(lambda: mechanism.aggregate(reports), reports.nbytes, effort.repeat)
+        one = took.one
         if decode:
             with cores(1):
                 one = best(lambda: mechanism.estimate(mechanism.aggregate(reports)), effort.repeat)
-        figures.append(Figure(f"{name} {step}", n, one, None, size, least, collect, gain))
+        figures.append(Figure(f"{name} {step}", n, one, None, size, least, collect, took))
 
     both(sv.GRR(1024, epsilon=EPSILON), 100_000_000, 300e6, 1_000e6)
     half = [figure.per_second / 2 for figure in figures]  # of GRR's, measured just before
@@ -212,7 +256,6 @@ def decode(effort: Effort) -> Decode:
 def section(
     figures: list[Figure],
     beside: list[Limits],
-    reading: float,
     heavy: Decode,
     others: list[str],
 ) -> str:
@@ -238,7 +281,8 @@ def section(
             number(figure.report_bytes),
             number(figure.n / figure.least_seconds / 1e6),
             f"{figure.fraction:.0%}",
-            f"{figure.gain:.2f}",
+            f"{figure.cores.gain:.2f}",
+            f"{figure.reading:.0%}" if figure.reading >= 0.5 else "–",
         ]
         for figure in figures
     ]
@@ -255,7 +299,7 @@ def section(
         )
     ]
     slow = [figure.operation for figure in figures if not figure.met]
-    slow += [f"{figure.operation} on two cores" for figure in figures if figure.gain < GAIN]
+    slow += [f"{figure.operation} on two cores" for figure in figures if not figure.divided]
     if heavy.one_core > 1:
         slow.append("OLH decode on one core")
     if heavy.seconds[1] > NEAR_HALF * heavy.one_core:
@@ -280,13 +324,14 @@ aggregating, reading the reports; for a table with one counter per value, also o
 for each report (read, add, write in the first-level cache), which takes longer than reading it; for
 Hadamard response a counter in a table of its {1 << 18:,} outputs, which that cache cannot hold; and
 for OLH one 32-bit product per report and value. How these speeds varied over the run shows how idle
-the machine was. *Two cores* is how many times faster two cores randomise or aggregate than one;
-wanted is {GAIN}. Memory is read {reading:.2f} times as fast by two cores as by one, which bounds
-what the counting of bits gains from them.
+the machine was. *Two cores* is how many times faster two cores randomise or aggregate than one, and
+*of reading* is how fast they aggregate as a fraction of how fast they can read the reports at all,
+measured in turn with it and shown from 50 % on. Wanted is {GAIN}, or {READING:.0%} of reading: one
+core alone may read more than half of what the memory delivers to two.
 
 {table(["limit, one core", "least", "most"], spread)}
 
-{table([*head, "limit, million/s", "fraction of limit", "two cores"], rows)}
+{table([*head, "limit, million/s", "fraction of limit", "two cores", "of reading"], rows)}
 
 {far}OLH decode with n = d = {heavy.n:,}, and what as many products take at the same moment:
 
