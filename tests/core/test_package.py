@@ -5,6 +5,7 @@ from __future__ import annotations
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -25,6 +26,13 @@ def run(code: str) -> str:
 def loaded(code: str) -> list[str]:
     heavy = ", ".join(map(repr, HEAVY))
     return run(f"{code}; import sys; print(*[m for m in ({heavy}) if m in sys.modules])").split()
+
+
+def test_a_reader_passes_through_few_modules() -> None:
+    folder = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "benchmarks.hops"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_importing_loads_nothing_heavy() -> None:

@@ -14,7 +14,7 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.checks import float_above
 from sottovoce.errors import AnswerError, EstimateError, ParameterError, SeededError, ShareError
-from sottovoce.parties import Horizontal, machines
+from sottovoce.parties import Horizontal, curator
 from sottovoce.parties.methods.registry import ROWS
 from sottovoce.parties.receipts import Receipt
 from sottovoce.promise import Against, Neighbours, Protected
@@ -158,7 +158,7 @@ def test_a_receipt_that_leaves_a_party_out_is_refused(dropouts, monkeypatch):
         def signed(self, keys):
             return Receipt.signed(replace(self, parties=self.parties[:-1]), keys)
 
-    monkeypatch.setattr(machines, "Receipt", Fewer)
+    monkeypatch.setattr(curator, "Receipt", Fewer)
     run = h.simulate(frames(h.parties))
     assert len(run.refused) == 4
     assert all("other costs or parties" in reason for reason in run.refused)

@@ -23,10 +23,11 @@ from ..randomness import Source, source_of
 from ..transport import Machine, drive
 from ..transport.in_process import Tamper
 from ..transport.keys import KeyPair
+from .curator import Curator, CuratorState
 from .design import CURATOR, Design
 from .double_masking import DoublyMaskedSum, DoublyOpenedSum
 from .engines.dealer import DealerMachine, check_dealer
-from .machines import Curator, CuratorState, PartyMachine, PartyState
+from .machines import PartyMachine, PartyState
 from .marginals import Marginals
 from .methods import Method, Solved
 from .methods.evidence import Margin
