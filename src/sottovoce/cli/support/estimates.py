@@ -196,7 +196,7 @@ def _bar(value: float, low: float, high: float, most: float, width: int, *, bloc
 
 
 def shorten(label: str, most: int) -> str:
-    """A label of at most so many signs."""
+    """A label, shortened where it is too long for its column."""
     return label if len(label) <= most else label[: most - 1] + "…"
 
 
