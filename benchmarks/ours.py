@@ -308,6 +308,13 @@ def section(
     missed = (
         "Slower than wanted: " + ", ".join(slow) + "." if slow else "Every wanted figure is met."
     )
+    bounded = [
+        f"{figure.operation} ({figure.cores.gain:.2f} times, {figure.reading:.0%} of reading)"
+        for figure in figures
+        if figure.divided and figure.cores.gain < GAIN
+    ]
+    if bounded:
+        missed += f"\n\nBelow {GAIN} on two cores with memory as the limit: {', '.join(bounded)}."
     reasons = [figure.reason for figure in figures if figure.reason]
     far = (
         "Below half of the limit when randomising, or 40 % when aggregating, and what the time "
@@ -326,8 +333,8 @@ Hadamard response a counter in a table of its {1 << 18:,} outputs, which that ca
 for OLH one 32-bit product per report and value. How these speeds varied over the run shows how idle
 the machine was. *Two cores* is how many times faster two cores randomise or aggregate than one, and
 *of reading* is how fast they aggregate as a fraction of how fast they can read the reports at all,
-measured in turn with it and shown from 50 % on. Wanted is {GAIN}, or {READING:.0%} of reading: one
-core alone may read more than half of what the memory delivers to two.
+measured in turn with it and shown from 50 % on. Wanted is {GAIN}. One core alone may read more than
+half of what the memory delivers to two: where two reach {READING:.0%} of reading, it is the limit.
 
 {table(["limit, one core", "least", "most"], spread)}
 
