@@ -103,7 +103,8 @@ class NoiseLines:
         """
         squares, values = weights**2, weights @ parts
         base, slope, draw = squares @ self.base, squares @ self.slope, squares @ self.draw
-        shown = squares @ (self.base + self.slope * parts + self.draw * parts * (1 - parts))
+        shown = base + _weighted(squares, self.slope + self.draw, parts)
+        shown -= _weighted(squares, self.draw, parts * parts)
         alike = base + slope * values + draw * values * (1 - values)
         steepest = (weights[:, None] * (self.slope + self.draw + self.rise)).max(axis=0)
         return ScoreInterval(
@@ -115,6 +116,13 @@ class NoiseLines:
             step=(weights[:, None] * self.step).max(axis=0),
             rise=np.maximum(steepest - slope - draw, 0.0),
         )
+
+
+def _weighted(weights: Floats, factors: Floats, parts: Floats) -> Floats:
+    """Σ_j ω_j k_j ψ_j for every value; as one product of a matrix where values share factors."""
+    if factors.shape[1] == 1:
+        return np.asarray((weights * factors[:, 0]) @ parts)
+    return np.asarray(weights @ (factors * parts))
 
 
 def fit_noise_line(values: Floats, variance: Floats) -> ScoreInterval | None:

@@ -93,10 +93,11 @@ class LinearMechanism(Mechanism):
         if groups == 1:
             return np.array([len(reports)]), {self.table: self._select(self.tally(reports))[None]}
         counts = self.tally_by(reports, group, groups)
-        single = self.marks_per_report == 1  # then counts of values are counts of reports
-        people = (
-            kernels.count.row_sums(counts) if single else kernels.count.histogram(group, groups)
-        )
+        marks = self.marks_per_report
+        if marks is None or counts.size > group.size:
+            people = kernels.count.histogram(group, groups)
+        else:  # the counts say how many were counted
+            people = kernels.count.row_sums(counts) // marks
         return people, {self.table: self._select(counts)}
 
     @abstractmethod

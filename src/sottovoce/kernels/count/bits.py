@@ -24,14 +24,14 @@ _ROOM = 1 << 20  # bits that numpy lays out as bytes at a time
 def _strip(words, at, stride, size, groups, planes, scratch):
     """Bit-sliced counts of `groups` <= _GROUPS groups of 16 rows: planes 0..12 of weight 2^k.
 
-    Row r starts at word at + r * stride; plane k at word k * _WIDE. Sixteens are added to planes
+    Row r starts at word at + r * stride; plane k at word k * size. Sixteens are added to planes
     4..7 when there are sixteen of them, and their carries to planes 8..11 in the end.
     """
     wide_vectors()
+    gap, one, here = size, _INDEX(1), _INDEX(0)
     planes[:] = _ZERO
     scratch[:] = _ZERO
-    sixteens, carries = scratch[: 16 * _WIDE], scratch[16 * _WIDE :]
-    gap, one, here = _INDEX(_WIDE), _INDEX(1), _INDEX(0)
+    sixteens, carries = scratch[: 16 * gap], scratch[16 * gap :]
     ahead = _INDEX(_AHEAD if stride > 8 else 0)  # the processor foresees what follows at once
     for group in range(0, groups, 16):
         some = _INDEX(min(16, groups - group))
@@ -46,7 +46,7 @@ def _strip(words, at, stride, size, groups, planes, scratch):
                 add_sixteens(
                     words, start + j, stride, together, planes, j, gap, sixteens, to, ahead
                 )
-        to = _INDEX(group // 16 * _WIDE)
+        to = _INDEX(group // 16) * gap
         for j in range(_INDEX(0), size, _INDEX(8)):
             add_sixteens(sixteens, j, gap, one, planes, 4 * gap + j, gap, carries, to + j, here)
     for j in range(_INDEX(0), size, _INDEX(8)):
@@ -54,16 +54,41 @@ def _strip(words, at, stride, size, groups, planes, scratch):
 
 
 @compiled
-def _unpack(planes, counts):
-    """Add 13 planes to `counts`, 64 cells per word."""
+def _unpack(planes, groups, counts):
+    """Add the planes of `groups` groups of 16 rows to `counts`, 64 cells per word."""
     wide_vectors()
-    for j in range(counts.size // 64):
-        for bit in range(64):
-            total = _ZERO
-            for level in range(13):
-                word = planes[level * _WIDE + j]
-                total |= ((word >> np.uint64(bit)) & _ONE) << np.uint64(level)
-            counts[64 * j + bit] += np.int64(total)
+    size = counts.size // 64
+    levels = 5
+    while groups >> (levels - 4):
+        levels += 1
+    for j in range(size):
+        own = counts[64 * j : 64 * j + 64]
+        for level in range(levels):
+            word = planes[level * size + j]
+            for bit in range(64):
+                own[bit] += np.int64(((word >> np.uint64(bit)) & _ONE) << np.uint64(level))
+
+
+@compiled
+def room_for(stride):
+    """Scratch memory of `add_whole` for rows of so many words."""
+    return np.empty(45 * min(_WIDE, (stride + 7) // 8 * 8), np.uint64)
+
+
+@compiled
+def add_whole(words, at, stride, groups, room, counts):
+    """Add groups of 16 rows of `stride` words, from word `at` on, to 64 counts for each word.
+
+    `counts` has room for whole vectors of eight words, and so many words follow each row.
+    """
+    for start in range(0, groups, _GROUPS):
+        some = min(_GROUPS, groups - start)
+        for left in range(0, stride, _WIDE):
+            size = (min(_WIDE, stride - left) + 7) // 8 * 8
+            planes, scratch = room[: 13 * size], room[13 * size : 45 * size]
+            first = _INDEX(at + start * 16 * stride + left)
+            _strip(words, first, _INDEX(stride), _INDEX(size), some, planes, scratch)
+            _unpack(planes, some, counts[64 * left : 64 * (left + size)])
 
 
 @compiled
@@ -110,16 +135,8 @@ def column_counts(rows):
     groups = (words.size - turned) // (16 * stride)
     if stride % 8:  # the last vector of a row reads into the next, and that of the last must not
         groups = max(0, groups - 1)
-    planes = np.empty(13 * _WIDE, np.uint64)
-    scratch = np.empty(32 * _WIDE, np.uint64)
     spread = np.zeros((stride + 7) // 8 * 512, np.int64)
-    for start in range(0, groups, _GROUPS):
-        some = min(_GROUPS, groups - start)
-        for left in range(0, stride, _WIDE):
-            size = (min(_WIDE, stride - left) + 7) // 8 * 8
-            at = _INDEX(turned + start * 16 * stride + left)
-            _strip(words, at, _INDEX(stride), _INDEX(size), some, planes, scratch)
-            _unpack(planes, spread[64 * left : 64 * (left + size)])
+    add_whole(words, turned, stride, groups, room_for(stride), spread)
     counts = np.zeros(width * 8, np.int64)
     for i in range(64 * stride):
         counts[(64 * turned + i) % counts.size] += spread[i]

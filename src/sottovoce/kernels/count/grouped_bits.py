@@ -20,7 +20,7 @@ from .histograms import first_outside
 _SETS = 4
 _MOST = 255  # rows that counters of 8 bits can hold
 _SPILLS = 64  # times _SETS * _MOST is what counters of 16 bits can hold
-_FEW = 128  # words of all groups together whose counters stay in the first-level cache
+_FEW = 64  # words of all groups together whose counters stay in the first-level cache
 _LOW = np.uint64(0x00FF00FF00FF00FF)
 _ZERO = np.uint64(0)
 
@@ -119,20 +119,37 @@ def _release_wide(lanes, first, counts):
                 lanes[at] = _ZERO
 
 
+@compiled(inline="always")
+def _add_until_full(words, group, start, size, lanes, filled):
+    """Add rows from `start` on until a group has 255; the position after the last one."""
+    for i in range(start, np.uintp(group.size)):
+        g = np.uintp(group[i])
+        at = g * size * np.uintp(8)
+        for j in range(size):
+            add_bits(lanes, at + np.uintp(8) * j, words[i * size + j])
+        full = filled[g] + np.uint8(1)
+        filled[g] = full
+        if full == _MOST:
+            return i + np.uintp(1)
+    return np.uintp(group.size)
+
+
 @compiled
 def _many(words, group, groups, length, counts):
     wide_vectors()
     lanes = np.zeros(groups * 8 * length, np.uint64)
     filled = np.zeros(groups, np.uint8)
-    size = np.uintp(length)
-    for i in range(np.uintp(group.size)):
-        g = np.uintp(group[i])
-        at = g * size * np.uintp(8)
-        for j in range(size):
-            add_bits(lanes, at + np.uintp(8) * j, words[i * size + j])
-        filled[g] += np.uint8(1)
+    i, n = np.uintp(0), np.uintp(group.size)
+    while i < n:
+        if length == 1:
+            i = _add_until_full(words, group, i, np.uintp(1), lanes, filled)
+        elif length == 2:
+            i = _add_until_full(words, group, i, np.uintp(2), lanes, filled)
+        else:
+            i = _add_until_full(words, group, i, np.uintp(length), lanes, filled)
+        g = np.int64(group[i - np.uintp(1)])
         if filled[g] == _MOST:
-            _release(lanes, np.int64(at), counts[np.int64(g)])
+            _release(lanes, g * 8 * length, counts[g])
             filled[g] = np.uint8(0)
     for g in range(groups):
         if filled[g]:
