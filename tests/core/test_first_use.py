@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,13 +28,16 @@ sv.ask(np.arange(5_000) % 20, values=20, epsilon=1.0)
 sv.ask(np.arange(5_000) % 90, values=sv.Range("age", 0, 90), epsilon=1.0)
 levels = np.where(np.arange(10_000) % 2, "strong", "weak")
 sv.ask(answers, values=modes, levels={"strong": 0.5, "weak": 2.0}, level=levels)
+many = np.arange(1_000_000)
+sv.ask(many % 4, values=4, epsilon=1.0)
+sv.ask(many % 90, values=sv.Range("age", 0, 90), epsilon=1.0)
 print("numba" in sys.modules)
 """
 
 each = pytest.mark.parametrize("kind", REGISTRY.values(), ids=REGISTRY)
 
 
-def test_asking_a_few_thousand_people_compiles_nothing(tmp_path: Path) -> None:
+def test_asking_few_people_or_a_simple_question_compiles_nothing(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", ASK],
         capture_output=True,
@@ -112,13 +116,26 @@ def test_a_kernel_that_differs_is_noticed(both_ways: list[str]) -> None:
         next_codes(np.full(3, 255, np.uint8), np.zeros(3, np.int64))
 
 
+def test_a_loop_that_cannot_be_taken_as_a_whole_is_noticed(both_ways: list[str]) -> None:
+    @compiling.compiled(interpreted="whole")
+    def running_totals(values, out):
+        total = np.int64(0)
+        for i in range(values.size):
+            total += values[i]  # numpy sees each value alone
+            out[i] = total
+
+    with pytest.raises(AssertionError):
+        running_totals(np.arange(5), np.zeros(5, np.int64))
+
+
 @pytest.fixture
 def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    monkeypatch.setattr(compiling, "_seconds_left", 1.0)
+    monkeypatch.setattr(compiling, "_interpreting", True)
+    monkeypatch.setattr(compiling, "_few_items", True)
     return []
 
 
-def noting(calls: list[str], **options: bool) -> compiling.Kernel:
+def noting(calls: list[str], **options: Any) -> compiling.Kernel:
     """A kernel that writes down how it is run."""
 
     def make(function):
@@ -134,6 +151,17 @@ def test_a_large_input_is_compiled_and_then_everything(calls: list[str]) -> None
     assert kernel(np.zeros(1 << 17), 3) == "by machine"
     assert kernel(np.zeros(10), 3) == "by machine"
     assert calls == ["compiled"]
+
+
+@pytest.mark.parametrize("way", ["whole", "blocks", lambda *arguments: "by numpy"])
+def test_what_numpy_does_at_once_is_compiled_later(calls: list[str], way: Any) -> None:
+    kernel, slower = noting(calls, interpreted=way), noting(calls)
+    compiling.expect(1 << 20)
+    assert slower(np.zeros(10)) == "by machine"
+    assert kernel(np.zeros(1 << 20)) != "by machine"
+    assert kernel(np.zeros(1 << 22)) == "by machine"
+    compiling.expect(1 << 24)
+    assert noting(calls, interpreted=way)(np.zeros(10)) == "by machine"
 
 
 def test_some_kernels_are_always_compiled(calls: list[str]) -> None:

@@ -3,9 +3,11 @@
 Loading numba takes half a second and compiling a kernel one or two, a thousand times what the
 work on a few thousand answers takes. So a kernel starts as the Python function that it is written
 as, on numpy's integers, which wrap around like those of the machine: same source, same results bit
-for bit. It is compiled at the first large input, or when interpreted kernels have taken this
-process about as long as a compilation, so that waiting at most doubles what compiling at
-once would have taken. Machine code is kept in numba's cache and has no interpreter lock.
+for bit. A loop without branches is interpreted once for a whole block instead of once for each
+item, which is fast enough for a million people. A kernel is compiled at the first large input, or
+when interpreting it has taken this process about as long as compiling it, so that waiting at most
+doubles what compiling at once would have taken. Machine code is kept in numba's cache and has no
+interpreter lock.
 """
 
 from __future__ import annotations
@@ -17,29 +19,35 @@ from importlib import import_module
 from threading import RLock
 from time import thread_time
 from types import FunctionType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+#: How a kernel is interpreted; see `compiled`.
+Interpreted = bool | Literal["whole", "blocks"] | Callable[..., Any]
+
 _MOST = 1 << 16  # items of the largest array whose loop is worth interpreting
 _MOST_BY_NUMPY = 1 << 21
-_PATIENCE = 1.0  # seconds
+_PATIENCE = 1.0  # seconds for each kernel
 
-_seconds_left = _PATIENCE
+_interpreting = True
+_few_items = True
 _uncached = False
 _lock = RLock()
 
 
 def compile_at_once() -> None:
     """Interpret nothing from here on: every kernel is compiled on its first call."""
-    global _seconds_left
-    _seconds_left = 0.0
+    global _interpreting
+    _interpreting = False
 
 
 def expect(items: int) -> None:
-    """Compile at once where so many are coming, though perhaps in small blocks."""
-    if items > _MOST:
+    """Compile at once what is too slow for so many, though they may come in small blocks."""
+    global _few_items
+    if items > _MOST_BY_NUMPY:
         compile_at_once()
+    _few_items = _few_items and items <= _MOST
 
 
 class Kernel:
@@ -49,44 +57,55 @@ class Kernel:
         self,
         function: Callable[..., Any],
         make: Callable[[Any], Any],
-        interpreted: bool | Callable[..., Any] = True,
+        interpreted: Interpreted = True,
+        most: int = 0,
     ) -> None:
         update_wrapper(self, function)
         self._function = function
         self._make = make
+        self._whole = interpreted == "whole"
+        self._by_numpy = interpreted not in (True, False)
         self._plain: Any = interpreted if callable(interpreted) else None
-        self._most_items = (_MOST_BY_NUMPY if self._plain else _MOST) if interpreted else -1
+        self._most_items = most or (
+            _MOST_BY_NUMPY if self._by_numpy else _MOST if interpreted else -1
+        )
+        self._seconds_left = _PATIENCE
         #: The compiled function, once there is one.
         self.machine: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.machine is None and _seconds_left > 0 and self.is_small(arguments):
+        if (
+            self.machine is None
+            and _interpreting
+            and (_few_items or self._by_numpy)
+            and self._seconds_left > 0
+            and self.is_small(arguments)
+        ):
             return self.interpret(*arguments)
         return self.code(*arguments)
 
     def is_small(self, arguments: tuple[Any, ...]) -> bool:
         """Whether the arrays among the arguments are few items, and may be interpreted."""
-        most = self._most_items
-        items = np.size if most == _MOST_BY_NUMPY else _items
-        return all(items(x) <= most for x in arguments if isinstance(x, np.ndarray))
+        items = np.size if self._by_numpy else _items
+        return all(items(x) <= self._most_items for x in arguments if isinstance(x, np.ndarray))
 
     def interpret(self, *arguments: Any) -> Any:
         """The result by the interpreter; its time is taken off what is left for that."""
-        global _seconds_left
         started = thread_time()
         plain = self.plain
         # Python's own integers would take the type of what they meet; the compiler's are 64 bits.
         numbers = [np.int64(x) if type(x) is int else x for x in arguments]
         with np.errstate(all="ignore"):  # wrapping around is meant
             result = plain(*numbers)
-        _seconds_left -= thread_time() - started
+        self._seconds_left -= thread_time() - started
         return result
 
     @property
     def plain(self) -> Any:
         """The Python function, which calls those of other kernels."""
         if self._plain is None:
-            self._plain = _linked(self._function, lambda kernel: kernel.plain)
+            plain = _linked(self._function, lambda kernel: kernel.plain, whole=self._whole)
+            self._plain = _with_flags(plain) if self._whole else plain
         return self._plain
 
     @property
@@ -109,15 +128,19 @@ def _items(array: Any) -> int:
 def compiled(
     function: Callable[..., Any] | None = None,
     *,
-    interpreted: bool | Callable[..., Any] = True,
+    interpreted: Interpreted = True,
+    most: int = 0,
     **options: Any,
 ) -> Any:
     """A kernel from a function; `options` are those of numba.
 
     Not to be interpreted is work beyond the size of the arrays, and sums of floating-point numbers
     that the compiler may take in another order. Squares are written as products: x**2 is rounded in
-    another way by the interpreter, once in a thousand times. A function to be interpreted instead
-    does the same with numpy, and so more at a time.
+    another way by the interpreter, once in a thousand times. "whole" is a function of one loop
+    without branches, which numpy can take for all positions at once; it returns flags, each
+    gathered over the loop by |=. "blocks" is one that leaves most of its work to such loops. A
+    function to be interpreted instead does the same with numpy; `most` is the size of the largest
+    array that it is worth while for.
 
     Machine code is kept in NUMBA_CACHE_DIR where that is set, else beside the package, else in the
     user's cache folder. Where none of them can be written (a read-only installation run by a user
@@ -125,8 +148,8 @@ def compiled(
     compiled again by every process.
     """
     if function is None:
-        return lambda kernel: compiled(kernel, interpreted=interpreted, **options)
-    return Kernel(function, lambda linked: _machine_code(linked, options), interpreted)
+        return lambda kernel: compiled(kernel, interpreted=interpreted, most=most, **options)
+    return Kernel(function, lambda linked: _machine_code(linked, options), interpreted, most)
 
 
 def replaced(*, by: str) -> Callable[[Callable[..., Any]], Kernel]:
@@ -141,15 +164,25 @@ def replaced(*, by: str) -> Callable[[Callable[..., Any]], Kernel]:
     return decorate
 
 
-def _linked(function: Any, choose: Callable[[Kernel], Any]) -> Any:
-    """The function with one side of every kernel that it calls."""
-    names = function.__globals__
+def _linked(function: Any, choose: Callable[[Kernel], Any], *, whole: bool = False) -> Any:
+    """The function with one side of every kernel that it calls; its loop as one step if `whole`."""
+    names = {**function.__globals__, **({"range": lambda size: (slice(None),)} if whole else {})}
     kernels = {
         name: choose(names[name])
         for name in function.__code__.co_names
         if isinstance(names.get(name), Kernel)
     }
     return FunctionType(function.__code__, {**names, **kernels}, function.__name__)
+
+
+def _with_flags(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with its results, flags of every position, as one flag each."""
+
+    def run(*arguments: Any) -> Any:
+        flags = function(*arguments)
+        return tuple(map(np.any, flags)) if isinstance(flags, tuple) else np.any(flags)
+
+    return run
 
 
 def _machine_code(function: Any, options: dict[str, Any]) -> Any:

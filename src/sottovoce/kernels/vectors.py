@@ -25,7 +25,7 @@ def add_bits(lanes, at, word):
 @replaced(by="intrinsics")
 def count_bits(word):
     """How many bits of an unsigned integer are set."""
-    return type(word)(int(word).bit_count())
+    return np.bitwise_count(word).astype(word.dtype)
 
 
 @replaced(by="intrinsics")

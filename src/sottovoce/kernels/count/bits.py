@@ -18,6 +18,7 @@ _GROUPS = 256  # of sixteen rows, whose counts fit into 13 planes
 _INDEX = np.uintp
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 _ROOM = 1 << 20  # bits that numpy lays out as bytes at a time
+_MOST_BYTES = 1 << 27  # of rows that numpy counts in half a second; compiling takes two
 
 
 @compiled
@@ -112,7 +113,7 @@ def _by_numpy(rows):
     return counts
 
 
-@compiled(interpreted=_by_numpy)
+@compiled(interpreted=_by_numpy, most=_MOST_BYTES)
 def column_counts(rows):
     """How many rows have each bit set: int64 array of 8 * rows.shape[1].
 

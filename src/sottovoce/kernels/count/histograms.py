@@ -11,7 +11,12 @@ _ROW = 256  # bytes that are added up side by side
 _MOST_ROWS = 255  # of ones, before a byte overflows
 
 
-@compiled
+def _first_outside_by_numpy(values, size):
+    wrong = np.flatnonzero((values < 0) | (values >= size))
+    return wrong[0] if wrong.size else -1
+
+
+@compiled(interpreted=_first_outside_by_numpy)
 def first_outside(values, size):
     """The first position whose value is not one of 0..size-1, or -1."""
     # Of an unsigned type the least needs no pass: the compiler drops it.
@@ -28,7 +33,15 @@ def first_outside(values, size):
     return -1
 
 
-@compiled
+def _zeros_and_ones_by_numpy(values, counts):
+    if values.size and values.max() > 1:
+        return False
+    ones = np.count_nonzero(values)
+    counts += [values.size - ones, ones]
+    return True
+
+
+@compiled(interpreted=_zeros_and_ones_by_numpy)
 def zeros_and_ones(values, counts):
     """Count zeros and ones in bytes; False, and nothing counted, where there is another value.
 
@@ -72,7 +85,14 @@ def _many_cells(values, counts):
     return -1
 
 
-@compiled
+def _histogram_by_numpy(values, counts):
+    bad = _first_outside_by_numpy(values, counts.size)
+    if bad < 0:
+        counts += np.bincount(values.astype(np.intp), minlength=counts.size)
+    return bad
+
+
+@compiled(interpreted=_histogram_by_numpy)
 def histogram(values, counts):
     """Add how often each of 0..counts.size-1 occurs; the first position of another value, or -1.
 
@@ -111,7 +131,17 @@ def histogram(values, counts):
     return -1
 
 
-@compiled
+def _histogram_by_by_numpy(group, values, table):
+    groups, size = table.shape
+    bad = [_first_outside_by_numpy(values, size), _first_outside_by_numpy(group, groups)]
+    if max(bad) >= 0:
+        return min(bad) if min(bad) >= 0 else max(bad)
+    cells = group.astype(np.intp) * size + values.astype(np.intp)
+    table += np.bincount(cells, minlength=table.size).reshape(table.shape)
+    return -1
+
+
+@compiled(interpreted=_histogram_by_by_numpy)
 def histogram_by(group, values, table):
     """Add to one row of the table per group; the first position out of range, or -1.
 

@@ -40,7 +40,8 @@ def bernoulli(words, planes, upper, lower, out, undecided, extra, used):
             else:
                 equal &= ~random
         out[i], undecided[i] = less, equal
-    return settle(out, undecided, planes, upper, lower, 0, extra, used)
+    start = np.int64(0)  # not a literal, for which it would be compiled again
+    return settle(out, undecided, planes, upper, lower, start, extra, used)
 
 
 @compiled

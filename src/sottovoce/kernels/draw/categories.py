@@ -73,7 +73,7 @@ def _grr_lane(code, high, size, half, upper, lower, extra, used):
 # the compiler turns into full vectors. A lane that must be done again is flagged.
 
 
-@compiled
+@compiled(interpreted="whole")
 def _grr_block32(words, codes, others, top, limit, out, again):
     """A coin of 12 bits and a pick of 20; others < 2^12."""
     i32, u32 = np.int32, np.uint32
@@ -93,7 +93,7 @@ def _grr_block32(words, codes, others, top, limit, out, again):
     return some < 0
 
 
-@compiled
+@compiled(interpreted="whole")
 def _grr_block64(words, codes, others, top, limit, out, again):
     """A coin of 32 bits and a pick of 32; others < 2^31."""
     some = np.int64(0)
@@ -110,7 +110,7 @@ def _grr_block64(words, codes, others, top, limit, out, again):
     return some < 0
 
 
-@compiled
+@compiled(interpreted="blocks")
 def grr(words, codes, size, upper, lower, out, extra, used):
     """Keep codes[i] with probability T/2^128, else one of the others; (done, extra words used).
 

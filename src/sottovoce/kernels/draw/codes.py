@@ -17,16 +17,22 @@ _YES = np.uint64(1)
 _BLOCK = 1024
 
 
-@compiled
-def narrow(values, size, out):
-    """Copy integers into `out`; the first index whose value is outside 0..size-1, or -1."""
-    last = np.int64(size - 1)
+@compiled(interpreted="whole")
+def _narrow_all(values, last, out):
+    """Copy integers into `out`; whether one is outside 0..last."""
     bad = np.int64(0)
     for i in range(values.size):
         wide = np.int64(values[i])  # an unsigned value beyond 2^63 becomes negative
         bad |= wide | (last - wide)  # negative as soon as one of the two is
         out[i] = wide
-    if bad < 0:
+    return bad < 0
+
+
+@compiled(interpreted="blocks")
+def narrow(values, size, out):
+    """Copy integers into `out`; the first index whose value is outside 0..size-1, or -1."""
+    last = np.int64(size - 1)
+    if _narrow_all(values, last, out):
         for i in range(values.size):
             wide = np.int64(values[i])
             if wide < 0 or wide > last:

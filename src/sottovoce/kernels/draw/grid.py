@@ -21,7 +21,7 @@ _SHORT, _LONG = np.uint64(16), np.uint64(12)
 _WORD = np.uint64(64)
 
 
-@compiled
+@compiled(interpreted="whole")
 def _block_of_bits(words, numbers, low, high, top, out, again):
     """One step and a window of one cell; whether a lane must be done again, and one is outside."""
     wide_vectors()
@@ -30,7 +30,7 @@ def _block_of_bits(words, numbers, low, high, top, out, again):
     some, outside = i32(0), False
     for k in range(out.size):
         x = numbers[k]
-        outside |= not (low <= x <= high)
+        outside |= ((low <= x) & (x <= high)) ^ True  # also of what is no number
         point = i32((x - low) / width * 65536.0)
         rounding, coin = i32(words[k] >> u32(16)), i32(words[k] & u32(0xFFFF))
         up = i32(i32(rounding - point) >> i32(31))
@@ -42,7 +42,7 @@ def _block_of_bits(words, numbers, low, high, top, out, again):
     return some < 0, outside
 
 
-@compiled
+@compiled(interpreted="whole")
 def _block(words, numbers, low, high, grids, tops, leasts, which, out, again):
     """The same for any grid whose steps are a power of two; of two, one is drawn into `which`."""
     wide_vectors()
@@ -55,7 +55,7 @@ def _block(words, numbers, low, high, grids, tops, leasts, which, out, again):
     some, outside = zero, False
     for k in range(out.size):
         x = numbers[k]
-        outside |= not (low <= x <= high)
+        outside |= ((low <= x) & (x <= high)) ^ True  # also of what is no number
         word = words[k]
         second, redo = zero, zero
         if which is not None:
@@ -137,7 +137,7 @@ def _lane(word, many, position, grids, thresholds, extra, used):
     return grid, (outer if outer < point else outer + window), used
 
 
-@compiled
+@compiled(interpreted="blocks")
 def window_response(words, numbers, low, high, grids, thresholds, which, out, extra, used):
     """Draw cells for numbers from low to high; (done, extra words used), done −1 if one is outside.
 

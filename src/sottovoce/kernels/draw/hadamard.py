@@ -32,9 +32,9 @@ def _report(code, inside, where, r, block_bits, size_bits):
     return ((other ^ ((other ^ block) & own)) << size_bits) | r
 
 
-@compiled
+@compiled(interpreted="whole")
 def _hadamard_block(words, codes, block_bits, size_bits, top, halves, limit, out):
-    """A block of reports; negative when some lane must be done again."""
+    """A block of reports; whether some lane must be done again."""
     wide_vectors()
     redo = np.int64(0)
     r_mask = (np.int64(1) << size_bits) - 1
@@ -46,10 +46,10 @@ def _hadamard_block(words, codes, block_bits, size_bits, top, halves, limit, out
         inside = (coin - top) >> 63
         out[i] = _report(np.int64(codes[i]), inside, product >> 16, r, block_bits, size_bits)
         redo |= ((coin ^ top) - 1) | ((product & 0xFFFF) - limit)
-    return redo
+    return redo < 0
 
 
-@compiled
+@compiled(interpreted="blocks")
 def hadamard_response(words, codes, block_bits, size_bits, upper, lower, out, extra, used):
     """Draw reports; (done, extra words used).
 
@@ -76,7 +76,7 @@ def hadamard_response(words, codes, block_bits, size_bits, upper, lower, out, ex
             limit,
             some_out,
         )
-        if redo >= 0:
+        if not redo:
             continue
         for i in range(start, stop):
             word = words[i]

@@ -12,7 +12,7 @@ _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
 
 
-@compiled(inline="always")
+@compiled(inline="always", interpreted=lambda row: np.bitwise_count(row).sum(dtype=np.int64))
 def _size(row):
     """How many bits of a row are set."""
     size = np.int64(0)
@@ -73,7 +73,7 @@ def resize_subsets(rows, codes, truth, d, omega, start, extra, used):
     return rows.shape[0], (at + 1) // 2
 
 
-@compiled
+@compiled(interpreted="whole")
 def _look_up(words, sets, top, length, limit, entries):
     """The set of others of each report; whether a coin ties or a pick is rejected."""
     again = np.int64(0)
@@ -86,7 +86,7 @@ def _look_up(words, sets, top, length, limit, entries):
     return again < 0
 
 
-@compiled
+@compiled(interpreted="whole")
 def _place(words, codes, entries, top, out):
     """Every other value moves to its own bit, and the truth comes in between."""
     wide_vectors()
@@ -97,7 +97,7 @@ def _place(words, codes, entries, top, out):
         out[i] = (others & (truth - 1)) | ((others & -truth) << 1) | (truth & inside)
 
 
-@compiled
+@compiled(interpreted="blocks")
 def small_subsets(words, codes, table, upper, lower, out, extra, used):
     """One set per code, as bits; returns (done, extra words used).
 

@@ -17,13 +17,13 @@ _HALF = np.uint64(32)
 _SIGN = np.uint64(63)
 
 
-@compiled
+@compiled(interpreted="whole")
 def _look_up(words, codes, table, shift, stride, entries):
     for i in range(entries.size):
         entries[i] = table[(np.uint64(words[i]) >> shift) + np.uint64(codes[i]) * stride]
 
 
-@compiled
+@compiled(interpreted="whole")
 def _decide(words, codes, entries, low, out):
     """All reports by their first word; whether one of them ties and must be done again.
 
@@ -42,7 +42,7 @@ def _decide(words, codes, entries, low, out):
     return tied >> _SIGN != 0
 
 
-@compiled
+@compiled(interpreted="blocks")
 def table_response(words, codes, table, upper, lower, out, extra, used):
     """One report per code; returns (done, extra words used).
 
