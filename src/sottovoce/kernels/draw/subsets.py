@@ -10,6 +10,7 @@ from ..vectors import count_bits, wide_vectors
 _BLOCK = 1024
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
+_INDEX = np.uintp
 
 
 @compiled(inline="always", interpreted=lambda row: np.bitwise_count(row).sum(dtype=np.int64))
@@ -37,40 +38,38 @@ def resize_subsets(rows, codes, truth, d, omega, start, extra, used):
     limit = np.uint64(2**32) % np.uint64(d)
     bound = np.uint64(d)
     picks = extra.view(np.uint32)
-    at = 2 * used
+    at, end = _INDEX(2 * used), _INDEX(picks.size)
     for i in range(start, rows.shape[0]):
-        code = np.int64(codes[i])
+        row, code = rows[i], np.int64(codes[i])
         own_byte, own_bit = code >> 3, np.uint8(1 << (code & 7))
-        rows[i, own_byte] &= ~own_bit
-        size = _size(rows[i])
-        holds = (truth[i >> 3] >> (i & 7)) & 1
-        wanted = omega - holds
+        row[own_byte] &= ~own_bit
+        holds = np.int64((truth[i >> 3] >> (i & 7)) & 1)
+        missing = omega - holds - _size(row)
         # No branch on whether a picked bit is set: it could not be predicted. While values are
         # added the truth's bit is set, and while they are removed it is clear, so that picking
         # the truth changes nothing.
-        rows[i, own_byte] |= own_bit
-        while size < wanted and at < picks.size:
+        row[own_byte] |= own_bit
+        while missing > 0 and at < end:
             product = np.uint64(picks[at]) * bound
-            at += 1
+            at += _INDEX(1)
             if (product & _LOW) >= limit:
-                v = np.int64(product >> _HALF)
-                byte = rows[i, v >> 3]
-                rows[i, v >> 3] = byte | np.uint8(1 << (v & 7))
-                size += 1 - ((byte >> (v & 7)) & 1)
-        rows[i, own_byte] &= ~own_bit
-        while size > wanted and at < picks.size:
+                v = _INDEX(product >> _HALF)
+                byte, bit = row[v >> _INDEX(3)], np.uint8(v & _INDEX(7))
+                row[v >> _INDEX(3)] = byte | np.uint8(1 << bit)
+                missing -= 1 - np.int64((byte >> bit) & 1)
+        row[own_byte] &= ~own_bit
+        while missing < 0 and at < end:
             product = np.uint64(picks[at]) * bound
-            at += 1
+            at += _INDEX(1)
             if (product & _LOW) >= limit:
-                v = np.int64(product >> _HALF)
-                byte = rows[i, v >> 3]
-                rows[i, v >> 3] = byte & ~np.uint8(1 << (v & 7))
-                size -= (byte >> (v & 7)) & 1
-        if size != wanted:
+                v = _INDEX(product >> _HALF)
+                byte, bit = row[v >> _INDEX(3)], np.uint8(v & _INDEX(7))
+                row[v >> _INDEX(3)] = byte & ~np.uint8(1 << bit)
+                missing += np.int64((byte >> bit) & 1)
+        if missing != 0:
             return i, extra.size
-        if holds:
-            rows[i, own_byte] |= own_bit
-    return rows.shape[0], (at + 1) // 2
+        row[own_byte] |= own_bit & np.uint8(-holds)
+    return rows.shape[0], (np.int64(at) + 1) // 2
 
 
 @compiled(interpreted="whole")
