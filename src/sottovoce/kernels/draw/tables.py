@@ -24,6 +24,12 @@ def _look_up(words, codes, table, shift, stride, entries):
 
 
 @compiled(interpreted="whole")
+def _look_up_same(words, table, shift, entries):
+    for i in range(entries.size):
+        entries[i] = table[np.uint64(words[i]) >> shift]
+
+
+@compiled(interpreted="whole")
 def _decide(words, codes, entries, low, out):
     """All reports by their first word; whether one of them ties and must be done again.
 
@@ -67,7 +73,10 @@ def table_response(words, codes, table, upper, lower, out, extra, used):
     for start in range(0, out.size, _BLOCK):
         stop = min(start + _BLOCK, out.size)
         entries = room[: stop - start]
-        _look_up(words[start:stop], codes[start:stop], flat, shift, stride, entries)
+        if rows == 1:
+            _look_up_same(words[start:stop], flat, shift, entries)
+        else:
+            _look_up(words[start:stop], codes[start:stop], flat, shift, stride, entries)
         if not _decide(words[start:stop], codes[start:stop], entries, low, out[start:stop]):
             continue
         for i in range(start, stop):
