@@ -31,6 +31,8 @@ sv.ask(answers, values=modes, levels={"strong": 0.5, "weak": 2.0}, level=levels)
 many = np.arange(1_000_000)
 sv.ask(many % 4, values=4, epsilon=1.0)
 sv.ask(many % 90, values=sv.Range("age", 0, 90), epsilon=1.0)
+levels = np.where(many % 2, "strong", "weak")
+sv.ask(many % 4, values=4, levels={"strong": 0.5, "weak": 2.0}, level=levels)
 print("numba" in sys.modules)
 """
 
@@ -135,14 +137,18 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return []
 
 
-def noting(calls: list[str], **options: Any) -> compiling.Kernel:
+def noting(calls: list[str], module: str = "kernels.count", **options: Any) -> compiling.Kernel:
     """A kernel that writes down how it is run."""
 
     def make(function):
         calls.append("compiled")
         return lambda *arguments: "by machine"
 
-    return compiling.Kernel(lambda *arguments: "by hand", make, **options)
+    def by_hand(*arguments):
+        return "by hand"
+
+    by_hand.__module__ = module
+    return compiling.Kernel(by_hand, make, **options)
 
 
 def test_a_large_input_is_compiled_and_then_everything(calls: list[str]) -> None:
@@ -155,9 +161,10 @@ def test_a_large_input_is_compiled_and_then_everything(calls: list[str]) -> None
 
 @pytest.mark.parametrize("way", ["whole", "blocks", lambda *arguments: "by numpy"])
 def test_what_numpy_does_at_once_is_compiled_later(calls: list[str], way: Any) -> None:
-    kernel, slower = noting(calls, interpreted=way), noting(calls)
+    kernel, slower = noting(calls, interpreted=way), noting(calls, module="kernels.draw.bits")
     compiling.expect(1 << 20)
     assert slower(np.zeros(10)) == "by machine"
+    assert noting(calls)(np.zeros(10)) == "by hand"
     assert kernel(np.zeros(1 << 20)) != "by machine"
     assert kernel(np.zeros(1 << 22)) == "by machine"
     compiling.expect(1 << 24)
