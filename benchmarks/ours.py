@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import sottovoce as sv
-from sottovoce.mechanisms.subset import _about
+from sottovoce.mechanisms.subset import bit_planes, starting_64ths
 from sottovoce.randomness import SYSTEM, Source
 
 from .machine import (
@@ -146,8 +146,7 @@ def picks(mechanism: Any, drawn: float) -> float:
     """Values that one person's subset picks, from the random bytes that are not its first bits."""
     if mechanism.id != "subset":
         return 0.0
-    about = _about(mechanism.omega, mechanism.domain.size).fraction
-    planes = about.denominator.bit_length() - 1
+    planes = bit_planes(starting_64ths(mechanism.omega, mechanism.domain.size))
     return (drawn - planes * mechanism.report_bytes) / 4
 
 

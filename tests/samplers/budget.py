@@ -19,7 +19,7 @@ DECLARED = {
     "grr": 6,
     "lip": 6,
     "oue": 6,
-    "large": 16,
+    "large": 17,
     "bernoulli": 8,
     "below": 7,
     "numbers": 5,

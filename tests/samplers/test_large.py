@@ -19,6 +19,7 @@ from sottovoce import (
     SubsetSelection,
 )
 from sottovoce.mechanisms.categorical import PureMechanism
+from sottovoce.mechanisms.subset import starting_64ths
 
 from .budget import RejectedError, joined, judge, spend
 from .statistics import extreme, fit
@@ -30,6 +31,7 @@ CASES: list[Mechanism] = [
     SubsetSelection(9, epsilon=4.0),
     SubsetSelection(13, epsilon=0.5),
     SubsetSelection(100, epsilon=1.0),
+    SubsetSelection(101, epsilon=4.0),
     SubsetSelection(1000, epsilon=2.0),
     OLH(1000, epsilon=1.0),
     OLH(100_000, epsilon=3.0),
@@ -173,6 +175,13 @@ def test_neighbours_with_the_same_randomness_are_noticed(mechanism: Mechanism) -
         column[where + 1] = column[where]
     with pytest.raises(RejectedError):
         judge(p_value(mechanism, answers, Reports(reports.collection, reports.digest, columns)))
+
+
+def test_subsets_start_empty_and_with_random_bits() -> None:
+    larger = [m for m in CASES if isinstance(m, SubsetSelection) and m.domain.size > 16]
+    starts = {starting_64ths(m.omega, m.domain.size) for m in larger}
+    assert 0 in starts
+    assert len(starts) == 3
 
 
 @pytest.mark.parametrize("d", [2, 3, 9, 13, 64, 100, 1000])

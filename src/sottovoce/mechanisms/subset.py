@@ -13,10 +13,10 @@ variance of all mechanisms here, for every d and ε; for ω = 1 it is GRR.
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import combinations
-from math import comb, lcm
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,8 @@ from .channel import set_probability
 from .registry import register
 from .unary import BitVectorMechanism, Rows, Words
 
+_PARTS_BITS = 6
+_PARTS = 1 << _PARTS_BITS
 _FEW = 16  # values, whose bits are one number: there are at most 12,870 sets of them
 
 
@@ -105,7 +107,11 @@ class SubsetSelection(BitVectorMechanism):
 
     def _resized(self, draws: Draws, codes: Codes, lanes: Words, rows: Rows) -> None:
         size, omega = self.domain.size, self.omega
-        draws.bernoulli(_about(omega, size), lanes)
+        parts = starting_64ths(omega, size)
+        if parts:
+            draws.bernoulli(Probability(parts << (BITS - _PARTS_BITS)), lanes)
+        else:
+            lanes[:] = 0
         rows[:, -1] &= np.uint8(self.last_mask)
         truth = draws.coins(self.holds, codes.size)
         resize = partial(kernels.draw.resize_subsets, rows, codes, truth, size, omega)
@@ -116,7 +122,7 @@ class SubsetSelection(BitVectorMechanism):
         return self.omega
 
     def _every_set(self) -> list[tuple[int, ...]]:
-        self.refuse_large(comb(self.domain.size, self.omega))
+        self.refuse_large(math.comb(self.domain.size, self.omega))
         return list(combinations(range(self.domain.size), self.omega))
 
     def every_report(self, way: Way | None = None) -> Reports:
@@ -150,11 +156,33 @@ def _sets_of_others(size: int, omega: int) -> NDArray[np.uint16]:
     """
     every = np.arange(1 << (size - 1), dtype=np.uint16)
     rows = [every[np.bitwise_count(every) == many] for many in (omega - 1, omega)]
-    length = lcm(*(row.size for row in rows))
+    length = math.lcm(*(row.size for row in rows))
     return np.stack([np.tile(row, length // row.size) for row in rows])
 
 
-def _about(omega: int, size: int) -> Probability:
-    """The multiple of 1/16 nearest to ω/d: few bit planes, and few values to add or remove."""
-    sixteenths = min(max(round(16 * omega / size), 1), 15)
-    return Probability(sixteenths << (BITS - 4))
+def bit_planes(parts: int) -> int:
+    """How many random bits decide one of this probability."""
+    return 1 + _PARTS_BITS - (parts & -parts).bit_length() if parts else 0
+
+
+@lru_cache(maxsize=256)
+def starting_64ths(omega: int, size: int) -> int:
+    """The probability, in 64ths, whose independent bits become sets of ω with the least work.
+
+    A value that is picked to be added is new with probability 1 − have/d, and one to be removed is
+    there with probability have/d: from `have` to ω values it takes about d ln((d − have)/(d − ω))
+    or d ln(have/ω) picks. A plane of random bits takes as long as d / 128 picks.
+    """
+
+    def work(parts: int) -> float:
+        mean, planes = size * parts / _PARTS, bit_planes(parts)
+        deviation = math.sqrt(mean * (1 - parts / _PARTS))
+        picks = weight = 0.0
+        for z in range(-2, 3):
+            have = min(max(mean + z * deviation, 0.0), size - 1.0)
+            add, remove = (size - have) / (size - omega), max(have, 1.0) / omega
+            picks += math.exp(-z * z / 2) * size * math.log(max(add, remove))
+            weight += math.exp(-z * z / 2)
+        return planes * size / 128 + picks / weight
+
+    return min(range(_PARTS), key=work)

@@ -57,11 +57,11 @@ def put_rows(into: Columns, rows: Any, columns: Columns) -> None:
 
 def pick_rows(column: NDArray[Any], rows: Any) -> NDArray[Any]:
     """Some rows of a column: a slice, several slices, or positions."""
-    if isinstance(rows, slice):
-        return column[rows]
     if isinstance(rows, list):
         return np.concatenate([column[run] for run in rows])
-    return column.take(rows, axis=0)  # five times as fast as an index where rows are wide
+    # Positions are taken five times as fast as by an index where rows are wide.
+    some: NDArray[Any] = column[rows] if isinstance(rows, slice) else column.take(rows, axis=0)
+    return some
 
 
 def inner_reports(columns: Columns, rows: Any, mechanism: Mechanism, seeded: bool) -> Reports:
