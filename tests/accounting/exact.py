@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
+import mpmath
+
 Law = dict[tuple[int, ...], float]
 
 
@@ -78,6 +80,20 @@ def clones(n: int, local: float, epsilon: float, rate: float) -> float:
         first = {(a,): keep * coin[a] + (1 - keep) * coin[a + 1] for a in range(c + 2)}
         second = {(a,): (1 - keep) * coin[a] + keep * coin[a + 1] for a in range(c + 2)}
         delta += weight * hockey_stick(first, second, epsilon)
+    return delta
+
+
+def clones_precisely(people: int, local: float, epsilon: float) -> mpmath.mpf:
+    """δ of the clones with 60 digits."""
+    power, most = mpmath.exp(mpmath.mpf(epsilon)), mpmath.exp(mpmath.mpf(local))
+    keep, rate, delta = most / (most + 1), 1 / most, mpmath.mpf(0)
+    for c in range(people):
+        weight = mpmath.binomial(people - 1, c) * rate**c * (1 - rate) ** (people - 1 - c)
+        coin = [0, *(mpmath.binomial(c, a) / mpmath.mpf(2) ** c for a in range(c + 1)), 0]
+        for a in range(c + 2):
+            first = keep * coin[a] + (1 - keep) * coin[a + 1]
+            second = (1 - keep) * coin[a] + keep * coin[a + 1]
+            delta += weight * max(mpmath.mpf(0), first - power * second)
     return delta
 
 

@@ -19,6 +19,7 @@ from sottovoce.accounting import (
 )
 from sottovoce.accounting.pairs import SMALLEST
 from sottovoce.errors import ParameterError
+from sottovoce.noise import DiscreteGaussian
 
 ZERO = {"neighbours": "add-remove"}
 
@@ -111,3 +112,15 @@ def test_steps_beyond_all_noise_show_everything():
     assert noise_delta(1.0, np.log([0.25, 0.5, 0.25]), neighbours="add-remove") == pytest.approx(
         0.25, rel=1e-5
     )
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.5])
+def test_narrow_shares_keep_what_was_proven_at_small_epsilons_too(epsilon):
+    """δ(ε) ≤ e^τ δ'(ε − 2τ), which is δ' at a negative epsilon where ε < 2τ."""
+    tau = 10 * math.exp(-(math.pi**2) * 0.7**2)
+    law = DiscreteGaussian(0.7 * math.sqrt(2))
+    mass = np.exp(law.log_pmf(np.arange(-30, 31)))
+    here, moved = np.append(mass, 0.0), np.append(0.0, mass)
+    proven = math.exp(tau) * np.maximum(here - math.exp(epsilon - 2 * tau) * moved, 0.0).sum()
+    stated = gaussian_shares_delta(epsilon, 0.7, 2, **ZERO)
+    assert proven <= stated <= min(1.0, proven * (1 + 1e-5))

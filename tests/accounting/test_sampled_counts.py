@@ -42,6 +42,18 @@ def test_delta_is_that_of_60_digits(neighbours, count, rate):
         assert true <= delta <= max(true * (1 + 3e-6), SMALLEST)
 
 
+@pytest.mark.parametrize("neighbours", BOTH)
+@pytest.mark.parametrize("count", [2, 7])
+@pytest.mark.parametrize("rate", [1e-300, 1e-12, 1e-6, 0.4])
+def test_delta_is_not_too_small_where_a_ratio_is_almost_e_to_the_epsilon(neighbours, count, rate):
+    """There the weight of an outcome is nothing but round-off."""
+    for k in range(count):
+        epsilon = abs(math.log(count / (count - k)) + math.log1p(-rate))
+        for close in (epsilon, epsilon * (1 - 1e-15), epsilon * (1 - 1e-10)):
+            delta = sampled_counts_delta(close, count, rate, neighbours=neighbours)
+            assert delta >= exact(close, count, rate, neighbours)
+
+
 def test_delta_is_exact_for_many_holders():
     for neighbours, epsilon in product(BOTH, (0.03, 0.3)):
         true = exact(epsilon, 600, 0.4, neighbours)

@@ -6,6 +6,7 @@ import math
 import sys
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from sottovoce.accounting import shuffle, shuffle_delta
 from sottovoce.errors import ParameterError
 from sottovoce.promise import DP, OWN_DEVICE, Guarantee
 
-from .exact import blanket, clones, only_the_pair, shuffled_grr
+from .exact import blanket, clones, clones_precisely, only_the_pair, shuffled_grr
 
 room = sys.modules["sottovoce.accounting.shuffle"]  # the function hides its module
 SMALL = [(d, n) for d, n in ((2, 6), (3, 6), (4, 5), (5, 4))]
@@ -46,6 +47,19 @@ def test_the_closed_form_is_the_larger_one() -> None:
 
 
 # --- enumeration ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("local", [0.01, 1.0, 10.0, 15.0, 20.0])
+@pytest.mark.parametrize("below", [1e-4, 1e-6, 1e-9, 1e-12, 1e-14])
+def test_close_to_the_local_epsilon_nothing_is_rounded_away(local: float, below: float) -> None:
+    """There the terms of δ cancel: at ε = 20 (1 − 1e−9) 5e−59 was stated instead of 2e−8."""
+    epsilon = local * (1 - below)
+    with mpmath.workdps(60):
+        for people in (2, 3, 20):
+            true = clones_precisely(people, local, epsilon)
+            assert shuffle_delta(local, people, epsilon) >= true
+            stated = shuffle(local, people, float(true) / 2).epsilon
+            assert clones_precisely(people, local, stated) <= float(true) / 2
 
 
 @pytest.mark.parametrize(("d", "n"), SMALL)

@@ -151,3 +151,14 @@ def test_where_everyone_is_sampled_only_the_reported_sets_hide():
 def test_a_loss_beyond_all_numbers_allows_any_selection():
     assert gamma_for(1000.0, 0.5, 5, 2) == math.inf
     assert gamma_for(1000.0, 1.0, 5, 2) > 1e300
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-12, 1e-6, 0.1])
+@pytest.mark.parametrize(("items", "reported"), [(5, 2), (1000, 1), (1000, 999)])
+def test_a_gamma_keeps_its_level_at_the_smallest_rates(epsilon, items, reported):
+    for rate in (1e-18, 1e-12, 1e-6, 0.5):
+        gamma = gamma_for(epsilon, rate, items, reported)
+        if math.isfinite(gamma):
+            assert TwoStage(rate, items, reported, gamma).epsilon_star <= epsilon
+        if epsilon == 0:
+            assert gamma == 1

@@ -10,7 +10,6 @@ import re
 import stat
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -340,25 +339,6 @@ def test_entries_of_killed_runs_are_removed(folder, run, randomised) -> None:
     Path("others.csv").write_bytes(csv(PEOPLE[::-1]))
     run("randomise", "others.csv", *USUAL, "--out", "others.svr")
     assert len(receipts()) == 1
-
-
-def test_runs_with_other_answers_do_not_wait(folder, run) -> None:
-    from sottovoce.collect.fingerprint import Content
-    from sottovoce.collect.ledger import Ledger, Subject
-
-    def subject(letter: str) -> Subject:
-        content = Content(1, letter * 64, "", {"c": letter * 64}, {}, False)
-        return Subject("s", "q", "grr", "0" * 64, "c", f"/{letter}", content)
-
-    ledger = Ledger(folder / "ledger")
-    with ledger.entry(subject("a")), ThreadPoolExecutor(1) as pool:
-
-        def other() -> bool:
-            with Ledger(folder / "ledger").entry(subject("b")):
-                return True
-
-        assert pool.submit(other).result(timeout=30)
-    assert [path.name for path in (folder / "ledger").iterdir()] == ["key"]
 
 
 def test_another_study_of_the_same_answers_is_noted(folder, run, randomised) -> None:

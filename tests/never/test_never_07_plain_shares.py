@@ -11,6 +11,7 @@ from scipy.stats import chi2
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.errors import ParameterError
 from sottovoce.transport import Role
 
 VALUES = ["a", "b", "b", "c"] * 200
@@ -58,3 +59,16 @@ def test_what_parties_send_to_the_curator_is_uniform() -> None:
     assert all(spread(sent.astype(np.uint64)) < limit for sent in words)
     # The fault: counts with a share of noise are small numbers.
     assert spread(run.aggregates[0].dense("y1").astype(np.uint64) % np.uint64(2**32 - 5)) > limit
+
+
+@pytest.mark.parametrize("committee", [None, 3])
+def test_what_one_user_gets_of_another_is_uniform(committee: int | None) -> None:
+    """With φ = 0 a share was the answer itself, which every member of a committee saw."""
+    about = {"rate": 0.4, "report": 0.7, "count": 100, "committee": committee}
+    with pytest.raises(ParameterError, match="one share is the whole answer"):
+        sv.secure.TSS(["a", "b", "c"], collusion=0, **about)
+    protocol = sv.secure.TSS(["a", "b", "c"], collusion=1, **about)
+    with testing.seeded(1) as source:
+        run = protocol.simulate(VALUES[:200], source=source, views=True)
+    shares = [b.payload["share"] for b in run.views.of(Role.USER) if b.kind == "share"]
+    assert spread(np.concatenate(shares)) < chi2.isf(1e-9, 15)

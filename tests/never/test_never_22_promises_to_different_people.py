@@ -63,6 +63,17 @@ def test_levels_inside_groups_stay_apart() -> None:
     assert [p.epsilon for p in (both + both).promises] == [1.0, 4.0, 1.0, 4.0]
 
 
+def test_whoever_changes_the_level_is_not_promised_twice_the_stricter_one() -> None:
+    """Of two waves ε = 1 is promised to those who chose ½ in both, not to who chose ½ once."""
+    menu = Guarantee((Promise(LDP, 0.5, unit=Unit(level="strong")), Promise(LDP, 2.0)))
+    for both in (menu + menu, menu.times(2)):
+        strong, everyone = both.promises
+        assert strong.epsilon == 1.0
+        assert sum("every time" in sentence for sentence in strong.assuming) == 1
+        assert not any("every time" in sentence for sentence in everyone.assuming)
+    assert not any("every time" in sentence for sentence in menu.promises[0].assuming)
+
+
 def test_two_promises_about_the_same_people_cannot_stand_side_by_side() -> None:
     # The fault of old: addition kept only the last of them.
     for epsilons in ((2.0, 0.5), (1.0, 1.0)):

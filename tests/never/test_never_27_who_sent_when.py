@@ -6,7 +6,8 @@ which runs between organisations can be resumed from, is refused where people's 
 
 The part of a collection service: what two people send is stored alike in whichever order and at
 whichever minute of an hour they come, in one commit or, but for random keys, in two. The twin keeps
-a number for every commit. That no address or user agent is kept is tested with a real server, in
+a number for every commit. What a monitor may read every second does not change when a report comes.
+That no address or user agent is kept is tested with a real server, in
 `tests/service/test_faults.py`.
 """
 
@@ -22,6 +23,7 @@ import pytest
 
 from sottovoce.errors import ParameterError
 from sottovoce.service.collector import Collector, Entry
+from sottovoce.service.metrics import Metrics
 from sottovoce.service.stores import Blob, open_store
 from sottovoce.service.stores.sqlite import SqliteStore
 from sottovoce.service.submission import Submission, unpack
@@ -174,3 +176,26 @@ def test_a_number_for_every_commit_would_be_caught(
     a, b = two_people()
     first, second = ([[a], [b]], [[b], [a]])
     assert stored(tmp_path / "1", first, 0) != stored(tmp_path / "2", second, 0)
+
+
+def figures(metrics: Metrics, collector: Collector, hour: int) -> str:
+    """What a monitor reads; the memory of this process depends on all tests before."""
+    text = metrics.render(collector.hours(), hour, collector.healthy)
+    return "".join(line for line in text.splitlines(True) if "memory" not in line)
+
+
+def test_a_monitor_does_not_see_when_a_report_comes(tmp_path: Path) -> None:
+    store, metrics, hour = open_store(tmp_path, STUDY.digest), Metrics(), 400_000
+    collector = Collector(STUDY, store, clock=lambda: 3600.0 * hour)
+    before = figures(metrics, collector, hour)
+    for one in two_people():
+        metrics.waiting_bytes += one.nbytes
+        assert figures(metrics, collector, hour) == before
+        with metrics.commit():
+            collector.commit([Entry(one)])
+        metrics.waiting_bytes -= one.nbytes
+        assert figures(metrics, collector, hour) == before
+    later = figures(metrics, collector, hour + 1)
+    assert "sottovoce_people 2\n" in later
+    assert "sottovoce_commit_seconds 0.000000\n" not in later
+    store.close()

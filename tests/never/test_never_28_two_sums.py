@@ -121,3 +121,22 @@ def test_used_coins_are_opened_over_the_identical_senders_only() -> None:
         session.run()
         with pytest.raises(ShareError):
             session.run(tamper=lost)
+
+
+def test_coins_of_a_run_that_was_interrupted_are_not_used_again() -> None:
+    """By then the sum without one person may have been opened; the next run would open another."""
+    protocol = sv.secure.DPDS(2, rate=0.5, helpers=2)
+
+    def interrupted(batch: Batch) -> list[Batch]:
+        if batch.kind == "sum" and int(batch.sender[0]) == 1:
+            raise KeyboardInterrupt
+        return [batch.select(batch.sender != 3)] if batch.kind == "share" else [batch]
+
+    with testing.seeded(2) as source:
+        session = protocol.session([0, 1] * 40, source=source)
+        with pytest.raises(KeyboardInterrupt):
+            session.run(tamper=interrupted)
+        rows = session._prepared.rows
+        session.run()
+        assert not np.array_equal(session._prepared.rows, rows)
+        assert session.rounds == 2

@@ -17,6 +17,7 @@ from sottovoce.parties.methods import nested as nested_module
 from sottovoce.parties.methods.evidence import LeastSquares, Margin
 from sottovoce.parties.methods.nested import CertificateWarning, Nested, constrained, solve_tree
 from sottovoce.parties.methods.registry import COLUMNS
+from sottovoce.parties.methods.segmentation import PBSGaussian
 from sottovoce.parties.methods.teams import noise_of
 from sottovoce.parties.releases import deltas
 from sottovoce.promise import Neighbours
@@ -248,6 +249,17 @@ def test_gaussian_levels() -> None:
         assert release.variance == pytest.approx(float(release.scale) ** 2 * release.shares)
     with pytest.raises(ParameterError, match="ε < 1"):
         method.releases(Design((2, 2), {"A": Fraction(1), "B": Fraction(2)}, 1))
+
+
+def test_gaussian_shares_of_many_parties_are_not_too_narrow() -> None:
+    """25 shares of σ = ¼ are 0 almost always: δ = .996 at ε = 1, where the formula says .9."""
+    budgets = {f"p{k}": Fraction("0.999") for k in range(26)}
+    design = Design((2,) * 26, budgets, 1, rows=dict.fromkeys(budgets, 1000))
+    for delta in (Fraction(9, 10), Fraction(1, 2)):
+        with pytest.raises(ParameterError, match="choose a smaller delta"):
+            PBSGaussian(delta).releases(design)
+    (usual,) = PBSGaussian().releases(design)
+    assert gaussian_shares_delta(0.999, float(usual.scale), usual.honest) <= 1e-6
 
 
 def test_who_adds_noise() -> None:

@@ -17,7 +17,8 @@ from sottovoce.errors import (
     ShareError,
     SottovoceError,
 )
-from sottovoce.transport import Inbox, Machine, Outbox, playing
+from sottovoce.secure import TSS
+from sottovoce.transport import Inbox, Machine, Outbox, Role, playing
 from sottovoce.transport.client import HttpOffice
 from sottovoce.transport.network import Patience, Played, serve, take_part
 from sottovoce.transport.office import RunOverError
@@ -26,6 +27,7 @@ from sottovoce.transport.relay import Relay
 
 from .pads import ROUNDS, State, machine
 from .playing import KEYS, ROSTER, STUDY, run_all
+from .stage import cast as users_and_servers
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,3 +154,21 @@ def test_a_stranger_with_another_study_ends_nothing() -> None:
         assert len(played.refused) == 1
 
     asyncio.run(run())
+
+
+def test_a_run_without_whoever_counts_the_rounds_does_not_begin() -> None:
+    """S2 knows how often people drew coins; a run without it would not be counted by the next."""
+    roster, _ = users_and_servers(TSS(5, rate=0.5, report=0.4, collusion=3))
+
+    async def run() -> Relay:
+        relay = Relay(roster, roster.bind(bytes(32)), bytes(16), 4, Patience(0.2, 5))
+        for party in roster:
+            if party.role is not Role.S2:
+                await relay.join(party.id)
+        await relay.conduct()
+        for party in roster:
+            with pytest.raises(RunOverError, match="s2, who would have the result, did not come"):
+                await relay.parcel(party.id, 0, 0, 5.0)
+        return relay
+
+    assert asyncio.run(run()).closed == -1

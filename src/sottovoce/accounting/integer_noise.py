@@ -168,7 +168,7 @@ def gaussian_shares_delta(
     law = DiscreteGaussian(sigma * people**0.5)
     reach = law.reach(1e-300)
     pair = shifted(law.log_pmf(np.arange(-reach, reach + 1)), 1e-300, step)
-    ideal = _delta(pair, max(0.0, epsilon - 2 * tau), neighbours, rounds)
+    ideal = _delta(pair, epsilon - 2 * tau, neighbours, rounds)  # which may be below 0
     return min(1.0, float(np.exp(tau)) * ideal)
 
 

@@ -30,6 +30,7 @@ from ..noise.binomial import Floats, log_pmf, window
 from .search import MARGIN
 
 SMALLEST = math.ulp(0.0)
+_ROUND_OFF = 1e-15  # of a logarithm of r, for an r of a few operations
 _LOG_MISS = 760.0  # e^-760 is below the smallest positive number
 _GRID = 2000  # points between the tails of one round's losses
 _TAIL = 1e-25  # probability that each convolution may move from a tail into the δ
@@ -45,9 +46,8 @@ class Pair:
 
     def delta(self, epsilon: float) -> float:
         """δ(ε) of the first law against the second, rounded up."""
-        return rounded(
-            log_sum(self.log_mass + _log_weight(epsilon + _log(self.ratio))), self.missed
-        )
+        exponent = _a_little_less(epsilon) + _log(self.ratio)
+        return rounded(log_sum(self.log_mass + _log_weight(exponent)), self.missed)
 
     def delta_with(self, other: Pair, epsilon: float) -> float:
         """δ(ε) when an independent part with the laws of `other` is seen as well, rounded up."""
@@ -57,7 +57,7 @@ class Pair:
         below = np.logaddexp.accumulate(other.log_mass[order])
         gaps = np.full(ratio.size, -np.inf)
         gaps[1:] = np.logaddexp.accumulate(below[:-1] + _log(np.diff(ratio)))
-        x = epsilon + _log(self.ratio)
+        x = _a_little_less(epsilon) + _log(self.ratio)
         last = np.searchsorted(log_ratio, -x, side="left") - 1
         some = last >= 0
         x, last = x[some], last[some]
@@ -151,6 +151,11 @@ def support(trials: int, rate: float) -> tuple[NDArray[np.int64], float]:
     least, most = window(trials, rate, _LOG_MISS)
     whole = least == 0 and most == trials
     return np.arange(least, most + 1), 0.0 if whole else SMALLEST
+
+
+def _a_little_less(epsilon: float) -> float:
+    """Where e^ε r is almost 1, the weight 1 − e^ε r would be nothing but the round-off of r."""
+    return epsilon - _ROUND_OFF * (1 + abs(epsilon))
 
 
 def _log(values: ArrayLike) -> Floats:

@@ -48,6 +48,8 @@ _MOST_PAIRS = 500
 _LEAST_GROUPS = 32
 _TAILS = 17.0  # e^-17 of delta may lie in each tail that is left out
 _DEEP = 120.0  # tails of e^-120 when no delta is given
+_CLOSE = 1e-14  # relative error of the count from which on the first answer is likelier
+_ROUND_OFF = 1e-14  # relative error of binomial probabilities, times the root of the trials
 
 
 def shuffle(
@@ -210,11 +212,21 @@ class _Law:
     def delta(self, epsilon: float) -> float:
         """δ at a central epsilon."""
         t, h, power, rest = self.pair, self.bend, math.exp(epsilon), math.expm1(epsilon)
-        first = np.floor(t * (h * (1 + power) + rest) / (2 * h * (1 + power))) + 1
+        where = t * (h * (1 + power) + rest) / (2 * h * (1 + power))
+        # The sum over a ≥ first is largest at the right first, which rounding may miss by one.
+        sums = [
+            self._from(np.floor(where * (1 + off)) + 1, power, rest) for off in (-_CLOSE, _CLOSE)
+        ]
+        return float(self.weight @ np.maximum(*sums)) + self.missed
+
+    def _from(self, first: Floats, power: float, rest: float) -> Floats:
+        """Σ (P − e^ε P')⁺ over a ≥ first in every group, rounded up."""
+        t, h = self.pair, self.bend
         # Σ a Bin(a; t) over a ≥ first is (t/2) Pr(A ≥ first) + (first/2) Bin(first; t).
         gain = h * (1 + power) * (first / t) * pmf(first, t, 0.5)
         cost = rest * at_least(first, t, 0.5)
-        return float(self.weight @ np.maximum(gain - cost, 0.0)) + self.missed
+        # Near the local epsilon the two cancel, and what remains is their round-off.
+        return np.maximum(gain - cost, 0.0) + _ROUND_OFF * (1 + np.sqrt(t)) * gain
 
 
 def _pairs(

@@ -180,15 +180,17 @@ def gamma_for(epsilon_star: float, rate: float, items: int, reported: int) -> fl
     0.3
     """
     # ε* itself is rounded up; e^ε must stay a number.
-    power = math.exp(min(checked_loss(epsilon_star), MOST_EXPONENT) * (1 - 4e-12))
+    epsilon = min(checked_loss(epsilon_star), MOST_EXPONENT) * (1 - 4e-12)
     alpha = TwoStage(rate, items, reported).fraction
     if alpha == 1:
         return math.inf
-    absent = (1 - rate) * (1 - alpha)
-    below = (1 - rate) * alpha + rate - power * (1 - rate) * alpha
+    # In e^ε − 1, since at small rates the differences of what e^ε multiplies lose their digits.
+    rest = math.expm1(epsilon)
+    below = rate - (1 - rate) * alpha * rest
     if below <= 0:
         return math.inf
-    return max(1.0, (power * (absent + rate) - absent) / below * (1 - 1e-12))
+    above = (1 - rate) * (1 - alpha) * rest + rate * (rest + 1)
+    return max(1.0, above / below * (1 - 1e-12))
 
 
 def _crowd(design: TwoStage, count: int) -> tuple[Pair, Pair]:

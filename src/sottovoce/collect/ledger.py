@@ -16,8 +16,8 @@ depends on an answer, and the folder, the key and the receipts can be read by th
 The order of writing makes every crash harmless. An entry begins with a receipt without releases.
 Reports are drawn into its folder, then the receipt names them, and only then do they appear as the
 output: what no receipt names has never left the folder, and what one names is found by the next
-run. A lock on the entry makes a second run with the same answers wait for the first; a lock on the
-whole ledger is held only to find or begin an entry.
+run. A lock on the entry makes a second run with answers of the same people wait for the first; a
+lock on the whole ledger is held only to find or begin an entry.
 """
 
 from __future__ import annotations
@@ -85,6 +85,16 @@ class Subject:
         )
         return same and (self.content.certain or self.path in receipt.inputs)
 
+    def may_share_people(self, receipt: Receipt) -> bool:
+        """Whether some of these people may be in a receipt of other answers to the same question.
+
+        Those of the same file and column, of answers that begin with the same people, and of equal
+        answers that may be equal by chance.
+        """
+        same_column = self.path in receipt.inputs and receipt.column == self.column
+        begins = receipt.shared_rows(self.content.prefixes) > 0
+        return same_column or begins or receipt.answers == self.content.answers
+
 
 class Ledger:
     """The folder of all receipts, made private, with its key."""
@@ -123,19 +133,31 @@ class Ledger:
                         shutil.rmtree(entry.folder)  # nothing of it has left the folder
 
     def _claim(self, subject: Subject, lock: ExitStack) -> Path:
+        """The entry, locked, while no other run is at work on answers of the same people.
+
+        Two versions of a file that are randomised at the same time would not see each other's
+        receipt. So entries of people who may be the same must be free, too, before one begins.
+        """
         while True:
             with _lock(self.root):
                 self._remove_abandoned()
-                same = self.of_question(subject.mechanism_digest, unreleased=True)
-                folders = (folder for folder, receipt in same if subject.is_of(receipt))
-                folder = next(folders, None) or self._begin(subject)
+                known = self.of_question(subject.mechanism_digest, unreleased=True)
+                own = next((folder for folder, receipt in known if subject.is_of(receipt)), None)
+                alike = (f for f, r in known if f != own and subject.may_share_people(r))
+                busy = next(filter(_is_busy, alike), None)
+                if busy is None:
+                    own = busy = own or self._begin(subject)
+                    with suppress(FileNotFoundError, BlockingIOError), ExitStack() as mine:
+                        handle = mine.enter_context(_lock(own, fcntl.LOCK_EX | fcntl.LOCK_NB))
+                        # A run that failed removes its entry; then this lock is on nothing.
+                        if (own / _NAME).exists() and os.path.samestat(
+                            os.fstat(handle), own.stat()
+                        ):
+                            lock.enter_context(mine.pop_all())
+                            return own
             # Waiting outside the ledger's lock: other answers can be randomised meanwhile.
-            with suppress(FileNotFoundError), ExitStack() as waiting:
-                handle = waiting.enter_context(_lock(folder))
-                # A run that failed removes its entry; then this lock is on nothing.
-                if (folder / _NAME).exists() and os.path.samestat(os.fstat(handle), folder.stat()):
-                    lock.enter_context(waiting.pop_all())
-                    return folder
+            with suppress(FileNotFoundError), _lock(busy):
+                pass
 
     def _begin(self, subject: Subject) -> Path:
         name = f"{subject.mechanism_digest[:_DIGITS]}-{secrets.token_hex(8)}"
@@ -201,21 +223,12 @@ class Entry:
         return receipt
 
     def others(self) -> list[Receipt]:
-        """Receipts under the same question of people who may be among these.
-
-        Those of the same file and column with other answers, of answers that begin with the same
-        people, and of equal answers that may be equal by chance.
-        """
+        """Receipts under the same question of people who may be among these."""
         subject = self.subject
         return [
             receipt
             for folder, receipt in self.ledger.of_question(subject.mechanism_digest)
-            if folder != self.folder
-            and (
-                (subject.path in receipt.inputs and receipt.column == subject.column)
-                or receipt.shared_rows(subject.content.prefixes)
-                or receipt.answers == subject.content.answers
-            )
+            if folder != self.folder and subject.may_share_people(receipt)
         ]
 
     def elsewhere(self) -> list[Receipt]:
@@ -284,6 +297,16 @@ def _lock(folder: Path, how: int = fcntl.LOCK_EX) -> Iterator[int]:
         yield handle
     finally:
         os.close(handle)
+
+
+def _is_busy(folder: Path) -> bool:
+    """Whether a run is at work in it."""
+    try:
+        with suppress(FileNotFoundError), _lock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB):
+            return False
+    except BlockingIOError:
+        return True
+    return False  # gone by now
 
 
 def _is_released(folder: Path) -> bool:

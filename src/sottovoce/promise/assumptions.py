@@ -13,6 +13,10 @@ LEVEL_IS_PUBLIC = (
     "which level someone chose is public; it was chosen without regard to the answer, and what "
     "the choice itself reveals is not protected"
 )
+SAME_LEVEL = (
+    "they chose this level every time; whoever chose different levels is promised the sum of those "
+    "that they chose"
+)
 ANY_LEVEL = f"{LEVEL_IS_PUBLIC}; this epsilon holds whatever levels they chose"
 RATE_IS_PUBLIC = (
     "whether someone reports is drawn at random, at a public rate that was set without regard to "

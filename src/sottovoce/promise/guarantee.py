@@ -18,8 +18,9 @@ from typing import Any
 
 from ..checks import checked_count, float_above, printable
 from ..errors import GuaranteeError
+from .assumptions import SAME_LEVEL
 from .promise import Promise
-from .types import LDP, LIP, Against, Neighbours, Notion, Unit, read_fields
+from .types import LDP, LIP, Against, Neighbours, Notion, Protected, Unit, read_fields
 from .words import guarantee_line
 
 Subject = tuple[Notion, Neighbours, Unit, Against]
@@ -131,7 +132,12 @@ class Guarantee:
             same = (free.unit, free.against) == (promise.unit, promise.against)
             if promise.notion is LIP and free.notion is LDP and not free.delta and same:
                 epsilon = min(epsilon, _times_up(free.epsilon, k))
-        return replace(promise, epsilon=epsilon, delta=min(1.0, _times_up(promise.delta, k)))
+        return replace(
+            promise,
+            epsilon=epsilon,
+            delta=min(1.0, _times_up(promise.delta, k)),
+            assuming=_every_time(promise.unit, promise.assuming),
+        )
 
     def about(self, unit: Unit) -> Guarantee:
         """The same promises about a larger unit, for example all answers to a study."""
@@ -212,8 +218,17 @@ def _add(a: Promise, b: Promise) -> Promise:
         a,
         epsilon=_sum_up(a.epsilon, b.epsilon),
         delta=min(1.0, _sum_up(a.delta, b.delta)),
-        assuming=tuple(dict.fromkeys(a.assuming + b.assuming)),
+        assuming=_every_time(a.unit, a.assuming + b.assuming),
     )
+
+
+def _every_time(unit: Unit, assuming: tuple[str, ...]) -> tuple[str, ...]:
+    """What several releases assume together; people may choose another level for each of them.
+
+    The unit of a whole study says so itself.
+    """
+    chosen = unit.level is not None and unit.protects is not Protected.STUDY
+    return tuple(dict.fromkeys((*assuming, *(SAME_LEVEL,) * chosen)))
 
 
 def _sum_up(a: float, b: float) -> float:

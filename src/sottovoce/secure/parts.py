@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from ..randomness import Source, source_of
 from ..transport import Machine, Role
 from ..transport.keys import Roster
 from .dpcs import DPCS
+from .promises import with_hosts
 from .protocol import Prepared, Protocol, aggregate_of
 from .receiving import Setting
 
@@ -89,7 +90,16 @@ def result_of(
     for the error, which names the items that have no total.
     """
     people = roster.count(Role.USER)
-    return aggregate_of(protocol, state.outcome, people, rounds, seeded, refused)
+    aggregate = aggregate_of(protocol, state.outcome, people, rounds, seeded, refused)
+    if aggregate.route is None:
+        return aggregate
+    promised = with_hosts(aggregate.route.guarantee, largest_host(roster))
+    return replace(aggregate, route=replace(aggregate.route, guarantee=promised))
+
+
+def largest_host(roster: Roster) -> int:
+    """How many people one host plays, at most."""
+    return max((party.users for party in roster if party.role is Role.USER), default=1)
 
 
 def _servers(

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from ..accounting.sampled_counts import Neighbours
 from ..checks import float_above
-from ..promise import DP, LDP, Against, Promise, Protected, Unit
+from ..promise import DP, LDP, Against, Guarantee, Promise, Protected, Unit
 from ..promise import Neighbours as Relation
 
 ROSTER = (
@@ -82,3 +82,20 @@ def repetition(rounds: int) -> tuple[str, ...]:
         f"the run was repeated with other senders, so that there are {rounds} rounds with fresh "
         "coins; they are counted here",
     )
+
+
+def with_hosts(guarantee: Guarantee, most: int) -> Guarantee:
+    """The promise where hosts answer and draw for others, the largest of them for so many people.
+
+    `collusion` counts people. A host knows the coins of all of its own, so that looking at the
+    result makes it as good as that many who work together.
+    """
+    if most == 1:
+        return guarantee
+    sentence = (
+        "a host, which knows what all of its users answer and draw, counts as all of them "
+        f"({most:,} at the largest host) if it sees the result or works together with anyone who "
+        "does"
+    )
+    promises = (replace(p, assuming=(*p.assuming, sentence)) for p in guarantee.promises)
+    return Guarantee(tuple(promises), guarantee.reason)

@@ -306,7 +306,10 @@ class Session:
         if self._prepared is None:
             self._prepared = protocol.prepare(self.codes[here], self.source)
         machines = protocol.machines(self._prepared, protocol.setting(people, self.source, exactly))
+        # A run that is interrupted may have opened a sum; its coins are not used again.
+        self._present = None
         driven = drive(machines, protocol.message_rounds(people), tamper=tamper, views=views)
+        self._present = here.tobytes()
         self._opened |= {s.opened for s in driven.states if s.opened is not None}
         outcome, refused = driven.states[-1].outcome, driven.refused
         aggregate = aggregate_of(

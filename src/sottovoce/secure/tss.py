@@ -64,8 +64,9 @@ class TSS(Sampling):
     gamma : float, optional
         Of adaptive selection.
     collusion : int, optional
-        φ, the largest number of users who work together; it makes the protocol TSS'. Without it an
-        item that few people report may be open to its elected users.
+        φ, the largest number of users who work together, 1 or more: an elected user counts as one.
+        It makes the protocol TSS'. Without it an item that few people report may be open to its
+        elected users.
     committee : int, optional
         Size of a fixed committee; needs `collusion`.
     published : bool
@@ -101,6 +102,11 @@ class TSS(Sampling):
         super().__init__(domain, collusion=1 if collusion is None else collusion, **parameters)
         if collusion is not None:
             collusion = self.collusion  # an integer without limits, so that no quorum overflows
+            if collusion == 0:
+                raise ParameterError(
+                    "collusion is 0; then one share is the whole answer, and whoever is elected "
+                    "would see it. Take 1 or more"
+                )
         if selection not in ("uniform", "adaptive"):
             raise ParameterError(f"selection is {selection!r}; it is 'uniform' or 'adaptive'")
         if (gamma is not None) != (selection == "adaptive"):

@@ -1,7 +1,8 @@
 """Figures for operation, in Prometheus' text form; none is about a sender.
 
-The number of reports is that of whole hours that are over: a monitor that asks every few seconds
-would otherwise keep the time of every report.
+A monitor that asks every few seconds must not keep the time of a report. So the number of people
+is that of whole hours that are over, the mean time of a commit, which every commit changes, is
+shown as it was early in the hour, and bytes are whole mebibytes, far more than one report.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ class Metrics:
         self.failures = 0
         self.seconds = 0.0
         self.waiting_bytes = 0
+        self._shown: tuple[int, float] | None = None  # hour, and the mean time of a commit then
 
     def answered(self, status: int) -> None:
         """Count an answer by its status."""
@@ -57,6 +59,8 @@ class Metrics:
     def render(self, people_by_hour: dict[int, int], hour: int, healthy: bool) -> str:
         """The text form."""
         people = sum(n for h, n in people_by_hour.items() if h < hour)
+        if self._shown is None or self._shown[0] != hour:
+            self._shown = hour, self.seconds / max(self.commits, 1)
         lines = [
             "# TYPE sottovoce_healthy gauge",
             f"sottovoce_healthy {int(healthy)}",
@@ -65,18 +69,24 @@ class Metrics:
             f"sottovoce_people {people}",
             "# TYPE sottovoce_commits_total counter",
             f'sottovoce_commits_total{{result="failed"}} {self.failures}',
+            "# HELP sottovoce_commit_seconds Mean of all commits, as it was early in this hour.",
             "# TYPE sottovoce_commit_seconds gauge",
-            f"sottovoce_commit_seconds {self.seconds / max(self.commits, 1):.6f}",
+            f"sottovoce_commit_seconds {self._shown[1]:.6f}",
             "# TYPE sottovoce_waiting_bytes gauge",
-            f"sottovoce_waiting_bytes {self.waiting_bytes}",
+            f"sottovoce_waiting_bytes {_whole(self.waiting_bytes)}",
             "# TYPE sottovoce_memory_bytes gauge",
-            f"sottovoce_memory_bytes {memory_bytes()}",
+            f"sottovoce_memory_bytes {_whole(memory_bytes())}",
             "# TYPE sottovoce_refusals_total counter",
         ]
         for status, many in sorted(self.answers.items()):
             if status >= 400:
                 lines.append(f'sottovoce_refusals_total{{status="{status}"}} {many}')
         return "\n".join(lines) + "\n"
+
+
+def _whole(number: int) -> int:
+    """Bytes in whole mebibytes."""
+    return number >> 20 << 20
 
 
 def memory_bytes() -> int:

@@ -8,7 +8,8 @@ closed, by sender and not as they came in.
 A parcel is accepted once. The same bytes again get the same answer, so that a sender who got none
 may repeat them; other bytes under the same name are refused.
 
-Anybody in the roster can end the run for everyone, with a reason.
+Anybody in the roster can end the run for everyone, with a reason. It ends before it begins where
+nobody would have the result.
 
 The relay keeps neither times nor the order of arrival, and writes no log. It is trusted to deliver:
 what it can break by dropping messages is the result, never the secrecy of a share. With a journal,
@@ -39,6 +40,8 @@ MOST_BYTES = 1 << 26
 MOST_ROUND_BYTES = 1 << 32
 #: Characters of the reason for which somebody ends a run.
 MOST_REASON = 500
+#: Who has the result of a run with people's hosts.
+_RECIPIENTS = (Role.AGGREGATOR, Role.S2)
 _TELL_SECONDS = 20.0
 _MOST_STRANGERS = 16
 _PARCEL, _DONE, _CLOSED, _ABORTED = b"p", b"d", b"c", b"a"
@@ -121,6 +124,8 @@ class Relay:
         for closing in range(self.closed + 1, self.rounds + 2):
             seconds = self.patience.round if closing else self.patience.gathering
             await self._wait_for(partial(self._all_done, closing), seconds)
+            if closing == 0:
+                await self._check_recipient()
             if self.aborted is not None:
                 break
             # From here on nothing more comes from those who are late, whatever is written next.
@@ -131,6 +136,20 @@ class Relay:
             await self._notify()
         self.over = True
         await self._notify()
+
+    async def _check_recipient(self) -> None:
+        """End a run before it begins where nobody would have the result.
+
+        Whoever has it counts how often people drew coins: coins of a run without it would be
+        missing from the promise of the next.
+        """
+        recipients = [one.id for one in self.roster if one.role in _RECIPIENTS]
+        absent = [name for name in recipients if name not in self._reached]
+        if absent:
+            await self._end(
+                f"the run was ended before anything was sent: {', '.join(absent)}, who would have "
+                "the result, did not come"
+            )
 
     async def _notify(self) -> None:
         async with self._changed:

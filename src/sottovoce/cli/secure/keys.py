@@ -71,10 +71,13 @@ def check(path: Path, as_json: bool) -> None:
 
     Next: sottovoce secure aggregator --study secure.toml --key curator.key
     """  # noqa: D301
+    from ...secure.parts import largest_host
+    from ...secure.promises import with_hosts
     from ...study.secure import SecureStudy
 
     study = SecureStudy.load(path)
-    guarantee = study.protocol.guarantee
+    most, colluding = largest_host(study.roster), study.protocol.collusion
+    guarantee = with_hosts(study.protocol.guarantee, most)
     parties = [
         {"party": party.id, "role": party.role.value, "users": party.users, "relay": party.relay}
         for party in study.roster
@@ -93,3 +96,10 @@ def check(path: Path, as_json: bool) -> None:
     show_table(screen, facts(rows))
     screen.print()
     show_guarantee(screen, guarantee)
+    if most > max(1, colluding):
+        screen.print(
+            f"\nA host knows what its users draw. The largest has {most:,} users, and collusion is "
+            f"{colluding:,}: nothing is promised against a host that sees the result, or works "
+            f"together with anyone who does, unless collusion is {most:,} or more.",
+            style="yellow",
+        )

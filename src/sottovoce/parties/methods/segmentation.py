@@ -16,6 +16,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ...accounting.integer_noise import gaussian_shares_delta
 from ...errors import ParameterError
 from ...estimate.intervals import Floats
 from ..design import Design
@@ -26,6 +27,8 @@ from .nested import Nested, constrained
 from .numbers import simplex
 
 _SIGMA_UNITS = 1 << 20
+#: From here on integer noise is as good as real noise; below the second, mostly 0.
+_WIDE, _NARROW = 3.0, 0.5
 
 
 class _Segmented(Method):
@@ -112,7 +115,18 @@ class PBSGaussian(PBS):
         sigma = c * math.sqrt(2 / release.honest) / float(epsilon)
         # Rounded up, with room for the rounding of the floating-point formula.
         share = Fraction(math.ceil(sigma * (1 + 1e-12) * _SIGMA_UNITS), _SIGMA_UNITS)
+        self._check_width(float(share), float(epsilon), release.honest)
         return replace(release, scale=share, gaussian=GaussianCost(epsilon, self.delta))
+
+    def _check_width(self, share: float, epsilon: float, honest: int) -> None:
+        """Refuse narrow integer noise that keeps less than the formula of real numbers says."""
+        if share >= _WIDE:
+            return
+        if share < _NARROW or gaussian_shares_delta(epsilon, share, honest) > self.delta:
+            raise ParameterError(
+                f"each party would add noise of σ = {share:.3g} only, which as whole numbers does "
+                f"not keep δ = {float(self.delta):g}; choose a smaller delta"
+            )
 
 
 class MV(Method):
