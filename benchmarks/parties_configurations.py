@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from sottovoce.estimate.projection import simplex
 from sottovoce.parties.design import Design
-from sottovoce.parties.methods.numbers import simplex
 from sottovoce.parties.methods.registry import COLUMNS
 from sottovoce.parties.methods.row_sums import minimum, surplus
 from sottovoce.parties.methods.shrinkage import MHST, SJS

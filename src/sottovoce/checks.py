@@ -121,10 +121,10 @@ def rounded_up(value: float, digits: int) -> str:
     return f"{float(short):.{digits}g}"
 
 
-def decimals_of(values: Iterable[float], digits: int = 3) -> int:
-    """How many decimals show the smallest of some numbers with so many digits."""
+def decimals_of(values: Iterable[float]) -> int:
+    """How many decimals show the smallest of some numbers with three digits."""
     least = min((abs(value) for value in values if value), default=1.0)
-    return max(0, digits - 1 - math.floor(math.log10(least)))
+    return max(0, 2 - math.floor(math.log10(least)))
 
 
 def float_above(exact: Fraction) -> float:

@@ -164,6 +164,26 @@ def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] =
         raise _exists(path)
 
 
+def sync_folder(folder: Path) -> None:
+    """Return when the names in a folder are on disk: syncing a new file leaves its name out."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def state_path(variable: str, name: str, no_home: str) -> Path:
+    """Where this user's own records are: as the environment says, else among private files."""
+    if chosen := os.environ.get(variable):
+        return Path(chosen)
+    try:
+        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    except RuntimeError as error:
+        raise FileError(f"this user has no home folder {no_home}") from error
+    return Path(state) / "sottovoce" / name
+
+
 def _same(a: Path, b: Path) -> bool:
     return a.resolve() == b.resolve() or (a.exists() and b.exists() and a.samefile(b))
 

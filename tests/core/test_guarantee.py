@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sottovoce import GRR, Guarantee, Promise
 from sottovoce.errors import GuaranteeError, ParameterError
 from sottovoce.promise import DP, LDP, LIP, Against, Neighbours, Notion, Protected, Unit, composed
+from sottovoce.promise.words import common_promise, level_cells, levels_words
 
 from .guarantees import lip, one
 
@@ -299,6 +300,16 @@ def test_what_steers_a_terminal_is_escaped() -> None:
     guarantee = one(1.0, unit=unit, assuming=("\x1b]0;\u202e\ud800",))
     texts = (str(guarantee), *guarantee.lines(), str(Guarantee.none("\x1b")))
     assert all(line.isprintable() for text in texts for line in text.splitlines())
+
+
+def test_a_table_of_levels_bounds_no_belief_that_is_not_bounded_and_escapes_assumptions() -> None:
+    levels = (("strong", 1.0), ("weak", 40.0))
+    about = ("the device is honest\x1b[31m",)
+    promises = tuple(Promise(LDP, e, unit=Unit(level=n), assuming=about) for n, e in levels)
+    assert [level_cells(promise)[2] for promise in promises] == ["74 %", "no bound"]
+    shared = common_promise(Guarantee(promises))
+    assert shared is not None
+    assert all(line.isprintable() for line in levels_words(shared))
 
 
 def test_as_dict_is_plain_data() -> None:

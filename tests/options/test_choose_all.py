@@ -50,6 +50,15 @@ def test_exact_epsilon_expectation_and_variance(question, by, epsilon) -> None:
 
 
 @pytest.mark.fast
+@pytest.mark.parametrize("by", KINDS)
+def test_a_report_supports_the_options_that_it_is_counted_for(by) -> None:
+    m = sv.ChooseAll(SMALL[1], epsilon=1.0, by=by)
+    every, options = m.every_report(), np.arange(3)
+    counts = [m.aggregate(every[k : k + 1]).dense("support").tolist() for k in range(len(every))]
+    assert m.supports(every.columns, options).astype(int).tolist() == counts
+
+
+@pytest.mark.fast
 def test_the_bound_is_an_upper_bound_of_the_covariance() -> None:
     """For people with fixed sets, enumerated exactly: bound − covariance has no negative value."""
     question = SMALL[1]

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from sottovoce.errors import EstimateError, ParameterError
+from sottovoce.estimate.projection import simplex
 from sottovoce.parties.design import Design
 from sottovoce.parties.methods.evidence import Cells, Margin
-from sottovoce.parties.methods.numbers import reach, simplex
+from sottovoce.parties.methods.numbers import reach
 from sottovoce.parties.methods.registry import ROWS
 from sottovoce.parties.methods.row_sums import surplus
 from sottovoce.parties.methods.sampling import rate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+import sottovoce as sv
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.service.access import Access, make_token
 from sottovoce.service.codes import make_codes
@@ -16,6 +18,7 @@ from sottovoce.service.metrics import Metrics
 from sottovoce.service.routes import REPORTS, ROUTES, Entry, Token, Who
 from sottovoce.service.server import Running
 from sottovoce.service.stores import open_store
+from sottovoce.service.submission import pack
 from tests.service.serving import client, post, running
 from tests.service.studies import body, commute, several
 
@@ -219,6 +222,20 @@ def test_aggregate_estimate_and_files_agree(tmp_path: Path) -> None:
         assert one.get("/results/9/counts.sva").status_code == 404
         assert one.get("/results/1/other").status_code == 404
         assert one.get("/api/v1/estimate?question=none").status_code == 422
+
+
+def test_a_downloaded_table_has_no_formulas_and_keeps_numbers(tmp_path: Path) -> None:
+    labels = [-5, 5, "=1+1", "@home"]
+    change = sv.GRR(sv.Attribute("change", labels), epsilon=8.0)
+    study = sv.Study("Change", (change,))
+    (asked,) = study
+    with running(study, tmp_path) as server, client(server, analyst=True) as one:
+        reports = asked.randomise(labels * 50)
+        assert post(one, pack(os.urandom(16), [reports.to_bytes()])).status_code == 200
+        table = one.get("/results/1/estimate.csv").text.splitlines()
+    exact = asked.estimate(asked.aggregate(reports))
+    assert [line.split(",")[0] for line in table[1:]] == ["-5", "5", "'=1+1", "'@home"]
+    assert [float(line.split(",")[1]) for line in table[1:]] == exact.values.tolist()
 
 
 def test_https_cookies_are_for_https_only(tmp_path: Path) -> None:

@@ -280,6 +280,23 @@ def test_a_session_is_played_once_and_sessions_about_one_subject_are_counted(
         one.count()
 
 
+@pytest.mark.parametrize("written", range(0, 98, 7))
+def test_a_note_that_a_full_disk_cut_short_does_not_hide_the_next(
+    tmp_path: Path, written: int
+) -> None:
+    path = tmp_path / "key.sessions"
+    sessions = Sessions(path, bytes(32))
+    sessions.note(b"a" * 16)
+    whole = path.stat().st_size
+    sessions.note(b"b" * 16)
+    with path.open("r+b") as stream:
+        stream.truncate(whole + written)
+    assert sessions.note(b"c" * 16) == 2
+    assert b"c" * 16 in sessions
+    with pytest.raises(TransportError, match="already"):
+        sessions.note(b"c" * 16)
+
+
 def test_runs_about_the_same_subject_are_counted(tmp_path: Path) -> None:
     roster, keys = cast([4, 7], 2)
     sessions = Sessions(tmp_path / "key.sessions", bytes(32))

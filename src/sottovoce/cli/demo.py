@@ -11,7 +11,7 @@ import click
 from ..errors import FileError, MissingExtraError
 from .support.command import Output, heading, percent, progress, show_rows
 from .support.estimates import show_estimate
-from .support.guarantees import show_guarantee, strength
+from .support.guarantees import show_guarantee
 from .support.levels import levels_json
 from .support.options import full_output, plot_option
 from .support.saving import save_figure
@@ -158,13 +158,15 @@ def _show_examples(screen: Console, examples: list[dict[str, Any]], *, wide: boo
 
 
 def _show_levels(screen: Console, menu: Any, alone: Mapping[str, Estimate], *, wide: bool) -> None:
+    from ..promise.words import level_cells
+
     titles = ("epsilon", "people", "report is true", "sure at most")
     if not wide:
         titles = ("ε", "people", "report\nis true", "sure at\nmost")
     rows = []
     promises = zip(menu.menu.items(), menu.guarantee.promises, strict=True)
     for (name, mechanism), promise in promises:
-        epsilon, _, sure = strength(promise)
+        epsilon, _, sure = level_cells(promise)
         people = f"{alone[name].n:,}" if name in alone else "0"
         rows.append([name, epsilon, people, percent(float(mechanism.p), 0), sure])
     show_rows(screen, ["level", *titles], rows)

@@ -174,7 +174,7 @@ def _levels(mechanism: LIP) -> list[tuple[str, str]]:
 
     rows = []
     for promise in mechanism.guarantee.promises:
-        times = rounded_up(math.exp(promise.epsilon), 3)
+        times = rounded_up(promise.ratio, 3)
         level = f"ε = {rounded_up(promise.epsilon, 4)}: "
         rows.append(
             ("under the prior", f"{level}no answer becomes more than {times} times as likely")

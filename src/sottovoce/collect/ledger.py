@@ -35,9 +35,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import FileError
-from ..files import opened, whole_file
+from ..files import opened, sync_folder, whole_file
 from .progress import Done, Progress, silent
-from .receipt_folder import make_private, read_key, sync
+from .receipt_folder import make_private, read_key
 from .receipts import Receipt
 
 if TYPE_CHECKING:
@@ -260,8 +260,8 @@ class Entry:
         """Put the receipt in place, on the disk, before anything that relies on it."""
         with whole_file(self.path, private=True) as stream:
             stream.write(receipt.to_json())
-        sync(self.folder)
-        sync(self.ledger.root)
+        sync_folder(self.folder)
+        sync_folder(self.ledger.root)
         self.tidy()
 
     def latest(self, receipt: Receipt, progress: Progress = silent) -> Path:

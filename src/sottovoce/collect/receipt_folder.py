@@ -8,7 +8,7 @@ import stat
 from pathlib import Path
 
 from ..errors import FileError
-from ..files import read_file, whole_file
+from ..files import read_file, state_path, sync_folder, whole_file
 
 KEY = "key"
 
@@ -17,15 +17,8 @@ def folder_of(folder: Path | None) -> Path:
     """Where receipts are kept: as given, else as the environment says."""
     if folder is not None:
         return folder
-    if os.environ.get("SOTTOVOCE_RECEIPTS"):
-        return Path(os.environ["SOTTOVOCE_RECEIPTS"])
-    try:
-        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    except RuntimeError as error:
-        raise FileError(
-            "this user has no home folder to keep receipts in; choose a folder with --receipts"
-        ) from error
-    return Path(state) / "sottovoce" / "receipts"
+    no_home = "to keep receipts in; choose a folder with --receipts"
+    return state_path("SOTTOVOCE_RECEIPTS", "receipts", no_home)
 
 
 def make_private(root: Path) -> str | None:
@@ -65,7 +58,7 @@ def read_key(root: Path, *, begun: bool) -> tuple[bytes, str | None]:
             )
         with whole_file(path, private=True) as stream:
             stream.write(secrets.token_bytes(32))
-        sync(root)
+        sync_folder(root)
     note = None
     if path.stat().st_mode & 0o077:
         path.chmod(0o600)
@@ -74,12 +67,3 @@ def read_key(root: Path, *, begun: bool) -> tuple[bytes, str | None]:
     if len(key) != 32:
         raise FileError(f"{str(path)!r} is not a key: it has {len(key)} bytes, not 32")
     return key, note
-
-
-def sync(folder: Path) -> None:
-    """Put the names in a folder on the disk."""
-    handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -101,12 +101,11 @@ class Reports:
 
     def _repr_html_(self) -> str:
         """For notebooks: what they are, and how many; never their content."""
-        size = sum(column.nbytes for column in self.columns.values())
         rows = [
             ("collection", self.collection),
             ("digest", self.digest.hex()),
             ("columns", ", ".join(self.columns)),
-            ("bytes", f"{size:,}"),
+            ("bytes", f"{self.nbytes:,}"),
         ]
         seeded = "Drawn from a seed: there is no privacy." if self.seeded else ""
         return html_table(f"{len(self):,} reports", rows, head=False, end=seeded)

@@ -1,7 +1,9 @@
-"""Estimates as text, as HTML for notebooks, and as data frames."""
+"""Estimates as text, as HTML for notebooks, as CSV and as data frames."""
 
 from __future__ import annotations
 
+import csv
+import io
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -136,6 +138,17 @@ def to_html(estimate: Estimate) -> str:
 
 def _cell(text: str, side: str = "right") -> str:
     return f"<td style='text-align:{side};font-variant-numeric:tabular-nums'>{escape(text)}</td>"
+
+
+def to_csv(columns: Mapping[str, Any]) -> bytes:
+    """Columns of equal length as a CSV file: numbers in full, nothing where there is none."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    lists = [x.tolist() if hasattr(x, "tolist") else list(x) for x in columns.values()]
+    for row in zip(*lists, strict=True):
+        writer.writerow(["" if cell != cell else cell for cell in row])
+    return text.getvalue().encode()
 
 
 def to_frame(columns: Mapping[str, Any], backend: str) -> Any:

@@ -7,7 +7,6 @@ people who reported, whose answers are treated as fixed: they measure the noise 
 
 from __future__ import annotations
 
-import hashlib
 import math
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from ..domain.values import Label
 from ..errors import EstimateError, UselessEstimateWarning
 from ..promise import Guarantee
 from . import display
-from .intervals import Floats, Interval, normal_quantile
+from .intervals import Floats, Interval, normal_quantile, repeatable_generator
 from .projection import PROJECTIONS, check_projection
 from .simultaneous import MOST_CORRELATED, Simultaneous, correlation_of, simultaneous
 from .summaries import Summaries
@@ -358,8 +357,7 @@ def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -
     It spends no privacy, being computed from the released estimate alone, and needs no secrecy:
     the generator is seeded by the values, so that the same estimate has the same error.
     """
-    digest = hashlib.sha256(np.ascontiguousarray(values).tobytes()).digest()
-    generator = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    generator = repeatable_generator(values)
     rounds = replicates or (200 if values.size <= 4096 else 20)
     total = np.zeros(values.size)
     for _ in range(rounds):

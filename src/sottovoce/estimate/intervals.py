@@ -16,10 +16,11 @@ least about the stated one also for counts of 0 and 1 (`docs/coverage.md` has th
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,12 @@ class Interval(NamedTuple):
 
     low: Floats
     high: Floats
+
+
+def repeatable_generator(numbers: NDArray[Any]) -> np.random.Generator:
+    """Draws that are the same for the same numbers, which are public: nothing relies on them."""
+    content = np.ascontiguousarray(numbers, numbers.dtype.newbyteorder("<")).tobytes()
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(content).digest()[:16], "little"))
 
 
 def normal_quantile(confidence: float) -> float:

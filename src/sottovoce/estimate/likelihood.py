@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .intervals import Floats
+from .intervals import Floats, repeatable_generator
 
 MOST_STEPS = 5_000
 SLACK = 0.01
@@ -148,8 +147,7 @@ def choose_smoothing(
     smoothing must gain at least one unit of log-likelihood. The deal is a function of the counts,
     so that the same counts give the same estimate.
     """
-    digest = hashlib.sha256(np.ascontiguousarray(counts, dtype="<i8").tobytes()).digest()
-    generator = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    generator = repeatable_generator(counts)
     folds = _deal(counts, generator)
     best, chosen = -np.inf, SMOOTHINGS[-1]
     fit = Fit(start / start.sum(), 0, True)

@@ -10,13 +10,23 @@ from ..errors import ParameterError
 from .intervals import Floats
 
 
-def simplex(values: Floats, weight: Floats | None = None) -> Floats:
-    """Minimise Σ (x - values)² / weight over distributions x.
+def simplex(tables: Floats) -> Floats:
+    """The nearest distribution to each table along the last axis, in Euclidean distance.
 
-    The solution is max(values - c weight, 0); with values sorted by values / weight, those kept
-    are the first k for the largest k whose last one stays positive.
+    max(x − c_k/k, 0), with u = x sorted decreasingly, c_j = Σ_{i≤j} u_i − 1 and k the largest j
+    with u_j > c_j/j.
     """
-    weight = np.ones_like(values) if weight is None else weight
+    tables = np.asarray(tables, float)
+    down = -np.sort(-tables, axis=-1)
+    excess = (np.cumsum(down, axis=-1) - 1) / np.arange(1, tables.shape[-1] + 1)
+    kept = (down > excess).sum(axis=-1, keepdims=True) - 1
+    projected: Floats = np.maximum(tables - np.take_along_axis(excess, kept, -1), 0.0)
+    return projected
+
+
+def _weighted(values: Floats, variance: Floats) -> Floats:
+    """The same where Σ (x − values)² / variance is to be least: max(values − c variance, 0)."""
+    weight = np.maximum(variance, np.finfo(float).tiny)
     order = np.argsort(-values / weight, kind="stable")
     c = (np.cumsum(values[order]) - 1) / np.cumsum(weight[order])
     kept = np.flatnonzero(values[order] > c * weight[order])[-1]
@@ -27,9 +37,7 @@ def simplex(values: Floats, weight: Floats | None = None) -> Floats:
 #: From values and their variances to max(values − c w, 0), w one or the variance, that sums to one.
 PROJECTIONS: dict[str, Callable[[Floats, Floats], Floats]] = {
     "norm-sub": lambda values, _: simplex(values),
-    "simplex-weighted": lambda values, variance: simplex(
-        values, np.maximum(variance, np.finfo(float).tiny)
-    ),
+    "simplex-weighted": _weighted,
 }
 
 

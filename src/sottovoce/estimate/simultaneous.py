@@ -10,13 +10,12 @@ Bonferroni   a* = a / d, where the correlation is not known or the table is very
 
 from __future__ import annotations
 
-import hashlib
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from .intervals import Floats
+from .intervals import Floats, repeatable_generator
 
 #: Larger tables use Bonferroni's bound: their correlation alone would take too long.
 MOST_CORRELATED = 1000
@@ -84,8 +83,7 @@ def largest_deviations(correlation: Floats) -> Floats:
 
     They need no secrecy: the generator is seeded by the matrix, so that an interval repeats.
     """
-    digest = hashlib.sha256(np.ascontiguousarray(correlation).tobytes()).digest()
-    generator = np.random.default_rng(int.from_bytes(digest[:16], "little"))
+    generator = repeatable_generator(correlation)
     values, axes = np.linalg.eigh(correlation)
     root = axes * np.sqrt(np.maximum(values, 0.0))
     size = len(root)

@@ -101,12 +101,9 @@ class SetMechanism(LinearMechanism):
     def p(self) -> Fraction:
         """Probability that the truth is supported, exactly."""
 
+    @abstractmethod
     def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
-        """Whether each report (rows) supports each of the values with these codes (columns).
-
-        `outcomes` and `channel` are made of it, where they are not written otherwise.
-        """
-        raise NotImplementedError(type(self).__name__)
+        """Whether each report (rows) supports each of the values with these codes (columns)."""
 
     def outcomes(self, reports: Reports, x: Label, y: Label) -> NDArray[Any]:
         return self.supports(reports.columns, self.domain.encode([x, y]).astype(np.int64))

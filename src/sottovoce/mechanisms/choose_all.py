@@ -158,6 +158,9 @@ class ChooseAll(PureMechanism):
     def support(self, reports: Reports) -> NDArray[np.int64]:
         return self.inner.support(replace(reports, collection=self.inner.id))[:-1]
 
+    def supports(self, columns: Columns, codes: NDArray[np.int64]) -> NDArray[Any]:
+        return self.inner.supports(columns, codes)
+
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         own = replace(reports, collection=self.inner.id)
         return self.inner.tally_by(own, group, groups)[:, :-1]

@@ -6,7 +6,7 @@ a₁, a₂ are any numbers. Why two codes collide with probability exactly 1/g: 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..contract.collection import Columns
 from ..contract.reports import Column
-from ..domain.values import code_dtype
+from ..domain.values import Blocks, code_dtype
 from ..errors import WireError
 from ..parallel import over_ranges
 from ..randomness import Draws, Probability, Source
@@ -29,7 +29,6 @@ from .grr import grr_drawing, keep_probability
 
 #: Halves of codes: one row for each part.
 Halves = NDArray[np.uint32]
-Blocks = Callable[[slice], Iterator[tuple[slice, NDArray[Any]]]]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from ..domain.values import Domain, Label
 from ..errors import ParameterError
@@ -34,7 +34,6 @@ class SteppedMechanism(NumericMechanism):
     """A mechanism for numbers whose grid has a chosen number of steps."""
 
     steps: int = STEPS
-    extras: ClassVar[tuple[str, ...]] = ("steps",)
 
     def __init__(
         self,

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..domain.columns import first_few
 from ..errors import AnswerError, ShareError
+from ..sharing.masks import derive_key
 from ..sharing.triples import Codes
 
 SECRET_BYTES = 32
@@ -74,11 +75,8 @@ class Columns:
 
 def common_secret(study: bytes, contributions: Mapping[int, bytes]) -> bytes:
     """The secret of all parties; uniform as long as one contribution is."""
-    from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
     material = b"".join(contributions[k] for k in sorted(contributions))
-    return HKDF(SHA256(), SECRET_BYTES, salt=study, info=_HEAD).derive(material)
+    return derive_key(material, _HEAD, salt=study)
 
 
 def check_rows(parties: Sequence[str], rows: Mapping[int, int]) -> int:

@@ -39,6 +39,7 @@ from typing import Any, BinaryIO
 
 from ..checks import printable, rounded_up
 from ..errors import FileError, GuaranteeError, ParameterError
+from ..files import state_path, sync_folder
 
 _MOST_NAME = 200
 _FIRST = b"sottovoce budget ledger v1\n"
@@ -207,7 +208,7 @@ class Book:
         self.stream.flush()
         os.fsync(self.stream.fileno())
         if start:
-            _sync_folder(self.path.parent)
+            sync_folder(self.path.parent)
         self._apply(entry)
 
     def add_file(self, data: str, content: bytes) -> None:
@@ -345,16 +346,8 @@ class Ledger:
 
 def default_path() -> Path:
     """Where the ledger is: as the environment says, else among this user's private files."""
-    chosen = os.environ.get("SOTTOVOCE_BUDGETS")
-    if chosen:
-        return Path(chosen)
-    try:
-        state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    except RuntimeError as error:
-        raise FileError(
-            "this user has no home folder for a budget ledger; choose a file with --ledger"
-        ) from error
-    return Path(state) / "sottovoce" / "budgets"
+    no_home = "for a budget ledger; choose a file with --ledger"
+    return state_path("SOTTOVOCE_BUDGETS", "budgets", no_home)
 
 
 def _name(data: str) -> str:
@@ -381,12 +374,3 @@ def shown(epsilon: Fraction, *, down: bool = False) -> str:
 
 def _salted(salt: str, content: bytes) -> str:
     return hmac.new(bytes.fromhex(salt), content, hashlib.sha256).hexdigest()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make sure that a new file's name is on disk, too."""
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -19,7 +19,7 @@ from ..domain.values import Attribute
 from ..errors import EstimateError, ParameterError
 from ..estimate.cells import product_labels
 from ..estimate.intervals import Floats, Interval
-from ..estimate.projection import PROJECTIONS
+from ..estimate.projection import PROJECTIONS, check_projection
 from ..estimate.table import Conditional, Table
 from ..promise import Guarantee
 from .methods import Method, Solved
@@ -67,10 +67,7 @@ class NoisyTable(Table):
 
         Errors and intervals stay those of the opened sums.
         """
-        if method not in PROJECTIONS:
-            raise ParameterError(
-                f"there is no projection {method!r}; available: {', '.join(map(repr, PROJECTIONS))}"
-            )
+        check_projection(method)
         source = self if self.raw is None else self.raw
         variance = source.variance
         weights = variance if np.isfinite(variance).all() else np.ones_like(source.values)

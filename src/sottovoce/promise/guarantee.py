@@ -187,9 +187,7 @@ class Guarantee:
 
     def lines(self) -> tuple[str, ...]:
         """Every promise in one line, without its assumptions."""
-        if not self.promises:
-            return (f"no privacy is promised: {printable(self.reason)}",)
-        return tuple(promise.line() for promise in self.promises)
+        return tuple(promise.line() for promise in self.promises) or (self.line(),)
 
     def __str__(self) -> str:
         return self.words()

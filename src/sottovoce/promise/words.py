@@ -69,13 +69,35 @@ _NOUNS = {
 def promise_words(promise: Promise, width: int) -> str:
     """All of a promise, one paragraph per aspect."""
     delta = f", delta = {rounded_up(promise.delta, 6)}" if promise.delta else ""
-    parts = [
-        f"epsilon = {rounded_up(promise.epsilon, 6)}{delta}: {promise.notion}",
-        f"Protected: {promise.unit}, against {promise.against}.",
-        f"Meaning: {meaning(promise)}",
+    first = f"epsilon = {rounded_up(promise.epsilon, 6)}{delta}: {promise.notion}"
+    return filled(_aspects(promise, first), width)
+
+
+def filled(paragraphs: Sequence[str], width: int) -> str:
+    """Paragraphs in lines of at most `width` characters."""
+    return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in paragraphs)
+
+
+def levels_words(shared: Promise) -> list[str]:
+    """What `common_promise` says beside a table of its levels, one paragraph per aspect."""
+    return _aspects(shared, f"Each line: {shared.notion}.", "that level", "so many", "so")
+
+
+def level_cells(promise: Promise) -> tuple[str, str, str]:
+    """A level in that table: epsilon, the ratio and the belief, each rounded up."""
+    sure = f"{promise.guess} %" if promise.guess < 100 else "no bound"
+    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), sure
+
+
+def _aspects(
+    promise: Promise, first: str, level: str = "", ratio: str = "", sure: str = ""
+) -> list[str]:
+    return [
+        first,
+        f"Protected: {unit_words(promise.unit, level)}, against {promise.against}.",
+        f"Meaning: {meaning(promise, ratio, sure)}",
         *(f"Assuming: {printable(sentence)}." for sentence in promise.assuming),
     ]
-    return "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
 
 
 def guarantee_line(promises: Sequence[Promise]) -> str:

@@ -287,19 +287,18 @@ class CommitteeSummer(RoundMachine[Opened]):
         return state, Outbox()
 
     def _outcome(self, state: Opened) -> Outcome:
-        everything = range(self.items)
         seats = [] if state.seats is None else state.seats.tolist()
         usable = {who: s for who, s in state.sums.items() if who not in state.repeated}
         kinds = {(people, digest) for _, people, digest in usable.values()}
         if len(kinds) > 1:
-            return Outcome(None, dict.fromkeys(everything, "members speak of different senders"))
+            return self.nothing("members speak of different senders")
         if len(usable) <= self.collusion:
             why = f"{len(usable)} members opened a sum; {self.collusion + 1} are needed"
-            return Outcome(None, dict.fromkeys(everything, why))
+            return self.nothing(why)
         points = [seats.index(who) + 1 for who in usable]
         rows = np.stack([row for row, _, _ in usable.values()])
         totals, failed = np.zeros(self.items, np.uint64), {}
-        for j in everything:
+        for j in range(self.items):
             try:
                 totals[j] = shamir.reconstruct(
                     self.field, points, rows[:, j], threshold=self.collusion + 1

@@ -70,7 +70,7 @@ class TrueCounts(PureMechanism):
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise GuaranteeError(f"{_NO_REPORTS}; run a protocol of sottovoce.secure")
 
-    draw = outcomes = every_report = channel = _refuse
+    draw = outcomes = supports = every_report = channel = _refuse
 
     def check(self, columns: Columns) -> None:
         raise WireError(_NO_REPORTS)

@@ -137,17 +137,14 @@ class Receiver(RoundMachine[Phase]):
     def take(self, state: Phase, batch: Batch) -> tuple[Phase, int]:
         rows = self.field.check(batch.payload["sum"])
         if sorted(batch.order.tolist()) != list(range(self.parts)) or state.outcome:
-            return self._fail(state, "shares of the curator are missing"), 0
+            return replace(state, outcome=self.nothing("shares of the curator are missing")), 0
         outcome = Outcome(self.field.add_rows(rows), {}, np.ones(self.people, bool))
         return replace(state, outcome=outcome), (self.parts - 1) * self.items
 
     def close(self, state: Phase, number: int) -> tuple[Phase, Outbox]:
         if number == 1 and state.outcome is None:
-            state = self._fail(state, "nothing came from the curator")
+            state = replace(state, outcome=self.nothing("nothing came from the curator"))
         return state, Outbox()
-
-    def _fail(self, state: Phase, why: str) -> Phase:
-        return replace(state, outcome=Outcome(None, dict.fromkeys(range(self.items), why)))
 
 
 @dataclass(frozen=True, eq=False, init=False)

@@ -294,7 +294,7 @@ class Summer(RoundMachine[Summed]):
 
     def _outcome(self, state: Summed) -> Outcome:
         if not state.elected.any():
-            return Outcome(None, dict.fromkeys(range(self.items), "S1 elected nobody"))
+            return self.nothing("S1 elected nobody")
         missing = state.elected & ~unpack(state.sums.seen, self.people)
         failed = {
             int(j): f"no sum of elected user {missing[j].argmax()}"

@@ -159,7 +159,7 @@ class Aggregator(RoundMachine[Adding]):
         if len(groups) > 1:
             notes.append("the helpers added up shares of different people")
         if notes:
-            return Outcome(None, dict.fromkeys(range(self.items), "; ".join(notes)))
+            return self.nothing("; ".join(notes))
         senders = np.ones(self.parts, bool)
         if self.helpers:
             senders = unpack(np.frombuffer(groups.pop(), np.uint8), self.people)

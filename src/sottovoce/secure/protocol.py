@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..accounting.sampled_counts import Neighbours, check_neighbours
-from ..checks import checked_count, checked_delta, checked_positive
+from ..checks import checked_count, positive_delta
 from ..contract.aggregate import Aggregate
 from ..contract.route import AddedNoise, Route
 from ..domain.values import Domain, Label
@@ -126,7 +126,7 @@ class Protocol(ABC):
         self._set(
             domain=Domain.of(domain),
             users=None if users is None else checked_count(users, "users", self._least_users),
-            delta=checked_positive(checked_delta(delta), "delta"),
+            delta=positive_delta(delta),
             collusion=checked_count(collusion, "collusion", self._least_collusion),
             neighbours=neighbours,
         )

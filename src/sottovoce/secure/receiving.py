@@ -89,6 +89,10 @@ class RoundMachine(Setting, Machine[State]):
     def close(self, state: State, number: int) -> tuple[State, Outbox]:
         """Act on what is there when a round has closed."""
 
+    def nothing(self, why: str) -> Outcome:
+        """No total of any item, for one reason."""
+        return Outcome(None, dict.fromkeys(range(self.items), why))
+
     def step(self, state: State, inbox: Inbox) -> tuple[State, Outbox]:
         added, forms = 0, self.forms()
         for batch in inbox.batches:

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ..noise.chances import flips, rational
 from ..randomness import Probability, Source
-
-Flags = NDArray[np.bool_]
+from .receiving import Flags
 
 
 def coins(rate: float, n: int, source: Source) -> Flags:

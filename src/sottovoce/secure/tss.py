@@ -19,12 +19,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from numpy.typing import NDArray
 
 from ..accounting.two_stage import TwoStage
-from ..checks import checked_count, checked_rate
+from ..checks import check_choice, checked_count, checked_rate
 from ..errors import GuaranteeError, ParameterError
 from ..promise import Against, Guarantee, Promise
 from ..randomness import Source
@@ -107,8 +107,7 @@ class TSS(Sampling):
                     "collusion is 0; then one share is the whole answer, and whoever is elected "
                     "would see it. Take 1 or more"
                 )
-        if selection not in ("uniform", "adaptive"):
-            raise ParameterError(f"selection is {selection!r}; it is 'uniform' or 'adaptive'")
+        check_choice(selection, "selection", get_args(Selection))
         if (gamma is not None) != (selection == "adaptive"):
             raise ParameterError("adaptive selection needs a gamma, and uniform selection has none")
         reported = max(1, round(checked_rate(report, "report") * self.items))

@@ -81,11 +81,11 @@ class Server:
                     kind = WireError if status in (400, 409, 413, 422) else TransportError
                     raise kind(f"{self.address} refuses: {reason}")
                 wait = max(pause, after)
-            except (http.client.HTTPException, ConnectionError, TimeoutError, OSError) as error:
-                if isinstance(error, (TransportError, FileError)):
-                    raise
-                if isinstance(error, ssl.SSLCertVerificationError):
-                    raise TransportError(f"{self.address}: {error.verify_message}") from error
+            except (TransportError, FileError):
+                raise
+            except ssl.SSLCertVerificationError as error:
+                raise TransportError(f"{self.address}: {error.verify_message}") from error
+            except (http.client.HTTPException, OSError) as error:
                 reason = str(error) or type(error).__name__
             if time.monotonic() + wait > end:
                 raise TransportError(

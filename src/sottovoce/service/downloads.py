@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from typing import Any
 
 from ..contract.collection import Collection
+from ..domain.labels import Label
+from ..estimate.display import to_csv
 from .estimating import Estimates, Values
 
 KINDS = {
@@ -26,7 +26,8 @@ def download(
         return estimates.counts(collection, values).to_bytes()
     result = estimates.marginal(collection, attribute, values)
     if kind == "estimate.csv":
-        return _csv(result.rows())
+        columns = result.columns()
+        return to_csv({**columns, "value": [_cell(label) for label in columns["value"]]})
     stream = io.BytesIO()
     if kind == "estimate.parquet":
         from ..contract.parquet import require_pyarrow
@@ -50,16 +51,7 @@ def download(
     return stream.getvalue()
 
 
-def _csv(rows: list[dict[str, Any]]) -> bytes:
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["value", "estimate", "std_error", "low", "high"])
-    for row in rows:
-        writer.writerow([_cell(row["value"]), *(f"{row[k]:.10g}" for k in list(row)[1:])])
-    return text.getvalue().encode()
-
-
-def _cell(value: object) -> object:
+def _cell(label: Label) -> Label:
     """A label that no spreadsheet takes for a formula."""
-    text = str(value)
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@") and not isinstance(value, float) else text
+    risky = isinstance(label, str) and label.startswith(("=", "+", "-", "@"))
+    return f"'{label}" if risky else label

@@ -8,14 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from ..checks import rounded_up
-from ..promise.words import (
-    AGAINST,
-    NOTIONS,
-    common_promise,
-    meaning,
-    unit_words,
-)
+from ..promise.words import common_promise, level_cells, levels_words
 from .collector import HOUR, Collector
 from .estimating import Estimates
 from .results_questions import columns, details, plain_table, question_section, safe
@@ -124,20 +117,10 @@ def _privacy(collector: Collector) -> str:
         paragraphs = guarantee.words(10_000).split("\n\n")
         full = "".join(f"<p>{'<br>'.join(map(safe, p.splitlines()))}</p>" for p in paragraphs)
     else:
-        rows = [
-            (p.unit.level, rounded_up(p.epsilon, 6), rounded_up(p.ratio, 3), f"{p.guess} %")
-            for p in guarantee.promises
-        ]
+        rows = [(promise.unit.level, *level_cells(promise)) for promise in guarantee.promises]
         titles = ("level", "epsilon", "times as likely", "sure at most")
-        lines = [
-            f"Each line: {NOTIONS[shared.notion]}.",
-            f"Protected: {unit_words(shared.unit, 'that level')}, against "
-            f"{AGAINST[shared.against]}.",
-            f"Meaning: {meaning(shared, 'so many', 'so')}",
-            *(f"Assuming: {words}." for words in shared.assuming),
-        ]
         full = plain_table("What each privacy level promises", titles, rows)
-        full += "".join(f"<p>{safe(line)}</p>" for line in lines)
+        full += "".join(f"<p>{safe(line)}</p>" for line in levels_words(shared))
     return (
         f"<section><h2>What is promised to participants</h2><p>{safe(guarantee.line())}."
         f"</p>{details('In full', full)}</section>"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from .access import COOKIE
 from .problems import ALL, JSON, PROBLEM
 
 
@@ -109,7 +110,7 @@ def openapi(version: str, title: str) -> dict[str, Any]:
         paths.setdefault(entry.path, {})[entry.method.lower()] = operation
     schemes = {
         "token": {"type": "http", "scheme": "bearer"},
-        "cookie": {"type": "apiKey", "in": "cookie", "name": "sottovoce-analyst"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
     }
     return {
         "openapi": "3.1.0",

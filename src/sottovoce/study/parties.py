@@ -68,7 +68,7 @@ from .party_entries import (
     read_marginals,
     read_options,
 )
-from .reading import load_toml, parse_toml, refuse_unknown
+from .reading import check_format, load_study, parse_toml, refuse_unknown
 
 if TYPE_CHECKING:
     from ..parties.protocol import Protocol
@@ -246,8 +246,7 @@ class PartyStudy:
     def from_data(cls, data: Mapping[str, Any]) -> PartyStudy:
         """The study of a file's data; everything in it is checked."""
         refuse_unknown(data, _TABLES, "the study")
-        if data.get("format") != FORMAT or isinstance(data.get("format"), bool):
-            raise StudyError(f"the format is {data.get('format')!r}; this version reads {FORMAT}")
+        check_format(data, FORMAT)
         title = data.get("title", "Study between parties")
         if not isinstance(title, str) or not title or not title.isprintable():
             raise StudyError(f"the title is {title!r}; it must be text in one line")
@@ -286,11 +285,7 @@ class PartyStudy:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PartyStudy:
         """The study in a file; an error names it."""
-        data = load_toml(path)
-        try:
-            return cls.from_data(data)
-        except StudyError as error:
-            raise StudyError(f"{os.fspath(path)!r}: {error}") from error
+        return load_study(path, cls.from_data)
 
 
 def _check_message(study: PartyStudy) -> None:

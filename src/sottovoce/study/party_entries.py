@@ -9,10 +9,10 @@ from typing import Any
 
 from ..checks import fraction_of
 from ..domain.schema import Schema
-from ..errors import SottovoceError, StudyError
+from ..errors import StudyError
 from ..transport.batch import Role
 from ..transport.keys import Party
-from .reading import read_attribute, refuse_unknown
+from .reading import at_place, read_attribute, refuse_unknown
 
 _BOTH = {"split", "method", "collusion", "noise"}
 _OPTIONS = {
@@ -30,7 +30,7 @@ class Marginal:
     fraction: Fraction
 
 
-def read_options(about: Any, addresses: Any = None) -> dict[str, Any]:
+def read_options(about: Any, addresses: Any) -> dict[str, Any]:
     """The table [protocol], and [addresses] where an engine has processes of its own."""
     if not isinstance(about, Mapping) or about.get("split") not in _OPTIONS:
         raise StudyError(
@@ -104,12 +104,8 @@ def read_attributes(
         refuse_unknown(about, _ATTRIBUTE | ({"holder", "holders"} if split else set()), where)
         if ("values" in about) == ("edges" in about):
             raise StudyError(f"{where} needs one of values and edges")
-        try:
+        with at_place(where):
             attributes.append(read_attribute(about))
-        except StudyError:
-            raise
-        except SottovoceError as error:
-            raise StudyError(f"{where}: {error}") from error
         if split:
             holders[attributes[-1].name] = _holder(about, budgets, where)
     if options.get("key") in {attribute.name for attribute in attributes}:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..contract.collection import Collection
 from ..domain.options import Options
@@ -23,6 +23,8 @@ from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.registry import extra_parameters
 from ..participation import Levels, Sampled
 from ..records import Records
+
+T = TypeVar("T")
 
 _MOST_BYTES = 1 << 26
 _MANY_DOTS = re.compile(r"(?:\.[^.,=\n]{0,200}){65}")  # Python reads long keys in quadratic time
@@ -62,6 +64,22 @@ def load_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
         if isinstance(error, UnicodeDecodeError):
             raise StudyError(f"{name} is not text in UTF-8; save it so") from error
         raise StudyError(f"{name}: {error}") from error
+
+
+def load_study(path: str | os.PathLike[str], read: Callable[[dict[str, Any]], T]) -> T:
+    """The study that `read` makes of the data of a file; an error names the file."""
+    data = load_toml(path)
+    try:
+        return read(data)
+    except StudyError as error:
+        raise StudyError(f"{os.fspath(path)!r}: {error}") from error
+
+
+def check_format(data: Mapping[str, Any], known: int) -> None:
+    """Refuse the format of another version."""
+    found = data.get("format")
+    if found != known or isinstance(found, bool):
+        raise StudyError(f"the format is {found!r}; this version reads {known}")
 
 
 def _something_else(data: bytes, toml: bool) -> str:
@@ -113,7 +131,7 @@ def _numbers(edges: Any) -> bool:
 
 
 @contextmanager
-def _at(where: str) -> Iterator[None]:
+def at_place(where: str) -> Iterator[None]:
     """Say where an error is; a StudyError says so itself."""
     try:
         yield
@@ -155,7 +173,7 @@ def read_question(number: int, about: Any) -> Collection:
     _refuse_gaps(about, where, needed, _ANSWERS, ("epsilon", "levels"))
     if "clip" in about and "range" not in about:
         raise StudyError(f"{where} has clip, which goes with range; leave it out")
-    with _at(where):
+    with at_place(where):
         if "alphabet" in about:
             return _read_text(about, where)
         refuse_unknown(about, _KEYS - _TEXT, f"{where} without an alphabet")
@@ -198,7 +216,7 @@ def _level(attribute: Attribute, about: Mapping[str, Any], entry: Any, where: st
 def _plain(attribute: Attribute, about: Mapping[str, Any], where: str) -> Mechanism:
     if not isinstance(about["mechanism"], str):
         raise StudyError(f"{where}: mechanism is {about['mechanism']!r}; it must be a name")
-    with _at(where):
+    with at_place(where):
         kind = REGISTRY.get(about["mechanism"]) or by_id(about["mechanism"])
         extras = {key: about[key] for key in _EXTRAS if key in about}
         refuse_unknown(extras, _KNOWN.get(kind.id, set()), f"{where}, mechanism {kind.id!r}")
@@ -223,7 +241,7 @@ def _sample(mechanism: Mechanism, about: Mapping[str, Any], where: str) -> Mecha
             f"{where}: rate is {rate!r}; a rate is a number above 0 and at most 1, such as "
             "rate = 0.1, or a list of them, such as rate = [0.05, 0.1, 0.5]"
         )
-    with _at(where):
+    with at_place(where):
         return Sampled(mechanism, rate=rate)
 
 
@@ -244,8 +262,8 @@ def read_records(number: int, about: Any) -> Records:
         refuse_unknown(one, _ATTRIBUTE_KEYS, place)
         if ("values" in one) == ("edges" in one):
             raise StudyError(f"{place} needs values or edges; give one of them")
-        with _at(place):
+        with at_place(place):
             schema.append(read_attribute(one))
-    with _at(where):
+    with at_place(where):
         settings = {key: about[key] for key in _SETTINGS if key in about}
         return Records(schema, name=about["name"], **settings)

@@ -37,7 +37,7 @@ from ..secure import DPCS, DPDG, DPDS, TSS, BinomialNoise, Dummies, Protocol, Su
 from ..secure.dpds import SecureSum
 from ..transport.batch import Role
 from ..transport.keys import Roster
-from .reading import load_toml, parse_toml, read_attribute, refuse_unknown
+from .reading import check_format, load_study, parse_toml, read_attribute, refuse_unknown
 
 FORMAT = 1
 _NOISE = {"epsilon", "delta", "collusion", "neighbours"}
@@ -105,8 +105,7 @@ class SecureStudy:
     def from_data(cls, data: Mapping[str, Any]) -> SecureStudy:
         """The study of a file's data."""
         refuse_unknown(data, {"format", "question", "protocol", "party"}, "the study")
-        if data.get("format") != FORMAT or isinstance(data.get("format"), bool):
-            raise StudyError(f"the format is {data.get('format')!r}; this version reads {FORMAT}")
+        check_format(data, FORMAT)
         about, how = data.get("question"), data.get("protocol")
         if not isinstance(about, Mapping) or not isinstance(how, Mapping):
             raise StudyError("a secure study needs the tables [question] and [protocol]")
@@ -135,8 +134,4 @@ class SecureStudy:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> SecureStudy:
         """The study in a file; an error names it."""
-        data = load_toml(path)
-        try:
-            return cls.from_data(data)
-        except StudyError as error:
-            raise StudyError(f"{os.fspath(path)!r}: {error}") from error
+        return load_study(path, cls.from_data)

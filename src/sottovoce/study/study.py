@@ -15,7 +15,7 @@ from ..errors import DigestError, ParameterError, StudyError
 from ..files import read_file, whole_file
 from ..mechanisms.mechanism import Mechanism
 from ..promise import Guarantee, Promise, Protected, Unit, composed
-from .reading import load_toml, parse_toml, read_question, read_records, refuse_unknown
+from .reading import load_study, parse_toml, read_question, read_records, refuse_unknown
 from .writing import toml, write_collection
 
 FORMAT = 1
@@ -204,11 +204,7 @@ class Study:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Study:
         """Read a study file."""
-        data = load_toml(path)
-        try:
-            return cls._from_data(data)
-        except StudyError as error:
-            raise StudyError(f"{os.fspath(path)!r}: {error}") from error
+        return load_study(path, cls._from_data)
 
     def to_toml(self) -> str:
         """The study as a file that `from_toml` reads back to an equal study."""

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..errors import FileError, ParameterError, TransportError
-from ..files import whole_file
+from ..files import sync_folder, whole_file
 from .batch import Role
 
 if TYPE_CHECKING:
@@ -164,11 +164,7 @@ class Journal:
         self.session, self._ended, self.records = session, None, []
         self._write(_BEGIN, self._beginning(session))
         self.sync()
-        folder = os.open(self.path.absolute().parent, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        sync_folder(self.path.absolute().parent)
 
     def _beginning(self, session: bytes) -> bytes:
         return json.dumps({**self._about, "session": session.hex()}, sort_keys=True).encode()

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ..errors import FileError, TransportError
+from ..files import sync_folder
 
 
 class Sessions:
@@ -54,6 +55,8 @@ class Sessions:
                 fcntl.flock(stream, fcntl.LOCK_EX)
                 stream.seek(0)
                 lines = _lines(stream)
+                # A line that a crash cut short was acted on by nobody; the next must not join it.
+                stream.truncate(sum(len(b" ".join(line)) + 1 for line in lines))
                 name = session.hex().encode()
                 if any(line[0] == name for line in lines):
                     if resumed:
@@ -66,6 +69,7 @@ class Sessions:
                 stream.write(name + b" " + self._subject + b"\n")
                 stream.flush()
                 os.fsync(stream.fileno())
+                sync_folder(self._path.absolute().parent)
                 return self._about(lines) + 1
         except TransportError:
             raise

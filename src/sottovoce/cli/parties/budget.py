@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from ...checks import printable
-from ..support.command import console, heading, plural, print_json, show_table, table_of
-from ..support.options import PATH, json_option
+from ..support.command import heading, plural, show_table, table_of
+from ..support.options import PATH, json_output
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from ...parties.budget import Account
+    from ..support.command import Output
 
 _DIGITS = 16  # of digests on the screen; --json has all
 
@@ -31,8 +32,10 @@ _DIGITS = 16  # of digests on the screen; --json has all
 @click.option(
     "--total", metavar="E", help="Set the most that the data set may spend in all, such as 1.5."
 )
-@json_option
-def budget(ledger_path: Path | None, dataset: str | None, total: str | None, as_json: bool) -> None:
+@json_output
+def budget(
+    ledger_path: Path | None, dataset: str | None, total: str | None, output: Output
+) -> None:
     """Show what each data set has spent, on what, and what is left.
 
     A budget belongs to a data set and holds across all runs and studies. It is the budget in the
@@ -59,11 +62,10 @@ def budget(ledger_path: Path | None, dataset: str | None, total: str | None, as_
         raise ParameterError(
             f"the ledger {str(ledger.path)!r} has no data set {printable(dataset)!r}"
         )
-    if as_json:
-        about = {"ledger": str(ledger.path)}
-        print_json({**about, "data_sets": [account.as_dict() for account in accounts]})
+    data_sets = [account.as_dict() for account in accounts]
+    screen = output.begin({"ledger": str(ledger.path), "data_sets": data_sets})
+    if screen is None:
         return
-    screen = console()
     if not accounts:
         screen.print(f"Nothing was spent yet; there is no entry in {ledger.path}.")
     for k, account in enumerate(accounts):

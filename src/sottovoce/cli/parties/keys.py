@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ...files import check_output
-from ..support.command import console, facts, heading, print_json, show_next, show_table
-from ..support.options import PATH, force_option, json_option
+from ..support.key_files import key_output, save_keys
+
+if TYPE_CHECKING:
+    from ..support.command import Output
 
 _ROLES = ("party", "curator", "dealer")
 
@@ -22,12 +23,8 @@ _ROLES = ("party", "curator", "dealer")
     show_default=True,
     help="A party has data, the curator receives the sums, a dealer deals randomness.",
 )
-@click.option(
-    "--out", type=PATH, default=Path(), metavar="DIR", help="Where the files go; here by default."
-)
-@force_option
-@json_option
-def keygen(name: str, role: str, out: Path, force: bool, as_json: bool) -> None:
+@key_output
+def keygen(name: str, role: str, output: Output) -> None:
     """Make keys: NAME.key is private, NAME.party.toml goes into the study.
 
     The private key never leaves the machine it was made on. The entry has the public key and a
@@ -41,7 +38,6 @@ def keygen(name: str, role: str, out: Path, force: bool, as_json: bool) -> None:
 
     Next: sottovoce parties plan study.toml
     """  # noqa: D301
-    from ...files import whole_file
     from ...transport import Role
     from ...transport.keys import KeyPair, Party
 
@@ -53,20 +49,11 @@ def keygen(name: str, role: str, out: Path, force: bool, as_json: bool) -> None:
         relay=role == "curator",
         certificate=keys.certificate(name),
     )
-    private, public = out / f"{name}.key", out / f"{name}.party.toml"
-    for path in (private, public):
-        check_output(path, force=force)
-    keys.save(private, replace=force)
-    with whole_file(public, replace=force) as stream:
-        stream.write(party.to_toml().encode())
-    if as_json:
-        print_json({"private": str(private), "public": str(public), **party.as_dict()})
-        return
-    screen = console()
-    screen.print(heading(f"{name}: keys ({role})"))
-    rows = [
-        ("private key", f"{private} (never leaves this machine)"),
-        ("entry", f"{public} (goes into the study)"),
-    ]
-    show_table(screen, facts(rows))
-    show_next(screen, "parties plan study.toml, once the entries of all are in the study")
+    save_keys(
+        keys,
+        party,
+        output,
+        f"{name}: keys ({role})",
+        use=" (goes into the study)",
+        then="parties plan study.toml, once the entries of all are in the study",
+    )

@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.command import console, facts, heading, print_json, progress, show_next, show_table
-from ..support.options import PATH
+from ..support.command import Output, progress
+from ..support.options import PATH, together
 
 if TYPE_CHECKING:
     from ...study.parties import PartyStudy
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from ...transport.batch import Role
     from ...transport.network import Played
     from ...transport.post import Seat
-
-F = TypeVar("F", bound=Callable[..., Any])
 
 study_argument = click.argument("study_path", metavar="STUDY", type=PATH)
 party_option = click.option("--party", "name", required=True, metavar="ID", help="Who you are.")
@@ -31,54 +29,46 @@ key_option = click.option(
     metavar="FILE",
     help="Your private key; by default ID.key beside the study.",
 )
-
-
-def ledger_options(command: F) -> F:
-    """--ledger and --dataset."""
-    command = click.option(
-        "--dataset", metavar="NAME", help="Whose budget is spent; the party's name by default."
-    )(command)
-    return click.option(
+ledger_options = together(
+    click.option(
         "--ledger",
         "ledger_path",
         type=PATH,
         metavar="FILE",
         help="Your budget ledger; by default that of this user.",
-    )(command)
-
-
-def playing_options(command: F) -> F:
-    """--key, --journal and --dry-run."""
-    command = click.option(
-        "--dry-run", is_flag=True, help="A rehearsal: synthetic rows, nothing is spent."
-    )(command)
-    command = click.option(
+    ),
+    click.option(
+        "--dataset", metavar="NAME", help="Whose budget is spent; the party's name by default."
+    ),
+)
+playing_options = together(
+    key_option,
+    click.option(
         "--journal",
         "journal_path",
         type=PATH,
         metavar="FILE",
         help="What is needed to go on after a crash; by default beside the key.",
-    )(command)
-    return key_option(command)
-
-
-def curator_options(command: F) -> F:
-    """--curator and --timeout."""
-    command = click.option(
+    ),
+    click.option("--dry-run", is_flag=True, help="A rehearsal: synthetic rows, nothing is spent."),
+)
+curator_options = together(
+    click.option(
+        "--curator",
+        "address",
+        required=True,
+        metavar="HOST:PORT",
+        help="Where the curator listens.",
+    ),
+    click.option(
         "--timeout",
         type=float,
         default=600.0,
         show_default=True,
         metavar="S",
         help="Seconds without an answer after which the curator counts as lost.",
-    )(command)
-    return click.option(
-        "--curator",
-        "address",
-        required=True,
-        metavar="HOST:PORT",
-        help="Where the curator listens.",
-    )(command)
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -158,17 +148,12 @@ class Member:
             return asyncio.run(run(machine, self.rounds, self.seat, *arguments, **options))
 
     def show_end(
-        self, lines: list[tuple[str, str]], about: dict[str, Any], *, as_json: bool, after: str = ""
+        self, output: Output, lines: list[tuple[str, str]], about: dict[str, Any], then: str = ""
     ) -> None:
         """Say at the end what happened, to a member who gets no tables."""
-        if as_json:
-            print_json({"party": self.name, "study": self.study.digest.hex(), **about})
-            return
-        screen = console()
-        screen.print(heading(f"{self.name}: the run has ended"))
-        show_table(screen, facts([*lines, *(("refused", reason) for reason in about["refused"])]))
-        if after:
-            show_next(screen, after)
+        about = {"party": self.name, "study": self.study.digest.hex(), **about}
+        rows = [*lines, *(("refused", reason) for reason in about["refused"])]
+        output.show(about, f"{self.name}: the run has ended", rows, then=then)
 
 
 def _only_member(study: PartyStudy, role: Role) -> str:

@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ...checks import printable
-from ..support.command import (
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    show_next,
-    show_table,
-    table_of,
-)
-from ..support.options import PATH, guarantee_option, json_option, table_options
+from ..support.command import facts, plural, show_next, show_rows, show_table
+from ..support.options import PATH, guarantee_option, json_output, table_options
 from .member import Member, key_option, ledger_options, party_option, study_argument
 from .results import show_promises
 
@@ -30,6 +21,7 @@ if TYPE_CHECKING:
     from ...collect.dialect import Dialect
     from ...parties.run import Plan
     from ...study.parties import PartyStudy
+    from ..support.command import Output
 
 _SKEW = 120.0  # seconds by which two clocks may differ without a word
 
@@ -43,8 +35,8 @@ _SKEW = 120.0  # seconds by which two clocks may differ without a word
     "unless neighbours = add-remove.",
 )
 @guarantee_option
-@json_option
-def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
+@json_output
+def plan(study_path: Path, rows: str | None, output: Output) -> None:
     """Show what a study releases, how precise it will be, and what it costs every party.
 
     No data is read. Everyone compares the digest over another channel, such as the telephone,
@@ -62,14 +54,12 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
     study = PartyStudy.load(study_path)
     planned = study.protocol.plan(_rows(study, rows))
     digest = study.digest.hex() if study.entries else None
-    if as_json:
-        print_json(_plan_json(study, planned, digest))
+    screen = output.begin(_plan_json(study, planned, digest), study.title)
+    if screen is None:
         return
-    screen = console()
-    screen.print(heading(study.title))
     show_table(screen, facts(_facts(study, digest)))
     screen.print()
-    _show_plan(screen, study, planned, full=full)
+    _show_plan(screen, study, planned, full=output.full)
     show_next(screen, f"parties check {study_path} --party {study.parties[0]} --data FILE")
 
 
@@ -80,7 +70,7 @@ def plan(study_path: Path, rows: str | None, full: bool, as_json: bool) -> None:
 @table_options
 @key_option
 @ledger_options
-@json_option
+@json_output
 def check(
     study_path: Path,
     name: str,
@@ -89,7 +79,7 @@ def check(
     key_path: Path | None,
     ledger_path: Path | None,
     dataset: str | None,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Check that you can take part: schema, rows, key, budget and clock. It spends nothing.
 
@@ -123,11 +113,6 @@ def check(
         "cost": float(cost),
         "left": float(account.left),
     }
-    if as_json:
-        print_json(about)
-        return
-    screen = console()
-    screen.print(heading(f"{study.title}: {name} can take part"))
     lines = [
         ("digest", study.digest.hex()),
         ("rows", f"{rows:,}"),
@@ -137,10 +122,10 @@ def check(
             "budget",
             f"ε = {shown(cost)} of {shown(account.left, down=True)} left for {account.data}",
         ),
-        ("clock", time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())),
+        ("clock", _utc(time.time())),
     ]
-    show_table(screen, facts(lines))
-    show_next(screen, f"parties join {study_path} --party {name} --data {data_path} --curator …")
+    then = f"parties join {study_path} --party {name} --data {data_path} --curator …"
+    output.show(about, f"{study.title}: {name} can take part", lines, then=then)
 
 
 def _plan_json(study: PartyStudy, planned: Plan, digest: str | None) -> dict[str, Any]:
@@ -161,13 +146,12 @@ def _plan_json(study: PartyStudy, planned: Plan, digest: str | None) -> dict[str
 
 
 def _show_plan(screen: Console, study: PartyStudy, planned: Plan, *, full: bool) -> None:
-    columns = [("table", "left"), ("cells", "right"), ("standard error", "right")]
-    table = table_of(screen, columns)
+    rows = []
     for marginal, error in zip(study.marginals, planned.standard_errors, strict=True):
         cells = math.prod(study.schema[name].size for name in marginal.attributes)
         precise = "depends on --rows" if error != error else f"{100 * error:.2g} points"
-        table.add_row(printable(" × ".join(marginal.attributes)), f"{cells:,}", precise)
-    show_table(screen, table)
+        rows.append((printable(" × ".join(marginal.attributes)), f"{cells:,}", precise))
+    show_rows(screen, ("table", "cells", "standard error"), rows)
     screen.print()
     sums = plural(len(planned.releases), "sum is", "sums are")
     screen.print(f"{sums} opened in {planned.rounds} rounds, about {planned.bytes:,} bytes in all:")

@@ -159,6 +159,6 @@ def show_promises(screen: Console, guarantee: Guarantee, *, full: bool) -> None:
     if full:
         show_guarantee(screen, guarantee)
         return
-    for promise in guarantee.promises:
-        screen.print(printable(promise.line()), soft_wrap=True)
+    for line in guarantee.lines():
+        screen.print(printable(line), soft_wrap=True)
     screen.print("details: --guarantee", style="dim")

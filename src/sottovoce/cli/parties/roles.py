@@ -14,6 +14,7 @@ from ..support.options import (
     force_option,
     guarantee_option,
     json_option,
+    json_output,
     table_options,
 )
 from .member import (
@@ -28,6 +29,7 @@ from .member import (
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
+    from ..support.command import Output
 
 
 @click.command()
@@ -115,7 +117,7 @@ def curator(
     help="With --dry-run: how many synthetic rows.",
 )
 @ledger_options
-@json_option
+@json_output
 def join(
     study_path: Path,
     name: str,
@@ -129,7 +131,7 @@ def join(
     rows: int,
     ledger_path: Path | None,
     dataset: str | None,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Take part in a study with your own data.
 
@@ -184,14 +186,14 @@ def join(
     lines = [("session", played.session.hex()), ("rows", f"{n_rows:,}"), *spending.facts()]
     end = {"rehearsal": dry_run, "rows": n_rows, **spending.as_dict()}
     end["refused"] = list(played.refused)
-    member.show_end(lines, end, as_json=as_json, after="parties budget")
+    member.show_end(output, lines, end, then="parties budget")
 
 
 @click.command()
 @study_argument
 @curator_options
 @playing_options
-@json_option
+@json_output
 def dealer(
     study_path: Path,
     address: str,
@@ -199,7 +201,7 @@ def dealer(
     key_path: Path | None,
     journal_path: Path | None,
     dry_run: bool,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Deal correlated randomness to the parties; only for engine = "dealer".
 
@@ -220,4 +222,4 @@ def dealer(
     played = member.play(take_part, machine, url_of(address), timeout=timeout)
     session, digest = played.session.hex(), member.study.digest.hex()
     lines = [("party", member.name), ("study", digest), ("session", session)]
-    member.show_end(lines, {"session": session, "refused": list(played.refused)}, as_json=as_json)
+    member.show_end(output, lines, {"session": session, "refused": list(played.refused)})

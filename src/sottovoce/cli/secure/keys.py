@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ...files import check_output
-from ..support.command import console, facts, heading, print_json, show_table
-from ..support.guarantees import show_guarantee
-from ..support.options import PATH, force_option, json_option
+from ..support.key_files import key_output, save_keys
+from ..support.options import PATH, json_output
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ..support.command import Output
 
 _ROLES = ("user", "helper", "aggregator", "s1", "s2")
 
@@ -19,14 +22,8 @@ _ROLES = ("user", "helper", "aggregator", "s1", "s2")
 @click.option("--role", type=click.Choice(_ROLES), required=True, help="What the party does.")
 @click.option("--users", type=int, default=1, show_default=True, help="How many users it hosts.")
 @click.option("--relay", is_flag=True, help="It carries the messages: the aggregator, or S1.")
-@click.option(
-    "--out", type=PATH, default=Path(), metavar="DIR", help="Where the files go; here by default."
-)
-@force_option
-@json_option
-def keygen(
-    name: str, role: str, users: int, relay: bool, out: Path, force: bool, as_json: bool
-) -> None:
+@key_output
+def keygen(name: str, role: str, users: int, relay: bool, output: Output) -> None:
     """Make a party's keys: NAME.key is private, NAME.party.toml goes into the study.
 
     A study is the question and the protocol, followed by the entries of all parties. Before the
@@ -38,31 +35,18 @@ def keygen(
 
     Next: cat question.toml *.party.toml > secure.toml; sottovoce secure check secure.toml
     """  # noqa: D301
-    from ...files import whole_file
     from ...transport import Role
     from ...transport.keys import KeyPair, Party
 
     keys = KeyPair.generate()
     party = Party(name, Role(role), keys.public, users, relay)
-    private, public = out / f"{name}.key", out / f"{name}.party.toml"
-    for path in (private, public):
-        check_output(path, force=force)
-    keys.save(private, replace=force)
-    with whole_file(public, replace=force) as stream:
-        stream.write(party.to_toml().encode())
-    if as_json:
-        print_json({"private": str(private), "public": str(public), **party.as_dict()})
-        return
-    screen = console()
-    screen.print(heading(f"{name}: keys of a party ({role})"))
-    rows = [("private key", f"{private} (never leaves this machine)"), ("entry", str(public))]
-    show_table(screen, facts(rows))
+    save_keys(keys, party, output, f"{name}: keys of a party ({role})")
 
 
 @click.command()
 @click.argument("path", type=PATH)
-@json_option
-def check(path: Path, as_json: bool) -> None:
+@json_output
+def check(path: Path, output: Output) -> None:
     """Show who takes part in a study, what is promised, and the digest to compare.
 
     \b
@@ -76,30 +60,31 @@ def check(path: Path, as_json: bool) -> None:
     from ...study.secure import SecureStudy
 
     study = SecureStudy.load(path)
-    most, colluding = largest_host(study.roster), study.protocol.collusion
-    guarantee = with_hosts(study.protocol.guarantee, most)
+    protocol, digest, most = study.protocol, study.digest.hex(), largest_host(study.roster)
+    guarantee = with_hosts(protocol.guarantee, most)
     parties = [
         {"party": party.id, "role": party.role.value, "users": party.users, "relay": party.relay}
         for party in study.roster
     ]
-    if as_json:
-        digest = study.digest.hex()
-        about = {"protocol": study.protocol.name, "digest": digest, "parties": parties}
-        print_json({**about, "guarantee": guarantee.as_dict()})
-        return
-    screen = console()
-    screen.print(heading(f"{study.question.name}: {study.protocol.name}"))
-    rows = [("digest", study.digest.hex())]
+    about = {
+        "protocol": protocol.name,
+        "digest": digest,
+        "parties": parties,
+        "guarantee": guarantee.as_dict(),
+    }
+    rows = [("digest", digest)]
     for party in study.roster:
         hosts = f", {party.users:,} users" if party.role.value == "user" else ""
         rows.append((party.id, f"{party.role.value}{hosts}" + ", relay" * party.relay))
-    show_table(screen, facts(rows))
-    screen.print()
-    show_guarantee(screen, guarantee)
-    if most > max(1, colluding):
-        screen.print(
-            f"\nA host knows what its users draw. The largest has {most:,} users, and collusion is "
-            f"{colluding:,}: nothing is promised against a host that sees the result, or works "
-            f"together with anyone who does, unless collusion is {most:,} or more.",
-            style="yellow",
-        )
+    exposed = (
+        f"A host knows what its users draw. The largest has {most:,} users, and collusion is "
+        f"{protocol.collusion:,}: nothing is promised against a host that sees the result, or "
+        f"works together with anyone who does, unless collusion is {most:,} or more."
+    )
+    output.show(
+        about,
+        f"{study.question.name}: {protocol.name}",
+        rows,
+        warnings=[exposed] if most > max(1, protocol.collusion) else [],
+        promise={"guarantee": guarantee},
+    )

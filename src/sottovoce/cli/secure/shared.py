@@ -11,16 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..support.command import (
-    Output,
-    console,
-    facts,
-    heading,
-    plural,
-    print_json,
-    progress,
-    show_table,
-)
+from ..support.command import Output, console, heading, plural, print_json, progress
 from ..support.estimates import estimate_json, show_estimate
 from ..support.guarantees import show_guarantee
 from ..support.options import PATH, confidence_option, csv_option, full_output, together
@@ -194,13 +185,10 @@ class Place:
         }
         if part.last:
             show_result(self.study.protocol, self._result(played), about, output)
-        elif output.as_json:
-            print_json(about)
         else:
-            screen = console()
-            screen.print(heading(f"{self.seat.party.id}: the run has ended"))
             rows = [("refused", reason) for reason in played.refused]
-            show_table(screen, facts([*rows, *(("too late", who) for who in played.missing)]))
+            rows += [("too late", who) for who in played.missing]
+            output.show(about, f"{self.seat.party.id}: the run has ended", rows)
 
     def _result(self, played: Played) -> Aggregate:
         from ...errors import ShareError

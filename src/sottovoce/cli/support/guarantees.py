@@ -6,13 +6,13 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...checks import printable, rounded_up
+from ...checks import printable
 from .command import heading, show_rows
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ...promise import Guarantee, Promise
+    from ...promise import Guarantee
 
 
 def show_guarantee(
@@ -29,7 +29,7 @@ def show_guarantee(
     Levels whose promises differ only in epsilon are shown in one table, with [people, reports] of
     each where `counts` has them.
     """
-    from ...promise.words import AGAINST, NOTIONS, common_promise, meaning, unit_words
+    from ...promise.words import common_promise, filled, level_cells, levels_words
 
     if not full:
         line = printable(f"{guarantee.line()}{after}; details: --guarantee")
@@ -49,19 +49,6 @@ def show_guarantee(
     for promise in guarantee.promises:
         level = str(promise.unit.level)
         cells = [f"{n:,}" for n in (counts or {}).get(level, ())[: len(numbers)]]
-        rows.append([printable(level), *cells, *strength(promise)])
+        rows.append([printable(level), *cells, *level_cells(promise)])
     show_rows(out, titles, rows)
-    parts = [
-        f"Each line: {NOTIONS[shared.notion]}.",
-        f"Protected: {unit_words(shared.unit, 'that level')}, against {AGAINST[shared.against]}.",
-        f"Meaning: {meaning(shared, 'so many', 'so')}",
-        *(f"Assuming: {assumption}." for assumption in shared.assuming),
-    ]
-    words = "\n".join(textwrap.fill(part, width, subsequent_indent="  ") for part in parts)
-    out.print(textwrap.indent(words, "  "), soft_wrap=True)
-
-
-def strength(promise: Promise) -> tuple[str, str, str]:
-    """Epsilon, the ratio and the belief, each rounded up."""
-    sure = f"{promise.guess} %" if promise.guess < 100 else "no bound"
-    return rounded_up(promise.epsilon, 6), rounded_up(promise.ratio, 3), sure
+    out.print(textwrap.indent(filled(levels_words(shared), width), "  "), soft_wrap=True)

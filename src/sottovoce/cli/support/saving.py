@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -42,12 +40,8 @@ def save_figure(draw: Callable[[], Any], path: Path) -> None:
 
 
 def save_csv(path: Path, columns: Mapping[str, Any]) -> None:
-    """Save columns of equal length; numbers in full, nothing where there is none."""
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    lists = [x.tolist() if hasattr(x, "tolist") else list(x) for x in columns.values()]
-    for row in zip(*lists, strict=True):
-        writer.writerow(["" if cell != cell else cell for cell in row])
+    """Save columns of equal length."""
+    from ...estimate.display import to_csv
+
     with whole_file(path) as stream:
-        stream.write(text.getvalue().encode())
+        stream.write(to_csv(columns))

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...estimate.intervals import Floats
+from ...estimate.projection import simplex
 from ..design import Design
 from ..releases import Release
 from . import teams
-from .numbers import simplex
 
 _MOST_STEPS = 100  # of the gradient method
 _STILL = 1e-11

@@ -1,4 +1,4 @@
-"""Arithmetic that the methods share: projections, the reach of noise, ratios of noisy sums."""
+"""Arithmetic that the methods share: the reach of noise, and ratios of noisy sums."""
 
 from __future__ import annotations
 
@@ -7,20 +7,6 @@ import math
 import numpy as np
 
 from ...estimate.intervals import Floats, Interval, normal_quantile
-
-
-def simplex(tables: Floats) -> Floats:
-    """The nearest distribution to each table along the last axis, in Euclidean distance.
-
-    max(x − c_k/k, 0), with u = x sorted decreasingly, c_j = Σ_{i≤j} u_i − 1 and k the largest j
-    with u_j > c_j/j.
-    """
-    tables = np.asarray(tables, float)
-    down = -np.sort(-tables, axis=-1)
-    excess = (np.cumsum(down, axis=-1) - 1) / np.arange(1, tables.shape[-1] + 1)
-    kept = (down > excess).sum(axis=-1, keepdims=True) - 1
-    projected: Floats = np.maximum(tables - np.take_along_axis(excess, kept, -1), 0.0)
-    return projected
 
 
 def reach(confidence: float) -> float:

@@ -13,11 +13,11 @@ from functools import reduce
 
 import numpy as np
 
+from ...estimate.projection import simplex
 from ..design import Design
 from ..releases import Release, sensitivity
 from . import Method, Solved, Sums
 from .bounds import OneWay
-from .numbers import simplex
 from .row_sums import cells, minimum, release
 
 _INDEPENDENCE = (

@@ -20,14 +20,12 @@ from ...noise import DiscreteLaplace
 from ...promise import Neighbours
 from ..design import Design
 from ..releases import Release, sensitivity
+from ..sums import MOST_ROWS
 from .bounds import Weighted
 from .evidence import Cells, CellsAlone
 
 _COARSE, _FINE = 64, 1024
 _SMALL_SURPLUS = Fraction(1, 10)
-#: More rows than any study has. Weights must not depend on the numbers of rows, which parties may
-#: learn only after the weights are fixed.
-_MOST_ROWS = 1 << 40
 _RING = 1 << 63
 _MISS = 2.0**-80
 
@@ -38,15 +36,13 @@ def release(
     weights: Mapping[str, int],
     scale: Fraction,
     *,
-    axes: tuple[int, ...] | None = None,
     kept: Mapping[str, Fraction] | None = None,
 ) -> Release:
     """A sum of those present, to which all of them add a share of noise."""
-    axes = tuple(range(len(design.shape))) if axes is None else axes
     return Release(
         name=name,
-        axes=axes,
-        shape=tuple(design.shape[a] for a in axes),
+        axes=tuple(range(len(design.shape))),
+        shape=design.shape,
         weights={party: weights[party] for party in design.summed if weights.get(party, 0) > 0},
         scale=scale,
         honest=design.honest,
@@ -82,7 +78,8 @@ def surplus(design: Design) -> Release | None:
 def _has_room(above: Mapping[str, Fraction], denominator: int, neighbours: Neighbours) -> bool:
     noise = DiscreteLaplace(Fraction(sensitivity(neighbours) * denominator)).reach(_MISS)
     most = math.floor(denominator * max(above.values()))
-    return _MOST_ROWS * most + noise * len(above) < _RING
+    # For more rows than there are: how many parties have, they may learn after weights are fixed.
+    return MOST_ROWS * most + noise * len(above) < _RING
 
 
 def people(design: Design, counts: Floats) -> int:

@@ -24,12 +24,12 @@ from functools import lru_cache
 
 import numpy as np
 
+from ...estimate.projection import simplex
 from ...promise import Neighbours
 from ..design import Design
 from ..releases import Release, sensitivity
 from . import Method, Solved, Sums, teams
 from .bounds import Weighted
-from .numbers import simplex
 from .row_sums import release, weighted
 from .stretching import ALIKE
 

@@ -19,12 +19,12 @@ import numpy as np
 from ...accounting.integer_noise import gaussian_shares_delta
 from ...errors import ParameterError
 from ...estimate.intervals import Floats
+from ...estimate.projection import simplex
 from ..design import Design
 from ..releases import GaussianCost, Release
 from . import Method, Solved, Sums, teams
 from .evidence import Cells, LeastSquares
 from .nested import Nested, constrained
-from .numbers import simplex
 
 _SIGMA_UNITS = 1 << 20
 #: From here on integer noise is as good as real noise; below the second, mostly 0.

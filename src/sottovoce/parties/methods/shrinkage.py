@@ -16,11 +16,11 @@ from abc import abstractmethod
 import numpy as np
 
 from ...estimate.intervals import Floats
+from ...estimate.projection import simplex
 from ...promise import Neighbours
 from ..design import Design
 from ..releases import Release
 from . import Method, Solved, Sums
-from .numbers import simplex
 from .row_sums import cells, minimum, surplus
 
 _FEW_CELLS = 3

@@ -13,7 +13,6 @@ Paper 002 §6.1 and §7.1; party-marginals.md (f).
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,14 +20,14 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import ParameterError
-from ...estimate.intervals import Floats
+from ...estimate.intervals import Floats, repeatable_generator
+from ...estimate.projection import simplex
 from ...promise import Neighbours
 from ..design import Design
 from ..releases import Release, sensitivity
 from . import Method, Solved, Sums
 from .bounds import Weighted
 from .evidence import Evidence
-from .numbers import simplex
 from .plain import local_tables
 from .row_sums import cells, release, weighted
 
@@ -168,6 +167,4 @@ def fit(start: Floats, sizes: Floats, target: Floats) -> tuple[Floats, bool]:
 
 def _random_tables(counts: Floats, parties: int) -> Floats:
     """Random distributions that follow from the opened sums, which are public."""
-    digest = hashlib.sha256(np.ascontiguousarray(counts).tobytes()).digest()
-    generator = np.random.default_rng(int.from_bytes(digest[:16], "little"))
-    return generator.dirichlet(np.ones(counts.size), parties)
+    return repeatable_generator(counts).dirichlet(np.ones(counts.size), parties)

@@ -121,7 +121,7 @@ class Scaled:
         rng = np.random.default_rng(len(self.margins))
         cells = np.maximum(self.tables(), 0)
         drawn = [
-            np.array([simplex(x) for x in rng.multivariate_normal(m, v, len(cells), method="eigh")])
+            simplex(rng.multivariate_normal(m, v, len(cells), method="eigh"))
             for m, v in zip(self.margins, self.covariances, strict=True)
         ]
         return _scaled(cells, self.shape, drawn)

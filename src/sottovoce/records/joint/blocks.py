@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from ... import kernels
 from ...contract.sparse import as_words
 from ...parallel import over_ranges
+from ..allocation import Floats
 from .groups import Group
 from .hidden import GRID, GRID_ROUNDS, ROUNDS, atoms, mixing_weights, phi_of
 
-Floats = NDArray[np.float64]
 _TOGETHER = 8  # numbers that the compiled step reads at once
 _OPERATIONS = 32  # for each bit, roughly: a millisecond is worth a second thread
 

@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..allocation import Floats
 from .blocks import Block, Expectation
 
-Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
 FULL_STEPS = 300
 MOST_STEPS = 500
@@ -213,7 +213,6 @@ def best_stop(
     start: Floats,
     folds: Sequence[NDArray[np.int64]],
     *,
-    step: Step = pair_step,
     patience: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[int, Floats]:
@@ -225,8 +224,16 @@ def best_stop(
         return 0, np.zeros(1)  # too few to hold any out
     held = [fold.astype(float) for fold in folds]
     rest = [fold.sum(axis=1, keepdims=True) - fold for fold in held]
-    some = {"counts": rest, "held": held}
-    path = run(blocks, start, step, MOST_STEPS, **some, patience=patience, progress=progress)[2]
+    _, _, path = run(
+        blocks,
+        start,
+        pair_step,
+        MOST_STEPS,
+        counts=rest,
+        held=held,
+        patience=patience,
+        progress=progress,
+    )
     means = np.asarray(path).mean(axis=1)
     return int(np.argmax(means)), means
 

@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ... import kernels
-from ..allocation import STEPS, flip
+from ..allocation import STEPS, Floats, flip
 
-Floats = NDArray[np.float64]
 ROUNDS = 300
 GRID_ROUNDS = 400
 _SEED = 20_200_614  # atoms are public constants, not noise
