@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow.dataset
@@ -345,8 +347,69 @@ def test_nothing_is_left_out_of_a_folder_in_silence(tmp_path, monkeypatch) -> No
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("os.scandir", scandir)
-    with pytest.raises(FileError, match="cannot list 'reports': Permission denied"):
-        files_of("reports")
+    for names in ("reports", "reports/*", "reports/**", "r[e]ports/**/*.svr"):
+        with pytest.raises(FileError, match=r"cannot list '(reports|\.)': Permission denied"):
+            files_of(names)
+
+
+def test_a_pattern_names_a_folder_that_cannot_be_listed(tmp_path, monkeypatch) -> None:
+    for name in ("day=1/a.svr", "day=2/b.svr"):
+        Path(tmp_path, name).parent.mkdir()
+        Path(tmp_path, name).write_bytes(b"")
+    scandir = os.scandir
+
+    def closed(path: object) -> object:
+        if str(path).endswith("day=2"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", closed)
+    for pattern in ("**", "**/*.svr", "*/*.svr", "day=*", "day=2/*.svr"):
+        with pytest.raises(FileError, match="cannot list '.*day=2': Permission denied"):
+            files_of(f"{tmp_path}/{pattern}")
+    assert files_of(f"{tmp_path}/day=1/*") == [f"{tmp_path}/day=1/a.svr"]
+
+
+def test_links_are_followed_but_not_in_circles(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, other in (("a", "b"), ("b", "a")):
+        Path(folder).mkdir()
+        Path(folder, f"{folder}.svr").write_bytes(b"")
+        Path(folder, "other").symlink_to(tmp_path / other)
+    Path("a/itself.svr").symlink_to("itself.svr")
+    files = ["a/a.svr", "a/itself.svr", "a/other/b.svr"]
+    for names in ("a", "a/**", "a*", "a/**/*.svr", "a/**/**/*"):
+        assert files_of(names) == files
+
+
+def test_hidden_folders_are_not_even_looked_into(tmp_path, monkeypatch) -> None:
+    # Spark removes _temporary at the end of a job, perhaps while the folder is listed.
+    scandir = os.scandir
+
+    def gone(path: object) -> object:
+        if Path(str(path)).name == "_temporary":
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return scandir(path)
+
+    (tmp_path / "_temporary").mkdir()
+    (tmp_path / "a.svr").write_bytes(b"")
+    monkeypatch.setattr("os.scandir", gone)
+    assert files_of(tmp_path) == files_of(f"{tmp_path}/**") == [f"{tmp_path}/a.svr"]
+
+
+def test_patterns_of_objects_are_those_of_files(tmp_path) -> None:
+    for name in ("a.svr", "b c.svr", "d/a.svr", "d/e/b.svr", "d/100%.svr"):
+        Path(tmp_path, name).parent.mkdir(parents=True, exist_ok=True)
+        Path(tmp_path, name).write_bytes(b"")
+    patterns = ["*", "**", "*.svr", "**/a.svr", "[!a]*.svr", "*/[a-c].svr", "d/**/*.svr", "a**.svr"]
+    for pattern in patterns:
+        here = files_of(f"{tmp_path}/{pattern}")
+        there = files_of(f"file://{tmp_path}/{pattern}")
+        assert [unquote(one.removeprefix("file://")) for one in there] == here, pattern
+    assert files_of(f"file://{tmp_path}/b%20[c].svr") == [f"file://{tmp_path}/b%20c.svr"]
+    for root in (str(tmp_path), f"file://{tmp_path}"):
+        with pytest.raises(FileError, match="matches the pattern"):
+            files_of(f"{root}/[z-a].svr")
 
 
 def test_an_empty_name_is_not_this_folder(tmp_path, monkeypatch) -> None:
