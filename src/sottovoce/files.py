@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 from typing import BinaryIO
+from urllib.parse import unquote
 
 from .errors import FileError
 from .object_store import WILD, list_objects, opened_object, store_of
@@ -223,6 +224,20 @@ def is_address(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and "://" in path
 
 
+def identity(path: str) -> object:
+    """What all names of one file or object share: links and file:// lead to the same file."""
+    if path.startswith("file://"):
+        path = store_of(path)[1]
+    if is_address(path):
+        plain, _, options = path.partition("?")
+        return unquote(plain), options
+    with suppress(OSError, ValueError):
+        about = Path(path).stat()
+        if about.st_nlink > 1:  # else a file system without proper numbers need not be trusted
+            return about.st_dev, about.st_ino
+    return str(Path(path).resolve())
+
+
 def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
     """The files of a data set, in a fixed order: of names, folders, patterns and addresses.
 
@@ -295,7 +310,8 @@ def _below(folder: Path, root: Path) -> Iterator[Path]:
 def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[Path]]]:
     """A folder and all folders in it, each with its files; links are followed, but not back."""
     if folder.is_symlink() and folder != root:
-        real, above = folder.resolve(), (path for path in folder.parents if path.is_relative_to(root))
+        real = folder.resolve()
+        above = (path for path in folder.parents if path.is_relative_to(root))
         if any(path.resolve().is_relative_to(real) for path in above):
             return
     entries = _entries(folder)

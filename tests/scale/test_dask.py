@@ -95,6 +95,8 @@ def test_candidates_are_counted_on_workers_as_here(tmp_path, small_parts, client
     there = sv.scale.count_dataset(collection, tmp_path, engine=client, **options).aggregate
     expected = collection.aggregate(reports, values=[6, 0, 12345678])
     assert here.to_bytes() == there.to_bytes() == expected.to_bytes()
+    direct = sv.scale.aggregate(collection, tmp_path, engine=client, values=[6, 0, 12345678])
+    assert direct.to_bytes() == expected.to_bytes()
 
 
 @pytest.mark.parametrize(("version", "said"), [("0.0", "Sottovoce 0.0"), ("", "no Sottovoce")])

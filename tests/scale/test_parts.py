@@ -198,6 +198,10 @@ def test_one_bad_file_keeps_its_error(grr) -> None:
         sv.scale.aggregate(collection, folder / "missing.svr")
     with pytest.raises(FileError, match=r"missing\.svr"):
         sv.scale.aggregate(collection, folder / "missing.svr", skip_bad=True)
+    with pytest.raises(WireError, match="nothing was counted: "):  # there are no others to count
+        sv.scale.aggregate(
+            collection, [folder / "missing.svr", folder / "other.svr"], skip_bad=True
+        )
 
 
 def test_seeded_reports_are_never_skipped(grr) -> None:
@@ -284,6 +288,28 @@ def test_equal_files_are_refused_however_they_are_cut(grr) -> None:
         sv.scale.aggregate(collection, [again, again / "a.svr"])
 
 
+@pytest.mark.parametrize("kind", ["OUE", "Levels of Sampled", "Records"])
+def test_a_total_among_its_parts_is_refused_on_every_kind(every_kind, tmp_path, kind) -> None:
+    collection, folder, whole = every_kind[kind]
+    whole.save(tmp_path / "total.sva")
+    with pytest.raises(MergeError, match=r"total\.sva' has the counts of all other files"):
+        sv.scale.aggregate(collection, [folder, tmp_path])
+    twice = sv.scale.aggregate(collection, [folder, tmp_path], allow_equal=True)
+    assert twice == whole + whole
+
+
+def test_chosen_values_of_many_files(tmp_path) -> None:
+    collection = sv.HadamardResponse(1 << 31, epsilon=1.0)
+    reports = [reports_of(collection, 500 + k, seed=k) for k in range(3)]
+    for k, some in enumerate(reports):
+        write(tmp_path / f"{k}.parquet", some)
+    chosen = [7, 0, (1 << 31) - 1]
+    total = sv.scale.aggregate(collection, tmp_path, values=chosen)
+    assert total == collection.aggregate(sv.Reports.concatenate(reports), values=chosen)
+    with pytest.raises(ParameterError):
+        sv.scale.aggregate(collection, tmp_path, values=[7, 7])
+
+
 def test_equal_counts_of_other_reports_are_no_reason_to_refuse(grr) -> None:
     collection, folder, _ = grr
     reports = reports_of(collection, seed=5)
@@ -365,7 +391,7 @@ def test_a_pattern_names_a_folder_that_cannot_be_listed(tmp_path, monkeypatch) -
 
     monkeypatch.setattr("os.scandir", closed)
     for pattern in ("**", "**/*.svr", "*/*.svr", "day=*", "day=2/*.svr"):
-        with pytest.raises(FileError, match="cannot list '.*day=2': Permission denied"):
+        with pytest.raises(FileError, match=r"cannot list '.*day=2': Permission denied"):
             files_of(f"{tmp_path}/{pattern}")
     assert files_of(f"{tmp_path}/day=1/*") == [f"{tmp_path}/day=1/a.svr"]
 

@@ -28,6 +28,7 @@ def aggregate(
     dataset: Dataset,
     *,
     engine: Any = None,
+    values: Any = None,
     allow_equal: bool = False,
     skip_bad: bool = False,
     progress: Progress = silent,
@@ -44,6 +45,8 @@ def aggregate(
     engine : distributed.Client or pyspark.sql.SparkSession, optional
         Where the parts are counted; by default in threads of this process. A worker needs this
         package, and must see the files under the same names.
+    values : array-like, optional
+        Count these values of the domain only, in this order, as in `Collection.aggregate`.
     allow_equal : bool
         Whether files of equal content are counted; small ones may be equal by chance.
     skip_bad : bool
@@ -67,6 +70,7 @@ def aggregate(
         collection,
         dataset,
         engine=engine,
+        values=values,
         allow_equal=allow_equal,
         skip_bad=skip_bad,
         progress=progress,
