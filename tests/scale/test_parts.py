@@ -6,11 +6,13 @@ import os
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 import sottovoce as sv
@@ -469,6 +471,32 @@ def test_a_partition_column_stands_for_the_column_that_files_lack(tmp_path) -> N
     (tmp_path / "hive" / "way=7").rename(tmp_path / "hive" / "way=strong")
     with pytest.raises(WireError, match="way=strong; the column 'way' has integers"):
         sv.scale.aggregate(collection, tmp_path / "hive")
+
+
+def test_reports_that_lost_their_description_are_not_called_answers(tmp_path) -> None:
+    collection = sv.Levels.of(sv.OLH, 5, {"strong": 0.5, "weak": 2.0})
+    file = tmp_path / "a.parquet"
+    to_table(reports_of(collection)).to_pandas().to_parquet(file)
+    with pytest.raises(WireError, match=r"has the columns of reports \(way, a, b, y\), but not"):
+        sv.scale.aggregate(collection, file)
+    (tmp_path / "way=1").mkdir()
+    rows = to_table(reports_of(collection)).drop_columns("way").replace_schema_metadata(None)
+    pyarrow.parquet.write_table(rows, tmp_path / "way=1" / "a.parquet")
+    with pytest.raises(WireError, match="columns of reports"):
+        sv.scale.aggregate(collection, tmp_path / "way=1")
+    pyarrow.parquet.write_table(rows, tmp_path / "b.parquet")
+    with pytest.raises(WireError, match="is a table of answers"):
+        sv.scale.aggregate(collection, tmp_path / "b.parquet")
+
+
+def test_damage_of_any_byte_is_our_error(tmp_path) -> None:
+    collection, file = sv.OUE(4, epsilon=1.0), tmp_path / "a.parquet"
+    reports_of(collection, 20).to_parquet(file)
+    data = file.read_bytes()
+    for k in range(len(data)):
+        file.write_bytes(data[:k] + bytes([data[k] ^ 0xA7]) + data[k + 1 :])
+        with suppress(sv.SottovoceError):  # or only a report differs
+            sv.scale.aggregate(collection, file)
 
 
 def test_a_column_of_the_file_is_never_replaced_by_a_folder(tmp_path) -> None:

@@ -201,7 +201,7 @@ def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
         before = stamp(name)
         cuts = cut_file(name, expect=job.collection, form=form, rows=part_rows(job))
     except (WireError, OSError) as error:
-        return name, [], _explained(name, error)
+        return name, [], _explained(job, name, error)
     return name, [Part(0, name, form, cut, size // len(cuts), before) for cut in cuts], None
 
 
@@ -226,13 +226,14 @@ def part_rows(job: Job) -> int:
     return int(max(1, rows))
 
 
-def _explained(name: str, error: SottovoceError | OSError) -> SottovoceError:
+def _explained(job: Job, name: str, error: SottovoceError | OSError) -> SottovoceError:
     """The error, or one that says what the file is instead, where that can be seen."""
     if isinstance(error, WireError):
         from .recognise import not_reports, recognise
 
         try:
-            what = not_reports(name, recognise(name))
+            columns = [column.name for column in job.collection.layout]
+            what = not_reports(name, recognise(name), columns)
         except FileError as gone:  # meanwhile
             return gone
         return WireError(what) if what else error
@@ -251,7 +252,7 @@ def count_part(job: Job, part: Part) -> Partial:
     try:
         counts = Sum(_counted(job, part)).total()
     except (SottovoceError, OSError) as error:
-        shown = _explained(part.file, error)
+        shown = _explained(job, part.file, error)
         return Partial(part.id, kind=type(shown).__name__, reason=str(shown))
     if counts is None:
         return Partial(part.id, kind="WireError", reason=f"{part.file!r} holds no reports")
