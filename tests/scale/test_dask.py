@@ -73,6 +73,27 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
     assert total.to_bytes() == collection.aggregate(reports).to_bytes()
 
 
+def test_tasks_with_large_results_are_given_out_as_others_end(
+    tmp_path, small_parts, monkeypatch, client
+) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    reports = reports_of(collection, 3000)
+    write(tmp_path / "a.svr", reports, pieces=15)
+    monkeypatch.setattr("sottovoce.scale.dataset._TABLES", 0)  # so that a task has one part
+    monkeypatch.setattr("sottovoce.scale.dask._MOST_BYTES", 0)
+    given: list[int] = []
+    gave = client.map
+
+    def watched(task, first, items, **options):
+        given.append(len(items))
+        return gave(task, first, items, **options)
+
+    monkeypatch.setattr(client, "map", watched)
+    total = sv.scale.aggregate(collection, tmp_path, engine=client)
+    assert total == collection.aggregate(reports)
+    assert given == [4]  # for two workers; the other eleven follow one by one
+
+
 def test_errors_of_workers_are_ours(grr, client) -> None:
     collection, folder, whole = grr
     (folder / "cut.svr").write_bytes((folder / "date=2025-06-01" / "a.svr").read_bytes()[:-5])

@@ -72,6 +72,75 @@ def test_small_files_share_a_task_and_large_parts_do_not() -> None:
     assert [len(task) for task in tasks] == [6, 1, 3]
 
 
+def test_a_task_has_few_parts_where_their_tables_are_large() -> None:
+    # A task of a hundred small files would give back a hundred tables at once.
+    parts = [Part(k, "x", "svr", None, 10) for k in range(40)]
+    large = Job(sv.OLH(1 << 20, epsilon=1.0))
+    assert [len(task) for task in tasks_of(large, parts)] == [4] * 10
+    chosen = Job(sv.OLH(1 << 31, epsilon=1.0), np.arange(10))
+    assert [len(task) for task in tasks_of(chosen, parts)] == [40]
+    assert {len(task) for task in tasks_of(Job(sv.OLH(1 << 24, epsilon=1.0)), parts)} == {1}
+
+
+class Session:
+    """Executors in this process, and what the driver asked of them."""
+
+    def __init__(self) -> None:
+        self.jobs: list[int] = []
+
+    def range(self, start: int, end: int, step: int, pieces: int):
+        self.jobs.append(end)
+        return Frame(end)
+
+
+class Frame:
+    def __init__(self, items: int) -> None:
+        self.items = items
+
+    def mapInArrow(self, run, schema):  # noqa: N802, a name of Spark
+        self.run, self.schema = run, schema
+        return self
+
+    def collect(self):
+        batch = pyarrow.RecordBatch.from_pydict({"id": list(range(self.items))})
+        rows = [row for one in self.run(iter([batch])) for row in one.to_pylist()]
+        named = [name.split()[0] for name in self.schema.split(", ")]
+        assert all(list(row) == named for row in rows)
+        return [Row(row) for row in rows]
+
+
+class Row(dict):
+    def asDict(self):  # noqa: N802, a name of Spark
+        return dict(self)
+
+
+def test_large_counts_come_from_spark_in_pieces_and_small_jobs(grr, monkeypatch) -> None:
+    collection, folder, whole = grr
+    sizes: list[int] = []
+
+    def engine(size: int):
+        def run(job, parts):
+            session = Session()
+            yield from spark.on_spark(session, count_task, job, [[part] for part in parts], size)
+            sizes.append(max(session.jobs))
+
+        return run
+
+    for piece, size in ((7, 0), (1 << 22, 1 << 24), (1 << 22, 1 << 30)):
+        monkeypatch.setattr(spark, "_PIECE", piece)
+        assert count_files(files_of(folder), collection, engine=engine(size)).aggregate == whole
+    assert sizes == [7, 2, 1]
+
+
+def test_whatever_spark_raises_is_one_of_our_errors() -> None:
+    class Lost:
+        def range(self, *_: int):
+            raise RuntimeError("An error occurred.\njava.lang.OutOfMemoryError: Java heap space")
+
+    with pytest.raises(TransportError, match=r"^Spark failed: .*OutOfMemoryError: Java heap"):
+        list(spark.on_spark(Lost(), count_task, Job(sv.GRR(5, epsilon=1.0)), [[]]))
+
+
 # --- each part once ------------------------------------------------------------------------------
 
 

@@ -226,6 +226,14 @@ def part_rows(job: Job) -> int:
     return int(max(1, rows))
 
 
+def table_bytes(job: Job) -> int:
+    """About how many bytes the counts of a part have, however few reports it has."""
+    (first, *others), ways = job.collection.attributes, len(job.collection.ways())
+    if job.chosen is not None:
+        return 8 * ways * job.chosen.size
+    return 8 * ways * (0 if others else getattr(first, "size", 0))
+
+
 def _explained(job: Job, name: str, error: SottovoceError | OSError) -> SottovoceError:
     """The error, or one that says what the file is instead, where that can be seen."""
     if isinstance(error, WireError):
