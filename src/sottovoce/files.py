@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import fcntl
-import glob
 import os
 import re
 import secrets
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO
+from urllib.parse import unquote
 
 from .errors import FileError
 from .object_store import WILD, list_objects, opened_object, store_of
@@ -243,6 +244,20 @@ def is_address(path: str | os.PathLike[str]) -> bool:
     return isinstance(path, str) and "://" in path
 
 
+def identity(path: str) -> object:
+    """What all names of one file or object share: links and file:// lead to the same file."""
+    if path.startswith("file://"):
+        path = store_of(path)[1]
+    if is_address(path):
+        plain, _, options = path.partition("?")
+        return unquote(plain), options
+    with suppress(OSError, ValueError):
+        about = Path(path).stat()
+        if about.st_nlink > 1:  # else a file system without proper numbers need not be trusted
+            return about.st_dev, about.st_ino
+    return str(Path(path).resolve())
+
+
 def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
     """The files of a data set, in a fixed order: of names, folders, patterns and addresses.
 
@@ -270,38 +285,86 @@ def _files(name: str) -> list[str]:
 def _local(name: str) -> list[str]:
     path = Path(name)
     if path.is_dir():
-        return sorted(_below(path))
+        return sorted(map(str, _below(path, path)))
     if path.exists() or not _WILD.search(name):
         return [name]  # where it does not exist, reading it says so
-    matches = sorted(glob.glob(name, recursive=True))  # noqa: PTH207, a Path takes no full one
-    fixed = len(Path(_WILD.split(name)[0] + "x").parent.parts)
-    # A pattern such as ** also matches the folders of the files that it matches.
+    parts = path.parts
+    fixed = next(k for k, part in enumerate(parts) if _WILD.search(part))
+    root = Path(*parts[:fixed])
+    # A folder that matches stands for its files, which ** may match as well.
     every = {
         file
-        for match in matches
-        for file in (_below(Path(match)) if Path(match).is_dir() else [match])
+        for match in _matches(root, root, parts[fixed:])
+        for file in (_below(match, root) if match.is_dir() else [match])
     }
-    return sorted(file for file in every if _belongs(Path(*Path(file).parts[fixed:])))
+    return sorted(str(file) for file in every if _belongs(file.relative_to(root)))
 
 
-def _below(root: Path) -> Iterator[str]:
+def _matches(folder: Path, root: Path, pattern: Sequence[str]) -> Iterator[Path]:
+    """What a pattern matches in a folder, name by name.
+
+    The library's glob would leave out folders that it cannot list, and follow links in circles.
+    """
+    first, rest = pattern[0], pattern[1:]
+    if first == "**":
+        for below, files in _walk(folder, root):
+            yield from _matches(below, root, rest) if rest else files
+        return
+    if _WILD.search(first):
+        found = [one for one in _entries(folder) if fnmatchcase(one.name, first)]
+    else:
+        found = [folder / first] if os.path.lexists(folder / first) else []
+    for path in found:
+        if not rest:
+            yield path
+        elif path.is_dir():
+            yield from _matches(path, root, rest)
+
+
+def _below(folder: Path, root: Path) -> Iterator[Path]:
     """The files of a folder; a link that leads nowhere is one, so that reading it says so."""
-    for folder, names, files in os.walk(root, onerror=_refuse, followlinks=True):
-        real = Path(folder).resolve()
-        # A link to a folder above would be followed forever.
-        names[:] = [n for n in names if not real.is_relative_to((real / n).resolve())]
-        for file in files:
-            path = Path(folder, file)
-            if _belongs(path.relative_to(root)):
-                yield str(path)
+    for _, files in _walk(folder, root):
+        yield from (file for file in files if _belongs(file.relative_to(folder)))
 
 
-def _refuse(error: OSError) -> NoReturn:
-    """A folder that cannot be listed may have reports."""
-    raise FileError.of("cannot list", error.filename, error) from error
+def _walk(folder: Path, root: Path) -> Iterator[tuple[Path, list[Path]]]:
+    """A folder and all folders in it, each with its files; links are followed, but not back."""
+    if folder.is_symlink() and folder != root:
+        real = folder.resolve()
+        above = (path for path in folder.parents if path.is_relative_to(root))
+        if any(path.resolve().is_relative_to(real) for path in above):
+            return
+    entries = _entries(folder)
+    yield folder, [path for path, is_folder in entries.items() if not is_folder]
+    for path, is_folder in entries.items():
+        # What is hidden may vanish meanwhile: other programs work there.
+        if is_folder and not _hidden(path.name):
+            yield from _walk(path, root)
+
+
+def _entries(folder: Path) -> dict[Path, bool]:
+    """What is in a folder, and whether each is a folder, too.
+
+    A folder that cannot be listed may have reports, and is an error.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            return {folder / entry.name: _is_folder(entry) for entry in entries}
+    except OSError as error:
+        raise FileError.of("cannot list", folder, error) from error
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False  # a link that cannot be followed: reading it says so
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith((".", "_"))
 
 
 def _belongs(path: PurePosixPath | Path) -> bool:
     """Whether a file of a folder belongs to the data set."""
-    hidden = any(part.startswith((".", "_")) for part in path.parts)
-    return not hidden and path.suffix.lower() in ENDINGS
+    return path.suffix.lower() in ENDINGS and not any(map(_hidden, path.parts))

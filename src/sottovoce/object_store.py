@@ -6,11 +6,12 @@ In an address, options of the store (such as endpoint_override) follow a questio
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from .errors import FileError, MissingExtraError
 
@@ -64,20 +65,18 @@ def list_objects(address: str, belongs: Callable[[PurePosixPath], bool]) -> list
     except OSError as error:
         raise FileError(f"cannot list {address!r}: {error}") from error
     below = sorted(i.path[len(base) :].lstrip("/") for i in every if i.type == FileType.File)
-    matched = _matcher(plain[len(root) + 1 :]) if wild else None
+    pattern = unquote(plain[len(root) + 1 :]).split("/") if wild else []
     kept = (path for path in below if belongs(PurePosixPath(path)))
-    found = [path for path in kept if matched is None or matched.fullmatch(path)]
+    found = [path for path in kept if _matches(path.split("/"), pattern)]
     if not below and not wild:
         return [address]  # reading it says what is wrong
     return [f"{root.rstrip('/')}/{quote(path, safe='/=')}{end}" for path in found]
 
 
-def _matcher(pattern: str) -> re.Pattern[str]:
-    """A pattern of names as a regular expression; a folder that matches stands for its files."""
-    signs = re.split(r"(\*\*/|\*\*|\*|\[[^\]]+\])", pattern)
-    words = {"**/": "(.*/)?", "**": ".*", "*": "[^/]*"}
-    text = "".join(
-        words.get(sign) or (sign if sign[:1] == "[" and sign[-1:] == "]" else re.escape(sign))
-        for sign in signs
-    )
-    return re.compile(f"{text}(/.*)?")
+def _matches(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Whether a name, or a folder that it is in, matches a pattern; both are cut at slashes."""
+    if not pattern:
+        return True
+    if pattern[0] == "**":
+        return any(_matches(parts[k:], pattern[1:]) for k in range(len(parts) + 1))
+    return bool(parts) and fnmatchcase(parts[0], pattern[0]) and _matches(parts[1:], pattern[1:])

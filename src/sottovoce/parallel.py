@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from typing import ParamSpec, TypeVar
@@ -84,10 +84,11 @@ def over_ranges(
 def over_items(
     action: Callable[[Item], T], items: Sequence[Item], *, threads: int = 0
 ) -> Iterator[T]:
-    """The result of `action` for every item, in the order in which they are ready.
+    """The result of `action` for every item, more or less in the order in which they are ready.
 
     `threads` is for work that waits for a network rather than for a core. Where there is an item
-    for every core, work on it is not divided again.
+    for every core, work on it is not divided again. Only a few results wait to be asked for,
+    because each may be large.
     """
     every_core = not threads and len(items) >= cores()
 
@@ -95,15 +96,26 @@ def over_items(
         _divided.set(every_core or _divided.get())
         return action(item)
 
-    with _Threads(min(threads or cores(), max(1, len(items)))) as pool:
+    many = min(threads or cores(), max(1, len(items)))
+    waiting: set[Future[T]] = set()
+    with _Threads(many) as pool:
         try:
-            # Not kept in a variable, so that a result is freed as soon as it was used.
-            for future in as_completed(
-                [pool.submit(copy_context().run, whole, item) for item in items]
-            ):
-                yield future.result()
+            for item in items:
+                waiting.add(pool.submit(copy_context().run, whole, item))
+                if len(waiting) > _MOST_AHEAD * many:
+                    yield from _ready(waiting)
+            while waiting:
+                yield from _ready(waiting)
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _ready(waiting: set[Future[T]]) -> Iterator[T]:
+    """Take the results that are ready, at least one of them."""
+    ready = wait(waiting, return_when=FIRST_COMPLETED).done
+    waiting -= ready
+    while ready:  # not kept in a variable, so that a result is freed as soon as it was used
+        yield ready.pop().result()
 
 
 def in_order(action: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:

@@ -49,12 +49,26 @@ def test_what_was_given_twice_is_refused(reports, run, fails):
     assert "given twice" in fails("aggregate", a, b, a, *end)
     assert "given twice" in fails("aggregate", a, f"./{a}", *end)
     Path("link.svr").symlink_to(a)
-    assert "given twice" in fails("aggregate", a, "link.svr", *end)
+    assert "given twice, also as 'a.svr'," in fails("aggregate", a, "link.svr", *end)
+    Path("hard.svr").hardlink_to(a)
+    for other in ("link.svr", "hard.svr", f"file://{Path(a).absolute()}"):
+        assert "given twice" in fails("aggregate", a, other, "--allow-equal", *end)
     shutil.copy(a, "copy.svr")
     said = fails("aggregate", a, "copy.svr", *end)
     assert "'a.svr' and 'copy.svr' have the same content" in said
     assert not Path("x.sva").exists()
     run("aggregate", a, "copy.svr", "--allow-equal", *end)
+
+
+def test_a_total_beside_its_parts_is_refused(reports, run, fails, json_of):
+    # As where the counts were written into the folder of the reports, and that is counted again.
+    run("aggregate", *reports, "--out", "total.sva", *USUAL)
+    said = fails("aggregate", *reports, "total.sva", "--out", "x.sva", *USUAL)
+    assert "'total.sva' has the counts of all other files together" in said
+    assert "all other files" in fails("estimate", *reports, "total.sva", *USUAL)
+    assert not Path("x.sva").exists()
+    both = json_of("estimate", *reports, "total.sva", "--allow-equal", *USUAL)
+    assert both["reports"] == 4000
 
 
 def test_the_same_reports_in_another_form_are_recognised(reports, run, fails):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import gc
+import io
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from sottovoce import GRR, OUE, Mechanism, Reports, files
+from sottovoce import GRR, OLH, OUE, Mechanism, Reports, files
+from sottovoce.contract.parquet import parquet_batches, to_table
 from sottovoce.contract.reports import ReportWriter, read_batches
 from sottovoce.errors import DigestError, FileError, MergeError, MissingExtraError, WireError
 from sottovoce.files import read_file, whole_file
@@ -269,6 +272,60 @@ class TestForeignParquet:
         altered(tmp_path / "r.parquet", {"value": pa.array([1, 2], pa.uint8())}, self.ABOUT)
         reports = Reports.from_parquet(tmp_path / "r.parquet", expect=self.G)
         assert reports.columns["value"].tolist() == [1, 2]
+
+    @pytest.mark.parametrize("kind", [OLH, OUE])
+    def test_order_encoding_and_pages_do_not_matter(self, tmp_path: Path, kind) -> None:
+        collection, path = kind(12, epsilon=1.0), tmp_path / "r.parquet"
+        reports = collection.randomise(np.arange(300) % 12)
+        table = to_table(reports)
+        schema = pa.schema(
+            [field.with_nullable(False) for field in table.schema], table.schema.metadata
+        )
+        coded = pa.table({n: table[n].dictionary_encode() for n in table.column_names})
+        for other in (
+            table.select(table.column_names[::-1]),
+            table.cast(schema),
+            coded.replace_schema_metadata(table.schema.metadata),
+        ):
+            for compression in ("zstd", "snappy", "none"):
+                pq.write_table(other, path, compression=compression, row_group_size=7)
+                again = Reports.from_parquet(path, expect=collection)
+                assert again.to_bytes() == reports.to_bytes()
+        pq.write_table(table.append_column("y2", table.column(0)), path)
+        with pytest.raises(WireError, match="the columns are"):
+            Reports.from_parquet(path, expect=collection)
+
+
+def test_a_huge_row_group_is_read_piece_by_piece(tmp_path: Path) -> None:
+    # The files of other programs may have one of gigabytes.
+    collection, path = GRR(5, epsilon=1.0), tmp_path / "r.parquet"
+    column = {"value": np.arange(3_000_000, dtype=np.uint8) % 5}
+    table = to_table(Reports(collection.id, collection.digest, column))
+    pq.write_table(table, path, row_group_size=1 << 26, compression="none", use_dictionary=False)
+    assert pq.read_metadata(path).num_row_groups == 1
+    sizes: list[int] = []
+
+    class Watched(io.FileIO):
+        def read(self, size: int = -1) -> bytes:
+            data = super().read(size)
+            sizes.append(len(data))
+            return data
+
+    with Watched(path) as stream:
+        batches = list(parquet_batches(stream, collection))
+    assert sum(map(len, batches)) == 3_000_000
+    assert 12_000_000 < sum(sizes) < 13_000_000  # Parquet has no smaller integers than of 4 bytes
+    assert max(sizes) < 1_500_000  # a page of the file, or a piece of it
+
+
+def test_a_damaged_number_of_rows_loses_no_report(tmp_path: Path) -> None:
+    collection, path = OUE(12, epsilon=1.0), tmp_path / "r.parquet"
+    collection.randomise(np.arange(100) % 12).to_parquet(path)
+    data = path.read_bytes()
+    for k in range(len(data) - 900, len(data)):
+        path.write_bytes(data[:k] + bytes([data[k] ^ 6]) + data[k + 1 :])  # 100 becomes 97
+        with suppress(WireError):
+            assert len(Reports.from_parquet(path, expect=collection)) == 100
 
 
 def test_the_form_is_known_by_its_first_bytes(tmp_path: Path) -> None:

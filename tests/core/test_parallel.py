@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -56,6 +57,27 @@ def test_few_items_are_begun_before_they_are_wanted(threads: str) -> None:
     results.close()
     assert len(asked) <= 10
     assert threading.active_count() < 10
+
+
+@threads
+def test_few_results_wait_to_be_asked_for(threads: str) -> None:
+    # Each may be a table of gigabytes, and whoever adds them up may be slower than many cores.
+    done: list[int] = []
+    results = parallel.over_items(lambda x: done.append(x) or x, range(1000))
+    for taken in range(1, 100):
+        next(results)
+        time.sleep(0.0005)
+        assert len(done) <= taken + 6 * int(threads)
+    assert len(list(results)) == 1000 - 99
+    assert sorted(done) == list(range(1000))
+
+
+@threads
+def test_every_item_has_one_result_whatever_their_order(threads: str) -> None:
+    assert sorted(parallel.over_items(lambda x: x, range(1000))) == list(range(1000))
+    assert list(parallel.over_items(fail_late, [])) == []
+    with pytest.raises(ValueError, match="at "):
+        list(parallel.over_items(fail_late, range(100)))
 
 
 @threads

@@ -73,6 +73,27 @@ def test_a_worker_that_is_killed_in_the_middle_changes_nothing(
     assert total.to_bytes() == collection.aggregate(reports).to_bytes()
 
 
+def test_tasks_with_large_results_are_given_out_as_others_end(
+    tmp_path, small_parts, monkeypatch, client
+) -> None:
+    collection = sv.GRR(5, epsilon=1.0)
+    reports = reports_of(collection, 3000)
+    write(tmp_path / "a.svr", reports, pieces=15)
+    monkeypatch.setattr("sottovoce.scale.dataset._TABLES", 0)  # so that a task has one part
+    monkeypatch.setattr("sottovoce.scale.dask._MOST_BYTES", 0)
+    given: list[int] = []
+    gave = client.map
+
+    def watched(task, first, items, **options):
+        given.append(len(items))
+        return gave(task, first, items, **options)
+
+    monkeypatch.setattr(client, "map", watched)
+    total = sv.scale.aggregate(collection, tmp_path, engine=client)
+    assert total == collection.aggregate(reports)
+    assert given == [4]  # for two workers; the other eleven follow one by one
+
+
 def test_errors_of_workers_are_ours(grr, client) -> None:
     collection, folder, whole = grr
     (folder / "cut.svr").write_bytes((folder / "date=2025-06-01" / "a.svr").read_bytes()[:-5])
@@ -95,6 +116,8 @@ def test_candidates_are_counted_on_workers_as_here(tmp_path, small_parts, client
     there = sv.scale.count_dataset(collection, tmp_path, engine=client, **options).aggregate
     expected = collection.aggregate(reports, values=[6, 0, 12345678])
     assert here.to_bytes() == there.to_bytes() == expected.to_bytes()
+    direct = sv.scale.aggregate(collection, tmp_path, engine=client, values=[6, 0, 12345678])
+    assert direct.to_bytes() == expected.to_bytes()
 
 
 @pytest.mark.parametrize(("version", "said"), [("0.0", "Sottovoce 0.0"), ("", "no Sottovoce")])

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from urllib.parse import unquote
 
 import numpy as np
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 import sottovoce as sv
@@ -66,6 +70,75 @@ def test_small_files_share_a_task_and_large_parts_do_not() -> None:
     tasks = tasks_of(Job(collection), parts)
     assert [part for task in tasks for part in task] == parts
     assert [len(task) for task in tasks] == [6, 1, 3]
+
+
+def test_a_task_has_few_parts_where_their_tables_are_large() -> None:
+    # A task of a hundred small files would give back a hundred tables at once.
+    parts = [Part(k, "x", "svr", None, 10) for k in range(40)]
+    large = Job(sv.OLH(1 << 20, epsilon=1.0))
+    assert [len(task) for task in tasks_of(large, parts)] == [4] * 10
+    chosen = Job(sv.OLH(1 << 31, epsilon=1.0), np.arange(10))
+    assert [len(task) for task in tasks_of(chosen, parts)] == [40]
+    assert {len(task) for task in tasks_of(Job(sv.OLH(1 << 24, epsilon=1.0)), parts)} == {1}
+
+
+class Session:
+    """Executors in this process, and what the driver asked of them."""
+
+    def __init__(self) -> None:
+        self.jobs: list[int] = []
+
+    def range(self, start: int, end: int, step: int, pieces: int):
+        self.jobs.append(end)
+        return Frame(end)
+
+
+class Frame:
+    def __init__(self, items: int) -> None:
+        self.items = items
+
+    def mapInArrow(self, run, schema):  # noqa: N802, a name of Spark
+        self.run, self.schema = run, schema
+        return self
+
+    def collect(self):
+        batch = pyarrow.RecordBatch.from_pydict({"id": list(range(self.items))})
+        rows = [row for one in self.run(iter([batch])) for row in one.to_pylist()]
+        named = [name.split()[0] for name in self.schema.split(", ")]
+        assert all(list(row) == named for row in rows)
+        return [Row(row) for row in rows]
+
+
+class Row(dict):
+    def asDict(self):  # noqa: N802, a name of Spark
+        return dict(self)
+
+
+def test_large_counts_come_from_spark_in_pieces_and_small_jobs(grr, monkeypatch) -> None:
+    collection, folder, whole = grr
+    sizes: list[int] = []
+
+    def engine(size: int):
+        def run(job, parts):
+            session = Session()
+            yield from spark.on_spark(session, count_task, job, [[part] for part in parts], size)
+            sizes.append(max(session.jobs))
+
+        return run
+
+    for piece, size in ((7, 0), (1 << 22, 1 << 24), (1 << 22, 1 << 30)):
+        monkeypatch.setattr(spark, "_PIECE", piece)
+        assert count_files(files_of(folder), collection, engine=engine(size)).aggregate == whole
+    assert sizes == [7, 2, 1]
+
+
+def test_whatever_spark_raises_is_one_of_our_errors() -> None:
+    class Lost:
+        def range(self, *_: int):
+            raise RuntimeError("An error occurred.\njava.lang.OutOfMemoryError: Java heap space")
+
+    with pytest.raises(TransportError, match=r"^Spark failed: .*OutOfMemoryError: Java heap"):
+        list(spark.on_spark(Lost(), count_task, Job(sv.GRR(5, epsilon=1.0)), [[]]))
 
 
 # --- each part once ------------------------------------------------------------------------------
@@ -196,6 +269,10 @@ def test_one_bad_file_keeps_its_error(grr) -> None:
         sv.scale.aggregate(collection, folder / "missing.svr")
     with pytest.raises(FileError, match=r"missing\.svr"):
         sv.scale.aggregate(collection, folder / "missing.svr", skip_bad=True)
+    with pytest.raises(WireError, match="nothing was counted: "):  # there are no others to count
+        sv.scale.aggregate(
+            collection, [folder / "missing.svr", folder / "other.svr"], skip_bad=True
+        )
 
 
 def test_seeded_reports_are_never_skipped(grr) -> None:
@@ -282,6 +359,28 @@ def test_equal_files_are_refused_however_they_are_cut(grr) -> None:
         sv.scale.aggregate(collection, [again, again / "a.svr"])
 
 
+@pytest.mark.parametrize("kind", ["OUE", "Levels of Sampled", "Records"])
+def test_a_total_among_its_parts_is_refused_on_every_kind(every_kind, tmp_path, kind) -> None:
+    collection, folder, whole = every_kind[kind]
+    whole.save(tmp_path / "total.sva")
+    with pytest.raises(MergeError, match=r"total\.sva' has the counts of all other files"):
+        sv.scale.aggregate(collection, [folder, tmp_path])
+    twice = sv.scale.aggregate(collection, [folder, tmp_path], allow_equal=True)
+    assert twice == whole + whole
+
+
+def test_chosen_values_of_many_files(tmp_path) -> None:
+    collection = sv.HadamardResponse(1 << 31, epsilon=1.0)
+    reports = [reports_of(collection, 500 + k, seed=k) for k in range(3)]
+    for k, some in enumerate(reports):
+        write(tmp_path / f"{k}.parquet", some)
+    chosen = [7, 0, (1 << 31) - 1]
+    total = sv.scale.aggregate(collection, tmp_path, values=chosen)
+    assert total == collection.aggregate(sv.Reports.concatenate(reports), values=chosen)
+    with pytest.raises(ParameterError):
+        sv.scale.aggregate(collection, tmp_path, values=[7, 7])
+
+
 def test_equal_counts_of_other_reports_are_no_reason_to_refuse(grr) -> None:
     collection, folder, _ = grr
     reports = reports_of(collection, seed=5)
@@ -345,8 +444,69 @@ def test_nothing_is_left_out_of_a_folder_in_silence(tmp_path, monkeypatch) -> No
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr("os.scandir", scandir)
-    with pytest.raises(FileError, match="cannot list 'reports': Permission denied"):
-        files_of("reports")
+    for names in ("reports", "reports/*", "reports/**", "r[e]ports/**/*.svr"):
+        with pytest.raises(FileError, match=r"cannot list '(reports|\.)': Permission denied"):
+            files_of(names)
+
+
+def test_a_pattern_names_a_folder_that_cannot_be_listed(tmp_path, monkeypatch) -> None:
+    for name in ("day=1/a.svr", "day=2/b.svr"):
+        Path(tmp_path, name).parent.mkdir()
+        Path(tmp_path, name).write_bytes(b"")
+    scandir = os.scandir
+
+    def closed(path: object) -> object:
+        if str(path).endswith("day=2"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr("os.scandir", closed)
+    for pattern in ("**", "**/*.svr", "*/*.svr", "day=*", "day=2/*.svr"):
+        with pytest.raises(FileError, match=r"cannot list '.*day=2': Permission denied"):
+            files_of(f"{tmp_path}/{pattern}")
+    assert files_of(f"{tmp_path}/day=1/*") == [f"{tmp_path}/day=1/a.svr"]
+
+
+def test_links_are_followed_but_not_in_circles(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder, other in (("a", "b"), ("b", "a")):
+        Path(folder).mkdir()
+        Path(folder, f"{folder}.svr").write_bytes(b"")
+        Path(folder, "other").symlink_to(tmp_path / other)
+    Path("a/itself.svr").symlink_to("itself.svr")
+    files = ["a/a.svr", "a/itself.svr", "a/other/b.svr"]
+    for names in ("a", "a/**", "a*", "a/**/*.svr", "a/**/**/*"):
+        assert files_of(names) == files
+
+
+def test_hidden_folders_are_not_even_looked_into(tmp_path, monkeypatch) -> None:
+    # Spark removes _temporary at the end of a job, perhaps while the folder is listed.
+    scandir = os.scandir
+
+    def gone(path: object) -> object:
+        if Path(str(path)).name == "_temporary":
+            raise FileNotFoundError(2, "No such file or directory", str(path))
+        return scandir(path)
+
+    (tmp_path / "_temporary").mkdir()
+    (tmp_path / "a.svr").write_bytes(b"")
+    monkeypatch.setattr("os.scandir", gone)
+    assert files_of(tmp_path) == files_of(f"{tmp_path}/**") == [f"{tmp_path}/a.svr"]
+
+
+def test_patterns_of_objects_are_those_of_files(tmp_path) -> None:
+    for name in ("a.svr", "b c.svr", "d/a.svr", "d/e/b.svr", "d/100%.svr"):
+        Path(tmp_path, name).parent.mkdir(parents=True, exist_ok=True)
+        Path(tmp_path, name).write_bytes(b"")
+    patterns = ["*", "**", "*.svr", "**/a.svr", "[!a]*.svr", "*/[a-c].svr", "d/**/*.svr", "a**.svr"]
+    for pattern in patterns:
+        here = files_of(f"{tmp_path}/{pattern}")
+        there = files_of(f"file://{tmp_path}/{pattern}")
+        assert [unquote(one.removeprefix("file://")) for one in there] == here, pattern
+    assert files_of(f"file://{tmp_path}/b%20[c].svr") == [f"file://{tmp_path}/b%20c.svr"]
+    for root in (str(tmp_path), f"file://{tmp_path}"):
+        with pytest.raises(FileError, match="matches the pattern"):
+            files_of(f"{root}/[z-a].svr")
 
 
 def test_an_empty_name_is_not_this_folder(tmp_path, monkeypatch) -> None:
@@ -380,6 +540,32 @@ def test_a_partition_column_stands_for_the_column_that_files_lack(tmp_path) -> N
     (tmp_path / "hive" / "way=7").rename(tmp_path / "hive" / "way=strong")
     with pytest.raises(WireError, match="way=strong; the column 'way' has integers"):
         sv.scale.aggregate(collection, tmp_path / "hive")
+
+
+def test_reports_that_lost_their_description_are_not_called_answers(tmp_path) -> None:
+    collection = sv.Levels.of(sv.OLH, 5, {"strong": 0.5, "weak": 2.0})
+    file = tmp_path / "a.parquet"
+    to_table(reports_of(collection)).to_pandas().to_parquet(file)
+    with pytest.raises(WireError, match=r"has the columns of reports \(way, a, b, y\), but not"):
+        sv.scale.aggregate(collection, file)
+    (tmp_path / "way=1").mkdir()
+    rows = to_table(reports_of(collection)).drop_columns("way").replace_schema_metadata(None)
+    pyarrow.parquet.write_table(rows, tmp_path / "way=1" / "a.parquet")
+    with pytest.raises(WireError, match="columns of reports"):
+        sv.scale.aggregate(collection, tmp_path / "way=1")
+    pyarrow.parquet.write_table(rows, tmp_path / "b.parquet")
+    with pytest.raises(WireError, match="is a table of answers"):
+        sv.scale.aggregate(collection, tmp_path / "b.parquet")
+
+
+def test_damage_of_any_byte_is_our_error(tmp_path) -> None:
+    collection, file = sv.OUE(4, epsilon=1.0), tmp_path / "a.parquet"
+    reports_of(collection, 20).to_parquet(file)
+    data = file.read_bytes()
+    for k in range(len(data)):
+        file.write_bytes(data[:k] + bytes([data[k] ^ 0xA7]) + data[k + 1 :])
+        with suppress(sv.SottovoceError):  # or only a report differs
+            sv.scale.aggregate(collection, file)
 
 
 def test_a_column_of_the_file_is_never_replaced_by_a_folder(tmp_path) -> None:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .. import errors
 from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
-from ..files import is_address, opened, stamp
+from ..files import identity, is_address, opened, stamp
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
@@ -107,6 +107,7 @@ def count_files(
     progress: Progress = silent,
     engine: Engine | None = None,
     candidates: Path | None = None,
+    values: Any = None,
 ) -> Count:
     """The total of all files; a file given twice, or as reports and as counts, is refused.
 
@@ -127,8 +128,10 @@ def count_files(
         Where parts are counted; by default in threads of this process.
     candidates : path, optional
         A file of values: only these are counted, and stored counts must be of them.
+    values : array-like, optional
+        The same as values and not in a file.
     """
-    job = Job(collection)
+    job = Job(collection, None if values is None else collection.positions(values))
     if candidates is not None:
         from .candidates import read_candidates
 
@@ -148,22 +151,25 @@ def count_files(
         merging.refuse_bad(len(names))
     if total is None:
         raise MergeError("there are no reports to count")
-    suspects = [group for group in merging.files.values() if len(group) > 1]
-    if suspects and not allow_equal:
-        from .equal_files import refuse_equal
+    if not allow_equal:
+        from .equal_files import refuse_equal, refuse_sum
 
-        refuse_equal(collection, suspects)
+        refuse_equal(collection, merging.files.values())
+        refuse_sum(total, merging.files)
     skipped = {name: str(error) for name, error in bad.items()}
     return Count(total, len(names) - len(bad), len(parts), skipped)
 
 
 def _refuse_twice(names: Sequence[str]) -> None:
-    first: dict[str, str] = {}
+    first: dict[object, str] = {}
     for name in names:
-        real = name if is_address(name) else str(Path(name).resolve())
-        if real in first:
-            raise MergeError(f"{name!r} was given twice and would be counted twice; leave one out")
-        first[real] = name
+        key = identity(name)
+        if key in first:
+            also = "" if first[key] == name else f", also as {first[key]!r},"
+            raise MergeError(
+                f"{name!r} was given twice{also} and would be counted twice; leave one out"
+            )
+        first[key] = name
 
 
 # --- parts ----------------------------------------------------------------------------------------
@@ -195,7 +201,7 @@ def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
         before = stamp(name)
         cuts = cut_file(name, expect=job.collection, form=form, rows=part_rows(job))
     except (WireError, OSError) as error:
-        return name, [], _explained(name, error)
+        return name, [], _explained(job, name, error)
     return name, [Part(0, name, form, cut, size // len(cuts), before) for cut in cuts], None
 
 
@@ -220,13 +226,22 @@ def part_rows(job: Job) -> int:
     return int(max(1, rows))
 
 
-def _explained(name: str, error: SottovoceError | OSError) -> SottovoceError:
+def table_bytes(job: Job) -> int:
+    """About how many bytes the counts of a part have, however few reports it has."""
+    (first, *others), ways = job.collection.attributes, len(job.collection.ways())
+    if job.chosen is not None:
+        return 8 * ways * job.chosen.size
+    return 8 * ways * (0 if others else getattr(first, "size", 0))
+
+
+def _explained(job: Job, name: str, error: SottovoceError | OSError) -> SottovoceError:
     """The error, or one that says what the file is instead, where that can be seen."""
     if isinstance(error, WireError):
         from .recognise import not_reports, recognise
 
         try:
-            what = not_reports(name, recognise(name))
+            columns = [column.name for column in job.collection.layout]
+            what = not_reports(name, recognise(name), columns)
         except FileError as gone:  # meanwhile
             return gone
         return WireError(what) if what else error
@@ -245,7 +260,7 @@ def count_part(job: Job, part: Part) -> Partial:
     try:
         counts = Sum(_counted(job, part)).total()
     except (SottovoceError, OSError) as error:
-        shown = _explained(part.file, error)
+        shown = _explained(job, part.file, error)
         return Partial(part.id, kind=type(shown).__name__, reason=str(shown))
     if counts is None:
         return Partial(part.id, kind="WireError", reason=f"{part.file!r} holds no reports")
@@ -306,7 +321,8 @@ class _Merging:
         self._parts = parts
         self._bad = bad
         self._results: dict[int, tuple[int, bytes, str]] = {}  # rows, checksum, reason
-        self._waiting = Counter(part.file for part in parts)
+        self._cuts = Counter(part.file for part in parts)
+        self._waiting = self._cuts.copy()
         self._sums: dict[str, Sum] = {}  # of files that are not complete
         self._total = Sum()
         self.files: dict[bytes, list[Part]] = {}  # by the digest of their counts
@@ -338,7 +354,7 @@ class _Merging:
                     f"{part.file!r} changed while it was counted; count it when it is complete"
                 )
             if file := self._sums.pop(part.file, None):
-                self._add_file(part, file.total())
+                self._add_file(part, file.total(), result.checksum)
 
     def _add(self, part: Part, result: Partial) -> None:
         from ..contract.aggregate import Aggregate, Sum
@@ -348,12 +364,14 @@ class _Merging:
         counts = Aggregate.from_bytes(result.counts, expect=self._collection)
         self._sums.setdefault(part.file, Sum()).add(counts)
 
-    def _add_file(self, part: Part, counts: Aggregate | None) -> None:
+    def _add_file(self, part: Part, counts: Aggregate | None, digest: bytes) -> None:
+        """Add the counts of a file, of which `digest` is that of its last part."""
         if part.file in self._bad or counts is None:
             return
         self._total.add(counts)
         if counts.people:
-            digest = hashlib.sha256(counts.to_bytes()).digest()
+            if self._cuts[part.file] > 1:
+                digest = hashlib.sha256(counts.to_bytes()).digest()
             self.files.setdefault(digest, []).append(part)
 
     def finish(self) -> Aggregate | None:
@@ -374,8 +392,10 @@ class _Merging:
             raise next(iter(self._bad.values()))
         kinds = {type(error) for error in self._bad.values()}
         kind = kinds.pop() if len(kinds) == 1 else WireError
+        others = " (`sottovoce aggregate --skip-bad` counts the others)"
         raise kind(
-            f"{len(self._bad):,} of {files:,} files cannot be read, and nothing was counted "
-            "(`sottovoce aggregate --skip-bad` counts the others): "
+            f"{len(self._bad):,} of {files:,} files cannot be read, and nothing was counted"
+            + (others if len(self._bad) < files else "")
+            + ": "
             + "; ".join(map(str, self._bad.values()))
         )

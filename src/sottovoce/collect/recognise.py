@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Collection
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from ..files import opened
 from .csv_rows import GZIP
@@ -39,6 +40,14 @@ def recognise(path: Path | str) -> What:
 
 def _parquet(path: Path | str) -> What:
     """Reports say so in the file's metadata."""
+    schema = _schema(path)
+    if schema is None:
+        return "unknown"
+    return "reports" if b"sottovoce" in (schema.metadata or {}) else "a table"
+
+
+def _schema(path: Path | str) -> Any:
+    """The columns of a Parquet file; None where they cannot be read."""
     from .table_files import require_pyarrow
 
     pa = require_pyarrow()
@@ -46,19 +55,27 @@ def _parquet(path: Path | str) -> What:
 
     try:
         with opened(path) as stream:
-            metadata = parquet.read_schema(stream).metadata or {}
-    except (pa.ArrowException, OSError):
-        return "unknown"
-    return "reports" if b"sottovoce" in metadata else "a table"
+            return parquet.read_schema(stream)
+    except (pa.ArrowException, OSError, UnicodeDecodeError):
+        return None
 
 
 def _is_binary(start: bytes) -> bool:
     return b"\0" in start and not start.startswith((b"\xff\xfe", b"\xfe\xff"))  # text in UTF-16
 
 
-def not_reports(path: Path | str, what: What) -> str:
-    """What to do with a file that is not reports or counts; empty where it may be."""
+def not_reports(path: Path | str, what: What, columns: Collection[str] = ()) -> str:
+    """What to do with a file that is not reports or counts; empty where it may be.
+
+    `columns` are those of the reports that were expected.
+    """
     name = repr(str(path))
+    if what == "a table" and columns and _has_columns(path, columns):
+        return (
+            f"{name} has the columns of reports ({', '.join(columns)}), but not the description "
+            "that says which study they belong to; pandas, Polars and Spark drop it when they "
+            "write: give the files that `randomise` wrote, or others written with pyarrow"
+        )
     if what == "a table":
         return (
             f"{name} is a table of answers, not reports: run `sottovoce randomise "
@@ -67,6 +84,16 @@ def not_reports(path: Path | str, what: What) -> str:
     if what == "a study":
         return f"{name} is a study, not reports; give it with --study, and name files of reports"
     return ""
+
+
+def _has_columns(path: Path | str, columns: Collection[str]) -> bool:
+    with opened(path) as stream:
+        if stream.read(len(PARQUET)) != PARQUET:
+            return False
+    from ..contract.reports import folder_values
+
+    schema = _schema(path)
+    return schema is not None and set(columns) <= {*schema.names, *folder_values(path)}
 
 
 def not_answers(path: Path, what: What) -> str:

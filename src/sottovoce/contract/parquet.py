@@ -17,6 +17,7 @@ from .reports import BATCH_BYTES, BATCH_ROWS, Column, Expected, Reports
 
 _KEY = b"sottovoce"
 _MOST_ABOUT = 1 << 16  # bytes of a file's description of its reports
+_MOST_AT_ONCE = 1 << 26  # bytes of row groups that are fetched from a store together
 
 
 def require_pyarrow() -> Any:
@@ -79,15 +80,14 @@ def parquet_batches(
     for a column of the reports that the file lacks.
     """
     with _readable() as (pa, pq):
-        # Objects of a store are read in few large requests, files in no more memory than needed.
-        file = pq.ParquetFile(stream, pre_buffer=isinstance(stream, pa.NativeFile))
+        file = _open(pa, pq, stream, cut)
         collection, digest, seeded = _about(file.schema_arrow.metadata)
         expected = expect.match(collection, digest)
         stored = [c for c in expected.layout if c.name in file.schema_arrow.names]
         known = [c for c in expected.layout if c not in stored and c.name in folders]
         own = [c for c in expected.layout if c not in known]
         schema = pa.schema([(column.name, _arrow_type(column)) for column in own])
-        if not file.schema_arrow.equals(schema):
+        if _types(file.schema_arrow) != _types(schema):
             raise WireError(
                 f"the columns are {file.schema_arrow.names} of {file.schema_arrow.types}; reports "
                 f"of {collection!r} have {schema.names} of {schema.types}"
@@ -96,11 +96,11 @@ def parquet_batches(
         rows = max(
             1, min(BATCH_ROWS, BATCH_BYTES // sum(column.nbytes for column in expected.layout))
         )
-        known_groups = file.metadata.num_row_groups
-        groups = list(range(*cut or (0, known_groups)))
-        if cut and cut[1] > known_groups:
-            raise WireError(f"{known_groups} row groups are there, and {cut[1]} were; it changed")
-        left = whole = sum(file.metadata.row_group(k).num_rows for k in groups)
+        sizes = _group_rows(file.metadata)
+        groups = list(range(*cut or (0, len(sizes))))
+        if cut and cut[1] > len(sizes):
+            raise WireError(f"{len(sizes)} row groups are there, and {cut[1]} were; it changed")
+        left = whole = sum(sizes[k] for k in groups)
         some = file.iter_batches(batch_size=rows, row_groups=groups)
         for batch in some if whole else [schema.empty_table()]:
             left -= batch.num_rows
@@ -116,11 +116,47 @@ def parquet_batches(
             raise WireError(f"{left:,} of the {whole:,} reports are missing")
 
 
+def _open(pa: Any, pq: Any, stream: BinaryIO, cut: tuple[int, int] | None) -> Any:
+    """The file, whose row groups may be larger than memory.
+
+    Objects of a store are read in few large requests: at once what is not too large for it.
+    """
+    metadata = pq.read_metadata(stream)
+    groups = range(*cut or (0, metadata.num_row_groups))
+    some = (metadata.row_group(k) for k in groups if k < metadata.num_row_groups)
+    remote = isinstance(stream, pa.NativeFile)
+    at_once = remote and sum(group.total_byte_size for group in some) <= _MOST_AT_ONCE
+    step = BATCH_BYTES // 4 if remote else BATCH_BYTES // 64
+    return pq.ParquetFile(
+        stream, metadata=metadata, pre_buffer=at_once, buffer_size=0 if at_once else step
+    )
+
+
+def _group_rows(metadata: Any) -> list[int]:
+    """How many rows each row group has, which must add up to those of the file.
+
+    The lengths of columns are not compared: Arrow ends the process over some that are damaged.
+    """
+    rows = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+    if sum(rows) != metadata.num_rows:
+        raise WireError(f"the row groups have {sum(rows):,} of {metadata.num_rows:,} reports")
+    return rows
+
+
+def _types(schema: Any) -> list[tuple[str, Any]]:
+    """The columns with their types; their order, and how values are encoded, do not matter."""
+    plain = ((f.name, f.type.value_type if _encoded(f.type) else f.type) for f in schema)
+    return sorted(plain, key=str)
+
+
+def _encoded(kind: Any) -> bool:
+    return hasattr(kind, "index_type")  # of a dictionary
+
+
 def cut_parquet(stream: BinaryIO, *, rows: int) -> Iterator[tuple[int, int]]:
     """Runs of row groups with about so many reports; only the file's footer is read."""
     with _readable() as (_, pq):
-        metadata = pq.read_metadata(stream)
-        sizes = [metadata.row_group(k).num_rows for k in range(metadata.num_row_groups)]
+        sizes = _group_rows(pq.read_metadata(stream))
     start = many = 0
     for k, size in enumerate(sizes, 1):
         many += size
@@ -165,6 +201,8 @@ def _about(metadata: dict[bytes, bytes] | None) -> tuple[str, bytes, bool]:
 def _from_arrow(array: Any, column: Column) -> NDArray[Any]:
     if array.null_count:
         raise WireError(f"the column {column.name!r} has empty cells; a report has none")
+    if _encoded(array.type):
+        array = array.dictionary_decode()
     if not column.width:
         plain: NDArray[Any] = array.to_numpy().astype(column.dtype, copy=False)
         return plain

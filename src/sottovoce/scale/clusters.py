@@ -6,7 +6,7 @@ import logging
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, TypeAlias
@@ -22,8 +22,9 @@ _PORTS = {"sc": 15002, "spark": 7077}  # where an address has none
 
 #: The results of one item, computed with what all items share; an error is a result, too.
 Task: TypeAlias = Callable[[Any, Any], "list[Partial]"]
-#: Does a task for each item; results come in any order, and perhaps more than once.
-Runner: TypeAlias = Callable[[Task, Any, "Sequence[Any]"], "Iterator[Partial]"]
+#: Does a task for each item: `run(task, shared, items, size)`, where the results of an item have
+#: about `size` bytes if they are many; results come in any order, and perhaps more than once.
+Runner: TypeAlias = Callable[..., "Iterator[Partial]"]
 
 
 def runner_of(engine: Any, here: str) -> Runner:
@@ -96,6 +97,8 @@ def _dask(address: str | None) -> Iterator[Any]:
         raise MissingExtraError.of("distributed", "dask", "counting on Dask") from error
     from ..parallel import cores
 
+    # An error is raised, and need not be logged with its trace as well.
+    logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     own: Any = nullcontext(address)
     if address is None:
         own = LocalCluster(

@@ -11,10 +11,17 @@ from ..errors import SottovoceError, TransportError
 from .clusters import Task
 
 _PATIENCE = 60.0  # seconds until the first worker must be there
+_MOST_BYTES = 1 << 30  # of results that wait on all workers together
 
 
-def on_dask(client: Any, task: Task, shared: Any, items: Sequence[Any]) -> Iterator[Partial]:
-    """Run on the workers of a client; what a worker that dies has begun is done by another."""
+def on_dask(
+    client: Any, task: Task, shared: Any, items: Sequence[Any], size: int = 0
+) -> Iterator[Partial]:
+    """Run on the workers of a client; what a worker that dies has begun is done by another.
+
+    Results wait on the workers until they are fetched, so that tasks with large ones are only
+    given out as far as these have room.
+    """
     import dask
     from distributed import KilledWorker, as_completed
     from distributed.comm.core import CommClosedError
@@ -24,10 +31,14 @@ def on_dask(client: Any, task: Task, shared: Any, items: Sequence[Any]) -> Itera
         # Large counts are no mistake here; Dask would warn about them.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
             everywhere = _on_every_worker(client, shared)
-            futures = client.map(task, [everywhere] * len(items), items, pure=False)
-        for future in as_completed(futures):
-            yield from future.result()
-            future.release()
+            futures, rest = _given_out(client, task, everywhere, items, size)
+            results = as_completed(futures)
+            for future in results:
+                yield from future.result()
+                future.release()
+                if rest:
+                    futures.append(client.submit(task, everywhere, rest.pop(), pure=False))
+                    results.add(futures[-1])
     except KilledWorker as error:
         raise TransportError(
             f"several Dask workers died over the same part ({error.task}); do they have enough "
@@ -46,6 +57,17 @@ def on_dask(client: Any, task: Task, shared: Any, items: Sequence[Any]) -> Itera
         ) from error
     finally:
         client.cancel(futures)
+
+
+def _given_out(
+    client: Any, task: Task, everywhere: Any, items: Sequence[Any], size: int
+) -> tuple[list[Any], list[Any]]:
+    """The first tasks, and the items that have to wait, the last one first."""
+    workers = sum(client.nthreads().values())
+    first = max(2 * workers, _MOST_BYTES // max(1, size))
+    some = items[:first]
+    futures = client.map(task, [everywhere] * len(some), some, pure=False)
+    return list(futures), list(reversed(items[first:]))
 
 
 def _on_every_worker(client: Any, thing: Any) -> Any:

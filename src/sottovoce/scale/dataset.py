@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ..contract.collection import Collection
 
 _PARTS = 4  # of a full size in a task
+_TABLES = 1 << 25  # bytes of the counts of a task
 Dataset = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
@@ -28,6 +29,7 @@ def aggregate(
     dataset: Dataset,
     *,
     engine: Any = None,
+    values: Any = None,
     allow_equal: bool = False,
     skip_bad: bool = False,
     progress: Progress = silent,
@@ -44,6 +46,8 @@ def aggregate(
     engine : distributed.Client or pyspark.sql.SparkSession, optional
         Where the parts are counted; by default in threads of this process. A worker needs this
         package, and must see the files under the same names.
+    values : array-like, optional
+        Count these values of the domain only, in this order, as in `Collection.aggregate`.
     allow_equal : bool
         Whether files of equal content are counted; small ones may be equal by chance.
     skip_bad : bool
@@ -67,6 +71,7 @@ def aggregate(
         collection,
         dataset,
         engine=engine,
+        values=values,
         allow_equal=allow_equal,
         skip_bad=skip_bad,
         progress=progress,
@@ -93,18 +98,24 @@ def count_dataset(
     files = [file if is_address(file) else str(Path(file).absolute()) for file in files]
 
     def on_workers(job: Job, parts: Sequence[Part]) -> Iterator[Partial]:
-        return run(count_task, job, tasks_of(job, parts))
+        tasks = tasks_of(job, parts)
+        size = max(map(len, tasks)) * counting.table_bytes(job)
+        return run(count_task, job, tasks, size)
 
     return count_files(files, collection, engine=on_workers, **options)
 
 
 def tasks_of(job: Job, parts: Sequence[Part]) -> list[list[Part]]:
-    """Parts that one task counts together, since a task costs milliseconds itself."""
+    """Parts that one task counts together, since a task costs milliseconds itself.
+
+    Where tables are large, a task has few parts, because their counts come back together.
+    """
     enough = _PARTS * counting.part_rows(job) * job.collection.report_bytes
+    most = max(1, _TABLES // max(1, counting.table_bytes(job)))
     tasks: list[list[Part]] = []
     size = enough
     for part in parts:
-        if size >= enough:
+        if size >= enough or len(tasks[-1]) >= most:
             tasks.append([])
             size = 0
         tasks[-1].append(part)
