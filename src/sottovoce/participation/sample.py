@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..contract.aggregate import Aggregate
 from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
-from ..estimate.estimate import Estimate, warn_if_useless
+from ..estimate.estimate import Estimate, join_claims, warn_if_useless
 from ..estimate.groups import Groups, combine_groups
 from ..estimate.intervals import Floats, NoiseLines, ScoreInterval
 from ..mechanisms.categorical import PureMechanism
@@ -50,6 +50,11 @@ from .strata import (
 UNRELATED = (
     "people's rates have nothing to do with their answers: where those with higher rates answer "
     "differently, the estimate is biased"
+)
+#: Of means of numbers: whoever has a rare, extreme one may not have been drawn.
+RARE_ONES_REPORT = (
+    "those who reported include people with rare, extreme numbers, since how much numbers vary is "
+    "estimated from their reports; among few people they may not"
 )
 FEW_RATES = 64
 _POOLED = ("hajek", "biswas-t", "wang-c")  # these do not need every stratum to report
@@ -139,7 +144,9 @@ class Sample:
             reports=int(reported.sum()),
             method=method,
             biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
-            assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
+            assuming=join_claims(
+                [UNRELATED * (several and method in ("hajek", "biswas-t")), self._rare(strata)]
+            ),
             answer_variance=_answer_variance(strata.only(reporting)),
             _covariance=partial(covariance, seen, method)
             if self.mechanism.knows_covariance
@@ -170,9 +177,13 @@ class Sample:
             groups,
             method=method if reported.size > 1 else "post-stratified",
             covariance=partial(_weighted_covariance, strata) if known else None,
+            assuming=[self._rare(strata)],
             **about,
         )
         return estimate if estimate.method == method else replace(estimate, method=method)
+
+    def _rare(self, strata: Strata) -> str:
+        return RARE_ONES_REPORT if not strata.fractions and (strata.rates < 1).any() else ""
 
     def _interval(self, values: Floats, asked: Strata, method: str) -> ScoreInterval | None:
         per_report = {
