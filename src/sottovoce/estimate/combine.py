@@ -142,6 +142,11 @@ def _check(groups: Sequence[Estimate], method: str, names: list[str] | None) -> 
                 f"{where} estimates other values than the first; all groups must answer the same "
                 "question"
             )
+        if estimate.selected:
+            raise EstimateError(
+                f"{where} has the values that were frequent among its own people, and intervals "
+                "that allow for this; add up the counts of the groups, and estimate from the sum"
+            )
         if estimate.raw is not None or (estimate.biased and estimate.error_from == "bootstrap"):
             raise EstimateError(
                 f"{where} is a biased estimate ({estimate.method}); combine unbiased ones, and "

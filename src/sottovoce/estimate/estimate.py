@@ -92,6 +92,8 @@ class Estimate(Summaries):
 
     #: What titles say was counted.
     counted: ClassVar[str] = "reports"
+    #: Whether the data decided which values it has, so that only its own intervals hold for them.
+    selected: ClassVar[bool] = False
     #: Which function of `sottovoce.plot` draws it.
     picture: ClassVar[str] = "estimate"
 

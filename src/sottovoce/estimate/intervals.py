@@ -9,18 +9,20 @@ fractions f that are consistent with the count, with the variance at f and not a
 
 a + b f is the noise of the reports, g f (1 − f) what drawing people adds, and h half the distance
 between two values that the estimate can take (the continuity correction). r is zero, except for a
-sum over groups: holders that the estimate missed may all be in the group with the most noise. For
-h = 0 and a plain binomial count this is the interval of Wilson 1927; with h, its coverage is at
-least about the stated one also for counts of 0 and 1 (`docs/coverage.md` has the figures).
+sum over groups: holders that the estimate missed may all be in the group with the most noise. Where
+the line a + b f comes from the reports themselves, the noise at f is at least c + d f, whatever
+those who happened to report show. For h = 0 and a plain binomial count this is the interval of
+Wilson 1927; with h, its coverage is at least about the stated one also for counts of 0 and 1
+(`docs/coverage.md` has the figures).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 from ..errors import ParameterError
 
 Floats = NDArray[np.float64]
+Line = tuple[Floats | float, Floats | float]
 _ON_THE_LINE = 1e-6  # relative error of variances that count as lying on a line
 
 
@@ -63,6 +66,7 @@ class ScoreInterval:
     draw: Floats | float = 0.0  # g
     step: Floats | float = 0.0  # h
     rise: Floats | float = 0.0  # r
+    least: Line | None = None  # c and d; None where a + b f is known for certain
 
     def __call__(self, confidence: float) -> Interval:
         z = normal_quantile(confidence)
@@ -70,10 +74,30 @@ class ScoreInterval:
             self._end(self.values - self.step, -z), self._end(self.values + self.step, z)
         )
 
+    @property
+    def line(self) -> Line:
+        """a and b."""
+        return self.base, self.slope
+
+    def times(self, factor: float, *, base: Floats | float = 0.0, slope: float = 0.0) -> Self:
+        """The same with the noise of the reports times a factor, and more of it by a line."""
+        lines = [(factor * a + base, factor * b + slope) for a, b in self._lines]
+        own, least = lines[0], lines[1] if self.least is not None else None
+        return replace(self, base=own[0], slope=own[1], least=least)
+
+    @property
+    def _lines(self) -> list[Line]:
+        return [self.line] if self.least is None else [self.line, self.least]
+
     def _end(self, at: Floats, z: float) -> Floats:
+        """The farthest f on the side of z that the noise at f, by either line, still reaches."""
+        ends = [self._root(at, z, *line) for line in self._lines]
+        return np.asarray(np.min(ends, axis=0) if z < 0 else np.max(ends, axis=0))
+
+    def _root(self, at: Floats, z: float, base: Floats | float, slope: Floats | float) -> Floats:
         """The root of (at − f)² = z² (noise at f) beyond `at`, on the side of z."""
         square, rise = z * z, np.asarray(self.rise) if z > 0 else 0.0
-        base, slope = self.base - rise * self.values, self.slope + rise
+        base, slope = base - rise * self.values, slope + rise
         lead = 1 + square * np.asarray(self.draw)
         middle = at + square * (slope + self.draw) / 2
         rest = middle**2 - lead * (at**2 - square * base)
@@ -84,22 +108,25 @@ class ScoreInterval:
 
 @dataclass(frozen=True, eq=False)
 class NoiseLines:
-    """a, b, g, h and r of several estimates, one row each; one column where all values agree."""
+    """a, b, g, h, r and c, d of several estimates, a row each; one column where values agree."""
 
     base: Floats
     slope: Floats
     draw: Floats
     step: Floats
     rise: Floats | float = 0.0
+    least: tuple[Floats, Floats] | None = None
 
     @classmethod
     def of(cls, parts: Sequence[ScoreInterval]) -> NoiseLines:
         """Those of intervals that know them."""
-        rows = (
-            np.stack([np.broadcast_to(getattr(part, name), part.values.shape) for part in parts])
-            for name in ("base", "slope", "draw", "step", "rise")
-        )
-        return cls(*rows)
+        least = None
+        if any(part.least is not None for part in parts):
+            lines = [part.line if part.least is None else part.least for part in parts]
+            least = _table([a for a, _ in lines]), _table([b for _, b in lines])
+        names = ("base", "slope", "draw", "step", "rise")
+        rows = {name: _table([getattr(part, name) for part in parts]) for name in names}
+        return cls(**rows, least=least)
 
     def combine(self, parts: Floats, weights: Floats) -> ScoreInterval:
         """The interval of Σ ω_j ψ̂_j, of independent estimates ψ̂_j (the rows of `parts`).
@@ -122,6 +149,7 @@ class NoiseLines:
             # The coarsest of the parts' steps: the sum can take no fewer values than that.
             step=(weights[:, None] * self.step).max(axis=0),
             rise=np.maximum(steepest - slope - draw, 0.0),
+            least=self.least and (squares @ self.least[0], squares @ self.least[1]),
         )
 
 
@@ -130,6 +158,11 @@ def _weighted(weights: Floats, factors: Floats, parts: Floats) -> Floats:
     if factors.shape[1] == 1:
         return np.asarray((weights * factors[:, 0]) @ parts)
     return np.asarray(weights @ (factors * parts))
+
+
+def _table(rows: Sequence[Floats | float]) -> Floats:
+    """One row for each; one column where all values agree."""
+    return np.stack(np.broadcast_arrays(*(np.atleast_1d(row) for row in rows))).astype(float)
 
 
 def fit_noise_line(values: Floats, variance: Floats) -> ScoreInterval | None:

@@ -35,6 +35,8 @@ class FrequentTexts(Estimate):
         With which the list was made.
     """
 
+    selected = True
+
     depths: tuple[Depth, ...] = ()
     confidence: float = 0.95
 

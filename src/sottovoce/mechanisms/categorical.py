@@ -210,7 +210,7 @@ class SupportMechanism(SetMechanism):
     def variance_rows(self, frequencies: Floats) -> Floats:
         return self.variance(frequencies, 1)
 
-    def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: float) -> ScoreInterval:
         _, gap, base, slope = self.rounded
         return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * gap))
 

@@ -124,14 +124,21 @@ class HadamardResponse(SetResponse):
         kernels.count.walsh_hadamard(table)
         return self._of_values((block + table) / 2)
 
-    def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: float) -> ScoreInterval:
         # A report agrees with a value, disagrees, or lies in another block: steps of one.
         in_block = counts.reshape(self.blocks, self.block_size).sum(axis=1)
         square = self._square(self._most_in_block(in_block, n))
         square = np.tile(square, -(-self.domain.size // self.blocks))[: self.domain.size]
-        return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * float(self._gap)))
+        return self._block_interval(values, square, n)
 
-    def _most_in_block(self, reports: NDArray[np.int64], n: int) -> Floats:
+    def _block_interval(self, values: Floats, square: Floats, n: float) -> ScoreInterval:
+        # Whoever holds a value is in its block, where the square is then at least own / gap².
+        own, other = self._in_block
+        gap = float(self._gap)
+        least = other / gap**2 / n, ((own - other) / gap**2 - 1) / n
+        return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * gap), least=least)
+
+    def _most_in_block(self, reports: NDArray[Any], n: float) -> Floats:
         """An upper limit of the fraction of answers in a block, on which the noise depends.
 
         Whether a report lies in a block is a count of its own, with probability `own` for answers

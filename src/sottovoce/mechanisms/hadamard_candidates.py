@@ -188,9 +188,9 @@ class HadamardCandidates(HadamardResponse):
             block = np.clip((self._pair(counts).sum(axis=0) / n - other) / (own - other), 0, 1)
         return np.asarray((self._square(block) - np.clip(values, 0, block)) / n)
 
-    def score_interval(self, values: Floats, counts: NDArray[np.int64], n: int) -> ScoreInterval:
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: float) -> ScoreInterval:
         square = self._square(self._most_in_block(self._pair(counts).sum(axis=0), n))
-        return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * float(self._gap)))
+        return self._block_interval(values, square, n)
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         raise EstimateError(

@@ -233,7 +233,7 @@ class LinearMechanism(Mechanism):
         )
 
     def score_interval(
-        self, values: Floats, counts: NDArray[np.int64], n: int
+        self, values: Floats, counts: NDArray[Any], n: float
     ) -> ScoreInterval | None:
         """The interval of unbiased estimates, where a value's noise is known from its fraction."""
         return None
@@ -269,7 +269,7 @@ class LinearMechanism(Mechanism):
         added = scale**2 * ((1 - route.kept) * np.maximum(counts - mean, 0) + noise)
         own = self.score_interval(values, counts, n)
         if own is not None:
-            own = replace(own, base=own.base + self.propagate(added, n, full=False))
+            own = own.times(1.0, base=self.propagate(added, n, full=False))
         estimate = Estimate(
             values=values,
             spread=self.variance(values, n) + self.propagate(added, n, full=False),

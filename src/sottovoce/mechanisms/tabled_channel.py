@@ -124,7 +124,7 @@ class ChannelMechanism(OutputMechanism):
         return np.asarray(matrix)
 
     def score_interval(
-        self, values: Floats, counts: NDArray[np.int64], n: int
+        self, values: Floats, counts: NDArray[Any], n: float
     ) -> ScoreInterval | None:
         if self._mix is None:
             return self._general_interval(values, n)
@@ -132,7 +132,7 @@ class ChannelMechanism(OutputMechanism):
         base, slope = rest * (1 - rest) / keep**2, (1 - 2 * rest - keep) / keep
         return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * keep))
 
-    def _general_interval(self, values: Floats, n: int) -> ScoreInterval | None:
+    def _general_interval(self, values: Floats, n: float) -> ScoreInterval | None:
         """With the largest variance of a report's score over the answers of others.
 
         Given f_v it is at most f_v s_vv + (1 − f_v) max_{x≠v} s_xv, where s_xv is the variance of

@@ -1,18 +1,22 @@
 """What the people of each stratum answer, and the noise of their reports: f_h and C_h.
 
+`NoiseLine` says how that noise depends on the truth, for intervals.
+
 As tables with a row per stratum, or from counts. Estimates are linear in the counts, and the noise
 of reports is linear in the answers, so that sums over a thousand strata need no such tables.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..estimate.intervals import Floats
+from ..estimate.intervals import Floats, ScoreInterval
+from ..mechanisms.categorical import SupportMechanism
 from ..mechanisms.linear import LinearMechanism
 
 Rows = NDArray[np.intp]
@@ -104,3 +108,34 @@ class NoiseOfMeans(Noise):
 
     def only(self, rows: Rows) -> Noise:
         return NoiseOfMeans(self.mechanism, self.means.only(rows))
+
+
+class NoiseLine:
+    """How the noise of a report depends on the truth: a, b and h of `estimate.intervals`."""
+
+    def __init__(
+        self, mechanism: LinearMechanism, counts: NDArray[np.int64], reported: NDArray[np.int64]
+    ) -> None:
+        self.mechanism, self.counts, self.reported = mechanism, counts, reported
+
+    def sum(self, weights: Floats) -> ScoreInterval | None:
+        """Of Σ a_h C_h, with the step h of one report; None where it is not known.
+
+        Of some mechanisms it is estimated from the counts. Those of the strata then count as their
+        noise does, as if as many people had reported as give their average the same error.
+        """
+        reports = np.maximum(self.reported, 1)
+        parts = np.where(self.reported > 0, weights, 0.0)
+        parts /= parts.sum()
+        n = 1 / float(parts**2 @ (1 / reports))
+        counts = self.counts[0]
+        if weights.size > 1 and not isinstance(self.mechanism, SupportMechanism):
+            counts = n * kernels.count.weighted_sum(self.counts, parts / reports)
+        line = self.mechanism.score_interval(np.zeros(1), counts, n)
+        if line is None:
+            return None
+        return replace(line.times(n * float(weights.sum())), step=n * line.step)
+
+    def only(self, rows: Rows) -> NoiseLine:
+        """Of some strata."""
+        return NoiseLine(self.mechanism, self.counts[rows], self.reported[rows])

@@ -18,7 +18,7 @@ from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.linear import LinearMechanism
 from ..mechanisms.mechanism import Mechanism
 from ..mechanisms.numeric import NumericMechanism
-from .moments import CountedMeans, Means, Noise, NoiseOfMeans
+from .moments import CountedMeans, Means, Noise, NoiseLine, NoiseOfMeans
 from .strata import Strata, expected_inverse, seen_inverse
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, dict[str, Any]]:
             "fractions": True,
             "complete": mechanism.candidates is None,
         }
-        return Strata(answers=answers, second=answers, noise=noise, **common), about
+        line = NoiseLine(mechanism, counts, reported)
+        return Strata(answers=answers, second=answers, noise=noise, line=line, **common), about
     with parts_may_be_useless():
         estimates = {h: sample.plain_estimate(h) for h in np.flatnonzero(reported).tolist()}
     first = next(iter(estimates.values()))

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from ..contract.aggregate import Aggregate
 from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
-from ..estimate.estimate import Estimate, warn_if_useless
+from ..estimate.estimate import Estimate, join_claims, warn_if_useless
 from ..estimate.groups import Groups, combine_groups
 from ..estimate.intervals import Floats, NoiseLines, ScoreInterval
 from ..mechanisms.categorical import PureMechanism
@@ -51,8 +51,14 @@ UNRELATED = (
     "people's rates have nothing to do with their answers: where those with higher rates answer "
     "differently, the estimate is biased"
 )
+#: Of means of numbers: whoever has a rare, extreme one may not have been drawn.
+RARE_ONES_REPORT = (
+    "those who reported include people with rare, extreme numbers, since how much numbers vary is "
+    "estimated from their reports; among few people they may not"
+)
 FEW_RATES = 64
 _POOLED = ("hajek", "biswas-t", "wang-c")  # these do not need every stratum to report
+_WEIGHTED = ("horvitz-thompson", "biswas-c-hat", "hajek-ipw")  # every report by its inverse rate
 
 
 def rate_methods(mechanism: Mechanism, rates: Sequence[float]) -> dict[str, Method]:
@@ -121,15 +127,16 @@ class Sample:
         several = self.rates.size > 1
         if method in ("post-stratified", "adaptive") and several:
             return self._by_rate(strata.only(reporting), reported[reporting], low, method, about)
-        if method in ("horvitz-thompson", "biswas-c-hat"):
-            seen = strata.seen(reported, size=strata.n).only(reporting)
-        elif method == "hajek-ipw":
-            seen = strata.seen(reported).only(reporting)
+        if method in _WEIGHTED:
+            size = None if method == "hajek-ipw" else strata.n
+            seen = strata.seen(reported, size=size).only(reporting)
         elif method in SUPPORT:
             seen = strata.only(strata.people > 0)
         else:
             seen = strata.only(reporting)
         values = seen.mean if method == "hajek-ipw" else self._values(method, strata)
+        # Weighted sums vary with all who were asked, not only with those who happened to report.
+        asked = strata.only(strata.people > 0) if method in _WEIGHTED else seen
         return Estimate(
             values=low + values,
             spread=with_least(*variance_parts(seen, method)),
@@ -137,12 +144,14 @@ class Sample:
             reports=int(reported.sum()),
             method=method,
             biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
-            assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
+            assuming=join_claims(
+                [UNRELATED * (several and method in ("hajek", "biswas-t")), self._rare(strata)]
+            ),
             answer_variance=_answer_variance(strata.only(reporting)),
             _covariance=partial(covariance, seen, method)
             if self.mechanism.knows_covariance
             else None,
-            _interval=self._interval(values, seen, method),
+            _interval=self._interval(values, asked, method),
             **about,
         )
 
@@ -168,17 +177,21 @@ class Sample:
             groups,
             method=method if reported.size > 1 else "post-stratified",
             covariance=partial(_weighted_covariance, strata) if known else None,
+            assuming=[self._rare(strata)],
             **about,
         )
         return estimate if estimate.method == method else replace(estimate, method=method)
 
-    def _interval(self, values: Floats, seen: Strata, method: str) -> ScoreInterval | None:
-        most = float(inverse_rates(seen.rates).max())
+    def _rare(self, strata: Strata) -> str:
+        return RARE_ONES_REPORT if not strata.fractions and (strata.rates < 1).any() else ""
+
+    def _interval(self, values: Floats, asked: Strata, method: str) -> ScoreInterval | None:
         per_report = {
             "hajek": 1 / float(self.reported.sum()),
-            "hajek-ipw": most / float(seen.people.sum()),
-        }.get(method, most / seen.n)
-        return score_interval(values, seen, method, per_report)
+            "wang-c": 1 / asked.n,
+            "biswas-t": 1 / max(float(asked.people @ asked.rates), 1.0),
+        }.get(method, float(inverse_rates(asked.rates).max()) / asked.n)
+        return score_interval(values, asked, method, per_report)
 
     def _values(self, method: str, strata: Strata) -> Floats:
         scaled = self.reported * inverse_rates(strata.rates)
@@ -235,12 +248,16 @@ def span_of(mechanism: Mechanism) -> float:
 
 def _rate_intervals(strata: Strata, reported: NDArray[np.int64]) -> NoiseLines | None:
     """What the interval of each rate's own estimate needs."""
-    if strata.pure is None:
+    if strata.line is None:
         return None
-    _, gap, base, slope = strata.pure.rounded
     noise, drawn = own_terms(strata.people, strata.inverse)
-    terms = (noise * base, noise * slope, drawn, 0.5 / (reported * gap))
-    return NoiseLines(*(np.asarray(term, float)[:, None] for term in terms))
+    lines = []
+    for h, n in enumerate(reported.tolist()):
+        line = strata.line.only(np.array([h])).sum(noise[h : h + 1])
+        if line is None:
+            return None
+        lines.append(replace(line, draw=float(drawn[h]), step=line.step / n))
+    return NoiseLines.of(lines)
 
 
 def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..estimate.intervals import Floats, ScoreInterval
 from ..mechanisms.categorical import PureMechanism
-from .moments import Means, Noise
+from .moments import Means, Noise, NoiseLine
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,7 @@ class Strata:
     pure: PureMechanism | None = None  # what made the reports, where that is pure
     fractions: bool = True  # whether the values are fractions of people
     size: float | None = None  # n, where `people` are estimated but all of them are known
+    line: NoiseLine | None = None  # how C_h depends on f_h, where it was counted
 
     @property
     def n(self) -> float:
@@ -66,6 +67,7 @@ class Strata:
             second=answers if self.second is self.answers else self.second.only(rows),
             noise=self.noise.only(rows),
             inverse=self.inverse[rows],
+            line=None if self.line is None else self.line.only(rows),
         )
 
     def seen(self, reported: NDArray[Any], *, size: float | None = None) -> Strata:
@@ -127,20 +129,29 @@ def variance_parts(strata: Strata, method: str) -> tuple[Floats, Floats]:
 def score_interval(
     values: Floats, strata: Strata, method: str, per_report: float
 ) -> ScoreInterval | None:
-    """The interval of a weighted sum of the strata's own estimates, of pure mechanisms.
+    """The interval of a weighted sum of the strata's own estimates.
 
-    `per_report` is by how much one report more moves the fraction of supporting reports.
+    `per_report` is by how much one report more moves the fraction of reports with a property.
     """
-    if strata.pure is None or method in SUPPORT:
+    if strata.line is None:
         return None
-    _, gap, base, slope = strata.pure.rounded
+    if method in SUPPORT and strata.pure is not None:
+        base, all_hold = (
+            float(_support(replace(strata, answers=Means(held)), method, full=False)[0])
+            for held in (np.zeros((strata.rates.size, 1)), np.ones((strata.rates.size, 1)))
+        )
+        step = 0.5 * per_report / strata.pure.rounded[1]
+        return ScoreInterval(values, base, all_hold - base, step=step)
     noise, drawn, what = _terms(strata, method)
     scale = _scale(strata, method)
-    loud, mixed = float(noise.sum()) / scale, float(drawn.sum()) / scale
+    line, mixed = strata.line.sum(noise / scale), float(drawn.sum()) / scale
+    if line is None:
+        return None
     # About the mean, as within each stratum, people add f (1 − f); about zero, f itself.
     linear, curved = (mixed, 0.0) if what == "second" else (0.0, mixed)
-    step = 0.5 * per_report / gap
-    return ScoreInterval(values, loud * base, loud * slope + linear, curved, step)
+    return replace(
+        line.times(1.0, slope=linear), values=values, draw=curved, step=per_report * line.step
+    )
 
 
 def with_least(noise: Floats, drawn: Floats) -> Floats:

@@ -1,0 +1,126 @@
+"""Intervals where people are drawn: they report at rates, or are a sample of a population."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import multinomial
+
+from sottovoce import (
+    GRR,
+    LIP,
+    OUE,
+    Aggregate,
+    Estimate,
+    HadamardResponse,
+    Levels,
+    Mechanism,
+    ProjectiveGeometryResponse,
+    Sampled,
+)
+from sottovoce.testing import seeded
+
+from .exact import LEAST, Intervals, normal, shown
+
+#: Of 300 runs at .95, fewer than .88 are inside once in 1e6 settings (binomial).
+ENOUGH, RUNS = 0.88, 300
+
+
+def least_coverage(mechanism: Mechanism, method: str | None, *, of: Intervals) -> float:
+    """How often the interval of a value holds, the lowest of all values: 24 people, few alike."""
+    n, d = 24, mechanism.domain.size
+    answers = np.where(np.arange(n) < 3, 1, np.arange(n) // 4 % d)
+    levels, rates = list(mechanism.menu), list(mechanism.rates)
+    options: dict[str, list] = {}
+    if levels:
+        options["level"] = [levels[k % len(levels)] for k in range(n)]
+    if len(rates) > 1:
+        options["rate"] = [rates[k // 2 % len(rates)] for k in range(n)]
+    truth, inside, done = np.bincount(answers, minlength=d) / n, np.zeros(d), 0
+    with seeded(12) as source, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(RUNS):
+            counts = mechanism.aggregate(mechanism.randomise(answers, source=source, **options))
+            asked, reported = mechanism.turnout(counts)
+            if method is None and (reported == 0)[asked > 0].any():
+                continue  # refused: nothing is known of some people
+            low, high = of(mechanism.estimate(counts, method=method))
+            inside += (low <= truth + 1e-12) & (truth <= high + 1e-12)
+            done += 1
+    assert done > 0.9 * RUNS
+    return float((inside / done).min())
+
+
+DESIGNS = [
+    Sampled(HadamardResponse(6, epsilon=8.0), rate=0.5),
+    Sampled(HadamardResponse(6, epsilon=1.0), rate=[0.4, 0.9]),
+    Sampled(ProjectiveGeometryResponse(6, epsilon=4.0), rate=0.5),
+    Sampled(ProjectiveGeometryResponse(6, epsilon=8.0), rate=[0.4, 0.9]),
+    Sampled(LIP(prior=[0.5, 0.1, 0.1, 0.1, 0.1, 0.1], epsilon=4.0), rate=[0.4, 0.9]),
+    Sampled(Levels.of(HadamardResponse, 6, {"a": 1.0, "b": 6.0}), rate=0.7),
+]
+
+
+def name(m: Mechanism) -> str:
+    return f"{m.bound[0].id}-{m.bound[0].epsilon:g}-{len(m.menu)}-{len(m.rates)}"
+
+
+@pytest.mark.parametrize("mechanism", DESIGNS, ids=name)
+def test_mechanisms_that_are_not_pure_cover_under_rates(mechanism: Mechanism) -> None:
+    assert least_coverage(mechanism, None, of=shown) >= ENOUGH
+
+
+@pytest.mark.parametrize("mechanism", [m for m in DESIGNS if m.bound[0].epsilon > 1], ids=name)
+def test_planted_fault_normal_intervals_under_rates(mechanism: Mechanism) -> None:
+    assert least_coverage(mechanism, None, of=normal) < ENOUGH
+
+
+WEIGHTED = ["horvitz-thompson", "hajek-ipw", "biswas-c-hat", "biswas-g", "biswas-t"]
+FEW = [GRR(6, epsilon=6.0), OUE(6, epsilon=8.0)]
+
+
+@pytest.mark.parametrize("mechanism", FEW, ids=lambda m: m.id)
+@pytest.mark.parametrize("method", WEIGHTED)
+def test_weighted_sums_cover_though_nobody_at_a_rate_may_report(
+    mechanism: Mechanism, method: str
+) -> None:
+    sampled = Sampled(mechanism, rate=[0.15, 0.9])
+    assert least_coverage(sampled, method, of=shown) >= ENOUGH
+    assert least_coverage(sampled, method, of=normal) < ENOUGH
+
+
+def blind(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
+    """The planted fault: people in the block are those who were asked, drawn or not."""
+    return replace(estimate, _interval=replace(estimate._interval, least=None)).interval()
+
+
+def population_coverage(m: HadamardResponse, n: int, f: float, of: Intervals) -> float:
+    """Exactly, for a fraction f of a population whose others are all in other blocks."""
+    own, other = m._in_block
+    agree = f * float(m.p) + (1 - f) * other / 2
+    disagree = f * (own - float(m.p)) + (1 - f) * other / 2
+    covered = 0.0
+    for a in range(n + 1):
+        for b in range(n + 1 - a):
+            chance = multinomial.pmf([a, b, n - a - b], n, [agree, disagree, 1 - agree - disagree])
+            if chance < 1e-9:
+                continue
+            tables = {"agreement": np.array([a, b])}
+            counts = Aggregate(m.id, m.digest, tables, n, n, candidates=np.array([0]))
+            low, high = of(m.estimate(counts).for_population())
+            covered += chance * float(low[0] - 1e-12 <= f <= high[0] + 1e-12)
+    return covered
+
+
+@pytest.mark.parametrize("epsilon", [4.0, 8.0, 20.0])
+def test_hadamard_response_covers_the_fraction_of_a_population(epsilon: float) -> None:
+    m = HadamardResponse(10, epsilon=epsilon)
+    for n, f in ((10, 0.2), (40, 0.05), (40, 0.5)):
+        assert population_coverage(m, n, f, shown) >= LEAST
+
+
+def test_planted_fault_the_block_of_those_who_were_asked() -> None:
+    assert population_coverage(HadamardResponse(10, epsilon=20.0), 40, 0.05, blind) < 0.9
