@@ -9,6 +9,9 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 QUIET := --disable-pip-version-check --quiet
 PIP := $(BIN)/python -m pip $(QUIET)
+# Bytecode is made for what is imported, not for everything that is installed.
+LOCKED := install --no-compile --no-deps --require-hashes
+PACKAGES := import sysconfig; folder = sysconfig.get_path('purelib')
 
 # Bytecode is kept, whatever the surroundings say: the tests start hundreds of processes.
 unexport PYTHONDONTWRITEBYTECODE
@@ -18,8 +21,9 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: $(VENV)/ready
 	@$(BIN)/sottovoce demo
 
-# The tests and everything else go side by side; what the others print follows when they are done.
-test: $(VENV)/ready-dev
+# Setting up, the tests and everything else go side by side; what the others print follows when they
+# are done.
+test: $(VENV)/installed
 	@$(MAKE) --no-print-directory --output-sync --jobs=2 unit lint types imports docs peers
 
 lint: $(VENV)/ready-dev
@@ -34,13 +38,15 @@ imports: $(VENV)/ready-dev
 
 # Following lines doubles the time of exact tests, so that the figure of covered lines comes from
 # the fast ones alone. Many of the others wait for servers and browsers: hence a process more than
-# cores. The plus sign has make show the progress as it comes.
-unit: $(VENV)/ready-dev
+# cores. Threads of the linear algebra would only get in each other's way. The plus sign has make
+# show the progress as it comes.
+unit: export OPENBLAS_NUM_THREADS := 1
+unit: $(VENV)/ready $(VENV)/ready-dev
 	+$(BIN)/pytest -n 2 -m fast --cov=sottovoce --cov-report=term:skip-covered
 	+$(BIN)/pytest -n 3 --dist worksteal -m "not fast"
 
 # What most changes need to be checked against, in less than a minute.
-quick: $(VENV)/ready-dev
+quick: $(VENV)/ready $(VENV)/ready-dev
 	$(BIN)/pytest -n 2 -m fast tests
 
 docs: $(VENV)/ready-dev
@@ -48,7 +54,8 @@ docs: $(VENV)/ready-dev
 	@echo "The documentation is in build/docs/index.html"
 
 # Other libraries live in an environment of their own: the race, and agreement with them. So does
-# Spark, which is half a gigabyte.
+# Spark, which is half a gigabyte. What both environments need is installed once: this one looks
+# into the other for what it does not have itself.
 bench: $(PEERS)/ready
 	$(PEERS)/bin/python -m benchmarks
 
@@ -63,13 +70,12 @@ compat:
 release-check:
 	$(PYTHON) -m tests.release
 
-$(PEERS)/ready: pyproject.toml requirements.lock requirements-dev.lock benchmarks/peers.lock
+$(PEERS)/ready: $(VENV)/ready $(VENV)/ready-dev benchmarks/peers.lock
 	@echo "Installing the peers into $(PEERS) …"
-	@$(PYTHON) -m venv $(PEERS) && echo '*' > $(PEERS)/.gitignore
-	@$(PEERS)/bin/python -m pip $(QUIET) install --no-compile --no-deps --require-hashes \
-	  --requirement requirements.lock --requirement requirements-dev.lock \
-	  --requirement benchmarks/peers.lock
-	@$(PEERS)/bin/python -m pip $(QUIET) install --no-deps --editable .
+	@$(BIN)/python -m venv --clear --without-pip $(PEERS) && echo '*' > $(PEERS)/.gitignore
+	@$(BIN)/python -c "$(PACKAGES); print(f'import site; site.addsitedir({folder!r})')" \
+	  > "$$($(PEERS)/bin/python -c "$(PACKAGES); print(folder)")/shared.pth"
+	@$(PEERS)/bin/python -m pip $(QUIET) $(LOCKED) --requirement benchmarks/peers.lock
 	@touch $@
 
 $(VENV)/python:
@@ -79,16 +85,19 @@ $(VENV)/python:
 	  { echo "could not make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
 	@touch $@
 
-# The last step compiles the kernels once, so that the first real run does not wait for it.
-$(VENV)/ready: $(VENV)/python pyproject.toml requirements.lock
+$(VENV)/installed: $(VENV)/python pyproject.toml requirements.lock
 	@echo "Installing into $(VENV) …"
-	@$(PIP) install --no-deps --require-hashes --requirement requirements.lock
+	@$(PIP) $(LOCKED) --requirement requirements.lock
 	@$(PIP) install --no-deps --editable .
+	@touch $@
+
+# Compiles the kernels once, so that the first real run does not wait for it.
+$(VENV)/ready: $(VENV)/installed
 	@$(BIN)/python -m sottovoce.mechanisms
 	@touch $@
 
-$(VENV)/ready-dev: $(VENV)/ready requirements-dev.lock
-	@$(PIP) install --no-deps --require-hashes --requirement requirements-dev.lock
+$(VENV)/ready-dev: $(VENV)/installed requirements-dev.lock
+	@$(PIP) $(LOCKED) --requirement requirements-dev.lock
 	@touch $@
 
 clean:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,40 @@ import matplotlib
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 
 from sottovoce.kernels import compiling, count
 
 matplotlib.use("Agg")  # no screen is needed
 compiling.compile_at_once()  # small inputs stand for large ones
+
+KERNELS = str(Path(compiling.__file__).parent)
+_compile = Dispatcher.compile
+_compiling: set[str] = set()
+
+
+def _compile_in_turn(self: Any, signature: Any) -> Any:
+    """Of the processes that share the tests, one compiles a kernel; the others load the result.
+
+    They take turns by locking the kernel's file. The lock of numba comes first, so that threads of
+    one process never wait for each other's files.
+    """
+    path = self.py_func.__code__.co_filename
+    with global_compiler_lock:
+        if path in _compiling or not path.startswith(KERNELS):
+            return _compile(self, signature)
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            _compiling.add(path)
+            try:
+                return _compile(self, signature)
+            finally:
+                _compiling.remove(path)
+                fcntl.flock(file, fcntl.LOCK_UN)  # closing is not enough where a thread has forked
+
+
+Dispatcher.compile = _compile_in_turn
 
 # No deadline: the first call of a kernel may compile it. The same examples every time: a test
 # that fails once in a while teaches people to run it again.

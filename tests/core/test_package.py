@@ -58,6 +58,17 @@ def test_randomising_loads_only_what_it_needs() -> None:
     assert set(loaded(code)) <= {"numba", "scipy", "cryptography"}  # numba looks for scipy
 
 
+def test_columns_of_numbers_in_a_file_do_not_load_pandas(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("whole,real\n1,0.5\n3,2.5\n")
+    code = (
+        "from pyarrow import csv; from sottovoce.domain.columns import as_column;"
+        f"table = csv.read_csv({str(tmp_path / 'a.csv')!r});"
+        "assert as_column(table['whole']).numbers().tolist() == [1.0, 3.0];"
+        "assert as_column(table['real']).numbers().tolist() == [0.5, 2.5]"
+    )
+    assert "pandas" not in loaded(code)
+
+
 def test_every_public_name_is_there() -> None:
     for name in sottovoce.__all__:
         assert getattr(sottovoce, name) is not None

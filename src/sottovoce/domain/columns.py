@@ -253,8 +253,12 @@ class _ArrowColumn(Column):
         kind, column = self._chunked.type, self._chunked
         if pa.types.is_dictionary(kind):
             column = column.cast(kind.value_type)
-        array: NDArray[Any] = column.to_numpy()
-        return array
+        numbers = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+        if not numbers or column.null_count or not column.num_chunks:
+            array: NDArray[Any] = column.to_numpy()
+            return array
+        parts = [np.from_dlpack(chunk) for chunk in column.chunks]  # does not load pandas
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _try_arrow(answers: Any) -> Column | None:
