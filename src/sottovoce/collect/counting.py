@@ -151,7 +151,7 @@ def count_files(
         merging.refuse_bad(len(names))
     if total is None:
         raise MergeError("there are no reports to count")
-    if not allow_equal:
+    if not allow_equal and len(names) > 1:
         from .equal_files import refuse_equal, refuse_sum
 
         refuse_equal(collection, merging.files.values())
@@ -166,9 +166,7 @@ def _refuse_twice(names: Sequence[str]) -> None:
         key = identity(name)
         if key in first:
             also = "" if first[key] == name else f", also as {first[key]!r},"
-            raise MergeError(
-                f"{name!r} was given twice{also} and would be counted twice; leave one out"
-            )
+            raise MergeError(f"{name!r} was given twice{also} and would count twice; leave one out")
         first[key] = name
 
 
