@@ -146,7 +146,9 @@ def test_in_a_console_things_take_one_line(joint) -> None:
     assert repr(joint.mutual_information("low", "age")).startswith("<Information ")
     m = sv.Sampled(sv.GRR(["a", "b"], epsilon=1.0), rate=0.5)
     reports = m.randomise(["a", "b"] * 500)
-    assert repr(reports) == f"<Reports participation: {len(reports)}, digest {m.digest.hex()[:12]}…>"
+    assert (
+        repr(reports) == f"<Reports participation: {len(reports)}, digest {m.digest.hex()[:12]}…>"
+    )
     counts = m.aggregate(reports)
     assert f"{counts.reports:,} reports of 1,000 people, digest " in repr(counts)
     with seeded(1) as source:
