@@ -44,7 +44,9 @@ def collection() -> None:
 @place_options
 @json_output
 def status(place: Place, output: Output) -> None:
-    """How many people took part, whether it is open, and how many invitations were used.
+    """Show how many people took part, and whether it is open.
+
+    Also how many invitations were used.
 
     \b
     Example:
@@ -94,9 +96,10 @@ def status(place: Place, output: Output) -> None:
 @place_options
 @json_output
 def close(place: Place, output: Output) -> None:
-    """Accept no more reports, for good; a running server notices at once.
+    """Accept no more reports, for good.
 
-    The files are rewritten, so that not even the layout of their pages shows what came when.
+    A running server notices at once. The files are rewritten, so that not even the layout of their
+    pages shows what came when.
 
     \b
     Example:
@@ -173,7 +176,9 @@ def export(question: str | None, place: Place, output: Output) -> None:
 @place_options
 @file_output
 def backup(place: Place, output: Output) -> None:
-    """Copy the whole collection into one file, also while it is being served.
+    """Copy the whole collection into one file.
+
+    It may be served meanwhile.
 
     \b
     Example:

@@ -93,9 +93,9 @@ class Options(Attribute):
         over = many > self.most
         if over.any():
             raise AnswerError(
-                f"{int(many[over][0])} options were chosen at row {first_row(over, rows)}, and at "
-                f"most {self.most} may be ({int(over.sum()):,} such rows in all); correct the "
-                "data, or begin a study with a larger most"
+                f"row {first_row(over, rows)} has more than {self.most} options: "
+                f"{int(many[over][0])} ({int(over.sum()):,} such rows in all); correct the data, "
+                "or begin a study with a larger most"
             )
         present = self.who_answered(absent, rows)
         return Coded(masks if present is None else masks[present], present)

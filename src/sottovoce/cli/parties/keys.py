@@ -28,7 +28,9 @@ _ROLES = ("party", "curator", "dealer")
 @force_option
 @json_option
 def keygen(name: str, role: str, out: Path, force: bool, as_json: bool) -> None:
-    """Make keys: NAME.key is private, NAME.party.toml goes into the study.
+    """Make the keys of a party.
+
+    NAME.key is private, NAME.party.toml goes into the study.
 
     The private key never leaves the machine it was made on. The entry has the public key and a
     certificate of it; everyone else knows NAME by these two alone.

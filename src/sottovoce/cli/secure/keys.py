@@ -27,7 +27,9 @@ _ROLES = ("user", "helper", "aggregator", "s1", "s2")
 def keygen(
     name: str, role: str, users: int, relay: bool, out: Path, force: bool, as_json: bool
 ) -> None:
-    """Make a party's keys: NAME.key is private, NAME.party.toml goes into the study.
+    """Make a party's keys.
+
+    NAME.key is private, NAME.party.toml goes into the study.
 
     A study is the question and the protocol, followed by the entries of all parties. Before the
     run everyone compares its digest (`secure check`) over another channel.
@@ -63,7 +65,7 @@ def keygen(
 @click.argument("path", type=PATH)
 @json_option
 def check(path: Path, as_json: bool) -> None:
-    """Show who takes part in a study, what is promised, and the digest to compare.
+    """Show who takes part, what is promised, and the digest.
 
     \b
     Example:
