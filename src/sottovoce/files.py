@@ -159,7 +159,7 @@ def check_output(path: Path, *inputs: Path, force: bool, ends: tuple[str, ...] =
             )
     if ends and path.suffix.lower() not in ends:
         raise FileError(
-            f"{str(path)!r} does not show its format; its name must end in {' or '.join(ends)}"
+            f"the format of {str(path)!r} is not clear; its name must end in {' or '.join(ends)}"
         )
     if path.exists() and not force:
         raise _exists(path)
@@ -277,8 +277,8 @@ def _files(name: str) -> list[str]:
     files = list_objects(name, _belongs) if is_address(name) else _local(name)
     if not files:
         wild = WILD if is_address(name) else _WILD
-        what = "matches the pattern" if wild.search(name) else "with one of these endings is in"
-        raise FileError(f"no file ({', '.join(ENDINGS)}) {what} {name!r}")
+        what = "matches the pattern" if wild.search(name) else "is in the folder"
+        raise FileError(f"no file of reports or counts ({', '.join(ENDINGS)}) {what} {name!r}")
     return files
 
 

@@ -41,6 +41,12 @@ def test_main_help_teaches():
     assert "..." not in said.split("Commands:")[1], "a summary is cut off"
 
 
+@pytest.mark.parametrize("group", ["account", "collection", "parties", "secure", "study"])
+def test_no_summary_in_a_list_of_commands_is_cut_off(group):
+    listed = CliRunner().invoke(main, [group, "--help"]).stdout.split("Commands:")[1]
+    assert "..." not in listed
+
+
 @pytest.mark.parametrize("command", commands(main), ids=" ".join)
 def test_every_command_has_an_example_and_says_what_comes_next(command):
     result = CliRunner().invoke(main, [*command, "--help"])

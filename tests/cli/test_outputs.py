@@ -61,7 +61,7 @@ def test_links_stay_links_and_their_targets_are_replaced(commands, run) -> None:
 def test_names_say_what_they_hold(commands, fails, out: str) -> None:
     for name in ("randomise", "records"):
         said = fails(*commands[name], out)
-        assert f"{out!r} does not show its format" in said
+        assert f"the format of {out!r} is not clear" in said
         assert "must end in .svr or .parquet" in said
     assert "must end in .sva" in fails(*commands["aggregate"], out)
     assert not Path(out).exists()

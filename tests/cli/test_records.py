@@ -219,7 +219,9 @@ def test_questions_and_records_in_one_study(run, fails, json_of, table) -> None:
     assert json_of("estimate", "h.sva", *health, "--attribute", "age")["people"] == 2000
     assert json_of("estimate", "c.svr", *commute)["people"] == 1000
     assert "are records; say which attribute" in fails("estimate", "h.sva", *health)
-    assert "is not an attribute of" in fails("estimate", "c.svr", *commute, "--attribute", "age")
+    assert "has no attributes, and 'age' was given" in fails(
+        "estimate", "c.svr", *commute, "--attribute", "age"
+    )
     assert "is one question" in fails("joint", "c.svr", *commute, "--attribute", "commute")
     assert "leave --column out" in fails(
         "randomise", "people.csv", *health, "--column", "age", "--out", "x.svr"

@@ -138,3 +138,18 @@ def test_text_of_a_difference_has_p_values() -> None:
     assert "difference" in text
     assert "p-value" in text
     assert replace(estimate([0.5, 0.5]), name="").columns()["value"] == ["a", "b"]
+
+
+def test_in_a_console_things_take_one_line(joint) -> None:
+    assert repr(estimate([0.4, 0.6])) == "<Estimate x: 1,000 reports, unbiased, 2 values>"
+    assert repr(joint) == "<Table low × age: 1,000 reports, model-average, 4 values>"
+    assert repr(joint.mutual_information("low", "age")).startswith("<Information ")
+    m = sv.Sampled(sv.GRR(["a", "b"], epsilon=1.0), rate=0.5)
+    reports = m.randomise(["a", "b"] * 500)
+    assert (
+        repr(reports) == f"<Reports participation: {len(reports)}, digest {m.digest.hex()[:12]}…>"
+    )
+    counts = m.aggregate(reports)
+    assert f"{counts.reports:,} reports of 1,000 people, digest " in repr(counts)
+    with seeded(1) as source:
+        assert repr(m.randomise(["a"], source=source)).endswith("…, drawn from a seed>")

@@ -355,3 +355,27 @@ def test_sets_are_no_column_of_answers(answers) -> None:
     """They have no order, and people who answer alike would count once."""
     with pytest.raises(AnswerError, match="one entry per person"):
         Domain(["a", "b"]).encode(answers)
+
+
+@pytest.mark.parametrize(
+    ("values", "answer", "why"),
+    [
+        (["1", "2"], 1, "the value '1' is text, and the answer is a number"),
+        (["1", "2"], 1.0, "the value '1' is text, and the answer is a number"),
+        ([1, 2], "1", "the value 1 is a number, and the answer is text"),
+        (3, "2", "the value 2 is a number, and the answer is text"),
+        (["yes", "no"], "Yes ", "it differs from 'yes' only in capital letters"),
+    ],
+)
+def test_an_answer_of_another_type_says_so(values: object, answer: object, why: str) -> None:
+    with pytest.raises(AnswerError, match=why):
+        Domain(values).encode([answer])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "answer"), [(3, "9"), (2**31, "²"), ([1, 2], 3), (["a", "b"], b"a")]
+)
+def test_other_answers_are_only_refused(values: object, answer: object) -> None:
+    with pytest.raises(AnswerError) as refusal:
+        Domain(values).encode([answer])  # type: ignore[arg-type]
+    assert "and the answer is" not in str(refusal.value)

@@ -338,3 +338,8 @@ def test_what_no_file_can_hold_is_refused_before_anything_is_written(tmp_path, t
         with pytest.raises(StudyError, match="no file can hold"):
             study.save(tmp_path / "study.toml")
     assert not list(tmp_path.iterdir())
+
+
+def test_one_question_that_is_not_in_a_list() -> None:
+    with pytest.raises(StudyError, match="questions are a list of them; GRR was given"):
+        Study("t", GRR(Attribute("a", ["x", "y"]), epsilon=1.0))  # type: ignore[arg-type]

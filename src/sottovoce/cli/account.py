@@ -93,7 +93,7 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, output: Output
 @sample_option
 @json_output
 def fixed(sample: Any, output: Output, **given: Any) -> None:
-    """A secret sample of a fixed size, drawn without replacement.
+    """A secret sample of fixed size, without replacement.
 
     Give the epsilon (and delta) that the result keeps for the people in the sample; for shuffled
     reports that is what `account shuffle` gives for this many people.
@@ -115,7 +115,7 @@ def fixed(sample: Any, output: Output, **given: Any) -> None:
 @click.option("--rate", type=float, required=True, metavar="P", help="Probability of being chosen.")
 @json_output
 def dummies(output: Output, **given: Any) -> None:
-    """GRR in which those who are not chosen report a random value.
+    """GRR where those not chosen report a random value.
 
     Nobody needs to be trusted for it, and it saves no traffic: everyone sends.
 

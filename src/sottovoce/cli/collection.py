@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import closing
 from pathlib import Path
 
@@ -43,7 +44,9 @@ def collection() -> None:
 @place_options
 @json_output
 def status(place: Place, output: Output) -> None:
-    """How many people took part, whether it is open, and how many invitations were used.
+    """Show how many people took part, and whether it is open.
+
+    Also how many invitations were used.
 
     \b
     Example:
@@ -93,9 +96,10 @@ def status(place: Place, output: Output) -> None:
 @place_options
 @json_output
 def close(place: Place, output: Output) -> None:
-    """Accept no more reports, for good; a running server notices at once.
+    """Accept no more reports, for good.
 
-    The files are rewritten, so that not even the layout of their pages shows what came when.
+    A running server notices at once. The files are rewritten, so that not even the layout of their
+    pages shows what came when.
 
     \b
     Example:
@@ -111,7 +115,7 @@ def close(place: Place, output: Output) -> None:
     output.show(
         {"study": study.title, "closed": True, "already": already},
         f"{study.title} {'was closed before' if already else 'is closed'}",
-        then=f"collection export {place.study_path} --out reports.svr",
+        then=place.command("collection export", "--out", "reports.svr"),
     )
 
 
@@ -162,7 +166,7 @@ def export(question: str | None, place: Place, output: Output) -> None:
     output.show(
         {"study": study.title, "question": one.name, "reports": sent, "out": str(out)},
         f"{study.title}: {plural(sent, 'report')} in {out}",
-        then=f"estimate {out} --study {place.study_path}",
+        then=place.estimate_command(out, one),
     )
 
 
@@ -170,9 +174,11 @@ def export(question: str | None, place: Place, output: Output) -> None:
 @study_argument
 @out_option("Such as monday.backup.")
 @place_options
-@json_output
+@file_output
 def backup(place: Place, output: Output) -> None:
-    """Copy the whole collection into one file, also while it is being served.
+    """Copy the whole collection into one file.
+
+    It may be served meanwhile.
 
     \b
     Example:
@@ -197,7 +203,7 @@ def backup(place: Place, output: Output) -> None:
     output.show(
         {"study": study.title, "out": str(out), "bytes": out.stat().st_size},
         f"{study.title}: backed up in {out}",
-        then=f"collection restore {place.study_path} {out}",
+        then=shlex.join(["collection", "restore", str(place.study_path), str(out)]),
     )
 
 
@@ -218,7 +224,7 @@ def restore(file: Path, place: Place, output: Output) -> None:
     from ..service.stores import copy_store, open_store
 
     if not file.is_file() or file.suffix != ".backup":
-        raise FileError(f"{str(file)!r} is no backup; its name must end in .backup")
+        raise FileError(f"{str(file)!r} is not a backup; its name must end in .backup")
     study = place.study
     with (
         place.open(create=True) as (_, keep),
@@ -228,7 +234,7 @@ def restore(file: Path, place: Place, output: Output) -> None:
     output.show(
         {"study": study.title, "file": str(file)},
         f"{study.title}: restored from {file}",
-        then=f"collection verify {place.study_path}",
+        then=place.command("collection verify"),
     )
 
 
@@ -252,7 +258,9 @@ def verify(receipt: str | None, place: Place, output: Output) -> None:
     try:
         key = None if receipt is None else bytes.fromhex(receipt)
     except ValueError:
-        raise ParameterError(f"{receipt!r} is no receipt; it has 32 hexadecimal digits") from None
+        raise ParameterError(
+            f"{receipt!r} is not a receipt, which has 32 hexadecimal digits"
+        ) from None
     blobs = reports = 0
     with place.open() as (study, keep):
         keep.check()

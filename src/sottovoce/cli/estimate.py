@@ -149,7 +149,7 @@ def estimate(
     screen.print(f"\nIntervals measure {noise}.", style="dim")
     if parts:
         screen.print()
-        screen.print(heading("Each level on its own"))
+        screen.print(heading(f"Each level on its own, ± half its {100 * confidence:g} % interval"))
         show_levels(screen, parts, confidence)
     if rate:
         screen.print()

@@ -52,5 +52,5 @@ def invite(people: int, each: int, place: Place, output: Output) -> None:
         {"study": study.title, "codes": len(codes), "people": each, "out": str(output.out)},
         f"{study.title}: {plural(len(codes), 'invitation code')} in {output.out}",
         [("each", f"one submission of {plural(each, 'person', 'people')}")],
-        then=f"serve {place.study_path}",
+        then=place.command("serve"),
     )

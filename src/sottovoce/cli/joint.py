@@ -36,7 +36,11 @@ from .support.saving import picture_of
     "each value of the second.",
 )
 @click.option(
-    "--method", default="model-average", show_default=True, help="How; see the page on records."
+    "--method",
+    default="model-average",
+    show_default=True,
+    help="Also em-ll2, em-full, kronecker (two attributes, unbiased) or product (independent "
+    "attributes); the page on records describes all.",
 )
 @click.option("--stop", type=int, metavar="STEPS", help="EM steps; by default cross-validated.")
 @result_options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import click
@@ -54,9 +55,10 @@ def pull(url: str, token: str, question: str | None, output: Output, **server: A
     people, reports = (int.from_bytes(data[k : k + 8], "little") for k in (8, 16 if counted else 8))
     with whole_file(output.out, replace=output.force) as stream:
         stream.write(data)
+    which = "" if question is None else f" --question {shlex.quote(question)}"
     chosen = "" if counted else " --candidates candidates.txt"
     output.show(
         {"url": url, "people": people, "reports": reports, "out": str(output.out)},
         f"{plural(reports, 'report')} {'counted ' * counted}in {output.out}",
-        then=f"estimate {output.out} --study study.toml{chosen}",
+        then=f"estimate {output.out} --study study.toml{which}{chosen}",
     )

@@ -96,22 +96,22 @@ def serve(
     from ..service.ingest import Limits
     from ..service.server import Settings
     from ..service.submission import most_bytes
-    from ..study import Study
 
     if demo == (study_path is not None):
         raise ParameterError("name a study file, or add --demo for made-up people, but not both")
     with TemporaryDirectory(prefix="sottovoce-demo-") as folder:
-        if study_path is None:
+        place = None if study_path is None else Place(study_path, store)
+        if place is None:
             from ..service.demo import demo_study
 
             study, where = demo_study(), store or folder
         else:
-            study, where = Study.load(study_path), Place(study_path, store).address
+            study, where = place.study, place.address
         certificate, key = tls or (None, None)
         limits = Limits(most_bytes(study), connections=connections, rate=rate)
         words = About(about, owner, secure=certificate is not None)
         settings = Settings(where, host, port, words, certificate, key, limits, link_days)
-        announce = partial(_announce, study, settings, study_path, link_file, as_json)
+        announce = partial(_announce, study, settings, place, link_file, as_json)
         loop: Callable[[], asyncio.AbstractEventLoop] | None = None
         with suppress(ImportError):  # not on every system
             import uvloop
@@ -148,7 +148,7 @@ async def _serve(
 def _announce(
     study: Study,
     settings: Settings,
-    study_path: Path | None,
+    place: Place | None,
     link_file: Path | None,
     as_json: bool,
     server: Running,
@@ -181,7 +181,7 @@ def _announce(
             "the analyst's link. Use --tls, or a proxy with a certificate.",
             style="yellow",
         )
-    if study_path is not None:
-        show_next(screen, f"collection status {study_path}")
+    if place is not None:
+        show_next(screen, place.command("collection status"))
     screen.print("Ctrl-C ends it; everything that was acknowledged is stored.", style="dim")
     sys.stdout.flush()

@@ -302,7 +302,7 @@ def _choices(collection: Collection) -> list[tuple[str, str]]:
         if several
     ]
     if "public" in entries:
-        sent = "sent along with the reports" if entries["public"] else "nobody's is sent"
+        sent = "sent along with the reports" if entries["public"] else "not sent"
         rows.append(("allocation", sent))
     return rows
 
@@ -323,7 +323,9 @@ def _error(collection: Collection, people: int) -> str:
         return "not predictable: people with rate 0 never report"
     (domain,) = collection.attributes
     numeric = domain.edges is not None and len(domain.edges) == 2
-    words = f"at most {error:.3g} of the mean" if numeric else f"{percent(error, 2)} of each value"
+    words = f"of the mean at most {error:.3g}"
+    if not numeric:
+        words = f"of each fraction {100 * error:.2f} percentage points"
     spread = ", spread evenly" * (len(collection.ways()) > 1)
     who = plural(people, "person", "people")
     return f"standard error {words}, predicted for {who}{spread}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..domain.near_miss import near_miss
 from ..domain.options import Options
 from ..domain.text import Text
 from ..errors import AnswerError
@@ -65,7 +66,10 @@ class Answers:
             allowed = f"the {len(domain.values):,} values {first_few(domain.values)}"
         if outside.any():
             row = int(np.flatnonzero(outside)[0])
-            answer = f"the answer {shown(column.at(row))}" if self.quoted else "the answer"
+            given = column.at(row)
+            answer = f"the answer {shown(given)}" if self.quoted else "the answer"
+            if self.quoted and domain.edges is None:
+                allowed += near_miss(given, domain.values)
             return AnswerError(
                 f"{place(self.column, first + row)}: {answer} is not among {allowed}; correct the "
                 f"file, or begin a study that {remedy}"

@@ -54,6 +54,7 @@ class Codebook:
         """The code book in a file; its name says whether it is JSON, TOML or a table."""
         kind = path.suffix.lower()
         if kind in (".json", ".toml"):
+            dialect.refuse_unused(f"{str(path)!r}, a {kind} file")
             entries = _json(path) if kind == ".json" else load_toml(path)
             codings = _from_entries(entries, path)
         else:
@@ -111,7 +112,7 @@ def _from_entries(entries: Any, path: Path) -> dict[str, Coding]:
 
 
 def _table(path: Path, dialect: Dialect) -> tuple[list[str], list[list[str]]]:
-    if table_form(path) == "workbook":
+    if table_form(path, dialect) == "workbook":
         sheet = read_sheet(path, dialect)
         return sheet.names, [[cell_text(cell) for cell in row] for row in sheet.rows]
     encoding = "utf-8-sig" if dialect.is_utf8 else dialect.encoding

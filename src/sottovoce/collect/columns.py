@@ -7,6 +7,7 @@ cell, and in a file of one column an empty line, is a missing entry.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ Kind = Literal["text", "whole numbers", "numbers"]
 _MOST_BYTES = 1 << 25  # of Parquet columns decoded at once; one more is read ahead
 _MOST_THREADS = 4
 _MOST_SHOWN = 60
+_THOUSANDS = re.compile(r"\s*-?[0-9]{1,3}(,[0-9]{3})+\b")
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Columns:
         pa = require_pyarrow()
         first = 0
         with readable(self.path, self.dialect):
-            form = table_form(self.path)
+            form = table_form(self.path, self.dialect)
             if form == "workbook":
                 tables = self._sheet(pa, done)
             elif form == "Parquet":
@@ -180,6 +182,7 @@ class Columns:
             + ("a whole number" if whole else "a number")
             + f", and {wanted.why} {wanted.kind}; correct the file"
             + (", or add --decimal , for a decimal comma" if comma else "")
+            + (" (a comma between thousands must go)" if comma and _THOUSANDS.match(entry) else "")
         )
 
     # --- workbooks ------------------------------------------------------------------------------
@@ -260,12 +263,16 @@ class Columns:
                 )
             raise AnswerError(
                 f"{str(self.path)!r} has no column {column!r}; it has {first_few(names, 20)}; "
-                + (_other_separator(names) or wanted.remedy + hint)
+                + (_other_first_line(names) or wanted.remedy + hint)
             )
 
 
-def _other_separator(names: Sequence[str]) -> str:
-    """What to try where the whole first line was read as one name."""
+def _other_first_line(names: Sequence[str]) -> str:
+    """What to do where the first line was read as one name, or is not that of the names."""
+    if names and names[0].startswith("sep="):
+        return "remove the first line, which is for spreadsheet programs, and give its --separator"
+    if not all(name.strip() for name in names):
+        return "some have no name: remove what is above the row that names the columns"
     signs = {";": "';'", "\t": "tab", "|": "'|'", ",": "','"}
     word = next((word for sign, word in signs.items() if len(names) == 1 and sign in names[0]), "")
     return word and f"if {word} separates the cells, add --separator {word}"

@@ -36,6 +36,8 @@ def header(path: Path, dialect: Dialect) -> list[str]:
         names = next(csv.reader(lines, delimiter=dialect.separator), [])
     except csv.Error as error:
         raise AnswerError(f"{str(path)!r} is not a CSV file ({error})") from error
+    if not any(name.strip() for name in names):
+        raise AnswerError(f"{str(path)!r}: the first line is blank; it must name the columns")
     if not dialect.is_utf8:
         return names
     return [name.encode("latin-1").decode("utf-8") for name in names]

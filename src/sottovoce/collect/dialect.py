@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import BinaryIO
 
 from ..errors import ParameterError
@@ -48,6 +48,12 @@ class Dialect:
             ) from error
         object.__setattr__(self, "separator", sign)
         object.__setattr__(self, "encoding", name)
+
+    def refuse_unused(self, where: str, *names: str) -> None:
+        """Refuse options (all, if none is named) that would be ignored there."""
+        for name in names or [field.name for field in fields(self)]:
+            if getattr(self, name) != getattr(PLAIN, name):
+                raise ParameterError(f"--{name} has no meaning for {where}; leave it out")
 
     @property
     def mark(self) -> bytes:

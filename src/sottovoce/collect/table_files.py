@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import shlex
 import zlib
@@ -24,7 +25,7 @@ def names_in(path: Path, dialect: Dialect = PLAIN) -> list[str]:
     """The names of a file's columns."""
     require_pyarrow()
     with readable(path, dialect):
-        form = table_form(path)
+        form = table_form(path, dialect)
         if form == "workbook":
             return read_sheet(path, dialect).names
         if form != "Parquet":
@@ -60,6 +61,9 @@ def not_text(path: Path, dialect: Dialect) -> str:
     """What is wrong with bytes that are no text in the expected encoding, and what to do."""
     if not dialect.is_utf8:
         return f"not text in {dialect.encoding}; give the right --encoding"
+    with opened(path) as stream:
+        if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return "not text in UTF-8 but in UTF-16; add --encoding utf-16"
     return (
         "not text in UTF-8; for files of older spreadsheet programs add --encoding latin-1 (or "
         f"cp1252, utf-16), or convert it: iconv -f latin1 -t utf-8 {shlex.quote(str(path))} > "
@@ -88,8 +92,11 @@ def require_pyarrow() -> Any:
     return pa
 
 
-def table_form(path: Path) -> TableForm:
-    """How a table is stored, by its first bytes; what cannot be a table of answers is refused."""
+def table_form(path: Path, dialect: Dialect) -> TableForm:
+    """How a table is stored, by its first bytes.
+
+    What cannot be a table of answers is refused, and so are options for other kinds of files.
+    """
     mistaken = not_answers(path, recognise(path))
     if mistaken:
         raise AnswerError(mistaken)
@@ -98,9 +105,12 @@ def table_form(path: Path) -> TableForm:
     if not start:
         raise AnswerError(f"{str(path)!r} is empty; the first line must name the columns")
     if start in STARTS:
+        dialect.refuse_unused(f"{str(path)!r}, a workbook", "separator", "encoding")
         return "workbook"
     if start == PARQUET:
+        dialect.refuse_unused(f"{str(path)!r}, a Parquet file")
         return "Parquet"
+    dialect.refuse_unused(f"{str(path)!r}, which is not a workbook", "sheet")
     return "gzip" if start.startswith(GZIP) else "CSV"
 
 

@@ -64,6 +64,14 @@ class Aggregate:
                 "most as many reports as people, and fewer than 2^62"
             )
 
+    def __repr__(self) -> str:
+        asked = f" of {self.people:,} people" * (self.people != self.reports)
+        seeded = ", drawn from a seed" * self.seeded
+        return (
+            f"<Aggregate {self.collection}: {self.reports:,} reports{asked}, "
+            f"digest {self.digest.hex()[:12]}…{seeded}>"
+        )
+
     def _repr_html_(self) -> str:
         """For notebooks: what was counted, and how; the counts themselves are in `tables`."""
         rows = [

@@ -85,8 +85,8 @@ class _Reader:
         data = self._stream.read(size) if size <= self.left else b""
         if len(data) != size:
             raise WireError(
-                f"{self._subject} too early: {what} takes {size:,} bytes and {self.left:,} are "
-                "left; the file or message was cut off, fetch it again"
+                f"{self._subject} too early: {what} would take {size:,} bytes and "
+                f"{self.left:,} are left; the file or message was cut off, fetch it again"
             )
         self.left -= size
         return data
@@ -157,7 +157,7 @@ def decode_stream(
         yield Reports(collection, digest, columns, bool(flags & _SEEDED))
         more = bool(flags & _MORE)
     if reader.left != end:
-        raise WireError(f"{reader.left - end:,} bytes follow the last report; nothing may")
+        raise WireError(f"{reader.left - end:,} bytes follow the last report; it must be the end")
 
 
 def cut_stream(stream: BinaryIO, *, expect: Expected, rows: int) -> Iterator[tuple[int, int]]:
@@ -176,7 +176,7 @@ def cut_stream(stream: BinaryIO, *, expect: Expected, rows: int) -> Iterator[tup
             yield start, whole - reader.left
             start, many = whole - reader.left, 0
     if reader.left:
-        raise WireError(f"{reader.left:,} bytes follow the last report; nothing may")
+        raise WireError(f"{reader.left:,} bytes follow the last report; it must be the end")
 
 
 def _head(reader: _Reader, expect: Expected) -> tuple[str, bytes, int, int, Layout]:
@@ -269,7 +269,7 @@ def decode_aggregate(data: Buffer, *, expect: Any) -> Aggregate:
             raise WireError(f"the table {label!r} appears twice")
         tables[label] = _dense(reader, dimensions) if dimensions else _sparse(reader)
     if reader.left:
-        raise WireError(f"{reader.left:,} bytes follow the aggregate; nothing may")
+        raise WireError(f"{reader.left:,} bytes follow the aggregate; it must be the end")
     seeded = bool(flags & _SEEDED)
     aggregate = Aggregate(collection, digest, tables, people, reports, seeded, route, chosen)
     if chosen is not None:

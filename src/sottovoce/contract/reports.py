@@ -99,6 +99,12 @@ class Reports:
         # Read-only views of columns cannot be pickled; other processes get plain ones.
         return type(self), (self.collection, self.digest, dict(self.columns), self.seeded)
 
+    def __repr__(self) -> str:
+        seeded = ", drawn from a seed" * self.seeded
+        return (
+            f"<Reports {self.collection}: {len(self):,}, digest {self.digest.hex()[:12]}…{seeded}>"
+        )
+
     def _repr_html_(self) -> str:
         """For notebooks: what they are, and how many; never their content."""
         rows = [

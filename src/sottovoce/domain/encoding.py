@@ -12,6 +12,7 @@ from .. import kernels
 from ..errors import AnswerError
 from ..parallel import over_ranges
 from .columns import Coded, Column, Rows, first_few, first_row, shown
+from .near_miss import near_miss
 
 if TYPE_CHECKING:
     from .values import Codes, Domain
@@ -91,6 +92,7 @@ def encode_column(domain: Domain, column: Column, rows: Rows | None) -> Coded:
 def _outside(domain: Domain, answer: Any, row: int, *, different: int = 1) -> AnswerError:
     return AnswerError(
         f"the answer {answer!r} (row {row}) is not one of the {len(domain.values)} values "
-        f"{first_few(domain.values)}; correct the data, or declare the value in the domain"
+        f"{first_few(domain.values)}{near_miss(answer, domain.values)}; correct the data, or "
+        "declare the value in the domain"
         + (f"; {different} distinct unknown answers in total" if different > 1 else "")
     )

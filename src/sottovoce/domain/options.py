@@ -93,9 +93,9 @@ class Options(Attribute):
         over = many > self.most
         if over.any():
             raise AnswerError(
-                f"{int(over.sum())} people chose more than {self.most} options (the first, "
-                f"{int(many[over][0])}, at row {first_row(over, rows)}); they must choose, or "
-                "begin a study with a larger most"
+                f"row {first_row(over, rows)} has more than {self.most} options: "
+                f"{int(many[over][0])} ({int(over.sum()):,} such rows in all); correct the data, "
+                "or begin a study with a larger most"
             )
         present = self.who_answered(absent, rows)
         return Coded(masks if present is None else masks[present], present)

@@ -31,7 +31,7 @@ class Schema:
         names = Counter(attribute.name for attribute in self.attributes)
         twice = sorted(name for name, count in names.items() if count > 1)
         if twice:
-            raise ParameterError(f"attribute names must differ; {first_few(twice)} appear twice")
+            raise ParameterError(f"attribute names must differ; given twice: {first_few(twice)}")
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)

@@ -99,7 +99,8 @@ class Domain:
             )
         if not 2 <= self.size <= _MOST_VALUES:
             raise ParameterError(
-                f"a domain of {self.size} value(s) was given; between 2 and 2^31 are allowed"
+                f"a question of {self.size} value{'s' * (self.size != 1)} was given; between 2 "
+                "and 2^31 are allowed"
             )
 
     @classmethod

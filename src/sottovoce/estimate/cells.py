@@ -54,7 +54,7 @@ class Repetitions:
         return Repetitions(partial(_apply, self, change), self.wider)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Cells(Estimate):
     """An estimate with a value for every cell of a table.
 

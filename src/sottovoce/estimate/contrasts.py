@@ -55,7 +55,7 @@ class Test(NamedTuple):
     method: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Contrast(Estimate):
     """A difference of two estimates, or a linear combination of the values of one.
 

@@ -97,6 +97,12 @@ def to_text(estimate: Estimate) -> str:
     return "\n".join(lines)
 
 
+def to_line(estimate: Estimate) -> str:
+    """What it is, without its numbers."""
+    many = estimate.values.size
+    return f"<{type(estimate).__name__} {_title(estimate)}, {many:,} value{'s' * (many != 1)}>"
+
+
 def _title(estimate: Estimate) -> str:
     """What it is, and of how many reports."""
     of = "" if estimate.reports in (None, estimate.n) else f" from {estimate.n:,} people"

@@ -39,7 +39,7 @@ _MOST_COVARIANCE = 20_000
 _FAIR = 0.05  # a useful half-width of an interval, as a fraction of the range
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Summaries):
     """An estimated distribution.
 
@@ -347,6 +347,9 @@ class Estimate(Summaries):
 
     def __str__(self) -> str:
         return display.to_text(self)
+
+    def __repr__(self) -> str:
+        return display.to_line(self)
 
     def _repr_html_(self) -> str:
         """For notebooks: a table with bars, and the guarantee beneath."""

@@ -15,7 +15,7 @@ from .population import about_population
 from .quantiles import RangeQuantiles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Histogram(Estimate):
     """Fractions of people whose number lies in each bin, and quantiles of the numbers.
 

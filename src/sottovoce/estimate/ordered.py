@@ -295,7 +295,10 @@ def _scores(estimate: Estimate, scores: Scores | None) -> tuple[Floats, Any]:
     else:
         pairs = list(scores) if np.iterable(scores) else [scores]
         if len(pairs) != len(labels):
-            raise ParameterError(f"{len(pairs)} scores were given for {len(labels)} values")
+            raise ParameterError(
+                f"{len(pairs)} scores were given for {len(labels)} values; give one for each, in "
+                "the order of the values, or by name"
+            )
     counted = np.array([pair is not None for pair in pairs])
     try:
         score = np.array([0.0 if pair is None else float(pair) for pair in pairs])

@@ -19,7 +19,7 @@ from .intervals import Floats, Interval
 from .projection import PROJECTIONS, check_projection
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Table(Cells):
     """An estimated joint distribution, cells in row-major order of the attributes as asked.
 
@@ -207,7 +207,7 @@ class Conditional(Cells):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Information(Estimate):
     """A mutual information, which is never negative."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 DEPTHS_DRAWN = "every device drew its depth at random, whatever the text"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class FrequentTexts(Estimate):
     """Texts that people hold, by falling fractions; the remaining fraction is of unknown texts.
 

@@ -23,6 +23,7 @@ from ..contract.aggregate import Aggregate
 from ..contract.collection import Collection, check_study
 from ..contract.reports import Reports, split_reports
 from ..contract.way import Way
+from ..domain.columns import first_few
 from ..domain.values import Domain, Label
 from ..errors import ParameterError, StudyError
 from ..estimate.estimate import Estimate
@@ -244,5 +245,6 @@ def check_attributes(attributes: Sequence[str], question: str) -> None:
     """Refuse attributes of a marginal other than the one question."""
     if any(name != question for name in attributes):
         raise ParameterError(
-            f"{list(attributes)} is not an attribute of the question {question!r}; leave it out"
+            f"the question {question!r} has no attributes, and {first_few(attributes)} was given; "
+            "only records have them, so leave it out"
         )

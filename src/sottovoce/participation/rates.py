@@ -94,7 +94,7 @@ def rate_codes(rate: Any, rates: Sequence[float], people: int, epsilon: float) -
     if kernels.draw.positions(exact, np.array(rates).view(np.uint64), codes) >= 0:
         strange = asked[~np.isin(asked, rates)]
         raise ParameterError(
-            f"{strange.size} people have rates outside the public grid, such as {strange[0]!r}; "
+            f"the rate {strange[0]:g} is outside the public grid, as are {strange.size:,} in all; "
             f"allowed are {_few(rates)}"
         )
     return codes
@@ -219,8 +219,8 @@ def level_positions(names: Sequence[str | None], coded: Coded, level: Any) -> ND
         )
     if (codes < 0).any():
         raise ParameterError(
-            f"{int((codes < 0).sum())} people have no level; everyone needs one of "
-            f"{first_few(names, 12)}"
+            f"{int((codes < 0).sum()):,} of {codes.size:,} levels are missing; everyone needs one "
+            f"of {first_few(names, 12)}"
         )
     return _answering(codes.astype(dtype), "level", coded)
 

@@ -26,7 +26,7 @@ from .methods import Method, Solved
 from .methods.evidence import Evidence, Margin
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class NoisyTable(Table):
     """A table between parties; see `Table` for what can be computed from it."""
 

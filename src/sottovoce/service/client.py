@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
+from ..collect.recognise import not_reports, recognise
 from ..contract.codec import REPORTS_MAGIC
 from ..contract.reports import read_batches
 from ..errors import FileError, ParameterError, TransportError, WireError
@@ -44,10 +45,19 @@ class Server:
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-            raise ParameterError(f"{self.address!r} is no address such as https://example.org:8443")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ParameterError(
+                f"{self.address!r} is not an address such as https://example.org:8443"
+            )
+        if parts.query:  # which may be a secret, so that it is not repeated
+            raise ParameterError(
+                f"the address {parts.scheme}://{parts.netloc}{parts.path}?… has a query; give it "
+                "up to the host or port, such as https://example.org:8443, and the key of an "
+                "analyst's link as the token"
+            )
         self._host, self._path = parts.hostname, parts.path.rstrip("/")
         self._tls = parts.scheme == "https"
+        self._trusted = _trusted(self.certificate) if self._tls else None
         self._port = parts.port or (443 if self._tls else 80)
 
     def get(self, path: str, token: str, **query: str) -> bytes:
@@ -58,17 +68,23 @@ class Server:
                 "use https"
             )
         target = f"{path}?{urlencode(query)}" if query else path
-        return self._ask("GET", target, b"", {"Authorization": f"Bearer {token}"})
+        return self._ask(
+            "GET", target, b"", {"Authorization": f"Bearer {token}"}, "ask again later"
+        )
 
     def post(self, body: bytes, code: str | None = None) -> dict[str, Any]:
         """Send a submission; the server's answer."""
         headers = {"Content-Type": "application/octet-stream"}
         if code:
             headers["Sottovoce-Code"] = code
-        answer: dict[str, Any] = json.loads(self._ask("POST", "/api/v1/reports", body, headers))
+        later = "send the same file again later, nothing is counted twice"
+        data = self._ask("POST", "/api/v1/reports", body, headers, later)
+        answer: dict[str, Any] = json.loads(data)
         return answer
 
-    def _ask(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> bytes:
+    def _ask(
+        self, method: str, path: str, body: bytes, headers: dict[str, str], later: str
+    ) -> bytes:
         end, pause = time.monotonic() + self.patience, 0.2
         while True:
             wait = pause
@@ -90,7 +106,7 @@ class Server:
             if time.monotonic() + wait > end:
                 raise TransportError(
                     f"{self.address} could not be reached or was busy for {self.patience:g} s: "
-                    f"{reason}; send the same file again later, nothing is counted twice"
+                    f"{reason}; {later}"
                 )
             self._pause(wait)
             pause = min(2 * pause, 5.0)
@@ -100,14 +116,23 @@ class Server:
     ) -> tuple[int, float, bytes]:
         kind: Any = http.client.HTTPConnection
         if self._tls:
-            trusted = ssl.create_default_context(cafile=self.certificate)
-            kind = partial(http.client.HTTPSConnection, context=trusted)
+            kind = partial(http.client.HTTPSConnection, context=self._trusted)
         with closing(kind(self._host, self._port, timeout=30)) as connection:
             connection.request(method, self._path + path, body, headers)
             answer = connection.getresponse()
             after = answer.getheader("Retry-After", "0")
             data = answer.read(_MOST_ANSWER)
             return answer.status, float(after) if after.isdigit() else 0.0, data
+
+
+def _trusted(certificate: Path | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=certificate)
+    except OSError as error:  # not a server that is away, so that nothing is tried again
+        raise ParameterError(
+            f"cannot use the certificate {str(certificate)!r}: {error.strerror or error}; give a "
+            "PEM file"
+        ) from error
 
 
 def _reason(status: int, answer: bytes) -> str:
@@ -135,7 +160,7 @@ class Receipt:
             try:
                 known = cls(**json.loads(read_file(kept)))
             except (ValueError, TypeError) as error:
-                raise FileError(f"{str(kept)!r} is no receipt; move it away") from error
+                raise FileError(f"{str(kept)!r} is not a receipt; move it away") from error
             if (known.content, known.to, len(known.ids)) == (digest, to, parts):
                 return known
             raise FileError(
@@ -159,13 +184,16 @@ def path_of(reports: Path) -> Path:
 
 def split_file(path: Path, study: Study | None) -> tuple[bytes, list[bytes]]:
     """The file's content, and the envelopes of each submission."""
+    mistaken = not_reports(path, recognise(path))
+    if mistaken:
+        raise FileError(mistaken)
     content = read_file(path)
     if study is None:
         many = int.from_bytes(content[8:16], "little") if content[:4] == REPORTS_MAGIC else None
         if many is None or many > MOST_REPORTS or content[5] & 2:
             raise ParameterError(
-                f"{str(path)!r} has more than {MOST_REPORTS:,} reports, or is no .svr file: name "
-                "its study with --study, so that it can be divided"
+                f"{str(path)!r} has more than {MOST_REPORTS:,} reports, or is not an .svr file; "
+                "name its study with --study, so that it can be divided"
             )
         return content, [content]
     return content, [

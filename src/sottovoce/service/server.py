@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 
-from ..errors import TransportError
+from ..errors import ParameterError, TransportError
 from ..study import Study
 from .access import Access, make_token, read_tokens
 from .app import About, App
@@ -80,22 +80,26 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
         committer = Committer(collector, metrics)
         door = Door(committer, limits, metrics)
         app = App(collector, Access(tokens), metrics, settings.about)
-        listener = _listen(settings.host, settings.port)
         server = _Server(_config(app, door, settings))
+        listener = _listen(settings.host, settings.port)
         server.seconds = limits.seconds
         committer.start(asyncio.get_running_loop())
         task = asyncio.create_task(server.serve(sockets=[listener]))
         try:
             while not server.started and not task.done():
                 await asyncio.sleep(0.01)
+            if not server.started:
+                await task  # raises what went wrong: nobody may be told an address that is dead
             scheme = "https" if settings.certificate else "http"
             host, port = listener.getsockname()[:2]
             host = f"[{host}]" if ":" in host else host
             yield Running(f"{scheme}://{host}:{port}", token, collector)
         finally:
             server.should_exit = True
-            await task
-            await committer.stop()
+            try:
+                await task
+            finally:
+                await committer.stop()
     finally:
         store.close()
 
@@ -126,7 +130,7 @@ class _Server(uvicorn.Server):
 
 
 def _config(app: App, door: Door, settings: Settings) -> uvicorn.Config:
-    return uvicorn.Config(
+    config = uvicorn.Config(
         app,
         http=protocol_for(door),
         ws="none",
@@ -142,6 +146,15 @@ def _config(app: App, door: Door, settings: Settings) -> uvicorn.Config:
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key,
     )
+    try:
+        config.load()
+    except OSError as error:  # also what is wrong with a certificate
+        raise ParameterError(
+            f"cannot serve https with the certificate {str(settings.certificate)!r} and the key "
+            f"{str(settings.key)!r}: {error.strerror or error}; give two PEM files that belong "
+            "together: --tls CERT KEY"
+        ) from error
+    return config
 
 
 def reachable(address: str) -> list[str]:

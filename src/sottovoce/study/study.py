@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -49,6 +49,10 @@ class Study:
     def __post_init__(self) -> None:
         if not isinstance(self.title, str) or not self.title.strip():
             raise StudyError(f"a study needs a title, a non-empty text; {self.title!r} was given")
+        if not isinstance(self.unbound, Iterable):
+            raise StudyError(
+                f"questions are a list of them; {type(self.unbound).__name__} was given"
+            )
         for one in self.unbound:
             attributes = one.attributes if isinstance(one, Collection) else ()
             if not (attributes and one.name and all(isinstance(a, Attribute) for a in attributes)):

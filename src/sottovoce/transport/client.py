@@ -31,7 +31,7 @@ class HttpOffice(Office):
     def __post_init__(self) -> None:
         parts = urlsplit(self.address)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
-            raise ParameterError(f"{self.address!r} is no address such as https://example.org:8443")
+            raise ParameterError(f"{self.address!r} is not an address such as https://a.org:8443")
         if parts.scheme == "http" and not is_loopback(parts.hostname):
             raise ParameterError(
                 f"{self.address} is not this machine: use https, plain http is refused"

@@ -109,7 +109,7 @@ def _batch(head: dict[str, Any], body: memoryview) -> Batch:
     sender, receiver, sequence = (column("<i8", []) for _ in range(3))
     payload = {name: column(kind, inner) for name, kind, inner in head["payload"]}
     if offset != len(body):
-        raise WireError(f"{len(body) - offset} bytes follow the last column; nothing may")
+        raise WireError(f"{len(body) - offset} bytes follow the last column; it must be the end")
     roles = Role(head["sent_by"]), Role(head["sent_to"])
     return Batch(head["kind"], head["round"], *roles, sender, receiver, payload, sequence)
 

@@ -25,7 +25,9 @@ _ROLES = ("party", "curator", "dealer")
 )
 @key_output
 def keygen(name: str, role: str, output: Output) -> None:
-    """Make keys: NAME.key is private, NAME.party.toml goes into the study.
+    """Make the keys of a party.
+
+    NAME.key is private, NAME.party.toml goes into the study.
 
     The private key never leaves the machine it was made on. The entry has the public key and a
     certificate of it; everyone else knows NAME by these two alone.

@@ -37,7 +37,7 @@ _SKEW = 120.0  # seconds by which two clocks may differ without a word
 @guarantee_option
 @json_output
 def plan(study_path: Path, rows: str | None, output: Output) -> None:
-    """Show what a study releases, how precise it will be, and what it costs every party.
+    """Show what a study releases, how precisely, and at which cost.
 
     No data is read. Everyone compares the digest over another channel, such as the telephone,
     before the run: whoever distributed the file could have put other keys into it.
@@ -81,10 +81,11 @@ def check(
     dataset: str | None,
     output: Output,
 ) -> None:
-    """Check that you can take part: schema, rows, key, budget and clock. It spends nothing.
+    """Check that you can take part; it spends nothing.
 
-    FILE is a CSV (also gzipped) or Parquet file or a workbook with one row per person. Nothing is
-    sent, and messages name rows and columns without repeating what is there.
+    Schema, rows, key, budget and clock are checked. FILE is a CSV (also gzipped) or Parquet file or
+    a workbook with one row per person. Nothing is sent, and messages name rows and columns without
+    repeating what is there.
 
     \b
     Example:

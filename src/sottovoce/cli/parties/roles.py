@@ -203,7 +203,9 @@ def dealer(
     dry_run: bool,
     output: Output,
 ) -> None:
-    """Deal correlated randomness to the parties; only for engine = "dealer".
+    """Deal correlated randomness to the parties.
+
+    Only for engine = "dealer".
 
     The dealer has no data and learns nothing. Whoever runs it must not work with the curator or
     with a party: together they could undo what it dealt.

@@ -75,7 +75,7 @@ def run(
     output: Output,
     **parameters: Any,
 ) -> None:
-    """Simulate a protocol: every role in this process, on answers in a file.
+    """Simulate a protocol: all roles here, on answers in a file.
 
     ANSWERS is a CSV (also gzipped) or Parquet file or a workbook with one row per person.
 

@@ -24,7 +24,9 @@ _ROLES = ("user", "helper", "aggregator", "s1", "s2")
 @click.option("--relay", is_flag=True, help="It carries the messages: the aggregator, or S1.")
 @key_output
 def keygen(name: str, role: str, users: int, relay: bool, output: Output) -> None:
-    """Make a party's keys: NAME.key is private, NAME.party.toml goes into the study.
+    """Make a party's keys.
+
+    NAME.key is private, NAME.party.toml goes into the study.
 
     A study is the question and the protocol, followed by the entries of all parties. Before the
     run everyone compares its digest (`secure check`) over another channel.
@@ -47,7 +49,7 @@ def keygen(name: str, role: str, users: int, relay: bool, output: Output) -> Non
 @click.argument("path", type=PATH)
 @json_output
 def check(path: Path, output: Output) -> None:
-    """Show who takes part in a study, what is promised, and the digest to compare.
+    """Show who takes part, what is promised, and the digest.
 
     \b
     Example:

@@ -40,7 +40,7 @@ def aggregator(
     wait: float,
     output: Output,
 ) -> None:
-    """Be the relay of a run, and play its server (aggregator, or S1).
+    """Be the relay of a run, and its aggregator (or S1).
 
     It listens until all parties have come and all rounds are done. Those who are late are left
     out and named; where their shares are missing there is no number.

@@ -8,6 +8,7 @@ that would control the terminal.
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -67,6 +68,12 @@ class InStudy:
 
         return Study.load(self.study_path)
 
+    def estimate_command(self, path: Path, one: Collection) -> str:
+        """The command that estimates what a file holds of a question, or of records."""
+        which = ["--question", one.name] * (len(self.study) > 1)
+        which += ["--attribute", "NAME"] * bool(one.allocations)
+        return shlex.join(["estimate", str(path), "--study", str(self.study_path), *which])
+
 
 @dataclass
 class Asked(InStudy):
@@ -98,9 +105,7 @@ class Asked(InStudy):
 
     def next_estimate(self, path: Path) -> str:
         """The command that estimates what a file holds."""
-        which = f" --question {self.collection.name}" * (len(self.study) > 1)
-        which += " --attribute NAME" * bool(self.collection.allocations)
-        return f"estimate {path} --study {self.study_path}{which}"
+        return self.estimate_command(path, self.collection)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -134,8 +134,9 @@ def new_collection(options: Mapping[str, Any]) -> Collection:
     question, records = options["question"], options["records"]
     if (question is None) == (records is None):
         raise click.UsageError("give one of --question and --records")
-    make = _question if records is None else _records
-    return make(question or records, options)
+    if options["codebook"] is None:
+        options["dialect"].refuse_unused("a study without --codebook")
+    return _records(records, options) if question is None else _question(question, options)
 
 
 def _question(name: str, options: Mapping[str, Any]) -> Collection:

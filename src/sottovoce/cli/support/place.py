@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,6 +29,12 @@ class Place(InStudy):
     def address(self) -> str:
         """Of the store; by default a folder beside the study file."""
         return self.store or str(self.study_path.with_suffix(".collection"))
+
+    def command(self, name: str, *words: str | Path) -> str:
+        """A command about the same collection, to run next; an address may contain a password."""
+        store = self.store if self.store is None or "://" not in self.store else "WHERE"
+        where = [] if store is None else ["--store", store]
+        return shlex.join([*name.split(), str(self.study_path), *map(str, words), *where])
 
     @contextmanager
     def open(self, *, create: bool = False) -> Iterator[tuple[Study, Store]]:

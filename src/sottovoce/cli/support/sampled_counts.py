@@ -50,7 +50,9 @@ if TYPE_CHECKING:
 )
 @json_output
 def sampled_counts(output: Output, **numbers: Any) -> None:
-    """The exact counts of a secret sample: what hides a holder are the coins of the others.
+    """The exact counts of a secret sample.
+
+    What hides a holder are the coins of the others.
 
     Give three of --epsilon, --delta, --count and --rate; the fourth is computed, exactly and on
     the safe side: the delta, the epsilon, the smallest count, or the largest rate.

@@ -42,7 +42,10 @@ def copy_store(source: Store, target: Store) -> None:
     """Copy everything into an empty store: a backup, a restore, or a move to another engine."""
     with target.transaction(), source.transaction(write=False):
         if target.count_blobs() or target.fact("study") is not None:
-            raise StoreError("the target is not empty; nothing was copied")
+            raise StoreError(
+                "the target is not empty: it has a collection, and nothing was copied; name an "
+                "empty one (--store)"
+            )
         for key, value in source.facts():
             target.put_fact(key, value)
         for rows in source.all_submissions():
