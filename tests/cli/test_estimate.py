@@ -145,7 +145,9 @@ def test_true_answers_are_not_reports(folder, fails):
 
 def test_missing_files_and_folders(folder, fails):
     assert "cannot read 'no.svr'" in fails("estimate", "no.svr", *USUAL)
-    assert "no file of reports or counts (.svr, .parquet, .pq, .sva)" in fails("estimate", ".", *USUAL)
+    assert "no file of reports or counts (.svr, .parquet, .pq, .sva)" in fails(
+        "estimate", ".", *USUAL
+    )
     assert "it is a directory" in fails("estimate", "no.svr", "--study", ".")
 
 

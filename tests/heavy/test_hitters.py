@@ -147,7 +147,7 @@ def test_what_is_refused() -> None:
         hh.randomise(["a"], level="strong")
     with pytest.raises(ParameterError, match="cannot count some values alone"):
         hh.aggregate(hh.randomise(["a"]), values=["a"])
-    with pytest.raises(ParameterError, match="not an attribute"):
+    with pytest.raises(ParameterError, match="has no attributes"):
         hh.marginal(hh.aggregate(hh.randomise(["a"])), ["other"])
     with pytest.raises(ParameterError, match="no method 'unbiased'"):
         hh.marginal(hh.aggregate(hh.randomise(["a"])), method="unbiased")

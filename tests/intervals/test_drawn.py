@@ -94,7 +94,7 @@ def test_weighted_sums_cover_though_nobody_at_a_rate_may_report(
 
 def blind(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
     """The planted fault: people in the block are those who were asked, drawn or not."""
-    return replace(estimate, _interval=replace(estimate._interval, least=None)).interval()
+    return replace(estimate, _interval=replace(estimate.own_interval, least=None)).interval()
 
 
 def population_coverage(m: HadamardResponse, n: int, f: float, of: Intervals) -> float:

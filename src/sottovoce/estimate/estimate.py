@@ -22,7 +22,7 @@ from ..domain.values import Label
 from ..errors import EstimateError, UselessEstimateWarning
 from ..promise import Guarantee
 from . import display
-from .intervals import Floats, Interval, normal_quantile, repeatable_generator
+from .intervals import Floats, Interval, Later, normal_quantile, repeatable_generator
 from .projection import PROJECTIONS, check_projection
 from .simultaneous import MOST_CORRELATED, Simultaneous, correlation_of, simultaneous
 from .summaries import Summaries
@@ -116,8 +116,14 @@ class Estimate(Summaries):
     exclusive: bool = True
     complete: bool = True
     _covariance: Callable[[], Floats] | None = field(default=None, repr=False)
-    _interval: Callable[[float], Interval] | None = field(default=None, repr=False)
+    _interval: Callable[[float], Interval] | Later | None = field(default=None, repr=False)
     _origins: tuple[Any, ...] = field(default=(), repr=False)
+
+    @cached_property
+    def own_interval(self) -> Callable[[float], Interval] | None:
+        """What gives its intervals from a confidence; None for normal ones."""
+        own = self._interval
+        return own.make() if isinstance(own, Later) else own
 
     @cached_property
     def variance(self) -> Floats:
@@ -263,8 +269,8 @@ class Estimate(Summaries):
         return {label: k for k, label in enumerate(self.labels)}
 
     def _own_interval(self, confidence: float) -> Interval:
-        if self._interval is not None:
-            return self._interval(confidence)
+        if self.own_interval is not None:
+            return self.own_interval(confidence)
         half = normal_quantile(confidence) * self.std_error
         return Interval(self.values - half, self.values + half)
 

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from ..errors import AlikeWarning, EstimateError, ParameterError
 from .count_intervals import CountInterval, GroupedCountInterval
 from .estimate import Estimate, join_claims
-from .intervals import Floats, NoiseLines, ScoreInterval, fit_noise_line
+from .intervals import Floats, Later, NoiseLines, ScoreInterval, fit_noise_line
 
 ALIKE = (
     "people of all groups answer alike: where they do not, the estimate is biased towards the "
@@ -34,9 +34,10 @@ _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at
 
 def _noise_line(estimate: Estimate) -> ScoreInterval | None:
     """How the noise of an estimate depends on the truth, where that is known or can be seen."""
-    if isinstance(estimate._interval, ScoreInterval):
-        return estimate._interval
-    if estimate._interval is None and estimate.fractions and estimate.error_from == "plug-in":
+    own = estimate.own_interval
+    if isinstance(own, ScoreInterval):
+        return own
+    if own is None and estimate.fractions and estimate.error_from == "plug-in":
         return fit_noise_line(estimate.values, estimate.variance)
     return None
 
@@ -51,7 +52,7 @@ class Groups:
     reports: Floats  # how many of them reported
     answers_vary: Floats | None = None  # how much numbers vary; of fractions the values say it
     #: Each group's own, where the noise of its reports is known as a function of the truth.
-    intervals: NoiseLines | tuple[CountInterval, ...] | None = None
+    intervals: NoiseLines | tuple[CountInterval, ...] | Later | None = None
 
     @classmethod
     def of_estimates(cls, estimates: Sequence[Estimate]) -> Self:
@@ -61,7 +62,8 @@ class Groups:
             vary = np.array([e.answer_variance or 0.0 for e in estimates])
         lines = (_noise_line(estimate) for estimate in estimates)
         own = tuple(line for line in lines if line is not None)
-        counted = tuple(e._interval for e in estimates if isinstance(e._interval, CountInterval))
+        every = (estimate.own_interval for estimate in estimates)
+        counted = tuple(one for one in every if isinstance(one, CountInterval))
         known: NoiseLines | tuple[CountInterval, ...] | None = None
         if len(own) == len(estimates):
             known = NoiseLines.of(own)
@@ -98,11 +100,12 @@ class Groups:
         self, values: Floats, weights: Floats
     ) -> ScoreInterval | GroupedCountInterval | None:
         """The interval of Σ ω_j ψ̂_j; that of counts is for weights by people."""
-        if self.intervals is None:
+        known = self.intervals.make() if isinstance(self.intervals, Later) else self.intervals
+        if known is None:
             return None
-        if isinstance(self.intervals, NoiseLines):
-            return self.intervals.combine(self.values, weights)
-        return GroupedCountInterval(values, self.intervals)
+        if isinstance(known, NoiseLines):
+            return known.combine(self.values, weights)
+        return GroupedCountInterval(values, known)
 
     @cached_property
     def noise(self) -> Floats:
@@ -170,17 +173,19 @@ def _weighted(
     about: Mapping[str, Any],
 ) -> Estimate:
     values, spread = found
-    whole = None
+    whole = interval = None
     if covariance is not None:
         whole = partial(
             _weighted_covariance, groups, weights, values, covariance, about["fractions"]
         )
+    if weights is groups.sizes:
+        interval = Later(partial(groups.interval, values, weights))
     return Estimate(
         values=values,
         spread=spread,
         assuming=assuming,
         _covariance=whole,
-        _interval=groups.interval(values, weights) if weights is groups.sizes else None,
+        _interval=interval,
         **{"method": "post-stratified", **about},
     )
 

@@ -19,7 +19,7 @@ Wilson 1927; with h, its coverage is at least about the stated one also for coun
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any, NamedTuple, Self
@@ -79,7 +79,9 @@ class ScoreInterval:
         """a and b."""
         return self.base, self.slope
 
-    def times(self, factor: float, *, base: Floats | float = 0.0, slope: float = 0.0) -> Self:
+    def times(
+        self, factor: Floats | float, *, base: Floats | float = 0.0, slope: float = 0.0
+    ) -> Self:
         """The same with the noise of the reports times a factor, and more of it by a line."""
         lines = [(factor * a + base, factor * b + slope) for a, b in self._lines]
         own, least = lines[0], lines[1] if self.least is not None else None
@@ -104,6 +106,13 @@ class ScoreInterval:
         end = (middle + np.sign(z) * np.sqrt(np.maximum(rest, 0.0))) / lead
         # Where the variance at `at` itself is below zero there is no root beyond it.
         return np.asarray(np.minimum(end, at) if z < 0 else np.maximum(end, at))
+
+
+@dataclass(frozen=True, eq=False)
+class Later:
+    """What intervals need, worked out when the first one is asked for; None if nothing is known."""
+
+    make: Callable[[], Any]
 
 
 @dataclass(frozen=True, eq=False)

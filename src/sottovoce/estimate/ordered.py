@@ -169,14 +169,14 @@ def _rise(estimate: Estimate, distance: float, vary: float) -> float:
 
 def _unseen(estimate: Estimate) -> float:
     """The noise of the fraction that is missing where estimates sum to less than one."""
-    own = estimate._interval
+    own = estimate.own_interval
     if not isinstance(own, ScoreInterval):
         return 0.0
     return max(float(np.max(own.slope)), 0.0) * max(1 - float(estimate.values.sum()), 0.0)
 
 
 def _draw(estimate: Estimate) -> float:
-    own = estimate._interval
+    own = estimate.own_interval
     return float(np.max(own.draw)) if isinstance(own, ScoreInterval) else 0.0
 
 
@@ -246,8 +246,8 @@ def _first(passed: Any) -> int:
 
 def _step(estimate: Estimate) -> float:
     """Half of what one report can move a fraction; half a report where that is not known."""
-    if isinstance(estimate._interval, ScoreInterval):
-        return float(np.max(estimate._interval.step))
+    if isinstance(estimate.own_interval, ScoreInterval):
+        return float(np.max(estimate.own_interval.step))
     return 0.5 / max(estimate._sent, 1)
 
 

@@ -57,7 +57,7 @@ def for_population(estimate: Estimate, size: int | None = None) -> Estimate:
             f"the error of a {estimate.method!r} estimate is not known for a population; use an "
             "unbiased method"
         )
-    own = estimate._interval
+    own = estimate.own_interval
     mean = own.plain if isinstance(own, Ratio) else own
     if isinstance(mean, MeanInterval) and mean.of is not None:
         fractions, scores = mean.of
@@ -88,7 +88,7 @@ def about_population(estimate: Estimate, size: int | None) -> dict[str, Any]:
 
 def _of_numbers(estimate: Estimate) -> str:
     """What is assumed of the mean of numbers; that of scores is tested at the mean itself."""
-    scored = isinstance(estimate._interval, MeanInterval | Ratio)
+    scored = isinstance(estimate.own_interval, MeanInterval | Ratio)
     numbers = not estimate.fractions and estimate.answer_variance is not None and not scored
     return NO_RARE_EXTREMES if numbers else ""
 
@@ -169,7 +169,7 @@ def stratified(
 
 def _joined(parts: list[Estimate], weight: Floats) -> ScoreInterval | MeanInterval | None:
     """The score interval of a sum over strata, where all have one; else the normal one."""
-    means = [part._interval for part in parts]
+    means = [part.own_interval for part in parts]
     means = [mean.plain if isinstance(mean, Ratio) else mean for mean in means]
     scored = [mean for mean in means if isinstance(mean, MeanInterval)]
     if len(scored) == len(parts):
@@ -180,7 +180,8 @@ def _joined(parts: list[Estimate], weight: Floats) -> ScoreInterval | MeanInterv
         spread = float(weight**2 @ np.array([one.variance for one in scored]))
         ends = min(one.ends[0] for one in scored), max(one.ends[1] for one in scored)
         return MeanInterval(value, spread, step, ends, down, up)
-    own = [part._interval for part in parts if isinstance(part._interval, ScoreInterval)]
+    every = (part.own_interval for part in parts)
+    own = [line for line in every if isinstance(line, ScoreInterval)]
     if len(own) < len(parts):
         return None
     return NoiseLines.of(own).combine(np.array([part.values for part in parts]), weight)

@@ -52,6 +52,36 @@ def add_bits(typing_context, lanes, at, word):
 
 
 @intrinsic
+def transform_eight(typing_context, cells, at):
+    """The Walsh-Hadamard transform of cells[at : at + 8] in place.
+
+    For each distance, neighbours change places in a copy w of v; where the first of two stands,
+    v + w is kept, and where the second does, w − v. The caller sees to it that eight cells are
+    there.
+    """
+
+    def generate(context, builder, signature, arguments):
+        array, index = arguments
+        kind = signature.args[0]
+        data = context.make_array(kind)(context, builder, array).data
+        eight = ir.VectorType(context.get_data_type(kind.dtype), 8)
+        places = ir.VectorType(ir.IntType(32), 8)
+        whole = isinstance(kind.dtype, types.Integer)
+        add, subtract = (builder.add, builder.sub) if whole else (builder.fadd, builder.fsub)
+        where = builder.bitcast(builder.gep(data, [index]), eight.as_pointer())
+        v = builder.load(where, align=8)
+        for distance in (1, 2, 4):
+            swapped = ir.Constant(places, [k ^ distance for k in range(8)])
+            chosen = ir.Constant(places, [k + 8 * (k & distance != 0) for k in range(8)])
+            w = builder.shuffle_vector(v, v, swapped)
+            v = builder.shuffle_vector(add(v, w), subtract(w, v), chosen)
+        builder.store(v, where, align=8)
+        return context.get_dummy_value()
+
+    return types.void(cells, types.intp), generate
+
+
+@intrinsic
 def count_bits(typing_context, word):
     """How many bits of an unsigned integer are set."""
 

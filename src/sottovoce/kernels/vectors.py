@@ -23,6 +23,16 @@ def add_bits(lanes, at, word):
 
 
 @replaced(by="intrinsics")
+def transform_eight(cells, at):
+    """The Walsh-Hadamard transform of cells[at : at + 8] in place."""
+    eight = cells[int(at) : int(at) + 8].reshape(2, 2, 2)
+    for axis in (2, 1, 0):
+        a, b = np.moveaxis(eight, axis, 0).copy()
+        sums = np.moveaxis(eight, axis, 0)
+        sums[0], sums[1] = a + b, a - b
+
+
+@replaced(by="intrinsics")
 def count_bits(word):
     """How many bits of an unsigned integer are set."""
     return np.bitwise_count(word).astype(word.dtype)

@@ -28,7 +28,7 @@ from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em, fit_support
 from ..randomness import Draws, Probability, Source
 from .channel import Channel, set_probability, set_row
-from .linear import LinearMechanism
+from .linear import LinearMechanism, Size
 from .mechanism import TOO_SMALL, Method
 
 #: The words that a kernel takes, the kernel, and its arguments between answers and reports.
@@ -210,7 +210,7 @@ class SupportMechanism(SetMechanism):
     def variance_rows(self, frequencies: Floats) -> Floats:
         return self.variance(frequencies, 1)
 
-    def score_interval(self, values: Floats, counts: NDArray[Any], n: float) -> ScoreInterval:
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: Size) -> ScoreInterval:
         _, gap, base, slope = self.rounded
         return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * gap))
 

@@ -32,6 +32,7 @@ from ..errors import ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
 from .categorical import Drawing, SetResponse
 from .channel import set_probability
+from .linear import Size
 from .mechanism import TOO_SMALL, Method
 from .registry import register
 
@@ -124,28 +125,28 @@ class HadamardResponse(SetResponse):
         kernels.count.walsh_hadamard(table)
         return self._of_values((block + table) / 2)
 
-    def score_interval(self, values: Floats, counts: NDArray[Any], n: float) -> ScoreInterval:
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: Size) -> ScoreInterval:
         # A report agrees with a value, disagrees, or lies in another block: steps of one.
-        in_block = counts.reshape(self.blocks, self.block_size).sum(axis=1)
+        in_block = counts.reshape(*counts.shape[:-1], self.blocks, self.block_size).sum(axis=-1)
         square = self._square(self._most_in_block(in_block, n))
-        square = np.tile(square, -(-self.domain.size // self.blocks))[: self.domain.size]
+        square = np.tile(square, -(-self.domain.size // self.blocks))[..., : self.domain.size]
         return self._block_interval(values, square, n)
 
-    def _block_interval(self, values: Floats, square: Floats, n: float) -> ScoreInterval:
+    def _block_interval(self, values: Floats, square: Floats, n: Size) -> ScoreInterval:
         # Whoever holds a value is in its block, where the square is then at least own / gap².
         own, other = self._in_block
         gap = float(self._gap)
         least = other / gap**2 / n, ((own - other) / gap**2 - 1) / n
         return ScoreInterval(values, square / n, -1 / n, step=0.5 / (n * gap), least=least)
 
-    def _most_in_block(self, reports: NDArray[Any], n: float) -> Floats:
+    def _most_in_block(self, reports: NDArray[Any], n: Size) -> Floats:
         """An upper limit of the fraction of answers in a block, on which the noise depends.
 
         Whether a report lies in a block is a count of its own, with probability `own` for answers
         in the block and `other` for the rest.
         """
         if self.blocks == 1:
-            return np.ones(reports.size)
+            return np.ones(reports.shape)
         own, other = self._in_block
         gap = own - other
         base, slope = other * (1 - other) / gap**2, (1 - own - other) / gap

@@ -32,7 +32,7 @@ from ..errors import EstimateError, WireError
 from ..estimate.intervals import Floats, ScoreInterval
 from ..parallel import over_ranges
 from .hadamard import HadamardResponse
-from .linear import LinearMechanism
+from .linear import LinearMechanism, Size
 
 THIRDS = "thirds"  # the table's name is stored, so it never changes
 _MOST_PAIRS = 1024  # more would be most of the time that counting takes
@@ -188,8 +188,9 @@ class HadamardCandidates(HadamardResponse):
             block = np.clip((self._pair(counts).sum(axis=0) / n - other) / (own - other), 0, 1)
         return np.asarray((self._square(block) - np.clip(values, 0, block)) / n)
 
-    def score_interval(self, values: Floats, counts: NDArray[Any], n: float) -> ScoreInterval:
-        square = self._square(self._most_in_block(self._pair(counts).sum(axis=0), n))
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: Size) -> ScoreInterval:
+        in_block = counts.reshape(*counts.shape[:-1], 2, -1).sum(axis=-2)
+        square = self._square(self._most_in_block(in_block, n))
         return self._block_interval(values, square, n)
 
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:

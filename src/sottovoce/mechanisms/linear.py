@@ -26,6 +26,9 @@ MOST_OUTPUTS = 4096
 MOST_COUNTERS = 1 << 27  # a gigabyte of them
 TINY = 4
 
+#: How many reports: of one group, or a column with a row for each of several.
+Size = float | Floats
+
 
 class LinearMechanism(Mechanism):
     """A mechanism over a set of values whose unbiased estimate is linear in its counts.
@@ -232,10 +235,12 @@ class LinearMechanism(Mechanism):
             _interval=None,
         )
 
-    def score_interval(
-        self, values: Floats, counts: NDArray[Any], n: float
-    ) -> ScoreInterval | None:
-        """The interval of unbiased estimates, where a value's noise is known from its fraction."""
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: Size) -> ScoreInterval | None:
+        """The interval of unbiased estimates, where a value's noise is known from its fraction.
+
+        Of several groups at once: a row of counts and of n for each, which gives a row of its
+        parameters.
+        """
         return None
 
     def _estimate_routed(self, aggregate: Aggregate, route: Route, method: str) -> Estimate:

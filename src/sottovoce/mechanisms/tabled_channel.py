@@ -20,6 +20,7 @@ from ..estimate.intervals import Floats, ScoreInterval
 from ..estimate.likelihood import Fit, em
 from .categorical import Drawing, OutputMechanism
 from .channel import Channel
+from .linear import Size
 from .prior_channels import IntegerChannel, drawing_tables
 from .prior_estimates import fit_mixing, inverse, shrunk
 
@@ -123,16 +124,14 @@ class ChannelMechanism(OutputMechanism):
         np.fill_diagonal(matrix, self.variance(f, n))
         return np.asarray(matrix)
 
-    def score_interval(
-        self, values: Floats, counts: NDArray[Any], n: float
-    ) -> ScoreInterval | None:
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: Size) -> ScoreInterval | None:
         if self._mix is None:
             return self._general_interval(values, n)
         keep, rest = self._mix
         base, slope = rest * (1 - rest) / keep**2, (1 - 2 * rest - keep) / keep
         return ScoreInterval(values, base / n, slope / n, step=0.5 / (n * keep))
 
-    def _general_interval(self, values: Floats, n: float) -> ScoreInterval | None:
+    def _general_interval(self, values: Floats, n: Size) -> ScoreInterval | None:
         """With the largest variance of a report's score over the answers of others.
 
         Given f_v it is at most f_v s_vv + (1 − f_v) max_{x≠v} s_xv, where s_xv is the variance of

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..estimate.intervals import Floats, ScoreInterval
+from ..estimate.intervals import Floats, NoiseLines, ScoreInterval
 from ..mechanisms.categorical import SupportMechanism
 from ..mechanisms.linear import LinearMechanism
 
@@ -114,9 +114,24 @@ class NoiseLine:
     """How the noise of a report depends on the truth: a, b and h of `estimate.intervals`."""
 
     def __init__(
-        self, mechanism: LinearMechanism, counts: NDArray[np.int64], reported: NDArray[np.int64]
+        self,
+        mechanism: LinearMechanism,
+        counts: NDArray[np.int64],
+        reported: NDArray[np.int64],
+        rows: Rows | slice = slice(None),
     ) -> None:
-        self.mechanism, self.counts, self.reported = mechanism, counts, reported
+        self.mechanism, self._every, self._reported, self._rows = mechanism, counts, reported, rows
+
+    @property
+    def reported(self) -> NDArray[np.int64]:
+        """Reports of each stratum."""
+        return self._reported[self._rows]
+
+    @property
+    def _counts(self) -> NDArray[np.int64]:
+        """Those of each stratum; not looked at where the noise does not depend on them."""
+        known = isinstance(self.mechanism, SupportMechanism)
+        return self._every[:1] if known else self._every[self._rows]
 
     def sum(self, weights: Floats) -> ScoreInterval | None:
         """Of Σ a_h C_h, with the step h of one report; None where it is not known.
@@ -124,18 +139,30 @@ class NoiseLine:
         Of some mechanisms it is estimated from the counts. Those of the strata then count as their
         noise does, as if as many people had reported as give their average the same error.
         """
-        reports = np.maximum(self.reported, 1)
+        reports, counts = np.maximum(self.reported, 1), self._counts
         parts = np.where(self.reported > 0, weights, 0.0)
         parts /= parts.sum()
         n = 1 / float(parts**2 @ (1 / reports))
-        counts = self.counts[0]
-        if weights.size > 1 and not isinstance(self.mechanism, SupportMechanism):
-            counts = n * kernels.count.weighted_sum(self.counts, parts / reports)
-        line = self.mechanism.score_interval(np.zeros(1), counts, n)
+        one = counts[0]
+        if len(counts) > 1:
+            one = n * kernels.count.weighted_sum(counts, parts / reports)
+        line = self.mechanism.score_interval(np.zeros(1), one, n)
         if line is None:
             return None
         return replace(line.times(n * float(weights.sum())), step=n * line.step)
 
+    def each(self, weights: Floats, draw: Floats) -> NoiseLines | None:
+        """Of a_h C_h and the drawing of people, for every stratum alone; all of them report."""
+        n = self.reported[:, None].astype(float)
+        line = self.mechanism.score_interval(np.zeros(1), self._counts, n)
+        if line is None:
+            return None
+        own = line.times(n * weights[:, None])
+        base, slope, step = map(np.asarray, (own.base, own.slope, own.step))
+        least = own.least and (np.asarray(own.least[0]), np.asarray(own.least[1]))
+        return NoiseLines(base, slope, draw[:, None], step, least=least)
+
     def only(self, rows: Rows) -> NoiseLine:
         """Of some strata."""
-        return NoiseLine(self.mechanism, self.counts[rows], self.reported[rows])
+        kept = np.arange(len(self._every))[self._rows][rows]
+        return NoiseLine(self.mechanism, self._every, self._reported, kept)

@@ -30,7 +30,7 @@ from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
 from ..estimate.estimate import Estimate, join_claims, warn_if_useless
 from ..estimate.groups import Groups, combine_groups
-from ..estimate.intervals import Floats, NoiseLines, ScoreInterval
+from ..estimate.intervals import Floats, Later, NoiseLines, ScoreInterval
 from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.mechanism import Mechanism, Method
 from ..promise import Guarantee
@@ -151,7 +151,7 @@ class Sample:
             _covariance=partial(covariance, seen, method)
             if self.mechanism.knows_covariance
             else None,
-            _interval=self._interval(values, asked, method),
+            _interval=Later(partial(self._interval, values, asked, method)),
             **about,
         )
 
@@ -170,7 +170,7 @@ class Sample:
             strata.people,
             reported.astype(float),
             None if strata.fractions else strata.own[:, 0],
-            _rate_intervals(strata, reported),
+            Later(partial(_rate_intervals, strata)),
         )
         known = self.mechanism.knows_covariance
         estimate = combine_groups(
@@ -246,18 +246,11 @@ def span_of(mechanism: Mechanism) -> float:
     return domain.high - domain.low if isinstance(domain, Range) else 1.0
 
 
-def _rate_intervals(strata: Strata, reported: NDArray[np.int64]) -> NoiseLines | None:
+def _rate_intervals(strata: Strata) -> NoiseLines | None:
     """What the interval of each rate's own estimate needs."""
     if strata.line is None:
         return None
-    noise, drawn = own_terms(strata.people, strata.inverse)
-    lines = []
-    for h, n in enumerate(reported.tolist()):
-        line = strata.line.only(np.array([h])).sum(noise[h : h + 1])
-        if line is None:
-            return None
-        lines.append(replace(line, draw=float(drawn[h]), step=line.step / n))
-    return NoiseLines.of(lines)
+    return strata.line.each(*own_terms(strata.people, strata.inverse))
 
 
 def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..compiling import compiled
-from ..vectors import wide_vectors
+from ..vectors import transform_eight, wide_vectors
 
 _NEAR = 4096  # cells that stay in the first-level cache
 _LANES = 32  # values of a row, four vectors
@@ -30,12 +30,7 @@ def walsh_hadamard(table):
         half = 1
         if near >= 8:
             for k in range(0, near, 8):
-                a, b, c, d = _four(stretch[k], stretch[k + 1], stretch[k + 2], stretch[k + 3])
-                e, f, g, h = _four(stretch[k + 4], stretch[k + 5], stretch[k + 6], stretch[k + 7])
-                stretch[k], stretch[k + 4] = a + e, a - e
-                stretch[k + 1], stretch[k + 5] = b + f, b - f
-                stretch[k + 2], stretch[k + 6] = c + g, c - g
-                stretch[k + 3], stretch[k + 7] = d + h, d - h
+                transform_eight(stretch, k)
             half = 8
         _between(stretch, half, near)
     if near < size:
