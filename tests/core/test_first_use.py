@@ -176,7 +176,7 @@ def test_some_kernels_are_always_compiled(calls: list[str]) -> None:
 
 
 def test_waiting_has_an_end(calls: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(np.arange(0, 9, 0.4).tolist())
+    clock = iter(np.arange(0, 9, 0.6).tolist())
     monkeypatch.setattr(compiling, "thread_time", lambda: next(clock))
     kernel = noting(calls)
     answers = [kernel(np.zeros(10)) for _ in range(5)]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..domain.columns import as_column
 from ..domain.values import code_dtype
 from ..errors import ParameterError, SottovoceError
+from ..kernels.compiling import expect
 from ..parallel import ahead, in_order
 from .answers import Answers, kind_of
 from .choices import Choice, choices_of
@@ -31,6 +32,7 @@ OWN_COLUMNS = "columns"  # the allocation that a file's columns hold
 _NO_EPSILON = ("NA", "null")  # beside an empty cell and NaN; among answers they may be values
 _MOST_ROWS = 1 << 18  # at once
 _MOST_BYTES = 1 << 23
+_USUAL_ROW = 16  # bytes
 _MOST_CHECKED = 1 << 27  # bytes of checked answers that are kept, rather than read again
 
 
@@ -191,8 +193,9 @@ class Source:
     ) -> Iterator[tuple[int, Reports]]:
         """How many people, and their reports, as many as fit into memory at once.
 
-        Without the answers that `read_into` returned, the file is read again.
+        Without the answers that `read_into` returned, the file is read again. It has `size` bytes.
         """
+        expect(size // _USUAL_ROW)
         if checked is None:
             columns = self.columns
             chunks = ahead(columns.chunks(self._rows, done))

@@ -13,12 +13,12 @@ interpreter lock.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import update_wrapper
 from importlib import import_module
 from threading import RLock
 from time import thread_time
-from types import FunctionType
+from types import FunctionType, MappingProxyType
 from typing import Any, Literal
 
 import numpy as np
@@ -28,8 +28,10 @@ Interpreted = bool | Literal["whole", "blocks"] | Callable[..., Any]
 
 _MOST = 1 << 16  # items of the largest array whose loop is worth interpreting
 _MOST_BY_NUMPY = 1 << 21
-_PATIENCE = 1.0  # seconds for each kernel
+_PATIENCE = 1.5  # seconds for each kernel
+_PATIENCE_BY_NUMPY = 0.25  # at 20 to 50 ns for each item, a million take less
 
+_NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
 _interpreting = True
 _few_items = True
 _uncached = False
@@ -69,7 +71,7 @@ class Kernel:
         self._most_items = most or (
             _MOST_BY_NUMPY if self._by_numpy else _MOST if interpreted else -1
         )
-        self._seconds_left = _PATIENCE
+        self._seconds_left = _PATIENCE_BY_NUMPY if self._by_numpy else _PATIENCE
         # People's answers come in blocks, whose sizes do not say how many are coming.
         self._in_blocks = ".draw." in function.__module__
         #: The compiled function, once there is one.
@@ -106,7 +108,10 @@ class Kernel:
     def plain(self) -> Any:
         """The Python function, which calls those of other kernels."""
         if self._plain is None:
-            plain = _linked(self._function, lambda kernel: kernel.plain, whole=self._whole)
+            others: dict[str, Any] = {"_INDEX": int}  # which is faster than an integer of numpy
+            if self._whole:
+                others["range"] = lambda size: (slice(None),)
+            plain = _linked(self._function, lambda kernel: kernel.plain, others)
             self._plain = _with_flags(plain) if self._whole else plain
         return self._plain
 
@@ -166,9 +171,11 @@ def replaced(*, by: str) -> Callable[[Callable[..., Any]], Kernel]:
     return decorate
 
 
-def _linked(function: Any, choose: Callable[[Kernel], Any], *, whole: bool = False) -> Any:
-    """The function with one side of every kernel that it calls; its loop as one step if `whole`."""
-    names = {**function.__globals__, **({"range": lambda size: (slice(None),)} if whole else {})}
+def _linked(
+    function: Any, choose: Callable[[Kernel], Any], others: Mapping[str, Any] = _NO_OTHERS
+) -> Any:
+    """The function with one side of every kernel that it calls, and other names replaced."""
+    names = {**function.__globals__, **others}
     kernels = {
         name: choose(names[name])
         for name in function.__code__.co_names
