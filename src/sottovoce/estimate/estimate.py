@@ -22,7 +22,7 @@ from ..domain.values import Label
 from ..errors import EstimateError, UselessEstimateWarning
 from ..promise import Guarantee
 from . import display
-from .intervals import Floats, Interval, Later, normal_quantile, repeatable_generator
+from .intervals import Floats, Interval, Later, normal_quantile
 from .projection import PROJECTIONS, check_projection
 from .simultaneous import MOST_CORRELATED, Simultaneous, correlation_of, simultaneous
 from .summaries import Summaries
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .contrasts import Contrast
 
 ErrorFrom = Literal["exact", "plug-in", "bootstrap"]
-Replicate = Callable[[Floats, np.random.Generator], Floats]
 _MOST_COVARIANCE = 20_000
 _FAIR = 0.05  # a useful half-width of an interval, as a fraction of the range
 
@@ -122,8 +121,7 @@ class Estimate(Summaries):
     @cached_property
     def own_interval(self) -> Callable[[float], Interval] | None:
         """What gives its intervals from a confidence; None for normal ones."""
-        own = self._interval
-        return own.make() if isinstance(own, Later) else own
+        return self._interval.make() if isinstance(self._interval, Later) else self._interval
 
     @cached_property
     def variance(self) -> Floats:
@@ -360,21 +358,6 @@ class Estimate(Summaries):
     def _repr_html_(self) -> str:
         """For notebooks: a table with bars, and the guarantee beneath."""
         return display.to_html(self)
-
-
-def bootstrap(values: Floats, again: Replicate, replicates: int | None = None) -> Floats:
-    """Mean squared change of `values` when data drawn from them are estimated again.
-
-    It spends no privacy, being computed from the released estimate alone, and needs no secrecy:
-    the generator is seeded by the values, so that the same estimate has the same error.
-    """
-    generator = repeatable_generator(values)
-    rounds = replicates or (200 if values.size <= 4096 else 20)
-    total = np.zeros(values.size)
-    for _ in range(rounds):
-        total += (again(values, generator) - values) ** 2
-    mean: Floats = total / rounds
-    return mean
 
 
 def join_claims(claims: Iterable[str]) -> str:

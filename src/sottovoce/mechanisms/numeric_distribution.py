@@ -25,10 +25,9 @@ from numpy.typing import NDArray
 
 from ..contract.aggregate import Aggregate
 from ..errors import ParameterError
-from ..estimate.estimate import bootstrap
 from ..estimate.histogram import Histogram
 from ..estimate.intervals import Interval
-from ..estimate.likelihood import choose_smoothing, smoothed_em
+from ..estimate.likelihood import bootstrap, choose_smoothing, smoothed_em
 from ..estimate.profile import Profile
 from ..estimate.quantiles import QUANTILE_PARTS, RangeQuantiles
 from .grid import Floats
