@@ -1,4 +1,4 @@
-"""Maximum likelihood over distributions: EM, smoothed or not, two exact special cases, bootstrap."""
+"""Maximum likelihood over distributions: EM, smoothed or not, and two exact cases; a bootstrap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ _LEAST_GAIN = 1.0
 _LEAST_CHANGE = 1e-6
 _LEAST_MASS = 1e-12
 _MOST_HALVINGS = 200
-
 
 Replicate = Callable[[Floats, np.random.Generator], Floats]
 
