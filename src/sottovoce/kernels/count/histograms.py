@@ -6,7 +6,7 @@ import numpy as np
 
 from ..compiling import compiled
 
-_BLOCK = 4096  # values that are still in the first-level cache after they were checked
+_BLOCK = 32_768  # values that are still in the second-level cache after they were checked
 _ROW = 256  # bytes that are added up side by side
 _MOST_ROWS = 255  # of ones, before a byte overflows
 
@@ -97,38 +97,59 @@ def histogram(values, counts):
     """Add how often each of 0..counts.size-1 occurs; the first position of another value, or -1.
 
     Nothing is counted when there is one. Four tables break the dependency between neighbouring
-    equal values; a large domain takes one, so that it stays in the cache.
+    equal values; a large domain takes one, so that it stays in the cache. Values are checked in
+    blocks, which are then still in the cache, so that memory is read once.
     """
     size = counts.size
     chunk = 1 << 30  # a 32-bit cell cannot overflow within it
     if 65_536 < size < values.size <= chunk:
         return _many_cells(values, counts)
-    bad = first_outside(values, size)
-    if bad >= 0:
-        return bad
     if size > 65_536:
+        bad = first_outside(values, size)
+        if bad >= 0:
+            return bad
         for i in range(values.size):
             counts[values[i]] += 1
         return -1
-    for start in range(0, values.size, chunk):
-        part = values[start : min(start + chunk, values.size)]
-        tables = np.zeros((4, size), np.uint32)
-        t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
-        eights = part.size // 8 * 8
-        for i in range(0, eights, 8):
-            t0[part[i]] += np.uint32(1)
-            t1[part[i + 1]] += np.uint32(1)
-            t2[part[i + 2]] += np.uint32(1)
-            t3[part[i + 3]] += np.uint32(1)
-            t0[part[i + 4]] += np.uint32(1)
-            t1[part[i + 5]] += np.uint32(1)
-            t2[part[i + 6]] += np.uint32(1)
-            t3[part[i + 7]] += np.uint32(1)
-        for i in range(eights, part.size):
-            t0[part[i]] += np.uint32(1)
-        for v in range(size):
-            counts[v] += np.int64(t0[v]) + np.int64(t1[v]) + np.int64(t2[v]) + np.int64(t3[v])
+    total = np.zeros(size, np.int64)
+    tables = np.zeros((4, size), np.uint32)
+    for start in range(0, values.size, _BLOCK):
+        part = values[start : min(start + _BLOCK, values.size)]
+        bad = first_outside(part, size)
+        if bad >= 0:
+            return start + bad
+        _add_block(part, tables)
+        if (start + _BLOCK) % chunk == 0:
+            _empty(tables, total)
+    _empty(tables, total)
+    counts += total
     return -1
+
+
+@compiled
+def _add_block(part, tables):
+    t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
+    eights = part.size // 8 * 8
+    for i in range(0, eights, 8):
+        t0[part[i]] += np.uint32(1)
+        t1[part[i + 1]] += np.uint32(1)
+        t2[part[i + 2]] += np.uint32(1)
+        t3[part[i + 3]] += np.uint32(1)
+        t0[part[i + 4]] += np.uint32(1)
+        t1[part[i + 5]] += np.uint32(1)
+        t2[part[i + 6]] += np.uint32(1)
+        t3[part[i + 7]] += np.uint32(1)
+    for i in range(eights, part.size):
+        t0[part[i]] += np.uint32(1)
+
+
+@compiled
+def _empty(tables, total):
+    """Move the counts of the four tables."""
+    for v in range(total.size):
+        for k in range(4):
+            total[v] += np.int64(tables[k, v])
+            tables[k, v] = np.uint32(0)
 
 
 def _histogram_by_by_numpy(group, values, table):
