@@ -89,7 +89,7 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
             while not server.started and not task.done():
                 await asyncio.sleep(0.01)
             if not server.started:
-                await task  # raises what went wrong, before an address is announced at which nothing answers
+                await task  # raises what went wrong, before a dead address is announced
             scheme = "https" if settings.certificate else "http"
             host, port = listener.getsockname()[:2]
             host = f"[{host}]" if ":" in host else host
