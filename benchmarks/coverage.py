@@ -19,7 +19,18 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from sottovoce import GRR, LIP, OLH, OUE, SUE, HadamardResponse, Levels, Sampled, SubsetSelection
+from sottovoce import (
+    GRR,
+    LIP,
+    OLH,
+    OUE,
+    SUE,
+    HadamardResponse,
+    Levels,
+    ProjectiveGeometryResponse,
+    Sampled,
+    SubsetSelection,
+)
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.mechanisms.categorical import PureMechanism
 from sottovoce.mechanisms.linear import LinearMechanism
@@ -121,7 +132,8 @@ def way_rows(runs: int) -> Iterator[Row]:
     """Few people, of whom some report, or who chose different levels."""
     rng = np.random.default_rng(5)
     cases: list[tuple[str, Mechanism, str]] = []
-    for kind, d, epsilon in product((GRR, OUE), (3, 10), (1.0, 4.0, 8.0)):
+    kinds = (GRR, OUE, HadamardResponse, ProjectiveGeometryResponse)
+    for kind, d, epsilon in product(kinds, (3, 10), (1.0, 4.0, 8.0)):
         base = kind(d, epsilon=epsilon)
         cases.append((f"{kind.id}, d={d}, ε={epsilon:g}, rate .5", Sampled(base, rate=0.5), ""))
         grid = Sampled(base, rate=[0.3, 0.8])
