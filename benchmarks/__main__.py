@@ -31,7 +31,7 @@ def page(effort: Effort, picture: Path) -> str:
         clipping = accuracy.against_clipping(effort) if known else None
         likely = accuracy.likelihood(effort)
         many = accuracy.many_values(effort)
-    heavy = ours.decode(effort)
+    heavy, cached = ours.decode(effort), ours.cached_gain(effort)
     with cores(1):
         guesses = peers.guesses(rivals, heavy.n, effort)
     examined = audits.measure(effort)
@@ -41,7 +41,7 @@ def page(effort: Effort, picture: Path) -> str:
     scaling.plot(lines, picture)
     parts = [
         HEADER,
-        ours.section(figures, beside, heavy, personal.slow(differing)),
+        ours.section(figures, beside, heavy, cached, personal.slow(differing)),
         personal.section(differing),
         peers.section(rivals, results, heavy, guesses),
         accuracy.section(clipping, likely, many),

@@ -11,7 +11,7 @@ const LOOKED_AT = 1 << 16;
 export function wordsOf(collection, report) {
   const { level } = collection.wayOf(report);
   if (collection.isSilent(report)) {
-    const text = "nothing: it was drawn by lot that you stay silent, and only that is reported";
+    const text = "nothing: chance decided that you stay silent, and only that is reported";
     return [{ name: collection.name, text }];
   }
   if (!collection.records) {
@@ -33,7 +33,7 @@ function answerWords(domain, { kind, drawing }, report) {
   if (domain.numeric) return numberWords(domain, drawing, report);
   if (domain.size <= LOOKED_AT) {
     const words = valueWords(domain, (code) => kind.fits(drawing, report, code));
-    return domain.most > 1 ? `one option, drawn by lot: ${words}` : words;
+    return domain.most > 1 ? `one option, picked at random: ${words}` : words;
   }
   if ("value" in report) return `fits “${domain.words(report.value)}”, and no other answer`;
   return `fits some of ${domain.size} answers, too many to list`;
@@ -56,7 +56,7 @@ function valueWords(domain, fits) {
 function textWords({ lengths }, other, { depth }) {
   const beginning = lengths[depth] === 1 ? "first character" : `first ${lengths[depth]} characters`;
   return (
-    `about the ${beginning} of your text, a number drawn by lot: fits about one in ` +
+    `about the ${beginning} of your text, a number picked at random: fits about one in ` +
     `${Math.round(1 / other)} of all possible beginnings, too many to list`
   );
 }

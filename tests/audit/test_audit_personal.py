@@ -168,6 +168,7 @@ def test_a_domain_with_one_value_needs_answers_by_name() -> None:
         ((-1,), "silence"),
         (((-1, -1), (0, 1)), "silence, or the report being (0, 1)"),
         (((0, 1),), "the report being (0, 1)"),
+        (tuple(range(5)), "the report being 0 or 1 or 2 or 3 or 4"),
         (tuple(range(9)), "the report being 0 or 1 or 2 or 3 or one of 5 more"),
     ],
 )

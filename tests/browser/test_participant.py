@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from sottovoce import Reports
+from sottovoce import Attribute, Records, Reports, Study
 
-from .collector import Visit, visiting
+from .collector import Visit, serving, visiting
 from .conftest import ABOUT, ELSEWHERE, MANY, MENU, TRIPS
 
 pytestmark = pytest.mark.slow
@@ -188,6 +188,52 @@ def test_questions_of_every_kind(chromium: Any, many_server: Any) -> None:
         }
         assert reports["Habits"]["level"].tolist() == [1]
         assert set(reports[TRIPS.name]) == {"bits"}
+        assert visit.trouble == []
+
+
+PARTS = [
+    Attribute("Do you smoke?", ["Yes", "No"]),
+    Attribute("Where do you live?", 1200, missing="value"),  # a field, which may be empty
+    Attribute("Do you do sport?", ["Often", "Never"], missing="public"),
+]
+DIVIDED = Study("Parts", (Records(PARTS, epsilon_average=2.01, public=True, floor=0.0),))
+
+
+@pytest.fixture(scope="module")
+def divided_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Records whose division is sent along, so that it can be seen."""
+    with serving(DIVIDED, ABOUT, tmp_path_factory.mktemp("divided")) as served:
+        yield served
+
+
+@pytest.mark.parametrize("sport", ["Often", "I leave this out (others can see that)"])
+def test_a_division_is_kept_or_a_new_one_shown_first(
+    chromium: Any, divided_server: Any, sport: str
+) -> None:
+    """Nobody's answer is drawn at another epsilon than their slider shows."""
+    with visiting(chromium, divided_server) as visit:
+        page = visit.open()
+        meaning = page.locator(".meaning").text_content()
+        assert "Divided equally, each answer has ε\u00a0=\u00a02.01:" in meaning
+        assert "together have ε\u00a0=\u00a06.03." in meaning
+        page.get_by_text("Divide it yourself").click()
+        slider = page.get_by_role("slider", name="Do you smoke?")
+        slider.fill("0.5")
+        page.get_by_label("Yes", exact=True).check()
+        page.get_by_label(sport, exact=True).check()
+        draw = page.get_by_role("button", name="Randomise my answers")
+        draw.click()
+        parts = [0.5, 2.765, 2.765]
+        if sport != "Often":
+            assert "you left out an answer" in page.locator("#form-error").text_content().lower()
+            shown = [page.locator(f"#part0-{a}").locator("..").text_content() for a in range(2)]
+            assert all("ε\u00a0=\u00a02.01," in words for words in shown)
+            parts = [2.01, 2.01]
+            draw.click()
+        page.get_by_role("heading", name="This is what will be sent").wait_for()
+        reports = Reports.from_bytes(shown_bytes(page)[16:], expect=DIVIDED)
+        steps = reports.columns["steps"][0][: len(parts)]
+        assert steps.tolist() == [int(1024 * part) for part in parts]
         assert visit.trouble == []
 
 

@@ -68,7 +68,7 @@ def test_what_is_typed_is_checked_before_anything_is_drawn(
         town.fill("Town 1499")
         randomise(page)
         page.get_by_role("heading", name="This is what will be sent").wait_for()
-        page.get_by_text("characters of your text, a number drawn by lot").wait_for()
+        page.get_by_text("characters of your text, a number picked at random").wait_for()
         assert visit.posts == []
         press_send(page)
         arrived(page)
@@ -85,12 +85,21 @@ def test_a_number_with_a_slip_is_not_taken_for_no_answer(chromium: Any, tmp_path
         "Shopping",
         (
             sv.OLH(sv.Attribute(PRODUCT, 2**31 - 1, missing="value"), epsilon=6.0),
-            sv.Piecewise(sv.Range("How much?", 0, 10, missing="public"), epsilon=1.0),
+            sv.Piecewise(sv.Range("How much?", 0, 10, missing="public", clip=True), epsilon=1.0),
         ),
     )
     with serving(study, ABOUT, tmp_path) as served, visiting(chromium, served) as visit:
         page = visit.open()
         product, much = page.get_by_label(PRODUCT), page.get_by_label("How much?")
+        assert (
+            page.locator("#q0-0-hint")
+            .text_content()
+            .endswith("An empty field means “no answer”, and is randomised like any other.")
+        )
+        assert page.locator("#q1-0-hint").text_content() == (
+            "A number from 0 to 10. One outside counts as the nearest of the two. Leave the field "
+            "empty to leave this out (others can see that)."
+        )
         error = page.locator("#form-error")
         for field, hint in ((product, "from 0 to 2147483646"), (much, "from 0 to 10")):
             field.press_sequentially("4e")

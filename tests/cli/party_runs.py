@@ -10,7 +10,7 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from click.testing import CliRunner
 
@@ -116,7 +116,9 @@ class Folder:
 
     # --- processes ------------------------------------------------------------------------------
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, stdout: int | IO[str] = subprocess.PIPE
+    ) -> subprocess.Popen[str]:
         """A command as a process."""
         environment = {**os.environ, "SOTTOVOCE_BUDGETS": str(self.path / "budgets")}
         self.started.append(
@@ -126,15 +128,18 @@ class Folder:
                 env=environment,
                 text=True,
                 start_new_session=True,
-                stdout=subprocess.PIPE,
+                stdout=stdout,
                 stderr=subprocess.PIPE,
             )
         )
         return self.started[-1]
 
-    def curator(self, *options: str, port: int = 0) -> tuple[subprocess.Popen[str], str]:
+    def curator(
+        self, *options: str, port: int = 0, stdout: int | IO[str] = subprocess.PIPE
+    ) -> tuple[subprocess.Popen[str], str]:
         """The curator, once it listens, and its address."""
-        process = self.start("curator", "study.toml", "--port", str(port), *options)
+        arguments = ("curator", "study.toml", "--port", str(port), *options)
+        process = self.start(*arguments, stdout=stdout)
         if process.stderr is None:
             raise RuntimeError("the process has no stderr")
         line = process.stderr.readline()

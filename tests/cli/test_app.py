@@ -17,7 +17,7 @@ import sottovoce
 from sottovoce.cli import main
 from sottovoce.errors import MissingExtraError
 
-COMMAND = [sys.executable, "-m", "sottovoce.cli"]
+COMMAND = [sys.executable, "-m", "sottovoce"]
 
 
 def commands(group: click.Group, before: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
@@ -205,11 +205,16 @@ def test_a_terminal_without_unicode_is_served(folder):
     assert json.loads(result.stdout)["question"] == "größe"
 
 
-def test_progress_is_on_stderr_of_a_terminal_only(folder):
+def on_a_terminal(*arguments, **environment):
+    """The result of a command whose stderr is a terminal, and what it says there."""
     ours, theirs = pty.openpty()
-    arguments = ["randomise", "answers.csv", "--study", "study.toml", "--out", "r.svr", "--json"]
+    usual = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
     result = subprocess.run(
-        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=theirs, text=True
+        [*COMMAND, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        env={**usual, **environment},
     )
     os.close(theirs)
     said = b""
@@ -222,5 +227,35 @@ def test_progress_is_on_stderr_of_a_terminal_only(folder):
             break
         said += block
     os.close(ours)
+    return result, said
+
+
+def test_progress_is_on_stderr_of_a_terminal_only(folder):
+    arguments = ["randomise", "answers.csv", "--study", "study.toml", "--out", "r.svr", "--json"]
+    result, said = on_a_terminal(*arguments)
     assert json.loads(result.stdout)["people"] == 1000
     assert b"randomising" in said
+
+
+def test_a_warning_has_no_colour_where_none_is_wanted(folder, run):
+    Path("answers.csv").write_text("commute\ncar\nbike\n")
+    run("randomise", "answers.csv", "--study", "study.toml", "--out", "r.svr")
+    words = ("estimate", "r.svr", "--study", "study.toml")
+    _, plain = on_a_terminal(*words, NO_COLOR="1")
+    assert b"warning: 2 reports are too few" in plain
+    _, coloured = on_a_terminal(*words)
+    assert b"\x1b[33m" in coloured
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["guarantee", "study.toml"], "Write: --study study.toml"),
+        (["audit", "our study.toml"], "Write: --study 'our study.toml'"),
+        (["estimate", "counts.sva", "study.toml"], "Write: --study study.toml"),
+        (["estimate", "counts.sva"], "It is the file that `sottovoce study new` writes."),
+    ],
+    ids=" ".join,
+)
+def test_who_leaves_out_the_option_for_the_study_is_shown_it(run, arguments, advice):
+    assert f"Missing option '--study'. {advice}\n" in run(*arguments, code=2).stderr

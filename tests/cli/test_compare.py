@@ -105,6 +105,33 @@ def test_another_mechanism_may_have_collected_the_second(waves, run, folder) -> 
     assert "ε = 3 for each answer" in said
 
 
+def test_two_menus_promise_nothing_to_someone_in_both_but_the_sum(run, folder, json_of) -> None:
+    """Whoever chose a level of each menu lost both epsilons: 0.5 + 4 for some."""
+    menus = {"strong = 0.5, weak = 2": "strong", "low = 1, high = 4": "low"}
+    for name, (levels, chosen) in zip("ab", menus.items(), strict=True):
+        menu = STUDY.replace("epsilon = 1.0", f"levels = {{{levels}}}")
+        Path(f"{name}.toml").write_text(menu)
+        study = ("--study", f"{name}.toml", "--levels", chosen)
+        run("randomise", "answers.csv", *study, "--out", f"{name}.svr")
+    both = ("compare", "a.svr", "b.svr", "--study", "a.toml", "--study", "b.toml")
+    said = run(*both, "--names", "before,after").stdout
+    assert "for someone in one of them; for someone in both they add up; details" in said
+    assert "may be in both" not in said
+    # With one menu for both, someone may choose another level in the second.
+    menu = ("--study", "a.toml", "--levels", "weak")
+    run("randomise", "answers.csv", *menu, "--again", "--out", "c.svr")
+    said = run("compare", "a.svr", "c.svr", "--study", "a.toml").stdout
+    assert "ε = 1 (strong), 4 (weak) for each answer" in said
+    assert "for someone who may be in both, at the same level; details" in said
+    promises = json_of(*both, "--names", "before,after")["guarantee"]["promises"]
+    assert {(p["unit"]["group"], p["unit"]["level"], p["epsilon"]) for p in promises} == {
+        ("before", "strong", 0.5),
+        ("before", "weak", 2.0),
+        ("after", "low", 1.0),
+        ("after", "high", 4.0),
+    }
+
+
 def test_rows_sum_to_one(table, run, fails) -> None:  # noqa: F811
     run("randomise", "people.csv", *ASK, "--allocation", "equal", "--out", "r.svr")
     both = ("joint", "r.svr", *ASK, "--attribute", "smokes", "--attribute", "age")

@@ -29,6 +29,17 @@ def test_an_answer_that_looks_like_a_value(folder, fails, cell, why):
     assert ("differs" in words) == bool(why)
 
 
+@pytest.mark.parametrize("cell", ["NA", " n/a", "NaN", "null", ".", "#N/A"])
+def test_what_other_programs_write_for_no_answer(folder, run, fails, cell):
+    advice = "if it means that there is no answer, give an empty cell instead"
+    Path("a.csv").write_text(f"id,commute,age\n1,{cell},{cell}\n")
+    assert advice in fails("randomise", "a.csv", *USUAL)
+    run("study", "new", "age.toml", "--title", "A", "--question", "age", "--range", "0", "99",
+        "--epsilon", "1")  # fmt: skip
+    if cell != "NaN":  # a number to the reader, which is not there
+        assert advice in fails("randomise", "a.csv", "--study", "age.toml", "--out", "r.svr")
+
+
 def test_the_same_letter_encoded_in_two_ways(folder, run, fails):
     run("study", "new", "v.toml", "--title", "V", "--question", "how", "--values", "vélo,auto",
         "--epsilon", "1")  # fmt: skip

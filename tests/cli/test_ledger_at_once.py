@@ -1,4 +1,7 @@
-"""Runs at the same time: those with other people do not wait, those with the same people do."""
+"""Runs at the same time: those with other people do not wait, those with the same people do.
+
+Nor does one replace the output of another that it has not seen.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sottovoce.collect import release as releasing
 from sottovoce.collect.fingerprint import Content
 from sottovoce.collect.ledger import Entry, Ledger, Subject
 from sottovoce.collect.receipts import Release
@@ -70,3 +74,17 @@ def test_two_versions_of_a_file_at_once_see_each_other(
                 seen.result(timeout=0.5)
             release(entry)
         assert seen.result(timeout=30) == before + 1
+
+
+def test_an_output_that_appears_meanwhile_is_not_replaced(folder, run, fails, monkeypatch) -> None:
+    draw, command = releasing.draw, ("randomise", "answers.csv", "--study", "study.toml", "--out")
+
+    def meanwhile(*arguments):
+        Path("reports.svr").write_bytes(b"of another run")
+        return draw(*arguments)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(releasing, "draw", meanwhile)
+        assert "exists already" in fails(*command, "reports.svr")
+    assert Path("reports.svr").read_bytes() == b"of another run"
+    assert "drawn on" in run(*command, "own.svr").stdout  # once

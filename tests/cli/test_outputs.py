@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
 from pathlib import Path
 
@@ -73,3 +74,11 @@ def test_a_link_to_what_is_there_needs_force(commands, fails) -> None:
     words = [word for word in commands["randomise"] if word != "--force"]
     assert "exists already" in fails(*words, "link.svr")
     assert Path("target.svr").read_bytes() == b"old"
+
+
+def test_the_next_command_can_be_run_where_names_have_blanks(folder, run) -> None:
+    shown = run("study", "new", "our study.toml", *NEW).stdout
+    Path("answers.csv").write_text("q\na\nb\n")
+    following = shlex.split(shown.split("Next: sottovoce ")[1])
+    assert following[3] == "our study.toml"
+    run(*following)

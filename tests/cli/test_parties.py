@@ -87,6 +87,12 @@ def test_check_spends_nothing(
     assert (about["cost"], about["left"], about["data_set"]) == (1.0, 1.0, "B")
     assert "Next: sottovoce parties join" in run(*CHECK).stdout
     assert not (party_folder.path / "budgets").exists()
+    for name in ("study.toml", "B.csv"):
+        (party_folder.path / name).rename(party_folder.path / f"our {name}")
+    spaced = [f"our {word}" if word in ("study.toml", "B.csv") else word for word in CHECK]
+    assert "join 'our study.toml' --party B --data 'our B.csv' --curator" in run(*spaced).stdout
+    planned = run("parties", "plan", "our study.toml").stdout
+    assert "Next: sottovoce parties check 'our study.toml' --party A --data FILE" in planned
 
 
 def test_check_names_the_row_and_does_not_repeat_what_is_there(

@@ -118,11 +118,10 @@ def test_a_method_without_standard_errors_shows_its_interval(
     study = study_of(tmp_path, ROWS.replace("collusion = 1", 'collusion = 1\nmethod = "sth"'))
     tables = {party: synthetic_table(study, party, 300) for party in study.parties}
     release = Release(study, None, None, confidence=0.95, force=False)
-    release.run = study.protocol.simulate(tables)
-    played = Played(None, session=b"1")
-    release.show(played, full=False, as_json=False)
+    run, played = study.protocol.simulate(tables), Played(None, session=b"1")
+    release.show(run, played, full=False, as_json=False)
     assert "95 % interval" in capsys.readouterr().out
-    release.show(played, full=False, as_json=True)
+    release.show(run, played, full=False, as_json=True)
     (table,) = json.loads(capsys.readouterr().out)["tables"]
     assert table["values"][0]["std_error"] is None
     assert table["values"][0]["low"] < table["values"][0]["high"]

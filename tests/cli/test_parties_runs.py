@@ -128,6 +128,21 @@ def test_party_and_curator_go_on_after_they_were_killed(hospitals: Folder) -> No
         assert account["charges"][0]["receipt"]
 
 
+def test_a_result_that_could_not_be_printed_is_printed_later(hospitals: Folder) -> None:
+    with Path("/dev/full").open("w") as full:
+        curator, address = hospitals.curator(stdout=full)
+    parties = [hospitals.join(party, address) for party in PARTIES]
+    session = {result_of(process)["session"] for process in parties}
+    assert curator.wait(90) == 1
+    assert curator.stderr is not None
+    assert "No space left on device" in curator.stderr.read()
+    again, _ = hospitals.curator()
+    about = result_of(again)
+    assert {about["session"]} == session
+    assert about["tables"][0]["people"] == SUMMED
+    assert all(len(account["charges"]) == 1 for account in hospitals.budgets().values())
+
+
 def test_another_study_ends_the_run_and_both_digests_are_named(hospitals: Folder) -> None:
     text = (hospitals.path / "study.toml").read_text()
     (hospitals.path / "other.toml").write_text(text.replace("three hospitals", "3 hospitals"))
@@ -172,6 +187,7 @@ def test_the_sums_are_opened_without_a_party_that_dropped_out(tmp_path: Path) ->
         lost = killed_at(folder, "HttpOffice", 3, *join_arguments("D", address))
         about = result_of(curator)
         assert about["dropped"] == ["D"]
+        assert any(late.startswith("D (round ") for late in about["too_late"])
         assert_released(about, folder, SUMMED)
         for process in parties:
             assert result_of(process)["receipt"]

@@ -118,8 +118,8 @@ def test_a_personal_plan_as_json_with_a_picture():
         ("--values 6 --people 1000 --levels a=1:x,b=2:1", "strong=0.5:30%"),
         ("--values 6 --people 1000 --levels a=1:0,b=2:1", "positive fraction"),
         ("--values 6 --people 1000 --epsilon 1 --rate 2", "at most 1"),
-        ("--values 6 --people 1000 --epsilon 1 --rate 0.5 --traffic 9", "no rate"),
-        ("--people 1000 --epsilon 1", "number of values"),
+        ("--values 6 --people 1000 --epsilon 1 --rate 0.5 --traffic 9", "no --rate"),
+        ("--people 1000 --epsilon 1", "give one of --values"),
         ("--values 6 --people 1000 --levels strong", "strong=0.5,normal=2"),
         ("--values 6 --people 1000 --epsilon 99", "at most 20"),
         ("--values 6 --people 10 --epsilon 1 --error 0.001", "no design reaches"),
@@ -148,6 +148,13 @@ def test_an_honest_study_passes(answers):
     about = json.loads(run(words, "--json").stdout)
     assert about["broken"] is False
     assert about["findings"][0]["question"] == "q"
+
+
+def test_an_audit_that_distinguishes_nothing_says_so():
+    make_study("--values", "a,b,c,d,e", "--epsilon", "0.01")  # the last one counts
+    said = run("audit --study s.toml --trials 1000 --confidence 0.9999999").output
+    assert "epsilon is at least 0.0000" in said
+    assert said.endswith("Nothing distinguished the answers.\n")
 
 
 def test_a_broken_promise_is_an_error(monkeypatch):

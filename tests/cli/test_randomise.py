@@ -8,6 +8,7 @@ import os
 import resource
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -255,6 +256,22 @@ def test_cells_that_are_no_numbers(folder, fails):
     assert "row 1 (header not counted): there is no answer" in refused(fails, "commute\nnan\n")
 
 
+def test_whole_numbers_as_a_data_frame_with_gaps_writes_them(folder, run, fails):
+    study(values=[3, 5], missing="value")
+    Path("a.csv").write_text("commute\n3.0\n\n5\n 5.0\n")
+    run("randomise", "a.csv", "--study", "study.toml", "--out", "a.svr")
+    Path("b.csv").write_text("commute\n3\n\n5\n5\n")
+    said = fails("randomise", "b.csv", "--study", "study.toml", "--out", "b.svr")
+    assert "holds the same answers as" in said
+    assert "row 2 (header not counted): '5.5' is not a whole number" in refused(
+        fails, "commute\n3.0\n5.5\n"
+    )
+    study(values=[3, 1 << 53])
+    assert "'9007199254740993.0' is not a whole number" in refused(
+        fails, "commute\n3.0\n9007199254740993.0\n"
+    )
+
+
 def test_parquet_columns_of_the_wrong_kind(folder, fails):
     usual = ("randomise", "a.parquet", "--study", "study.toml", "--out", "r.svr")
     pq.write_table(pa.table({"commute": [1, 2]}), "a.parquet")
@@ -266,6 +283,10 @@ def test_parquet_columns_of_the_wrong_kind(folder, fails):
     assert "holds string, and the question asks for whole numbers" in fails(*usual)
     pq.write_table(pa.table({"commute": np.array([1.0, 1.5])}), "a.parquet")
     assert "the answer 1.5 is not among" in fails(*usual)
+    pq.write_table(pa.table({"commute": pa.array([Decimal("1.50")])}), "a.parquet")
+    assert "is not among the 2 values 1, 2" in fails(*usual)
+    pq.write_table(pa.table({"commute": pa.array(["a"]).dictionary_encode()}), "a.parquet")
+    assert "holds categories of string, and the question asks for whole numbers" in fails(*usual)
     assert "no column 'x'" in fails(*usual, "--column", "x")
 
 

@@ -60,6 +60,31 @@ def test_what_is_not_answers(files, fails, name, reason):
 
 
 @pytest.mark.parametrize(
+    ("start", "what"),
+    [
+        (b"$FL2@(#) SPSS DATA FILE", "an SPSS file"),
+        (b"<stata_dta><header><release>118</release>", "a Stata file"),
+        (b"\x72\x02\x01\x00\x05\x00", "a Stata file"),
+        (b"\0" * 12 + b"\xc2\xea\x81\x60\xb3\x14", "a SAS file"),
+        (b'[\n {"commute": "car"}]', "JSON"),
+        (b'{"commute": "car"}\n{"commute": "bike"}', "JSON"),
+        (b"<html><body><table>", "HTML"),
+        (b"\xef\xbb\xbf<!DOCTYPE html>", "HTML"),
+    ],
+)
+def test_files_of_other_programs_are_named(folder, fails, start, what):
+    Path("answers.xls").write_bytes(start)
+    said = fails("randomise", "answers.xls", *STUDY_OPTION, "--out", "x.svr")
+    assert f"'answers.xls' is {what}; save the table as CSV, Parquet or .xlsx" in said
+
+
+@pytest.mark.parametrize("header", ["$FLAG", "<18", "{age}", "[0]", "rsq", '"{x}"'])
+def test_columns_with_odd_names_are_read(folder, run, header):
+    Path("odd.csv").write_text(f"{header},commute\n1,car\n")
+    assert "1 report" in run("randomise", "odd.csv", *STUDY_OPTION, "--out", "x.svr").stdout
+
+
+@pytest.mark.parametrize(
     ("name", "reason"),
     [
         ("answers.csv", "is a table, not a study; make a study with `sottovoce study new`"),
@@ -97,7 +122,29 @@ def test_a_study_with_an_error_is_still_judged_as_one(folder, fails):
             "study new n.toml --title T --records r --attribute a=2 --epsilon 1 --floor 3",
             "--floor is 3.0; it must be from 0 to",
         ),
-        ("plan --values 4 --epsilon 1", "give two of these: how many people, epsilon"),
+        (
+            "study new n.toml --title T --question q --values yes --values no --epsilon 1",
+            "(several are separated by commas, such as --values yes,no); between 2 and 2^31",
+        ),
+        ("plan", "give one of --values, --range and --attributes"),
+        (
+            "plan --values 4 --epsilon 1",
+            "give two of --people, --epsilon (or --levels) and --error",
+        ),
+        ("plan --values 1 --epsilon 1 --people 9", "--values is 1; it must be a whole number"),
+        ("plan --values 4 --epsilon 1 --error 2", "--error is 2; the standard error of a fraction"),
+        (
+            "plan --values 4 --traffic 9 --people 9 --error 0.1",
+            "give --people and --epsilon (or --levels) with it, and no --rate",
+        ),
+        (
+            "plan --values 4 --count 9 --people 99 --epsilon 1",
+            "give --values, one --epsilon for everyone and a --delta above 0",
+        ),
+        (
+            "estimate reports.svr --study study.toml --quantiles 50%",
+            "--quantiles is '50%'; give a number, or several separated by commas, such as 0.25,0.5",
+        ),
         ("plan --values 4 --epsilon 1 --people 0", "--people is 0"),
         ("estimate reports.svr --study study.toml --confidence 2", "--confidence is 2.0"),
     ],
@@ -117,3 +164,36 @@ def test_a_missing_answer_points_to_an_option(folder, fails):
 def test_where_records_are_made(run):
     said = run("records", "new", "x.toml", code=2).stderr
     assert "sottovoce study new FILE --records NAME --attribute" in said.replace("\n", " ")
+
+
+STUDIES = {
+    "people": '[[question]]\nname = "q"\nvalues = 2\nmechanism = "grr"\nepsilon = 1.0\n',
+    "parties": '[protocol]\nsplit = "rows"\n[budgets]\nA = 1.0\nB = 1.0\n'
+    '[[attribute]]\nname = "a"\nvalues = 2\n',
+    "secure": '[question]\nname = "q"\nvalues = 2\n[protocol]\nname = "binomial"\nepsilon = 1.0\n',
+}
+
+
+@pytest.mark.parametrize("kind", STUDIES)
+def test_a_study_of_another_kind_is_named_with_the_commands_that_read_it(folder, fails, kind):
+    title = "" if kind == "secure" else 'title = "T"\n'
+    Path("other.toml").write_text(f"format = 1\n{title}{STUDIES[kind]}")
+    readers = {"people": "`sottovoce randomise`", "parties": "`sottovoce parties`"}
+    command = {"people": ("study", "show"), "parties": ("parties", "plan")}
+    for other in STUDIES.keys() - {kind}:
+        said = fails(*command.get(other, ("secure", "check")), "other.toml")
+        assert f"it is for {readers.get(kind, '`sottovoce secure`')}" in said
+
+
+def test_who_declares_a_question_with_options_is_referred_to_them(folder, fails):
+    words = ("secure", "run", "a.csv", "--column", "q", "--epsilon", "1", "--values")
+    Path("a.csv").write_text('q,x\na,1\n"",2\nb,3\n')
+    said = fails(*words, "a,b")
+    assert 'add --missing value ("no answer" is then a value like the others)' in said
+    assert "begin a study" not in said
+    assert "public" not in said
+    said = fails(*words, "a,c", "--missing", "value")
+    assert "the answer 'b' is not among the 2 values 'a', 'c'; correct the file, or add it" in said
+    said = fails(*words, "a,b", "--missing", "value", "--protocol", "dpds")
+    assert "--count" in said
+    assert "--protocol binomial" in said

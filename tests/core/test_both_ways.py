@@ -140,6 +140,27 @@ def test_transforms_of_every_length() -> None:
             kernels.count.walsh_hadamard(table)
 
 
+@pytest.mark.parametrize("planes", [1, 9, 64])
+@pytest.mark.parametrize("reserve", [0, 127, 128, 200, 5000])
+def test_ties_until_the_reserve_is_empty(planes: int, reserve: int, both_ways: list[str]) -> None:
+    upper, lower = edge_words(2, chance=0.0)
+    close = np.where(upper >> np.uint64(63 - np.arange(planes)[:, None]) & np.uint64(1), ALL, 0)
+    words = close.astype(np.uint64) ^ (edge_words(planes * 40) & edge_words(planes * 40)).reshape(
+        planes, 40
+    )
+    out, ties = np.empty(40, np.uint64), np.empty(40, np.uint64)
+    extra = edge_words(reserve, chance=0.0)
+    done, used = kernels.draw.bernoulli(
+        words.ravel(), planes, upper, lower, out, ties, extra, min(1, reserve)
+    )
+    while done < 40:
+        done, used = kernels.draw.settle(
+            out, ties, planes, upper, lower, done, edge_words(300, chance=0.001), 0
+        )
+    assert used <= max(300, reserve)
+    assert "bernoulli" in both_ways
+
+
 @pytest.mark.parametrize("parts", [1, 3, 1 << 20, 1 << 40])
 def test_urns(parts: int) -> None:
     balls = np.array([0, 1, 5000, 3, 1 << 20])

@@ -153,3 +153,52 @@ def test_in_a_console_things_take_one_line(joint) -> None:
     assert f"{counts.reports:,} reports of 1,000 people, digest " in repr(counts)
     with seeded(1) as source:
         assert repr(m.randomise(["a"], source=source)).endswith("…, drawn from a seed>")
+
+
+SHORT = [
+    sv.Domain(5),
+    sv.Domain(["a", "b"], missing="value"),
+    sv.Domain(edges=[0, 0.5, float("inf")]),
+    sv.Attribute("smokes", [1, 2], wording=["yes", "no"]),
+    sv.Attribute.bins("age", [0, 18, 65], missing="public"),
+    sv.Range("age", 0, 120.5, clip=True),
+    sv.Options("tools", ["R", "Python"], most=1),
+    sv.GRR(sv.Attribute("commute", ["car", "bike"]), epsilon=1.0),
+    sv.Sampled(sv.OUE(3, epsilon=1.0), rate=0.1),
+    sv.Levels({"weak": sv.GRR(3, epsilon=2.0), "strong": sv.GRR(3, epsilon=0.5)}),
+    sv.Sampled(sv.Levels.of(sv.OUE, 3, {"a": 0.5, "b": 2.0}), rate=[0.1, 0.5]),
+    sv.Records([sv.Attribute("a", 2), sv.Attribute("b", ["x", "y"])], epsilon_average=1.0),
+]
+
+
+@pytest.mark.parametrize("one", SHORT, ids=repr)
+def test_what_makes_an_object_is_how_it_is_shown(one) -> None:
+    names = {name: getattr(sv, name) for name in sv.__all__}
+    assert eval(repr(one), {**names, "inf": float("inf")}) == one
+
+
+def test_many_values_and_long_ones_are_shown_in_short() -> None:
+    many = sv.OUE([f"value {k}" for k in range(100_000)], epsilon=1.0)
+    assert repr(many).startswith("OUE(domain=Domain(['value 0', 'value 1', ")
+    assert len(repr(many)) < 200
+    assert len(repr(sv.Attribute("q", ["x" * 10_000, "y"]))) < 200
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "row"),
+    [
+        (25175.5436, 650.0, "mean   25176  23902 to 26450"),
+        (44163854.8508, 7.5e6, "mean   44163855  29464125 to 58863585"),
+        (4.123e-7, 1.5e-8, "mean   0.000000412  0.000000383 to 0.000000442"),
+        (28.99, 0.4, "mean      28.99     28.21 to   29.77"),
+    ],
+)
+def test_a_mean_has_as_many_digits_as_its_error_is_worth(value, error, row) -> None:
+    one = estimate([value], error, labels=("mean",), fractions=False)
+    assert re.sub(" +", " ", str(one).splitlines()[2]) == re.sub(" +", " ", row)
+
+
+def test_the_columns_of_a_difference_stand_below_their_titles() -> None:
+    change = estimate([0.5, 0.5]) - estimate([0.4, 0.6])
+    _, titles, first, _ = str(change).splitlines()
+    assert len(titles) == len(first)

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sottovoce import GRR, Attribute, Domain, Schema
-from sottovoce.errors import ParameterError
+from sottovoce import GRR, Attribute, Domain, Options, Piecewise, Range, Schema
+from sottovoce.domain.text import Text
+from sottovoce.errors import AnswerError, ParameterError
 
 LABELS = st.lists(st.one_of(st.text(), st.integers()), min_size=2, max_size=8, unique=True)
 
@@ -47,6 +48,14 @@ def test_numpy_labels_become_plain_ones() -> None:
     assert labels == ("x", "y")
     assert all(type(label) is str for label in labels)
     assert all(type(label) is int for label in Domain(np.array([5, 7])).labels)
+
+
+def test_booleans_are_said_to_count_as_numbers() -> None:
+    with pytest.raises(ParameterError, match="True and False count as 1 and 0"):
+        Domain([True, False])
+    assert Domain([1, 0]).encode([True, False]).tolist() == [0, 1]
+    with pytest.raises(AnswerError, match="'True' is text, and the answer is True or False"):
+        Domain(["True", "False"]).encode([True, False])
 
 
 def test_text_and_numbers_are_different_values() -> None:
@@ -170,3 +179,43 @@ class TestInfer:
     def test_one_value_is_too_few(self) -> None:
         with pytest.raises(ParameterError, match="1 value"):
             Domain.infer(["a", "a"], public_data=True)
+
+
+@pytest.mark.parametrize(
+    ("domain", "answers"),
+    [
+        (Domain(["a", "b"], missing="public"), ["a", "b", "a"]),
+        (Domain(3, missing="public"), [0, 1, 0]),
+        (Domain([1, 2], missing="public"), [1, 2, 1]),
+        (Attribute.bins("age", [0, 18, 65], missing="public"), [3.0, 20.0, 3.0]),
+        (Range("age", 0, 65, missing="public"), [3.0, 20.0, 3.0]),
+        (Options("tools", ["a", "b"], most=1, missing="public"), ["a", "b", "a"]),
+    ],
+    ids=["text", "0..d-1", "numbers", "bins", "range", "options"],
+)
+def test_what_is_below_the_mask_of_an_array_is_no_answer(
+    domain: Domain, answers: list[object]
+) -> None:
+    masked = np.ma.array(answers, mask=[False, True, False])
+    coded = domain.coded(masked)
+    assert coded.present is not None
+    assert coded.present.tolist() == [True, False, True]
+    assert len(coded) == 2
+
+
+@pytest.mark.parametrize("values", [["a", "b"], [1, 2], 3], ids=str)
+def test_a_masked_answer_is_refused_as_missing(values) -> None:
+    answers = np.ma.array(["a", "b"] if values == ["a", "b"] else [1, 2], mask=[False, True])
+    with pytest.raises(AnswerError, match="1 of 2 answers are missing"):
+        Domain(values).coded(answers)
+
+
+def test_mechanisms_refuse_what_is_masked() -> None:
+    masked = np.ma.array([1, 2], mask=[False, True])
+    with pytest.raises(AnswerError, match="missing"):
+        GRR(3, epsilon=1.0).randomise(masked)
+    with pytest.raises(AnswerError, match="missing"):
+        Piecewise((0, 5), epsilon=1.0).randomise(masked.astype(float))
+    with pytest.raises(AnswerError, match="missing"):
+        Text("word", "ab", length=1).coded(np.ma.array(["a", "b"], mask=[False, True]))
+    assert len(GRR(3, epsilon=1.0).randomise(masked[:1])) == 1

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import sottovoce as sv
-from sottovoce import GRR, OUE, Aggregate, Attribute, Estimate
+from sottovoce import GRR, OUE, Aggregate, Attribute, Duchi, Estimate
 from sottovoce.errors import EstimateError, ParameterError
 from sottovoce.mechanisms import REGISTRY
 from tests.laws.entries import CATEGORICAL, answers, example
@@ -63,12 +63,19 @@ def test_intervals_without_a_law_of_their_own_are_scipys_normal(confidence: floa
     assert np.allclose(high, expected[1], rtol=1e-7)
 
 
+@pytest.fixture(scope="module")
+def mean() -> Estimate:
+    m = Duchi((0, 1), epsilon=1.0)
+    return m.estimate(m.aggregate(m.randomise([0.25] * 9)))
+
+
 @pytest.mark.parametrize(
     "confidence", [0, 1, 0.0, 1.0, -0.5, 95, 1.5, float("nan"), None, "0.9", True]
 )
-def test_a_bad_confidence_is_refused(confidence: object) -> None:
-    with pytest.raises(ParameterError, match="confidence"):
-        E.interval(confidence)
+def test_a_bad_confidence_is_refused(confidence: object, mean: Estimate) -> None:
+    for estimate in (E, mean):
+        with pytest.raises(ParameterError, match="confidence"):
+            estimate.interval(confidence)
 
 
 def test_metrics_by_hand() -> None:

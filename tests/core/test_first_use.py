@@ -33,6 +33,8 @@ sv.ask(many % 4, values=4, epsilon=1.0)
 sv.ask(many % 90, values=sv.Range("age", 0, 90), epsilon=1.0)
 levels = np.where(many % 2, "strong", "weak")
 sv.ask(many % 4, values=4, levels={"strong": 0.5, "weak": 2.0}, level=levels)
+bits = sv.OUE(100, epsilon=1.0)
+bits.estimate(bits.aggregate(bits.randomise(many % 100)))
 print("numba" in sys.modules)
 """
 

@@ -274,6 +274,14 @@ def test_one_line_for_all_promises() -> None:
     assert Guarantee(many).line() == (
         "ε = 0.5 to 4, by level, for each answer, against anyone who sees the reports"
     )
+    deltas = zip("abcde", (1e-9, 1e-9, 0.2, 1e-9, 1e-9), strict=True)
+    seen = tuple(
+        Promise(DP, k / 2, delta, unit=Unit(group=name), against=Against.RESULT)
+        for k, (name, delta) in enumerate(deltas, 1)
+    )
+    assert Guarantee(seen).line() == (  # also where one in the middle has the largest delta
+        "ε = 0.5 to 2.5, δ up to 0.2, by group, for each answer, against anyone who sees the result"
+    )
     alone = (Promise(LDP, 1.0, unit=Unit(level="a", group="n")),)
     assert Guarantee(alone).line() == alone[0].line()
     parts = tuple(Promise(LDP, e, unit=Unit(attribute=name)) for name, e in (("a", 1), ("b", 2)))

@@ -133,3 +133,21 @@ def test_data_that_is_no_guarantee_is_refused() -> None:
                   good | {"promises": [None]}):  # fmt: skip
         with pytest.raises(GuaranteeError):
             Guarantee.from_dict(wrong)
+
+
+@pytest.mark.parametrize(
+    ("answers", "line", "words"),
+    [
+        (1, "the one reported answer of a person", "the one reported answer of one person"),
+        (2, "both reported answers of a person together", "both reported answers of one person, t"),
+        (
+            3,
+            "all 3 reported answers of a person together",
+            "all 3 reported answers of one person, ",
+        ),
+    ],
+)
+def test_how_many_answers_are_protected_in_words(answers: int, line: str, words: str) -> None:
+    promise = Promise(LDP, 1.0, unit=Unit(Protected.RECORD, answers=answers))
+    assert f"ε = 1 for {line}, against" in Guarantee((promise,)).line()
+    assert str(promise.unit).startswith(words)

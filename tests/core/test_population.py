@@ -13,7 +13,6 @@ import sottovoce as sv
 from sottovoce import testing
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import EstimateError, ParameterError
-from sottovoce.estimate.population import NO_RARE_EXTREMES
 
 from ..intervals.enumerate import estimates, samples
 
@@ -302,16 +301,3 @@ def test_a_sample_that_agrees_leaves_room_for_people_who_stayed_silent():
         reports = collection.randomise([0] * 200, source=source)
         e = collection.estimate(collection.aggregate(reports))
     assert e.mean([1, 0]).interval().low[0] <= e.interval().low[0] + 0.01
-
-
-def test_what_the_mean_of_numbers_assumes_is_said():
-    """Nobody may have asked those with rare, extreme numbers; fractions and scores allow for it."""
-    m = sv.Piecewise((0, 1), epsilon=4.0)
-    number = m.estimate(m.aggregate(m.randomise([0.0] * 30 + [1.0])))
-    assert NO_RARE_EXTREMES in number.for_population().assuming
-    assert NO_RARE_EXTREMES not in number.assuming
-    whole = sv.stratified({"a": number, "b": number}, weights={"a": 1, "b": 1})
-    assert whole.assuming.count(NO_RARE_EXTREMES) == 1
-    choice = sv.ask(["a", "b"] * 50, values=["a", "b"], epsilon=2.0)
-    for estimate in (choice, choice.mean([1, 2]), choice.mean({"a": 1})):
-        assert NO_RARE_EXTREMES not in estimate.for_population().assuming

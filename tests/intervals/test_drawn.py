@@ -14,10 +14,12 @@ from sottovoce import (
     LIP,
     OUE,
     Aggregate,
+    Duchi,
     Estimate,
     HadamardResponse,
     Levels,
     Mechanism,
+    Piecewise,
     ProjectiveGeometryResponse,
     Sampled,
 )
@@ -90,6 +92,84 @@ def test_weighted_sums_cover_though_nobody_at_a_rate_may_report(
     sampled = Sampled(mechanism, rate=[0.15, 0.9])
     assert least_coverage(sampled, method, of=shown) >= ENOUGH
     assert least_coverage(sampled, method, of=normal) < ENOUGH
+
+
+ONE_AT_THE_TOP = np.r_[1.0, np.zeros(23)]
+SKEWED = np.linspace(0, 1, 24) ** 6
+NUMBERS = {
+    "one rate, one bit": (Sampled(Duchi((0, 1), epsilon=12.0), rate=0.4), ONE_AT_THE_TOP),
+    "one rate": (Sampled(Piecewise((0, 1), epsilon=12.0, steps=4), rate=0.4), ONE_AT_THE_TOP),
+    "rates": (Sampled(Duchi((0, 1), epsilon=8.0), rate=[0.4, 0.9]), ONE_AT_THE_TOP),
+    "levels": (Levels.of(Duchi, (0, 1), {"a": 5.0, "b": 12.0}), SKEWED[1::4]),
+    "levels and a rate": (
+        Sampled(Levels.of(Duchi, (0, 1), {"a": 5.0, "b": 12.0}), rate=0.5),
+        ONE_AT_THE_TOP,
+    ),
+}
+
+
+def mean_coverage(
+    mechanism: Mechanism, answers: np.ndarray, method: str | None, *, of: Intervals
+) -> float:
+    """How often the interval of a mean of numbers holds."""
+    levels, rates = list(mechanism.menu), list(mechanism.rates)
+    each: dict[str, list] = {}
+    if levels:
+        each["level"] = [levels[k % len(levels)] for k in range(answers.size)]
+    if len(rates) > 1:
+        each["rate"] = [rates[k // 2 % len(rates)] for k in range(answers.size)]
+    inside = done = 0
+    with seeded(7) as source, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(RUNS):
+            counts = mechanism.aggregate(mechanism.randomise(answers, source=source, **each))
+            asked, reported = mechanism.turnout(counts)
+            if (reported == 0)[asked > 0].any():
+                continue
+            low, high = of(mechanism.estimate(counts, method=method))
+            inside += bool(low[0] - 1e-9 <= answers.mean() <= high[0] + 1e-9)
+            done += 1
+    assert done > 0.9 * RUNS
+    return inside / done
+
+
+@pytest.mark.parametrize("design", NUMBERS)
+def test_means_cover_though_those_with_extreme_numbers_may_not_report(design: str) -> None:
+    mechanism, answers = NUMBERS[design]
+    assert mean_coverage(mechanism, answers, None, of=shown) >= ENOUGH
+    assert mean_coverage(mechanism, answers, None, of=normal) < ENOUGH  # the planted fault
+
+
+@pytest.mark.parametrize("method", ["hajek", "hajek-ipw", "horvitz-thompson", "adaptive"])
+def test_so_do_all_estimators_of_means_over_rates(method: str) -> None:
+    mechanism, answers = NUMBERS["rates"]
+    assert mean_coverage(mechanism, answers, method, of=shown) >= ENOUGH
+
+
+@pytest.mark.parametrize("of", [shown, normal])
+def test_means_of_a_population_with_rare_extreme_numbers(of: Intervals) -> None:
+    m = Piecewise((0, 1), epsilon=12.0, steps=4)
+    rng, inside = np.random.default_rng(3), 0
+    with seeded(9) as source:
+        for _ in range(RUNS):
+            answers = (rng.random(12) < 0.1).astype(float)
+            estimate = m.estimate(m.aggregate(m.randomise(answers, source=source)))
+            low, high = of(estimate.for_population())
+            inside += bool(low[0] - 1e-9 <= 0.1 <= high[0] + 1e-9)
+    assert (inside / RUNS >= ENOUGH) == (of is shown)
+
+
+def test_many_rates_have_an_interval_from_bernstein() -> None:
+    """Of very many rates the exact noise of each would take too long."""
+    rates = [round(0.2 + 0.05 * k, 2) for k in range(12)]
+    sampled = Sampled(Duchi((0, 1), epsilon=3.0), rate=rates)
+    answers = np.resize([0.1, 0.9, 0.4], 2400)
+    with seeded(5) as source:
+        reports = sampled.randomise(answers, rate=np.resize(rates, 2400), source=source)
+        estimate = sampled.estimate(sampled.aggregate(reports))
+    low, high = estimate.interval()
+    width = 2 * 1.959964 * estimate.std_error[0]
+    assert width < high[0] - low[0] < 1.3 * width
 
 
 def blind(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:

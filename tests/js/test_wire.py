@@ -101,15 +101,15 @@ def test_a_report_is_put_into_the_words_of_the_study() -> None:
     smokes = Attribute("smokes", [1, 2], wording=["yes", "no"])
     records = sv.Records([smokes], levels={"s": 1.0, "w": 2.0}, rate=0.5)
     columns = {"level": [1, 1], "reported": [[1], [0]], "bits": [[2], [0]]}
-    silent = "nothing: it was drawn by lot that you stay silent, and only that is reported"
+    silent = "nothing: chance decided that you stay silent, and only that is reported"
     cases = [
         (sv.GRR(smokes, epsilon=1.0), {"value": [1]}, ["fits “no”, and not the other one"]),
         (
             sv.ChooseAll(tools, epsilon=1.0),
             {"bits": [[0b1010]]},
             [
-                "one option, drawn by lot: fits “Python” and “no further option”, and none of the "
-                "other 2"
+                "one option, picked at random: fits “Python” and “no further option”, and none of "
+                "the other 2"
             ],
         ),
         (
@@ -121,8 +121,8 @@ def test_a_report_is_put_into_the_words_of_the_study() -> None:
             sv.HeavyHitters("abc", 6, 1.0, step=3),
             {"depth": [1], "a1": [7], "a2": [9], "b": [1], "y": [1]},
             [
-                "about the first 6 characters of your text, a number drawn by lot: fits about one "
-                "in 4 of all possible beginnings, too many to list"
+                "about the first 6 characters of your text, a number picked at random: fits about "
+                "one in 4 of all possible beginnings, too many to list"
             ],
         ),
         (records, columns, ["fits “no”, and not the other one", silent]),

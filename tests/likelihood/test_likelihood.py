@@ -8,8 +8,16 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from sottovoce import GRR, OUE, HadamardResponse, testing
-from sottovoce.estimate.likelihood import ConvergenceWarning, em, fit_outcomes, fit_support
+from sottovoce import GRR, OUE, HadamardResponse, Piecewise, testing
+from sottovoce.contract.aggregate import Aggregate
+from sottovoce.estimate.likelihood import (
+    FOLDS,
+    ConvergenceWarning,
+    _deal,
+    em,
+    fit_outcomes,
+    fit_support,
+)
 from sottovoce.testing import SeededSource
 
 RNG = np.random.default_rng(20_240_501)
@@ -151,3 +159,26 @@ def test_mle_of_randomised_response_is_worse_than_norm_sub_for_many_skewed_value
     gap = mle - projected
     # The statistic is 25 with sd 2.3: below five with less than 1e-15.
     assert gap.mean() > 5 * gap.std() / np.sqrt(gap.size)
+
+
+@pytest.mark.parametrize("times", [1, 10**7, 10**14])
+def test_every_report_is_dealt_into_one_of_the_folds(times):
+    counts = np.array([0, 1, 40, 159]) * times
+    folds = _deal(counts, np.random.default_rng(5))
+    assert len(folds) == FOLDS
+    assert min(fold.min() for fold in folds) >= 0
+    np.testing.assert_array_equal(sum(folds), counts)
+    sizes = np.array([fold.sum() for fold in folds]) / counts.sum()
+    np.testing.assert_allclose(sizes, 1 / FOLDS, atol=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.estimate.likelihood.ConvergenceWarning")
+def test_the_distribution_of_billions_of_numbers_is_estimated(source):
+    m = Piecewise((0, 1), epsilon=4.0)
+    few = m.aggregate(m.randomise(RNG.beta(2, 5, 10_000), source=source))
+    tables = {name: few.dense(name) * 10**6 for name in few.tables}
+    people = few.people * 10**6
+    many = Aggregate(few.collection, few.digest, tables, people, people, few.seeded)
+    estimate = m.estimate(many, method="distribution")
+    quartiles = [estimate.quantile(q).value for q in (0.25, 0.5, 0.75)]
+    np.testing.assert_allclose(quartiles, [0.161, 0.264, 0.389], atol=0.05)

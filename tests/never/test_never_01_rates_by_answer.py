@@ -82,6 +82,31 @@ def test_also_inside_a_menu_and_around_one() -> None:
             wrapper.randomise(LABELS, level=levels, rate=FOLLOWING)
 
 
+@pytest.mark.parametrize("rates", [{"x": [0.1, 0.9]}, {"x": [0.1, 0.9, 0.5]}], ids=["one", "own"])
+def test_also_at_one_level_alone(rates: dict[str, list[float]]) -> None:
+    """At the others rates are drawn, or follow the answers the other way round."""
+    levels = np.array(["x", "y"])[np.arange(400) // 2 % 2]
+    menu = Levels(
+        {name: Sampled(GRR(2, epsilon=1.0), rate=rates.get(name, [0.1, 0.9])) for name in "xy"}
+    )
+    answers, other = np.arange(400) % 2, np.random.default_rng(5).choice([0.1, 0.9], 400)
+    for elsewhere in (other, FOLLOWING[::-1]):
+        with refused():
+            menu.randomise(
+                answers, level=levels, rate=np.where(levels == "x", FOLLOWING, elsewhere)
+            )
+    menu.randomise(answers, level=levels, rate=other)
+    menu.randomise(answers, level=levels, rate=np.where(levels == "x", 0.1, 0.9))
+
+
+def test_also_by_choosing_a_level_with_a_rate_of_its_own() -> None:
+    menu = Levels({"x": Sampled(GRR(2, epsilon=1.0), rate=0.1), "y": GRR(2, epsilon=1.0)})
+    answers = np.arange(400) % 2
+    with pytest.raises(GuaranteeError, match="true epsilon is inf"):
+        menu.randomise(answers, level=np.array(["x", "y"])[answers])
+    menu.randomise(answers, level=np.array(["x", "y"])[np.arange(400) // 2 % 2])
+
+
 def test_also_when_no_answer_is_an_answer() -> None:
     """Who does not answer would be asked less often: the same leak."""
     s = Sampled(GRR(Domain(["a", "b"], missing="value"), epsilon=1.0), rate=[0.1, 0.9])

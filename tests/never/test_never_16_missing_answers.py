@@ -13,6 +13,7 @@ from sottovoce import Attribute, Domain, Study, ask
 from sottovoce.domain.values import NO_ANSWER
 from sottovoce.errors import AnswerError, ParameterError
 from sottovoce.promise import WHO_ANSWERED
+from sottovoce.secure import DPCS, DPDG, DPDS, TSS, BinomialNoise, Dummies
 from tests.laws.entries import CATEGORICAL
 
 GAPS = {
@@ -57,6 +58,26 @@ def test_dropping_is_declared_and_said_in_the_guarantee(kind, answers) -> None:
     assert len(mechanism.randomise(answers)) == 2
     assert WHO_ANSWERED in mechanism.guarantee.promises[0].assuming
     assert "public knowledge" in " ".join(str(mechanism.guarantee).split())
+
+
+@pytest.mark.parametrize("kind", [BinomialNoise, DPDG, Dummies, DPDS, TSS, DPCS])
+def test_also_where_answers_are_added_up_in_secret(kind) -> None:
+    options = {
+        BinomialNoise: {"epsilon": 2.0},
+        DPDG: {"epsilon": 2.0},
+        Dummies: {"epsilon": 2.0, "rate": 0.5},
+        DPDS: {"count": 90, "rate": 0.2},
+        TSS: {"count": 90, "rate": 0.2, "report": 1.0, "collusion": 1},
+        DPCS: {"count": 90, "rate": 0.2},
+    }[kind]
+    with pytest.raises(AnswerError, match="100 of 300 answers are missing"):
+        kind(["a", "b"], **options).session(["a", None, "b"] * 100)
+    protocol = kind(Domain(["a", "b"], missing="public"), **options)
+    run = protocol.simulate(["a", None, "b"] * 100)
+    assert run.estimate.n == 200
+    for promise in (*protocol.guarantee.promises, *run.guarantee.promises):
+        assert WHO_ANSWERED in promise.assuming
+    assert WHO_ANSWERED not in str(kind(["a", "b"], **options).guarantee)
 
 
 @numbers

@@ -325,7 +325,10 @@ def test_levels_of_which_one_is_sampled_at_two_rates() -> None:
     both = sv.Levels({"strong": sv.Sampled(strong, rate=[0.5, 1.0]), "weak": weak})
     with testing.seeded(3) as source:
         reports = both.randomise(
-            ["a;b", "c"] * 500, level=["strong", "weak"] * 500, rate=[0.5, 1.0] * 500, source=source
+            ["a;b", "c", "c"] * 400,
+            level=["strong", "weak"] * 600,
+            rate=[0.5, 1.0] * 600,
+            source=source,
         )
         e = both.estimate(both.aggregate(reports))
     assert (e.exclusive, e.covariance) == (False, None)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from sottovoce import GRR, Estimate, Guarantee, Piecewise, Promise, combine
+from sottovoce import GRR, Estimate, Guarantee, Piecewise, Promise, combine, stratified
 from sottovoce.errors import AlikeWarning, EstimateError, ParameterError
 from sottovoce.estimate.combine import METHODS
 from sottovoce.estimate.groups import PREDICTIONS
@@ -198,3 +199,20 @@ def test_a_group_without_an_error_is_refused(variance: float) -> None:
 def test_a_group_of_nobody_is_refused() -> None:
     with pytest.raises(EstimateError, match="number 3 is based on no reports"):
         combine([*two(), estimate_of([0.2, 0.3, 0.5], [0.1] * 3, 0)])
+
+
+def test_the_same_reports_are_not_combined_twice() -> None:
+    first, second = two()
+    for same in (first, replace(first, name="other")):
+        with pytest.raises(EstimateError, match="number 2 comes from the same reports"):
+            combine([first, same])
+    with pytest.raises(EstimateError, match="'again' comes from the same reports"):
+        stratified({"a": first, "b": second, "again": first}, weights={"a": 1, "b": 1, "again": 1})
+    both = combine([first, second], method="post-stratified")
+    with pytest.raises(EstimateError, match="number 2 comes from the same reports"):
+        combine([both, second])
+    with pytest.raises(EstimateError, match="same reports, so their errors are not independent"):
+        both - second
+    assert combine([first, second]).n == 400
+    for method in ("post-stratified", "james-stein"):
+        assert combine([first, second], method=method).roots == first.roots | second.roots

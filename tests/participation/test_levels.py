@@ -374,5 +374,5 @@ def test_a_level_of_which_nobody_reported_is_named() -> None:
 def test_a_menu_prints_its_mechanisms() -> None:
     menu = Levels({"a": GRR(2, epsilon=1.0)})
     grr = repr(GRR(2, epsilon=1.0))
-    assert repr(menu) == f"Participation({{'a': {grr}}})"
-    assert repr(Sampled(menu, rate=[0.5, 1])) == f"Participation({{'a': {grr} at [0.5, 1.0]}})"
+    assert repr(menu) == f"Levels({{'a': {grr}}})"
+    assert repr(Sampled(menu, rate=[0.5, 1])) == f"Levels({{'a': Sampled({grr}, rate=[0.5, 1.0])}})"

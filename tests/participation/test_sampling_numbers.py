@@ -14,7 +14,6 @@ from sottovoce import (
     Duchi,
     HadamardResponse,
     Hybrid,
-    Levels,
     Piecewise,
     Sampled,
     testing,
@@ -136,20 +135,3 @@ def test_variances_are_the_diagonal_of_covariances() -> None:
             matrix = s.covariance(rows, people, method=method)
             assert np.diag(matrix) == pytest.approx(s.variance(rows, people, method=method))
             assert np.linalg.eigvalsh(matrix).min() > -1e-12
-
-
-@pytest.mark.parametrize("rate", [0.5, [0.5, 0.9]])
-def test_a_mean_under_rates_says_what_its_interval_assumes(rate: Any) -> None:
-    """Nineteen people at 0 and one at 1: where that one is not drawn, no interval can know."""
-    answers = np.r_[np.zeros(190), np.ones(10)]
-    rates = {} if rate == 0.5 else {"rate": np.resize([0.5, 0.9, 0.9], 200)}
-    for inner in (Duchi((0, 1), epsilon=4.0), Levels({"a": Duchi((0, 1), epsilon=4.0)})):
-        s = Sampled(inner, rate=rate)
-        for method in s.methods:
-            estimate = s.estimate(s.aggregate(s.randomise(answers, **rates)), method=method)
-            assert "people with rare, extreme numbers" in estimate.assuming
-    everyone = Sampled(GRR(2, epsilon=4.0), rate=rate)
-    estimate = everyone.estimate(
-        everyone.aggregate(everyone.randomise(answers.astype(int), **rates))
-    )
-    assert "extreme" not in estimate.assuming

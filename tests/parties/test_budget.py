@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import signal
 import stat
 import threading
 from fractions import Fraction
@@ -151,6 +153,25 @@ def test_a_line_cut_off_by_a_crash_is_refused_with_what_to_do(ledger: Ledger) ->
             spend(ledger, b"3")
     ledger.path.write_bytes(whole)  # what the message says
     assert spend(ledger, b"3") == TENTH
+
+
+@pytest.mark.parametrize("before", [0, 1])
+@pytest.mark.parametrize("room", [0, 20, 100])
+def test_a_full_disk_leaves_no_half_of_a_line(ledger: Ledger, before: int, room: int) -> None:
+    for _ in range(before):
+        spend(ledger, b"1")
+    size = ledger.path.stat().st_size if before else 0
+    kind, (soft, hard) = resource.RLIMIT_FSIZE, resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(kind, (size + room, hard))
+    try:
+        with pytest.raises(FileError, match="cannot use the budget ledger"):
+            spend(ledger, b"2")
+    finally:
+        resource.setrlimit(kind, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert ledger.path.stat().st_size == size
+    assert spend(ledger, b"3") == 2 * TENTH - before * TENTH
 
 
 def test_runs_at_the_same_time_cannot_overspend(ledger: Ledger) -> None:

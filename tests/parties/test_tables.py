@@ -148,3 +148,24 @@ def test_axes_must_be_of_all_attributes(guarantee: Guarantee) -> None:
         noisy_table(solved, ATTRIBUTES, guarantee, method, axes=[(1, 0), (2,)])
     with pytest.raises(ParameterError, match="no projection"):
         noisy_table(solved, ATTRIBUTES, guarantee, method, axes=[(0, 1), (2,)]).project("no")
+
+
+def test_a_difference_of_tables_that_assume_independence_holds_all_the_same(
+    guarantee: Guarantee,
+) -> None:
+    """Both are off by a quarter in every cell, in opposite directions and not by chance."""
+    method, pair = ROWS["product"], [sv.Attribute("a", 2), sv.Attribute("b", 2)]
+    design = Design((2, 2), BUDGETS, 1, rows=dict.fromkeys(BUDGETS, 400))
+    first, second = (
+        noisy_table(method.solve(design, [np.array([600, 600])] * 2), pair, guarantee, method)
+        for _ in range(2)
+    )
+    truth = np.array([0.5, 0, 0, 0.5]) - np.array([0, 0.5, 0.5, 0])
+    difference = first - second
+    low, high = difference.interval()
+    assert (low <= truth).all()
+    assert (truth <= high).all()
+    # Nothing is known of the cells, so no difference is seen; the planted fault is independence.
+    assert difference.test().p_value == 1
+    ends, own = first.interval(), first.values
+    assert np.hypot(ends.high - own, own - ends.low).max() < truth.max()

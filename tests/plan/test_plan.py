@@ -80,6 +80,8 @@ def test_levels_are_equal_groups_weighted_by_size():
         ({"d": 4, "n": 0, "epsilon": 1.0}, "at least 1"),
         ({"d": 4, "n": 10, "epsilon": -1.0}, "above 0"),
         ({"d": 4, "n": 10, "error": math.nan}, "positive"),
+        ({"d": 4, "epsilon": 1.0, "error": 2}, "0.02 stands for 2 percentage points"),
+        ({"attributes": [2, 2], "epsilon": 1.0, "error": 1}, "must be below 1"),
         ({"d": 4, "n": 10, "epsilon": 1.0, "delta": 1.0}, "below 1"),
         ({"d": 4, "n": 10, "levels": {}}, "empty"),
         ({"d": 4, "n": 10, "epsilon": 1.0, "error": 0.001}, "no design reaches"),

@@ -136,7 +136,7 @@ class TestManyValues:
         assert np.sum(est.interval().low > 0) > 10  # each on its own, some miss zero by chance
         ax = est.plot()
         assert not any(look.filled(ax))
-        assert "not clearly above 0 (1,000 of 1,000)" in look.legend(ax)
+        assert "not clearly above 0, all tested at once (1,000 of 1,000)" in look.legend(ax)
 
     def test_signal_beyond_the_bars_is_marked_too(self) -> None:
         est = shares([0.04] * 20 + [0.0] * 80, 0.001)
@@ -144,7 +144,7 @@ class TestManyValues:
         assert all(look.filled(ax))
         (marks,) = (c for c in ax.collections if isinstance(c, PathCollection))
         assert np.asarray(marks.get_offsets())[:, 0] == pytest.approx([0.04] * 5)
-        assert "not clearly above 0 (80 of 100)" in look.legend(ax)
+        assert "not clearly above 0, all tested at once (80 of 100)" in look.legend(ax)
 
     def test_projected_ranks_equals_as_the_raw_ones_were(self) -> None:
         projected = self.est.project()

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sottovoce as sv
 from sottovoce import testing
 from sottovoce.errors import ParameterError
+from sottovoce.promise import Guarantee
 
 A = np.arange(3000) % 3
 TABLE = {"a": A, "b": np.where(A > 0, 1, 0), "c": A % 2}
@@ -54,3 +57,22 @@ def test_anything_but_two_attributes_is_refused(found, what: str) -> None:
     joint = found["em-ll2"].marginal(["a"]) if what == "one" else sv.ask(A, values=3, epsilon=1.0)
     with pytest.raises(ParameterError, match="a heat map shows two attributes"):
         sv.plot.heatmap(joint)
+
+
+def title(joint: sv.Estimate) -> str:
+    return " ".join(sv.plot.heatmap(joint).get_title("left").split())
+
+
+def test_a_picture_promises_whole_records_or_nothing() -> None:
+    """Between parties a person may be in the data of several, which then add up: 1 + 2, not 2."""
+    schema = [sv.Attribute("a", 2), sv.Attribute("b", 2)]
+    table = {"a": [0, 1] * 2000, "b": [0, 1, 1, 0] * 1000}
+    rows = sv.parties.Horizontal(schema, ["a", "b"], {"north": 1.0, "south": 2.0})
+    run = rows.simulate({"north": table, "south": table})
+    assert "ε" not in title(run.estimates[0])
+    records = sv.Records(schema, epsilon_average=1.5)
+    joint = records.joint(records.aggregate(records.randomise(table)), ["a", "b"])
+    assert "ε = 3 for all answers" in title(joint)
+    total = replace(joint.guarantee.promises[0], delta=1e-5)
+    joint = replace(joint, guarantee=Guarantee((total,)))
+    assert "ε = 3, δ = 1e-05 for all answers" in title(joint)

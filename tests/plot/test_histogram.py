@@ -34,7 +34,7 @@ def test_the_median_is_marked_with_its_interval(histogram) -> None:
     median = histogram.median(confidence=0.9)
     (span,) = (line for line in ax.lines if list(line.get_xdata()) == [median.low, median.high])
     assert span.get_ydata()[0] <= ax.get_ylim()[1]
-    assert f"median {median.value:.3g}" in look.legend(ax)
+    assert str(median).split(" (")[0].replace(": ", " ") in look.legend(ax)  # as it is printed
     assert "90% interval" in look.legend(ax)
     without = look.legend(histogram.plot(quantiles=()))
     assert not any("median" in name for name in without)

@@ -37,8 +37,11 @@ def test_every_level_has_its_own_promises() -> None:
     records = sv.Records(SCHEMA, levels=MENU)
     assert records.level_names == ("strong", "weak")
     by_level = {way.level: way.guarantee for way in records.ways()}
-    assert [p.epsilon for p in by_level["strong"].promises] == [2.0, 1.0]
-    assert [p.epsilon for p in by_level["weak"].promises] == [6.0, 3.0]
+    assert [p.epsilon for p in by_level["strong"].promises] == [2.0, 2.0]
+    assert [p.epsilon for p in by_level["weak"].promises] == [6.0, 6.0]
+    equal = {way.level: records.undivided(way) for way in records.ways()}
+    assert [p.epsilon for p in equal["weak"].promises] == [6.0, 3.0]
+    assert [p.epsilon for p in records.undivided().promises] == [2.0, 1.0, 6.0, 3.0]
     assert {p.unit.level for p in records.guarantee.promises} == {"strong", "weak"}
     assert records.guarantee_at().epsilon == 6.0
     assert records.guarantee_at("strong").epsilon == 2.0

@@ -72,10 +72,28 @@ def test_a_hidden_division_that_ignores_the_answers_keeps_the_total() -> None:
     assert math.log(worst) <= 4 + 1e-12
 
 
+@pytest.mark.parametrize("floor", [0.0, 0.3, 0.5, 1.25])
+@pytest.mark.parametrize("average", [1.25, 1.4999995, 2.0, 15.0])
+def test_no_division_gives_an_answer_more_than_is_promised(average: float, floor: float) -> None:
+    """The largest part that is accepted, with the last digits that are, against each promise."""
+    r = sv.Records([sv.Attribute(name, 2) for name in "abc"], epsilon_average=average, floor=floor)
+    most = min(3 * average - 2 * floor, 20.0)
+    rest = (3 * average - most) / 2
+    for row in ([most, rest, rest], [min(most * (1 + 3e-7), 20.0), rest, rest]):
+        (steps,) = in_steps(np.array([row]), np.array([average])).tolist()
+        losses = [float(math.log((1 - drawn_q(k)) / drawn_q(k))) for k in steps]
+        total, answer = r.guarantee.promises
+        assert max(losses) <= answer.epsilon * (1 + 1e-12)
+        assert sum(losses) <= total.epsilon * (1 + 1e-12)
+        assert answer.epsilon <= max(losses) + 3 / STEPS  # what is promised is hardly more
+    assert r.undivided().promises[1].epsilon == average
+
+
 def test_the_printed_promises() -> None:
     r = sv.Records([sv.Attribute("a", 2), sv.Attribute("b", 3)], epsilon_average=2.0)
     total, one = r.guarantee.promises
-    assert (total.epsilon, one.epsilon) == (4.0, 2.0)
+    assert (total.epsilon, one.epsilon) == (4.0, 4.0)  # an answer may have all of it
+    assert [p.epsilon for p in r.undivided().promises] == [4.0, 2.0]
     words = str(r.guarantee)
     assert "without regard to the answers" in " ".join(words.split())
     assert "how many bits are set reveals much of it" in " ".join(words.split())

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -180,6 +181,61 @@ def test_forked_children_use_threads_of_their_own() -> None:
     digests = done.stdout.split()
     assert len(digests) == 12
     assert len(set(digests)) == 12
+
+
+COMPILING = """
+import os, sys, threading, time
+import numpy as np
+import sottovoce as sv
+from sottovoce.kernels.compiling import compile_at_once
+compile_at_once()
+answers = np.arange(1000) % 100
+if "no locks" in sys.argv:
+    from sottovoce.kernels import compiling
+    compiling._hold_locks.__code__ = (lambda: None).__code__
+    compiling._give_locks_back.__code__ = (lambda: None).__code__
+def release(kind):
+    mechanism = kind(100, epsilon=1.0)
+    return mechanism.aggregate(mechanism.randomise(answers))
+thread = threading.Thread(target=release, args=(sv.OUE,))
+thread.start()
+while "numba.core.compiler_lock" not in sys.modules:
+    time.sleep(0.01)
+from numba.core.compiler_lock import global_compiler_lock
+while global_compiler_lock._lock.acquire(blocking=False):
+    global_compiler_lock.release()
+    time.sleep(0.001)
+child = os.fork()
+if child == 0:
+    release(sv.GRR)
+    os._exit(7)
+end = time.monotonic() + 60 * ("no locks" not in sys.argv) + 8
+while time.monotonic() < end:
+    done, status = os.waitpid(child, os.WNOHANG)
+    if done:
+        break
+    time.sleep(0.05)
+else:
+    os.kill(child, 9)
+    status = os.waitpid(child, 0)[1]
+print(os.waitstatus_to_exitcode(status))
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.parametrize("arguments", [[], ["no locks"]])
+def test_a_fork_while_another_thread_compiles(tmp_path: Path, arguments: list[str]) -> None:
+    """Without holding the compiler's locks, the planted fault, the child waits for ever."""
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILING, *arguments],
+        env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.stdout.split() == (["-9"] if arguments else ["7"]), done.stderr
 
 
 @pytest.mark.parametrize("name", sorted(REGISTRY))

@@ -9,8 +9,10 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import accounting
+from sottovoce.accounting.pairs import shifted
 from sottovoce.errors import GuaranteeError
 from sottovoce.noise import DiscreteGaussian
+from sottovoce.noise.binomial import log_pmf
 from sottovoce.promise import DP, LDP, Against, Guarantee, Neighbours
 
 S = sv.secure
@@ -176,3 +178,22 @@ def test_the_published_share_of_noise_is_far_too_small() -> None:
     right = S.DPDG(2, epsilon=1.0, delta=1e-5).shares(1000)
     assert right.delta <= 1e-5
     assert right.delta > 0.9e-5
+
+
+def test_several_rounds_are_as_strong_as_the_one_with_the_fewest_coins() -> None:
+    """Fewer people toss several coins each, so that a later round may have more than needed."""
+    protocol = S.BinomialNoise(2, epsilon=4.0, delta=1e-6, neighbours="add-remove")
+    sizes = (200, min(range(2, 40), key=lambda people: -_hidden(protocol, people)))
+    many, few = (_hidden(protocol, people) for people in sizes)
+    assert many == protocol.needed < few
+    first, second = (shifted(log_pmf(np.arange(coins + 1), coins, 0.5)) for coins in (many, few))
+    exact = first.delta_with(second, protocol.epsilon)
+    for people in sizes:
+        promise = protocol.promise(people, None, 2).promises[0]
+        assert promise.delta >= exact
+    assert accounting.binomial_noise_delta(4.0, few, neighbours="add-remove", rounds=2) < exact
+
+
+def _hidden(protocol: S.BinomialNoise, people: int) -> int:
+    who = protocol.tossers(people)
+    return (who.users - protocol.collusion) * who.each

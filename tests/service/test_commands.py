@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import ssl
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ import sottovoce as sv
 from sottovoce.cli import main
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.contract.reports import ReportWriter
+from sottovoce.service import demo
 from sottovoce.service.client import path_of
 from tests.service.serving import client, post, running
 from tests.service.studies import body, commute, reports
@@ -193,6 +195,28 @@ def test_the_demo_fills_the_page() -> None:
             assert time.monotonic() < end, page
             time.sleep(0.3)
     assert not Path(about["store"]).exists()
+
+
+def test_the_demo_ends_while_people_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    answered = []
+
+    async def run() -> None:
+        loop, began, ending = asyncio.get_running_loop(), asyncio.Event(), asyncio.Event()
+
+        def send(*_: object) -> None:
+            loop.call_soon_threadsafe(began.set)
+            answered.append(asyncio.run_coroutine_threadsafe(ending.wait(), loop).result(10))
+
+        monkeypatch.setattr(demo, "_send", send)
+        crowd = asyncio.create_task(demo.answer(demo.demo_study(), "http://127.0.0.1:9"))
+        await began.wait()
+        crowd.cancel()
+        ending.set()  # the server's loop must be free for its answer
+        with suppress(asyncio.CancelledError):
+            await crowd
+
+    asyncio.run(run())
+    assert answered == [True]
 
 
 def test_serve_needs_a_study_or_the_demo(study_file: Path) -> None:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from click.testing import CliRunner
 
 import sottovoce as sv
 from sottovoce.cli import main
-from sottovoce.service.client import Server
+from sottovoce.service import client
+from sottovoce.service.client import Receipt, Server, path_of
+from sottovoce.transport.client import HttpOffice
 from tests.transport.tls import certificate
 
 TWO = sv.Study(
@@ -97,3 +104,132 @@ def test_the_store_stays_the_one_that_was_named(study: str) -> None:
     )
     words = said("collection", "restore", study, "a.backup", "--store", "other")
     assert "verify study.toml --store other" in words
+
+
+@contextmanager
+def answering(status: int, body: bytes, *, length: int | None = None) -> Iterator[str]:
+    """The address of a server that always answers so, and says that it is of this length."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body) if length is None else length))
+            self.end_headers()
+            self.wfile.write(body)
+
+        do_POST = do_GET  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Nothing."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_counts_that_were_cut_off_on_the_way_are_not_saved(study: str) -> None:
+    tea = TWO.mechanism("tea")
+    counts = tea.aggregate(tea.randomise(["yes"] * 9)).to_bytes()
+    with answering(200, counts[:60], length=len(counts)) as address:
+        ask = ("pull", address, "--token", "x", "--out", "c.sva", "--patience", 0)
+        assert "60 bytes read" in said(*ask, code=1)
+    assert not Path("c.sva").exists()
+    with answering(200, counts) as address:
+        said("pull", address, "--token", "x", "--out", "c.sva")
+    assert Path("c.sva").read_bytes() == counts
+
+
+def test_an_answer_that_is_too_long_is_not_shortened(
+    study: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "_MOST_ANSWER", 100)
+    with answering(200, b"SVAG" + bytes(97)) as address:
+        ask = ("pull", address, "--token", "x", "--out", "c.sva")
+        assert "more than 100 bytes" in said(*ask, code=1)
+    assert not Path("c.sva").exists()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"<html>Welcome</html>",
+        b"[]",
+        b"{}",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"accepted": "9", "refused": [], "receipt": ""}',
+        b'{"accepted": 9, "refused": ["x"], "receipt": ""}',
+    ],
+)
+def test_only_what_a_collection_answers_counts_as_sent(study: str, body: bytes) -> None:
+    Path("r.svr").write_bytes(TWO.mechanism("tea").randomise(["yes"] * 9).to_bytes())
+    with answering(200, body) as address:
+        assert "did not answer as a collection does" in said(
+            "send", "r.svr", "--to", address, code=1
+        )
+    assert '"answers": []' in path_of(Path("r.svr")).read_text()
+
+
+def test_two_that_send_a_file_at_once_send_it_under_the_same_ids(
+    study: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, save, receipts = Path("r.svr"), Receipt.save, []
+
+    def at_once(self: Receipt, path: Path, **options: bool) -> None:
+        monkeypatch.setattr(Receipt, "save", save)
+        receipts.append(Receipt.of(path, "http://a", b"", 3))  # before this one is written
+        save(self, path, **options)
+
+    monkeypatch.setattr(Receipt, "save", at_once)
+    receipts.append(Receipt.of(path, "http://a", b"", 3))
+    assert receipts[0] == receipts[1] == Receipt.read(path_of(path))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"ids": 3}, {"ids": ["x"]}, {"ids": ["00"]}, {"answers": [{}]}, {"answers": 1}, {"more": 1}],
+)
+def test_a_receipt_of_the_wrong_shape_is_named(study: str, change: dict[str, object]) -> None:
+    Path("r.svr").write_bytes(TWO.mechanism("tea").randomise(["yes"] * 9).to_bytes())
+    send = ("send", "r.svr", "--to", "http://127.0.0.1:9", "--patience", 0)
+    said(*send, code=1)
+    kept = path_of(Path("r.svr"))
+    kept.write_text(json.dumps({**json.loads(kept.read_text()), **change}))
+    assert "'r.svr.receipt' is not a receipt; move it away" in said(*send, code=1)
+
+
+ADDRESSES = [
+    *("collector.example", "ftp://a.example", "http://", "http://127.0.0.1:99999"),
+    *("http://127.0.0.1:port", "http://[::1", "https://a..b", "https://a.example/über"),
+]
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_what_is_no_address_is_named(study: str, address: str) -> None:
+    Path("r.svr").write_bytes(TWO.mechanism("tea").randomise(["yes"] * 9).to_bytes())
+    about = f"{address!r} is not an address such as"
+    assert about in said("send", "r.svr", "--to", address, code=1)
+    assert about in said("pull", address, "--token", "x", "--out", "c.sva", code=1)
+    with pytest.raises(sv.SottovoceError, match="is not an address such as"):
+        HttpOffice(address, "token", bytes(32))
+
+
+@pytest.mark.parametrize("secret", ["…", "SECRET\nSECRET", "\x00"])
+def test_what_is_no_token_or_code_is_not_sent_nor_repeated(study: str, secret: str) -> None:
+    Path("r.svr").write_bytes(TWO.mechanism("tea").randomise(["yes"] * 9).to_bytes())
+    at = "http://127.0.0.1:9"
+    for words in (
+        said("send", "r.svr", "--to", at, "--code", secret, code=1),
+        said("pull", at, "--token", secret, "--out", "c.sva", code=1),
+    ):
+        assert "has other characters than" in words
+        assert "SECRET" not in words
+
+
+def test_a_link_does_not_work_for_ever(study: str) -> None:
+    words = said("serve", study, "--port", "0", "--link-days", "inf", code=2)
+    assert "0.01<=x<=36500" in words

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,9 @@ from sottovoce.service.collector import (
     STORED,
     Collector,
     Entry,
+    _Tally,
 )
-from sottovoce.service.stores import Store, StoreError, copy_store, open_store
+from sottovoce.service.stores import Blob, Store, StoreError, copy_store, open_store
 from sottovoce.service.submission import unpack
 from tests.service.studies import body, commute, reports, several, submission
 
@@ -80,6 +82,53 @@ def test_a_failed_commit_leaves_nothing(opened: Opener, monkeypatch: pytest.Monk
     assert one.commit([entry]) == [STORED]
     assert one.healthy
     assert one.people("commute") == 3
+
+
+def test_counts_are_never_those_of_a_part_while_the_store_is_read_again(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, store = collector(opened)
+    for _ in range(3):
+        one.commit([Entry(submission(STUDY, 4))])
+    whole, blobs = one.aggregate("commute"), store.blobs
+    seen = []
+
+    def breaking() -> Iterator[Blob]:
+        for blob in blobs():
+            yield blob
+            seen.append(one.aggregate("commute") == whole)
+            if len(seen) == 2:
+                raise StoreError("the disk is gone")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "add_submissions", lambda rows: (_ for _ in ()).throw(StoreError("x")))
+        with pytest.raises(StoreError):
+            one.commit([Entry(submission(STUDY))])
+        patch.setattr(store, "blobs", breaking)
+        with pytest.raises(StoreError, match="gone"):
+            one.probe()
+    assert seen == [True, True]
+    assert not one.healthy
+    assert one.aggregate("commute") == whole
+    assert one.people("commute") == 12
+    one.probe()
+    assert one.healthy
+    assert one.aggregate("commute") == whole
+
+
+def test_what_was_stored_and_could_not_be_counted_is_counted_later(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study = several()
+    one, _ = collector(opened, study)
+    entry = Entry(submission(study, 5))
+    with monkeypatch.context() as patch:
+        patch.setattr(_Tally, "add", lambda *_: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            one.commit([entry])
+    assert not one.healthy
+    assert one.commit([entry]) == [REPEATED]
+    assert [one.people(name) for name in study.names] == [5] * len(study)
 
 
 def test_order_within_a_commit_is_random_and_time_is_whole_hours(opened: Opener) -> None:
@@ -176,6 +225,32 @@ def test_a_code_is_free_again_if_the_commit_fails(
         with pytest.raises(StoreError):
             one.commit([entry])
     assert one.commit([entry]) == [STORED]
+
+
+def test_a_code_whose_commit_seemed_to_fail_is_used_once(
+    opened: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, store = collector(opened)
+    with store.transaction():
+        (code, other) = make_codes(store, STUDY.digest, 2)
+    used, free = (hash_code(text, STUDY.digest) for text in (code, other))
+    first, execute = Entry(submission(STUDY), used), store.execute
+
+    def lost(sql: str, *parameters: Any) -> Any:
+        result = execute(sql, *parameters)
+        if sql == "COMMIT":
+            raise StoreError("the connection is gone")  # with the answer
+        return result
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "execute", lost)
+        with pytest.raises(StoreError):
+            one.commit([first])
+    entries = [first, Entry(submission(STUDY), used), Entry(submission(STUDY), free)]
+    assert one.commit(entries) == [REPEATED, NO_CODE, STORED]
+    again, _ = collector(opened)
+    assert again.codes.numbers == one.codes.numbers == (2, 2)
+    assert again.people("commute") == one.people("commute") == 2
 
 
 def test_codes_of_another_study_are_of_no_use() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from sottovoce.transport.relay import MOST_BYTES, Relay
 from sottovoce.transport.sealing import Head, seal
 from sottovoce.transport.server import RelayServer
 from sottovoce.transport.sessions import Sessions
+from sottovoce.transport.tls import file_client
 
 from .parties import PROTOCOL, over_http, through
 from .summing import ROUNDS, TOTAL, VALUES, Sum, cast, machines
@@ -228,6 +230,19 @@ def test_plain_http_stays_on_this_machine() -> None:
         RelayServer(relay, Seat(roster, bytes(32), keys["curator"]), host="0.0.0.0")
     with pytest.raises(ParameterError, match="use https"):
         HttpOffice("http://example.org:80", "", bytes(32))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "a..localhost"])
+def test_where_nobody_can_listen_is_named(host: str) -> None:
+    roster, keys = cast([4], 2)
+    relay = Relay(roster, bytes(32), bytes(16), ROUNDS)
+    seat = Seat(roster, bytes(32), keys["curator"])
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        for port in (taken.getsockname()[1], 99_999):
+            server = RelayServer(relay, seat, host=host, port=port, tls=file_client(None))
+            said = f"cannot listen on {host}:{port}: .*choose another"
+            with pytest.raises(TransportError, match=said):
+                asyncio.run(server.start())
 
 
 def test_a_relay_that_is_not_there_is_named() -> None:

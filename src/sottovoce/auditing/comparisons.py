@@ -149,9 +149,11 @@ def _promises(collection: Any, way: Way, inquiry: Inquiry) -> tuple[Promise, ...
                 "a promise under a prior cannot be judged by two answers; audit the one without it"
             )
         return (inquiry.promise,)
-    guarantee = way.guarantee
-    if inquiry.allocation is not None:
-        guarantee = collection.guarantee_for(inquiry.allocation)
+    guarantee: Guarantee = (
+        collection.undivided(way)  # as people draw who do not say how to divide
+        if inquiry.allocation is None
+        else collection.guarantee_for(inquiry.allocation, way.level)
+    )
     if not guarantee.promises:
         raise ParameterError(f"nothing is promised ({guarantee.reason})")
     return guarantee.promises

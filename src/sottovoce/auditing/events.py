@@ -31,6 +31,7 @@ Tally = Mapping[Any, int]
 Score = Callable[[Any], float]
 
 _MOST_THRESHOLDS = 256
+_MOST_NAMED = 5  # reports of an event, in words
 _MOST_CODES = 2**62
 _CAUTION = 1e-3  # α of the bounds by which events are chosen; with larger α, chance chooses them
 
@@ -53,9 +54,10 @@ class Event:
         spoken = sorted(str(key) for key in self.examples if key not in silent)
         if not spoken:
             return "silence"
-        more = len(spoken) - 4
-        shown = f"the report being {' or '.join(spoken[:4])}"
-        shown += f" or one of {more:,} more" if more > 0 else ""
+        named = spoken if len(spoken) <= _MOST_NAMED else spoken[: _MOST_NAMED - 1]
+        shown = f"the report being {' or '.join(named)}"
+        if len(named) < len(spoken):
+            shown += f" or one of {len(spoken) - len(named):,} more"
         return f"silence, or {shown}" if silent else shown
 
 

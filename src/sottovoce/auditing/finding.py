@@ -107,9 +107,12 @@ class Finding:
             else f"No violation was found, which proves nothing; {alarms}."
         )
         where = f"At {self.choice}: " if self.choice else ""
+        evidence = (
+            f"Distinguished best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
+            f"{a:,} of {n:,} times against {b:,} of {m:,} times."
+        )
         return (
             f"{where}epsilon is at least {self.epsilon:.4f} with confidence {self.confidence:.10g};"
             f" the promise is {self.promise.epsilon:g} for {self.promise.unit}. {verdict}\n"
-            f"Distinguished best: {self.pair[0]!r} from {self.pair[1]!r} by {self.event}, seen "
-            f"{a:,} of {n:,} times against {b:,} of {m:,} times."
+            + (evidence if self.epsilon > 0 else "Nothing distinguished the answers.")
         )

@@ -7,9 +7,10 @@ commands raise becomes one line and an exit code.
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
@@ -84,7 +85,21 @@ class Commands(click.Group):
 
         with _in_one_line(translate), warnings.catch_warnings():
             warnings.showwarning = _Once(translate)
-            return super().invoke(ctx)
+            try:
+                return super().invoke(ctx)
+            except click.MissingParameter as error:
+                if error.param is None or "--study" not in error.param.opts:
+                    raise
+                advice = _how_to_name_a_study(ctx.meta.get(_WORDS, ()))
+                raise click.MissingParameter(advice, error.ctx, error.param) from None
+
+
+def _how_to_name_a_study(words: Sequence[str]) -> str:
+    """Some commands take a study as an argument, and others as an option."""
+    study = next((word for word in words if word.endswith(".toml")), None)
+    if study is None:
+        return "It is the file that `sottovoce study new` writes."
+    return f"Write: --study {shlex.quote(study)}"
 
 
 @contextmanager
@@ -138,7 +153,7 @@ class _Once:
         if str(message) in self._shown_before:
             return
         self._shown_before.add(str(message))
-        coloured = sys.stderr.isatty()
+        coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         start = click.style("warning:", fg="yellow", bold=True) if coloured else "warning:"
         # Not click.echo: it overrides the encoding.
         print(start, printable(self._translate(str(message))), file=sys.stderr)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,7 @@ from .support.saving import picture_of
 
 if TYPE_CHECKING:
     from ..contract.collection import Collection
+    from ..estimate.contrasts import Contrast
     from ..estimate.estimate import Estimate
 
 
@@ -65,7 +68,6 @@ def compare(
 
     Next: sottovoce estimate 2026.sva --study study.toml shows one of them on its own.
     """  # noqa: D301
-    from ..estimate.contrasts import APART
     from ..estimate.display import p_value_words
     from ..study import Study
 
@@ -96,7 +98,7 @@ def compare(
             each.marginal(some, attributes, method=method or each.shown_method)
             for each, some in zip(collections, counts, strict=True)
         ]
-        change = pair[1] - pair[0]
+        change = _named(pair[1] - pair[0], both[::-1])
         change.interval(output.confidence)  # refuses a wrong confidence before anything is shown
     test = change.test()
     drawn = {"names": both, "sort": output.sort, **output.intervals}
@@ -133,8 +135,12 @@ def compare(
     screen.print(f"Intervals and p-values measure {noise}.", style="dim")
     output.show_files(screen)
     screen.print()
-    groups = {str(promise.unit.group).partition(" / ")[0] for promise in change.guarantee.promises}
-    after = "" if groups & {*APART} else ", for someone who may be in both"
+    units = [promise.unit for promise in change.guarantee.promises]
+    after = ", for someone who may be in both"
+    if any(unit.group for unit in units):
+        after = ", for someone in one of them; for someone in both they add up"
+    elif any(unit.level for unit in units):
+        after = f"{after}, at the same level"
     show_guarantee(screen, change.guarantee, full=output.full, after=after)
 
 
@@ -146,6 +152,21 @@ def _names(names: str | None, first: Path, second: Path) -> list[str]:
     if len(both) != 2 or not all(both) or both[0] == both[1]:
         raise ParameterError(f"--names is {names!r}; give two different names, such as 2025,2026")
     return both
+
+
+def _named(change: Contrast, names: Sequence[str]) -> Contrast:
+    """Promises that stand side by side, each made to the people of a collection by its name."""
+    from ..estimate.contrasts import APART
+
+    known = dict(zip(APART, names, strict=True))
+    promises = []
+    for promise in change.guarantee.promises:
+        first, *inner = (promise.unit.group or "").split(" / ")
+        if first in known:
+            group = " / ".join([known[first], *inner])
+            promise = replace(promise, unit=replace(promise.unit, group=group))
+        promises.append(promise)
+    return replace(change, guarantee=replace(change.guarantee, promises=tuple(promises)))
 
 
 def _refuse_equal(first: list[str], second: list[str]) -> None:

@@ -60,5 +60,5 @@ def pull(url: str, token: str, question: str | None, output: Output, **server: A
     output.show(
         {"url": url, "people": people, "reports": reports, "out": str(output.out)},
         f"{plural(reports, 'report')} {'counted ' * counted}in {output.out}",
-        then=f"estimate {output.out} --study study.toml{which}{chosen}",
+        then=f"estimate {shlex.quote(str(output.out))} --study study.toml{which}{chosen}",
     )

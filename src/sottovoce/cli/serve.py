@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--link-days",
-    type=click.FloatRange(0.01),
+    type=click.FloatRange(0.01, 36_500),
     default=30.0,
     show_default=True,
     help="How long the analyst's link works.",

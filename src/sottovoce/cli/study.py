@@ -121,7 +121,7 @@ def _next_randomise(path: Path, study: Study, collection: Collection) -> str:
     which = f" --question {shlex.quote(collection.name)}" * (len(study) > 1)
     which += " --levels COLUMN" * (len(collection.level_names) > 1)
     which += " --rate COLUMN" * (len(collection.rates) > 1)
-    return f"randomise answers.csv --study {path}{which} --out reports.svr"
+    return f"randomise answers.csv --study {shlex.quote(str(path))}{which} --out reports.svr"
 
 
 @study.command()

@@ -10,7 +10,7 @@ from ..domain.near_miss import near_miss
 from ..domain.options import Options
 from ..domain.text import Text
 from ..errors import AnswerError
-from .columns import Columns, Kind, Wanted, shown
+from .columns import EMPTY, Columns, Kind, Wanted, shown
 
 if TYPE_CHECKING:
     from ..domain.columns import Coded
@@ -69,7 +69,7 @@ class Answers:
             given = column.at(row)
             answer = f"the answer {shown(given)}" if self.quoted else "the answer"
             if self.quoted and domain.edges is None:
-                allowed += near_miss(given, domain.values)
+                allowed += near_miss(given, domain.values, EMPTY)
             return AnswerError(
                 f"{place(self.column, first + row)}: {answer} is not among {allowed}; correct the "
                 f"file, or begin a study that {remedy}"

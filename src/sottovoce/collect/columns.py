@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
+from ..domain.near_miss import no_answer
 from ..errors import AnswerError
 from ..files import opened
 from .csv_rows import BLOCK_BYTES, first_row, header, is_broken
@@ -28,6 +29,8 @@ Kind = Literal["text", "whole numbers", "numbers"]
 _MOST_BYTES = 1 << 25  # of Parquet columns decoded at once; one more is read ahead
 _MOST_THREADS = 4
 _MOST_SHOWN = 60
+_EXACT = 1 << 53  # below, floats represent every whole number
+EMPTY = "an empty cell"  # what a missing answer is in a file
 _THOUSANDS = re.compile(r"\s*-?[0-9]{1,3}(,[0-9]{3})+\b")
 
 
@@ -166,21 +169,22 @@ class Columns:
         if self.dialect.decimal == ",":
             array = compute.replace_substring(array, ",", ".")
         whole = wanted.kind == "whole numbers"
-        target = pa.int64() if whole else pa.float64()
+        convert = partial(_whole_numbers if whole else _plain_numbers, pa)
         try:
-            return compute.cast(array, target)
+            return convert(array)
         except pa.ArrowInvalid:
             trimmed = compute.utf8_trim_whitespace(array)
         try:
-            return compute.cast(trimmed, target)
+            return convert(trimmed)
         except pa.ArrowInvalid:
-            row = _first_bad(pa, trimmed, target)
+            row = _first_bad(pa, trimmed, convert)
         entry = array[row].as_py()
         comma = wanted.quoted and "," in entry and self.dialect.decimal == "."
         raise AnswerError(
             f"{self.place(name, first + row)}: {shown(entry) if wanted.quoted else 'this'} is not "
             + ("a whole number" if whole else "a number")
             + f", and {wanted.why} {wanted.kind}; correct the file"
+            + (no_answer(entry, EMPTY) if wanted.quoted else "")
             + (", or add --decimal , for a decimal comma" if comma else "")
             + (" (a comma between thousands must go)" if comma and _THOUSANDS.match(entry) else "")
         )
@@ -213,8 +217,10 @@ class Columns:
             for name, wanted in self.wanted.items():
                 kind = schema.field(name).type
                 if not _fits(pa, kind, wanted.kind):
+                    coded = pa.types.is_dictionary(kind)
+                    held = f"categories of {kind.value_type}" if coded else kind
                     raise AnswerError(
-                        f"{str(self.path)!r}: the column {name!r} holds {kind}, and {wanted.why} "
+                        f"{str(self.path)!r}: the column {name!r} holds {held}, and {wanted.why} "
                         f"{wanted.kind}; convert the column, or choose another"
                     )
             raw.seek(0)
@@ -322,19 +328,36 @@ def _fits(pa: Any, kind: Any, wanted: Kind) -> bool:
     if wanted == "text":
         allowed += [types.is_string, types.is_large_string, types.is_string_view]
     else:  # whole numbers may come as floats: data frames make them so when some are missing
-        allowed += [types.is_integer, types.is_floating]
+        allowed += [types.is_integer, types.is_floating, types.is_decimal]
     return any(is_one(plain) for is_one in allowed)
 
 
-def _first_bad(pa: Any, array: Any, wanted: Any) -> int:
-    """Where the first cell is that does not convert, by halving."""
+def _plain_numbers(pa: Any, array: Any) -> Any:
     from pyarrow import compute
 
+    return compute.cast(array, pa.float64())
+
+
+def _whole_numbers(pa: Any, array: Any) -> Any:
+    """Also those written as 1.0: a data frame with gaps writes them so."""
+    from pyarrow import compute
+
+    try:
+        return compute.cast(array, pa.int64())
+    except pa.ArrowInvalid:
+        floats = compute.cast(array, pa.float64())
+        if compute.any(compute.greater_equal(compute.abs(floats), float(_EXACT))).as_py():
+            raise  # it may have been rounded
+        return compute.cast(floats, pa.int64())
+
+
+def _first_bad(pa: Any, array: Any, convert: Callable[[Any], Any]) -> int:
+    """Where the first cell is that does not convert, by halving."""
     low, high = 0, len(array)
     while high - low > 1:
         middle = (low + high) // 2
         try:
-            compute.cast(array.slice(low, middle - low), wanted)
+            convert(array.slice(low, middle - low))
             low = middle
         except pa.ArrowInvalid:
             high = middle

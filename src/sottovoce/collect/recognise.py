@@ -12,13 +12,22 @@ from ..files import opened
 from .csv_rows import GZIP
 from .workbooks import STARTS
 
-What = Literal["reports", "counts", "a study", "a table", "unknown"]
+Foreign = Literal["an SPSS file", "a Stata file", "a SAS file", "JSON", "HTML"]
+What = Literal["reports", "counts", "a study", "a table", "unknown"] | Foreign
 
 _MAGIC: dict[bytes, What] = {b"SVRP": "reports", b"SVAG": "counts"}
 PARQUET = b"PAR1"
 _STUDY = re.compile(rb"^\s*(format\s*=\s*\d|\[\[(question|records)\]\])", re.MULTILINE)
 _TOML = re.compile(rb"\s*(#|\[|[\w.-]+\s*=)")  # perhaps a study with an error in it
 _SIZE = 1 << 12
+#: Other programs' files, by how they begin; a CSV file begins with the name of a column.
+_FOREIGN: dict[Foreign, re.Pattern[bytes]] = {
+    "an SPSS file": re.compile(rb"\$FL[23]"),
+    "a Stata file": re.compile(rb"<stata_dta>|[\x6e-\x73][\x01\x02]\x01\x00"),
+    "a SAS file": re.compile(rb"\0{12}\xc2\xea\x81\x60"),
+    "JSON": re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:\[\s*)?\{\s*(?:\"|\})"),
+    "HTML": re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:!doctype html|html|table|head)\b", re.IGNORECASE),
+}
 
 
 def recognise(path: Path | str) -> What:
@@ -31,6 +40,9 @@ def recognise(path: Path | str) -> What:
         return _parquet(path)
     if start[:4] in STARTS or start[:2] == GZIP:
         return "a table"
+    for what, beginning in _FOREIGN.items():
+        if beginning.match(start):
+            return what
     if not start or _is_binary(start):
         return "unknown"
     if _STUDY.search(start):
@@ -99,6 +111,8 @@ def _has_columns(path: Path | str, columns: Collection[str]) -> bool:
 def not_answers(path: Path, what: What) -> str:
     """What to do with a file that is not a table of answers; empty where it may be."""
     name, quoted = repr(str(path)), shlex.quote(str(path))
+    if what in _FOREIGN:
+        return f"{name} is {what}; save the table as CSV, Parquet or .xlsx, and give that file"
     return {
         "reports": f"{name} holds reports: these answers are randomised already; run `sottovoce "
         f"estimate {quoted} --study STUDY`",

@@ -153,7 +153,7 @@ def release(
             entry.write(receipt)  # before anyone can see the reports
         elif _chosen(receipt.latest) != (own_input.content.choices, source.allocation):
             raise other_choices(source.label, receipt, source.words)
-        receipt = give(collection, entry, receipt, out, force=force or fresh, progress=progress)
+        receipt = give(collection, entry, receipt, out, force=force, progress=progress)
         elsewhere = entry.elsewhere()
     notes = notes_of(receipt, others, elsewhere, fresh) + ledger.notes
     total = total_of(receipt, others)
@@ -169,7 +169,10 @@ def _chosen(release: Release) -> tuple[str, str]:
 def _guarantee(collection: Collection, receipt: Receipt, others: list[Receipt]) -> Guarantee:
     """What holds for someone in all these releases, whose choices may differ between them."""
     same = not others and len({_chosen(release) for release in receipt.releases}) == 1
-    once = collection.guarantee if same else collection.guarantee_at()
+    once = collection.guarantee_at()
+    if same:
+        equal = [receipt.latest.choices.get("allocation")] == [*collection.allocations[:1]]
+        once = collection.undivided() if equal else collection.guarantee
     return once.times(total_of(receipt, others))
 
 

@@ -132,9 +132,14 @@ class Collection(ABC):
             return next(way.guarantee for way in self.ways() if way.level == level)
         # A promise under a prior belongs to one level; without one, the largest epsilon covers all.
         free = [p for way in self.ways() for p in way.guarantee.promises if p.notion is LDP]
-        assuming = dict.fromkeys(words for promise in free for words in promise.assuming)
         largest = max(free, key=lambda promise: promise.epsilon)
+        about = [p for p in free if p.unit == largest.unit]
+        assuming = dict.fromkeys(words for promise in about for words in promise.assuming)
         return Guarantee((replace(largest, assuming=(*assuming, ANY_LEVEL)),))
+
+    def undivided(self, way: Way | None = None) -> Guarantee:
+        """What holds for people who divide epsilon equally: at one way, or at all of them."""
+        return self.guarantee if way is None else way.guarantee
 
     @property
     def report_bytes(self) -> int:

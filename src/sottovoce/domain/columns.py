@@ -97,12 +97,19 @@ def as_column(answers: Any) -> Column:
             return arrow
     if hasattr(answers, "to_numpy"):
         answers = _frame_column(answers)
+    if isinstance(answers, np.ma.MaskedArray):
+        answers = answers.tolist()  # None where masked; below the mask is data like any other
     array = answers if isinstance(answers, np.ndarray) else _as_array(answers)
     if array.ndim != 1:
         raise AnswerError(
             f"answers are one column, one entry per person; the shape {array.shape} was given"
         )
     return _NumpyColumn(array)
+
+
+def is_array(answers: Any) -> bool:
+    """Whether an array can be read as it is: nothing in it is masked."""
+    return isinstance(answers, np.ndarray) and not isinstance(answers, np.ma.MaskedArray)
 
 
 def refuse_randomised(answers: Any) -> None:

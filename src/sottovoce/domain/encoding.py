@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import kernels
 from ..errors import AnswerError
 from ..parallel import over_ranges
-from .columns import Coded, Column, Rows, first_few, first_row, shown
+from .columns import Coded, Column, Rows, first_few, first_row, is_array, shown
 from .near_miss import near_miss
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _STEPS = 100  # of an answer, as `over_ranges` counts them: about five nanosecon
 
 def plain_integers(domain: Domain, answers: Any) -> NDArray[np.integer[Any]] | None:
     """The answers as they are, where they are an integer array and the values are 0..d-1."""
-    if not (isinstance(answers, np.ndarray) and isinstance(domain.values, range)):
+    if not (is_array(answers) and isinstance(domain.values, range)):
         return None
     if answers.ndim != 1 or answers.dtype.kind not in "iu":
         return None

@@ -8,6 +8,9 @@ from typing import Any
 
 _MOST_COMPARED = 10_000  # values; a message is not worth more
 
+#: What other programs write where there is no answer.
+_NO_ANSWER = {"", "na", "n/a", "#n/a", "nan", "null", "none", "nil", ".", "<na>"}
+
 #: What may differ, from the least visible on.
 _IGNORED: tuple[tuple[str, Callable[[str], str]], ...] = (
     (
@@ -19,8 +22,10 @@ _IGNORED: tuple[tuple[str, Callable[[str], str]], ...] = (
 )
 
 
-def near_miss(answer: Any, values: Sequence[Any]) -> str:
+def near_miss(answer: Any, values: Sequence[Any], empty: str = "None") -> str:
     """What is added to a refusal of the answer, where it is nearly one of the values.
+
+    `empty` is what stands for a missing answer.
 
     Examples
     --------
@@ -28,6 +33,8 @@ def near_miss(answer: Any, values: Sequence[Any]) -> str:
     "; it differs from 'car' only in blanks or invisible characters"
     >>> near_miss(1, ["1", "2"])
     "; the value '1' is text, and the answer is a number"
+    >>> near_miss("NA", ["car", "bike"])
+    '; if it means that there is no answer, give None instead'
     """
     if isinstance(values, range):
         texts: Sequence[Any] = ()
@@ -37,7 +44,8 @@ def near_miss(answer: Any, values: Sequence[Any]) -> str:
         texts = values[:_MOST_COMPARED]
     if not isinstance(answer, str):
         other = next((v for v in texts if isinstance(v, str) and v == _as_text(answer)), None)
-        return "" if other is None else f"; the value {other!r} is text, and the answer is a number"
+        kind = "True or False" if isinstance(answer, bool) else "a number"
+        return "" if other is None else f"; the value {other!r} is text, and the answer is {kind}"
     for value in texts:
         if not isinstance(value, str) and str(value) == answer.strip():
             return f"; the value {value!r} is a number, and the answer is text"
@@ -46,7 +54,14 @@ def near_miss(answer: Any, values: Sequence[Any]) -> str:
         for value in texts:
             if isinstance(value, str) and key(value) == plain:
                 return f"; it differs from {value!r} only {where}"
-    return ""
+    return no_answer(answer, empty)
+
+
+def no_answer(text: str, empty: str) -> str:
+    """What is added to a refusal of a text that often means that there is no answer."""
+    if text.strip().casefold() not in _NO_ANSWER:
+        return ""
+    return f"; if it means that there is no answer, give {empty} instead"
 
 
 def _visible(text: str) -> str:

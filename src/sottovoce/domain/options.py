@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..checks import checked_count
 from ..errors import AnswerError, ParameterError
 from .columns import Coded, Rows, as_column, first_few, first_row, is_missing
+from .construction import call, few, unusual
 from .values import Attribute, Missing
 
 SEPARATOR = ";"
@@ -20,7 +21,7 @@ NESTED = (list, tuple, set, frozenset, np.ndarray)
 MOST_OPTIONS = 63  # a set of them is one 64-bit word
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Options(Attribute):
     """A question whose answer is a set of options, up to a public number of them.
 
@@ -80,6 +81,11 @@ class Options(Attribute):
         what = "most, how many options may be chosen,"
         object.__setattr__(self, "most", checked_count(most, what, 1, len(texts)))
 
+    def __repr__(self) -> str:
+        more = {"missing": unusual(self.missing, "refuse"), "wording": few(self.wording)}
+        options = few(self.values) or ""
+        return call("Options", repr(self.name), options, most=str(self.most), **more)
+
     def has(self, label: Any) -> bool:
         """Whether this is an option; the empty text stands for nothing chosen."""
         return label == "" or super().has(label)
@@ -120,6 +126,8 @@ class Options(Attribute):
             answers = answers.to_pylist() if "list" in str(answers.type) else answers
         elif hasattr(answers, "to_numpy"):
             answers = answers.to_numpy()
+        elif isinstance(answers, np.ma.MaskedArray):
+            answers = answers.tolist()
         several = isinstance(answers, (list, tuple, np.ndarray)) and any(
             isinstance(answer, (*NESTED, dict)) for answer in answers
         )

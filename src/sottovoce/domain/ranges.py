@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from ..checks import checked_name
 from ..errors import AnswerError, ParameterError
 from ..kernels.compiling import expect
-from .columns import Coded, Column, Rows, first_row, shown
+from .columns import Coded, Column, Rows, first_row, is_array, shown
+from .construction import call, unusual
 from .values import Attribute, Codes, Domain, Label, Missing
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Range(Attribute):
     """A question whose answer is a number between two public bounds.
 
@@ -73,6 +74,10 @@ class Range(Attribute):
         about = {"name": checked_name(name, "a range"), "edges": edges, "values": (label,)}
         for key, value in {**about, "missing": missing, "clip": clip, "wording": None}.items():
             object.__setattr__(self, key, value)
+
+    def __repr__(self) -> str:
+        options = {"clip": unusual(self.clip, False), "missing": unusual(self.missing, "refuse")}
+        return call("Range", repr(self.name), shown(self.low), shown(self.high), **options)
 
     @classmethod
     def of(cls, bounds: Domain | int | Sequence[Label] | Sequence[float]) -> Range:
@@ -135,7 +140,7 @@ class Range(Attribute):
         checked positions, from 0 to 1.
         """
         expect(len(answers) if hasattr(answers, "__len__") else 0)
-        plain = isinstance(answers, np.ndarray) and answers.dtype == np.float64
+        plain = is_array(answers) and answers.dtype == np.float64
         if plain and answers.ndim == 1 and not self.clip and self.missing == "refuse":
             return np.ascontiguousarray(answers), (self.low, self.high)
         return self.positions(answers), (0.0, 1.0)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..checks import checked_count, checked_name
 from ..errors import AnswerError, ParameterError
 from .columns import Coded, Rows, as_column, first_few, is_missing
+from .construction import call, text, unusual
 from .values import Attribute, Codes, Label, code_dtype
 
 Longer: TypeAlias = Literal["refuse", "cut"]
@@ -26,7 +27,7 @@ _CODE_POINTS = 0x110000
 _BLOCK = 1 << 16
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Text(Attribute):
     """A question whose answer is a text: at most `length` symbols of a public alphabet.
 
@@ -79,6 +80,10 @@ class Text(Attribute):
         plain = {"other": other, "values": (label,), "edges": None, "missing": "refuse"}
         for key, value in {**about, **plain, "wording": None}.items():
             object.__setattr__(self, key, value)
+
+    def __repr__(self) -> str:
+        options = {"longer": unusual(self.longer, "refuse"), "other": unusual(self.other, None)}
+        return call("Text", repr(self.name), text(self.alphabet), str(self.length), **options)
 
     @property
     def base(self) -> int:

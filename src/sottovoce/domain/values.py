@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -21,6 +21,7 @@ from ..checks import checked_name
 from ..errors import AnswerError, ParameterError
 from ..kernels.compiling import expect
 from .columns import Coded, Column, Rows, as_column, first_few, first_row
+from .construction import call, few, numbers, unusual
 from .encoding import encode_column, in_parts, narrow, plain_integers
 from .labels import NO_ANSWER as NO_ANSWER
 from .labels import Label as Label
@@ -35,7 +36,7 @@ _BLOCK = 1 << 16
 _LONGER = 8
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Domain:
     """An ordered set of public values.
 
@@ -63,7 +64,7 @@ class Domain:
     values: Sequence[Label]
     edges: tuple[float, ...] | None
     missing: Missing
-    wording: tuple[str, ...] | None = field(repr=False)
+    wording: tuple[str, ...] | None
 
     name = ""  # an Attribute has one
     exclusive = True  # an answer is one of the values; Options are sets of them
@@ -102,6 +103,14 @@ class Domain:
                 f"a question of {self.size} value{'s' * (self.size != 1)} was given; between 2 "
                 "and 2^31 are allowed"
             )
+
+    def __repr__(self) -> str:
+        kind, named = type(self).__name__, [repr(self.name)] if self.name else []
+        missing = unusual(self.missing, "refuse")
+        if self.edges is not None:
+            return call(kind, *named, edges=numbers(self.edges), missing=missing)
+        values = few(self.values) or ""
+        return call(kind, *named, values, missing=missing, wording=few(self.wording))
 
     @classmethod
     def of(cls, values: Domain | int | Sequence[Label]) -> Domain:
@@ -272,7 +281,7 @@ class Domain:
         return codes
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Attribute(Domain):
     """One question: a name and its public values.
 
@@ -343,7 +352,8 @@ def _checked_values(labels: int | Sequence[Label]) -> Sequence[Label]:
         if isinstance(value, bool) or not isinstance(value, (str, int)):
             raise ParameterError(
                 f"{value!r} cannot be a value; allowed are text and whole numbers "
-                "(a missing answer is declared with missing='value', measurements with bins)"
+                "(True and False count as 1 and 0; a missing answer is declared with "
+                "missing='value', measurements with bins)"
             )
     twice = [value for value, count in Counter(values).items() if count > 1]
     if twice:

@@ -99,6 +99,7 @@ def combine(
         exclusive=groups[0].exclusive,
         complete=groups[0].complete,
         guarantee=_together(groups, names),
+        _origins=tuple(source for estimate in groups for source in estimate._sources),
     )
 
 
@@ -129,6 +130,7 @@ def _check(groups: Sequence[Estimate], method: str, names: list[str] | None) -> 
         )
     if not groups:
         raise EstimateError("there are no estimates to combine; give at least one")
+    seen: set[int] = set()
     for k, estimate in enumerate(groups):
         where = repr(names[k]) if names else f"number {k + 1}"
         if not isinstance(estimate, Estimate):
@@ -154,3 +156,9 @@ def _check(groups: Sequence[Estimate], method: str, names: list[str] | None) -> 
             )
         if estimate.n < 1 or not math.isfinite(float(estimate.variance.sum())):
             raise EstimateError(f"{where} is based on no reports; leave it out")
+        if seen & estimate.roots:
+            raise EstimateError(
+                f"{where} comes from the same reports as one before it, whose people would count "
+                "twice; leave it out"
+            )
+        seen |= estimate.roots

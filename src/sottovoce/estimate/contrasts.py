@@ -11,7 +11,8 @@ intervals at the same confidence, and r their correlations,
 
 (the method of variance estimates recovery; Zou and Donner 2008, Statistics in Medicine 27, with
 correlations Zou 2008, section 3; with Wilson's interval it is Newcombe's of 1998). Where the
-correlations are not known, the worst case is used: the root becomes Σ |s_v|.
+correlations are not known, the worst case is used: the root becomes Σ |s_v|. Values with the same
+weight are one part, their sum, where that has an interval of its own (`intervals`).
 
 A test is the interval turned round: the p-value is one minus the confidence of the widest interval
 that leaves out zero.
@@ -33,8 +34,8 @@ from ..domain.values import Label
 from ..errors import EstimateError, GuaranteeError, ParameterError
 from ..promise import Guarantee
 from .estimate import Estimate, join_claims
-from .intervals import Floats, Interval
-from .simultaneous import chance_of_largest
+from .intervals import Floats, Interval, ScoreInterval, normal_quantile
+from .simultaneous import chance_of_largest, correlation_of
 
 #: Groups of promises that do not add up, so that they stand side by side.
 APART = ("the first collection", "the second collection")
@@ -157,17 +158,51 @@ class DifferenceInterval:
         below, above = _reach(self.first, confidence)
         under, over = _reach(self.second, confidence)
         values = self.first.values - self.second.values
-        return Interval(values - np.hypot(below, over), values + np.hypot(above, under))
+        bounds = _is_bound(self.first) or _is_bound(self.second)
+        length = np.add if bounds else np.hypot
+        return Interval(values - length(below, over), values + length(above, under))
+
+
+def _is_bound(estimate: Estimate) -> bool:
+    """Whether its interval bounds how far a biased value may be off, which need not be chance.
+
+    Two such values may be off in opposite directions every time.
+    """
+    own = estimate.own_interval
+    return estimate.biased and own is not None and not isinstance(own, ScoreInterval)
 
 
 def _own_interval(
     estimate: Estimate, places: Places, factors: Floats, middle: float, confidence: float
 ) -> Interval:
-    below, above = (side[places] for side in _reach(estimate, confidence))
-    r = estimate._correlation_of(places)
+    own = None if estimate.biased else estimate.own_interval
+    factors, groups = _alike(factors)
+    chosen = np.zeros((factors.size, estimate.values.size))
+    chosen[:, places] = groups
+    sums = own.sums(chosen) if isinstance(own, ScoreInterval) else None
+    if sums is None:
+        below, above = (side[places] for side in _reach(estimate, confidence))
+        factors, r = factors @ groups, estimate._correlation_of(places)
+    else:
+        ends, r = sums(confidence), _correlation_of_sums(estimate, places, groups)
+        below, above = sums.values - ends.low, ends.high - sums.values
     low = _length(np.where(factors > 0, factors * below, factors * above), r)
     high = _length(np.where(factors > 0, factors * above, factors * below), r)
     return Interval(np.array([middle - low]), np.array([middle + high]))
+
+
+def _alike(factors: Floats) -> tuple[Floats, Floats]:
+    """The different factors, and a row of zeros and ones for each: who has it."""
+    each, place = np.unique(factors, return_inverse=True)
+    return each, (place == np.arange(each.size)[:, None]).astype(float)
+
+
+def _correlation_of_sums(estimate: Estimate, places: Places, groups: Floats) -> Floats | None:
+    """That of sums of some values; of a single one it need not be known."""
+    if len(groups) == 1:
+        return np.ones((1, 1))
+    matrix = estimate._covariance_of(places)
+    return None if matrix is None else correlation_of(groups @ matrix @ groups.T)
 
 
 def _length(sides: Floats, r: Floats | None) -> float:
@@ -178,9 +213,13 @@ def _length(sides: Floats, r: Floats | None) -> float:
 
 
 def _reach(estimate: Estimate, confidence: float) -> tuple[Floats, Floats]:
-    """How far the interval reaches below and above the values."""
+    """How far the interval reaches below and above the values.
+
+    That of a number ends at the bounds of the question, but its noise does not.
+    """
     low, high = estimate.interval(confidence)
-    return np.maximum(estimate.values - low, 0), np.maximum(high - estimate.values, 0)
+    least = 0.0 if estimate.fractions else normal_quantile(confidence) * estimate.std_error
+    return np.fmax(estimate.values - low, least), np.fmax(high - estimate.values, least)
 
 
 def _contrast_variance(estimate: Estimate, places: Places, factors: Floats) -> Floats:
@@ -239,13 +278,7 @@ def _check_alike(first: Estimate, second: Estimate) -> None:
 
 
 def _together(first: Guarantee, second: Guarantee) -> Guarantee:
-    """To someone who may be in both: the composition; else both promises side by side.
-
-    Nobody chose two levels, so promises at different levels never meet in one person.
-    """
-    levels = [{promise.unit.level for promise in each.promises} for each in (first, second)]
-    if all(levels) and None not in levels[0] | levels[1] and not levels[0] & levels[1]:
-        return Guarantee(first.promises + second.promises)
+    """To someone who may be in both: the composition; else both promises side by side."""
     try:
         return first + second
     except GuaranteeError:

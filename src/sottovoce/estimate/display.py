@@ -43,7 +43,9 @@ class Format:
         if not 0 < error < math.inf:
             return cls(estimate.unit, 1)
         digits = math.ceil(-math.log10(error))
-        return cls(estimate.unit, min(6, max(1, digits) if estimate.unit else max(0, digits + 1)))
+        if estimate.unit:
+            return cls(estimate.unit, min(6, max(1, digits)))
+        return cls(estimate.unit, min(12, max(0, digits + 1)))
 
     def number(self, value: float) -> str:
         """One number without its unit; never "-0.0", and a sign before differences."""
@@ -82,11 +84,17 @@ def to_text(estimate: Estimate) -> str:
     tested = columns.get("p_value")
     lines = [_title(estimate)]
     what = "difference" if estimate.unit == "points" else "estimate"
-    room = len(what)
+    decimals = 4 if estimate.unit else Format.of(estimate).decimals
+    value, least, most = (
+        [f"{x:.{decimals}f}" for x in numbers[:shown]] for numbers in (estimate.values, low, high)
+    )
+    room = max(map(len, [what, *value]))
+    left, right = max([8, *map(len, least)]), max([7, *map(len, most)])
     end = "" if tested is None else "  p-value"
-    lines.append(f"{'value':<{width}}  {what}     95 % interval{end}")
+    title = f"{'95 % interval':^{left + len(' to ') + right}}{end}"
+    lines.append(f"{'value':<{width}}  {what:>{room}}  {title}".rstrip())
     lines += [
-        f"{label:<{width}}  {estimate.values[k]:{room}.4f}  {low[k]:8.4f} to {high[k]:7.4f}"
+        f"{label:<{width}}  {value[k]:>{room}}  {least[k]:>{left}} to {most[k]:>{right}}"
         + ("" if tested is None else f"   {p_value_words(tested[k])}")
         for k, label in enumerate(labels)
     ]

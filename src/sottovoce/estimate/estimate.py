@@ -179,6 +179,7 @@ class Estimate(Summaries):
         simultaneous : bool
             Whether all intervals hold together with this confidence; `simultaneous` says how.
         """
+        normal_quantile(confidence)  # refuses an invalid one, whichever way the interval is found
         if simultaneous:
             confidence = self.simultaneous(confidence).confidence
         low, high = self._unbiased._own_interval(confidence)

@@ -19,6 +19,8 @@ from ..errors import AlikeWarning, EstimateError, ParameterError
 from .count_intervals import CountInterval, GroupedCountInterval
 from .estimate import Estimate, join_claims
 from .intervals import Floats, Later, NoiseLines, ScoreInterval, fit_noise_line
+from .mean_intervals import MeanInterval, join_means
+from .ordered import mean_intervals
 
 ALIKE = (
     "people of all groups answer alike: where they do not, the estimate is biased towards the "
@@ -28,6 +30,8 @@ LEANS = (
     "estimates of the groups are shrunk towards each other as far as the data support it, so small "
     "differences between them may be lost; the intervals do not assume this"
 )
+#: What the intervals of groups need: lines of noise, counts, or means.
+Known = NoiseLines | tuple[CountInterval, ...] | tuple[MeanInterval, ...]
 _TINY = 1e-300
 _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at most
 
@@ -52,7 +56,7 @@ class Groups:
     reports: Floats  # how many of them reported
     answers_vary: Floats | None = None  # how much numbers vary; of fractions the values say it
     #: Each group's own, where the noise of its reports is known as a function of the truth.
-    intervals: NoiseLines | tuple[CountInterval, ...] | Later | None = None
+    intervals: Known | Later | None = None
 
     @classmethod
     def of_estimates(cls, estimates: Sequence[Estimate]) -> Self:
@@ -64,7 +68,7 @@ class Groups:
         own = tuple(line for line in lines if line is not None)
         every = (estimate.own_interval for estimate in estimates)
         counted = tuple(one for one in every if isinstance(one, CountInterval))
-        known: NoiseLines | tuple[CountInterval, ...] | None = None
+        known: Known | None = mean_intervals(estimates)
         if len(own) == len(estimates):
             known = NoiseLines.of(own)
         elif len(counted) == len(estimates):
@@ -98,14 +102,16 @@ class Groups:
 
     def interval(
         self, values: Floats, weights: Floats
-    ) -> ScoreInterval | GroupedCountInterval | None:
+    ) -> ScoreInterval | MeanInterval | GroupedCountInterval | None:
         """The interval of Σ ω_j ψ̂_j; that of counts is for weights by people."""
         known = self.intervals.make() if isinstance(self.intervals, Later) else self.intervals
         if known is None:
             return None
         if isinstance(known, NoiseLines):
             return known.combine(self.values, weights)
-        return GroupedCountInterval(values, known)
+        means = tuple(one for one in known if isinstance(one, MeanInterval))
+        counts = tuple(one for one in known if isinstance(one, CountInterval))
+        return join_means(means, weights) if means else GroupedCountInterval(values, counts)
 
     @cached_property
     def noise(self) -> Floats:

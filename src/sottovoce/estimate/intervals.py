@@ -14,6 +14,11 @@ the line a + b f comes from the reports themselves, the noise at f is at least c
 those who happened to report show. For h = 0 and a plain binomial count this is the interval of
 Wilson 1927; with h, its coverage is at least about the stated one also for counts of 0 and 1
 (`docs/coverage.md` has the figures).
+
+Where two values' noises have the covariance e + k (f_u + f_v) − g f_u f_v, a sum F over m values
+has a line of its own, m a + m (m − 1) e + (b + 2 (m − 1) k) F, and the same g and h: it gets the
+same interval, tested at F, and needs no correlations at the estimate. Elsewhere a sum may have a
+line that its noise does not exceed, whatever the values in it are.
 """
 
 from __future__ import annotations
@@ -67,6 +72,9 @@ class ScoreInterval:
     step: Floats | float = 0.0  # h
     rise: Floats | float = 0.0  # r
     least: Line | None = None  # c and d; None where a + b f is known for certain
+    pairs: Line | None = None  # e and k; None where the covariance has another form
+    groups: tuple[NoiseLines, Floats, Floats] | None = None  # lines, parts and weights of a sum
+    most: Callable[[Floats], Line | None] | None = None  # the line that sums do not exceed
 
     def __call__(self, confidence: float) -> Interval:
         z = normal_quantile(confidence)
@@ -85,7 +93,24 @@ class ScoreInterval:
         """The same with the noise of the reports times a factor, and more of it by a line."""
         lines = [(factor * a + base, factor * b + slope) for a, b in self._lines]
         own, least = lines[0], lines[1] if self.least is not None else None
-        return replace(self, base=own[0], slope=own[1], least=least)
+        pairs = self.pairs and (factor * self.pairs[0], factor * self.pairs[1])
+        return replace(self, base=own[0], slope=own[1], least=least, pairs=pairs)
+
+    def sums(self, chosen: Floats) -> ScoreInterval | None:
+        """The interval of sums of values, a row of zeros and ones for each; None if not known."""
+        if self.groups is not None:
+            lines, parts, weights = self.groups
+            whole = lines.sums(chosen).combine(parts @ chosen.T, weights)
+            return replace(whole, draw=self.draw)
+        values = chosen @ self.values
+        if self.pairs is not None:
+            base, slope = _sum_line(self.line, self.pairs, chosen)
+            return replace(self, values=values, base=base, slope=slope, pairs=None)
+        line = None if self.most is None else self.most(chosen)
+        if line is None:
+            return None
+        step = float(np.max(self.step))
+        return ScoreInterval(values, *line, draw=self.draw, step=step)
 
     @property
     def _lines(self) -> list[Line]:
@@ -117,7 +142,7 @@ class Later:
 
 @dataclass(frozen=True, eq=False)
 class NoiseLines:
-    """a, b, g, h, r and c, d of several estimates, a row each; one column where values agree."""
+    """The terms above of several estimates, a row each; one column where values agree."""
 
     base: Floats
     slope: Floats
@@ -125,6 +150,7 @@ class NoiseLines:
     step: Floats
     rise: Floats | float = 0.0
     least: tuple[Floats, Floats] | None = None
+    pairs: tuple[Floats, Floats] | None = None
 
     @classmethod
     def of(cls, parts: Sequence[ScoreInterval]) -> NoiseLines:
@@ -135,7 +161,18 @@ class NoiseLines:
             least = _table([a for a, _ in lines]), _table([b for _, b in lines])
         names = ("base", "slope", "draw", "step", "rise")
         rows = {name: _table([getattr(part, name) for part in parts]) for name in names}
-        return cls(**rows, least=least)
+        known = [part.pairs for part in parts if part.pairs is not None]
+        pairs = None
+        if len(known) == len(parts):
+            pairs = _table([e for e, _ in known]), _table([k for _, k in known])
+        return cls(**rows, least=least, pairs=pairs)
+
+    def sums(self, chosen: Floats) -> NoiseLines:
+        """Those of sums of values, a row of zeros and ones for each; `pairs` must be known."""
+        if self.pairs is None:
+            raise TypeError("sums need the covariance of two values")
+        base, slope = _sum_line((self.base, self.slope), self.pairs, chosen)
+        return replace(self, base=base, slope=slope, pairs=None)
 
     def combine(self, parts: Floats, weights: Floats) -> ScoreInterval:
         """The interval of Σ ω_j ψ̂_j, of independent estimates ψ̂_j (the rows of `parts`).
@@ -159,7 +196,17 @@ class NoiseLines:
             step=(weights[:, None] * self.step).max(axis=0),
             rise=np.maximum(steepest - slope - draw, 0.0),
             least=self.least and (squares @ self.least[0], squares @ self.least[1]),
+            groups=None if self.pairs is None else (self, parts, weights),
         )
+
+
+def _sum_line(line: Line, pairs: Line, chosen: Floats) -> tuple[Floats, Floats]:
+    """The line of sums of values, in the last axis."""
+    many = chosen.sum(axis=1)
+    base, slope = (np.atleast_1d(np.asarray(term, float)) for term in line)
+    each = base * many if base.shape[-1] == 1 else base @ chosen.T
+    shared, rise = (np.asarray(term) for term in pairs)
+    return each + many * (many - 1) * shared, slope + 2 * (many - 1) * rise
 
 
 def _weighted(weights: Floats, factors: Floats, parts: Floats) -> Floats:

@@ -15,10 +15,9 @@ continuity correction of `intervals`), so that they hold for few reports as well
 people adds, g per unit of variance of their answers, is not taken at the estimate, where it would
 be zero if all reports agree, but at what is tested:
 
-Mean        people with the extreme score at a distance L may have been missed. A fraction d / L of
-            them moves the mean by d, and the variance s² of scores to at most s² + d (L − s²/L);
-            for two values this is nearly the interval of `intervals`
-Quantile    the cumulative fraction has the variance g q (1 − q), if that is more
+Mean        people with the extreme score may have been missed (`mean_intervals`)
+Quantile    the cumulative fraction has the interval of a sum (`intervals`), where that is known;
+            elsewhere it has the variance g q (1 − q), if that is more
 
 Estimates that need not sum to one may miss people, whose reports were noisy as well: their fraction
 1 − Σ f̂ counts with the noise b of those who hold a value (`intervals`).
@@ -37,6 +36,7 @@ import numpy as np
 from ..checks import printable
 from ..errors import EstimateError, ParameterError
 from .intervals import Floats, Interval, ScoreInterval, normal_quantile
+from .mean_intervals import MeanInterval, rise
 
 if TYPE_CHECKING:
     from ..domain.values import Label
@@ -114,9 +114,10 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     vary = min(max(squares - value**2 + variance, 0.0), most)
     ends = middle + float(pull[counted].min()), middle + float(pull[counted].max())
     mean = middle + value
-    down, up = (_rise(estimate, abs(end - mean), vary) / bottom for end in ends)
+    draw = _draw(estimate) / bottom
+    down, up = (draw * rise(abs(end - mean), vary) for end in ends)
     noise = variance + _unseen(estimate) * most / bottom**2
-    plain = MeanInterval(mean, noise, step / bottom, ends, down, up, (estimate, scores))
+    plain = MeanInterval(mean, noise, step / bottom, ends, down, up, draw, (estimate, scores))
     interval = (
         plain
         if everyone
@@ -134,37 +135,12 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class MeanInterval:
-    """Every m with (|m̂ − m| − h)² ≤ z² (V + r |m̂ − m|).
-
-    r is g (L − s²/L), see the module.
-    """
-
-    value: float  # m̂
-    variance: float  # V, with the noise of people whom the fractions miss
-    step: float  # h
-    ends: tuple[float, float]  # the lowest and the highest score: r does not lead beyond them
-    down: float = 0.0  # r below the estimate
-    up: float = 0.0  # r above it
-    of: tuple[Estimate, Scores | None] | None = None  # the fractions behind it, and the scores
-
-    def __call__(self, confidence: float) -> Interval:
-        square = normal_quantile(confidence) ** 2
-        low = self._reach(self.down, self.value - self.ends[0], square)
-        high = self._reach(self.up, self.ends[1] - self.value, square)
-        return Interval(np.array([self.value - low]), np.array([self.value + high]))
-
-    def _reach(self, rise: float, most: float, square: float) -> float:
-        half = square * rise / 2
-        plain = sqrt(square * self.variance) + self.step
-        risen = half + sqrt(half**2 + square * (self.variance + rise * self.step)) + self.step
-        return max(plain, min(risen, most))
-
-
-def _rise(estimate: Estimate, distance: float, vary: float) -> float:
-    """g (L − s²/L); zero where nobody is drawn, or where the noise of reports hides it."""
-    return _draw(estimate) * max(distance - vary / distance, 0.0) if distance > 0 else 0.0
+def mean_intervals(estimates: Sequence[Estimate]) -> tuple[MeanInterval, ...] | None:
+    """Those of several means; None where not all have one."""
+    own = (estimate.own_interval for estimate in estimates)
+    means = (one.plain if isinstance(one, Ratio) else one for one in own)
+    known = tuple(one for one in means if isinstance(one, MeanInterval))
+    return known if len(known) == len(estimates) else None
 
 
 def _unseen(estimate: Estimate) -> float:
@@ -223,20 +199,29 @@ def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quanti
         )
     fraction = checked_fraction(q)
     unbiased = estimate._unbiased
+    _refuse_unordered(unbiased)
     size = estimate.values.size
     lower = np.tril(np.ones((size, size)))[:-1]
-    cumulative = lower @ unbiased.values
-    spread = np.maximum(np.einsum("ij,ji->i", lower, _covariance(unbiased) @ lower.T), 0)
-    # Estimates outside 0 and 1 have no variance of their own: as if they were at the ends.
-    drawn, own = fraction * (1 - fraction), np.clip(cumulative, 0, 1)
-    lack = _draw(unbiased) * np.maximum(drawn - own * (1 - own), 0)
-    errors = np.sqrt(spread + _unseen(unbiased) + lack)
-    half = normal_quantile(confidence) * errors + _step(unbiased)
-    low = _first(cumulative + half >= fraction)
-    high = size - 1 - _first((cumulative - half <= fraction)[::-1])
+    own = unbiased.own_interval
+    sums = own.sums(lower) if isinstance(own, ScoreInterval) else None
+    ends = sums(confidence) if sums else _plain_ends(unbiased, lower, fraction, confidence)
+    low = _first(ends.high >= fraction)
+    high = size - 1 - _first((ends.low <= fraction)[::-1])
     point = min(max(_first(lower @ estimate.values >= fraction), low), high)
     labels: Sequence[Label] = estimate.labels
     return Quantile(fraction, labels[point], labels[low], labels[high], confidence)
+
+
+def _plain_ends(estimate: Estimate, lower: Floats, fraction: float, confidence: float) -> Interval:
+    """Cumulative fractions with their errors at the estimate, and for the draw at the fraction."""
+    cumulative = lower @ estimate.values
+    spread = np.maximum(np.einsum("ij,ji->i", lower, _covariance(estimate) @ lower.T), 0)
+    # Estimates outside 0 and 1 have no variance of their own: as if they were at the ends.
+    drawn, own = fraction * (1 - fraction), np.clip(cumulative, 0, 1)
+    lack = _draw(estimate) * np.maximum(drawn - own * (1 - own), 0)
+    errors = np.sqrt(spread + _unseen(estimate) + lack)
+    half = normal_quantile(confidence) * errors + _step(estimate)
+    return Interval(cumulative - half, cumulative + half)
 
 
 def _first(passed: Any) -> int:
@@ -251,8 +236,8 @@ def _step(estimate: Estimate) -> float:
     return 0.5 / max(estimate._sent, 1)
 
 
-def _covariance(estimate: Estimate) -> Floats:
-    """Of unbiased fractions, or a refusal."""
+def _refuse_unordered(estimate: Estimate) -> None:
+    """Refuse what has no mean and no quantiles, or none that are known."""
     if not estimate.fractions:
         raise EstimateError(
             f"this estimate is of a {estimate.labels[0]}, not of the fractions of values; for "
@@ -264,12 +249,18 @@ def _covariance(estimate: Estimate) -> Floats:
         raise EstimateError(
             "only chosen values were counted, so the mean and quantiles of all are not known"
         )
-    if (covariance := estimate.covariance) is None:
+    if estimate._covariance is None:
         raise EstimateError(
             f"the covariance of the {estimate.method!r} estimate is not known, which a mean or a "
             "quantile needs; estimate with an unbiased method"
         )
-    return covariance
+
+
+def _covariance(estimate: Estimate) -> Floats:
+    """Of unbiased fractions, or a refusal."""
+    _refuse_unordered(estimate)
+    covariance: Any = estimate.covariance
+    return np.asarray(covariance)
 
 
 def _scores(estimate: Estimate, scores: Scores | None) -> tuple[Floats, Any]:

@@ -35,14 +35,10 @@ from .combine import combine
 from .estimate import Estimate, join_claims
 from .groups import covariance_of
 from .intervals import Floats, Interval, NoiseLines, ScoreInterval, normal_quantile
-from .ordered import MeanInterval, Ratio, scored_mean
+from .mean_intervals import MeanInterval, join_means
+from .ordered import mean_intervals, scored_mean
 
 RANDOM_SAMPLE = "the people asked are a simple random sample of the population"
-#: Of means of numbers: how much answers vary is estimated, and a rare one may not have been asked.
-NO_RARE_EXTREMES = (
-    "the people asked include those with rare, extreme numbers, since how much numbers vary is "
-    "estimated from their reports; few people may not"
-)
 RANDOM_STRATA = "the people asked in each stratum are a simple random sample of it"
 
 
@@ -57,21 +53,21 @@ def for_population(estimate: Estimate, size: int | None = None) -> Estimate:
             f"the error of a {estimate.method!r} estimate is not known for a population; use an "
             "unbiased method"
         )
-    own = estimate.own_interval
-    mean = own.plain if isinstance(own, Ratio) else own
-    if isinstance(mean, MeanInterval) and mean.of is not None:
-        fractions, scores = mean.of
+    own, means = estimate.own_interval, mean_intervals([estimate])
+    if means is not None and means[0].of is not None:
+        fractions, scores = means[0].of
         return replace(estimate, **scored_mean(for_population(fractions, size), scores), **about)
     drawn = _drawn(estimate, factor)
+    if means is not None:
+        interval: Any = means[0].drawn(factor, float(drawn[0]))
+    elif isinstance(own, ScoreInterval):
+        interval = replace(own, draw=np.asarray(own.draw) + factor)
+    else:
+        interval = partial(_wider, estimate, factor * drawn)
     total = estimate.variance + factor * drawn
     covariance = None
     if estimate._covariance is not None and estimate.exclusive:
         covariance = partial(_total_covariance, estimate, factor)
-    interval = (
-        replace(own, draw=np.asarray(own.draw) + factor)
-        if isinstance(own, ScoreInterval)
-        else partial(_wider, estimate, factor * drawn)
-    )
     return replace(estimate, spread=total, _covariance=covariance, _interval=interval, **about)
 
 
@@ -82,15 +78,8 @@ def about_population(estimate: Estimate, size: int | None) -> dict[str, Any]:
     _factor(estimate.n, size)
     return {
         "population": math.inf if size is None else float(size),
-        "assuming": join_claims([estimate.assuming, RANDOM_SAMPLE, _of_numbers(estimate)]),
+        "assuming": join_claims([estimate.assuming, RANDOM_SAMPLE]),
     }
-
-
-def _of_numbers(estimate: Estimate) -> str:
-    """What is assumed of the mean of numbers; that of scores is tested at the mean itself."""
-    scored = isinstance(estimate.own_interval, MeanInterval | Ratio)
-    numbers = not estimate.fractions and estimate.answer_variance is not None and not scored
-    return NO_RARE_EXTREMES if numbers else ""
 
 
 def stratified(
@@ -158,10 +147,7 @@ def stratified(
         spread=spread,
         method="stratified",
         population=math.inf if population is None else float(sum(population.values())),
-        assuming=join_claims(
-            [*(e.assuming for e in estimates.values()), RANDOM_STRATA]
-            + [_of_numbers(e) for e in estimates.values()]
-        ),
+        assuming=join_claims([*(e.assuming for e in estimates.values()), RANDOM_STRATA]),
         _covariance=partial(covariance_of, parts, weight) if known else None,
         _interval=_joined(parts, weight),
     )
@@ -169,17 +155,8 @@ def stratified(
 
 def _joined(parts: list[Estimate], weight: Floats) -> ScoreInterval | MeanInterval | None:
     """The score interval of a sum over strata, where all have one; else the normal one."""
-    means = [part.own_interval for part in parts]
-    means = [mean.plain if isinstance(mean, Ratio) else mean for mean in means]
-    scored = [mean for mean in means if isinstance(mean, MeanInterval)]
-    if len(scored) == len(parts):
-        # Whoever was missed may all be in one stratum, and its steps are the coarsest.
-        rows = np.array([(one.step, one.down, one.up) for one in scored])
-        step, down, up = (weight[:, None] * rows).max(axis=0).tolist()
-        value = float(weight @ np.array([one.value for one in scored]))
-        spread = float(weight**2 @ np.array([one.variance for one in scored]))
-        ends = min(one.ends[0] for one in scored), max(one.ends[1] for one in scored)
-        return MeanInterval(value, spread, step, ends, down, up)
+    if (means := mean_intervals(parts)) is not None:
+        return join_means(means, weight)
     every = (part.own_interval for part in parts)
     own = [line for line in every if isinstance(line, ScoreInterval)]
     if len(own) < len(parts):

@@ -86,7 +86,7 @@ class HeavyHitters(Collection):
     >>> hh.lengths
     (2, 4, 6, 8)
     >>> words = ["apple"] * 12_000 + ["banana"] * 8_000
-    >>> hh.estimate(hh.aggregate(hh.randomise(words))).labels
+    >>> hh.estimate(hh.aggregate(hh.randomise(words))).labels[:2]
     ('apple', 'banana')
     """
 

@@ -12,6 +12,8 @@ interpreter lock.
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from functools import update_wrapper
@@ -29,13 +31,14 @@ Interpreted = bool | Literal["whole", "blocks"] | Callable[..., Any]
 _MOST = 1 << 16  # items of the largest array whose loop is worth interpreting
 _MOST_BY_NUMPY = 1 << 21
 _PATIENCE = 1.5  # seconds for each kernel
-_PATIENCE_BY_NUMPY = 0.25  # at 20 to 50 ns for each item, a million take less
+_PATIENCE_BY_NUMPY = 0.5  # at 20 to 50 ns for each item, a million take less
 
 _NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
 _interpreting = True
 _few_items = True
 _uncached = False
 _lock = RLock()
+_held: list[Any] = []  # while a process forks
 
 
 def compile_at_once() -> None:
@@ -50,6 +53,29 @@ def expect(items: int) -> None:
     if items > _MOST_BY_NUMPY:
         compile_at_once()
     _few_items = _few_items and items <= _MOST
+
+
+def _hold_locks() -> None:
+    """Before a fork: no other thread is compiling, and so none holds a lock for ever in the child.
+
+    The child has the thread that forks alone, which can give the locks back.
+    """
+    _lock.acquire()
+    numba = sys.modules.get("numba.core.compiler_lock")
+    _held[:] = [_lock] if numba is None else [_lock, numba.global_compiler_lock]
+    for lock in _held[1:]:
+        lock.acquire()
+
+
+def _give_locks_back() -> None:
+    for lock in reversed(_held):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_hold_locks, after_in_parent=_give_locks_back, after_in_child=_give_locks_back
+    )
 
 
 class Kernel:

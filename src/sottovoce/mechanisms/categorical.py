@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -34,6 +35,7 @@ from .mechanism import TOO_SMALL, Method
 #: The words that a kernel takes, the kernel, and its arguments between answers and reports.
 Drawing = tuple[type[np.uint32] | type[np.uint64], Callable[..., Any], tuple[Any, ...]]
 
+_MOST_SCORES = 1 << 20  # answers times outputs, of which a table is made for sums of values
 _STEPS = 60  # of a report, as `over_ranges` counts them: about three nanoseconds
 
 
@@ -82,6 +84,33 @@ class OutputMechanism(LinearMechanism):
 
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         return kernels.count.histogram_by(group, reports.columns[self.column], groups, self.cells)
+
+    def sum_line(self, values: Floats, n: int, chosen: Floats) -> tuple[Floats, Floats] | None:
+        """Base and slope as of F max s_x over the answers in the sum + (1 − F) max s_x over others.
+
+        s_x is the variance of the score of someone who answered x. Its mean, which is the noise, is
+        estimated from the reports as any mean of scores: where two standard errors above that is
+        less, it is taken instead, with no slope.
+        """
+        if self.candidates is not None or self.cells * self.domain.size > _MOST_SCORES:
+            return None
+        laws = self.output_laws()
+        if laws is None:
+            return None
+        zero = self.debias(np.zeros(self.cells, np.int64), 1)
+        units = np.eye(self.cells, dtype=np.int64)
+        scores = np.stack([self.debias(unit, 1) - zero for unit in units], axis=1)
+        noise = _noise_of(chosen @ scores, laws)
+        base = (noise * (1 - chosen)).max(axis=1)
+        slope = (noise * chosen).max(axis=1) - base
+        error = np.sqrt(_noise_of(noise @ scores, laws).max(axis=1) / n)
+        shown = np.maximum(noise @ values + 2 * error, noise.min(axis=1))
+        less = shown < base + slope * np.clip(chosen @ values, 0, 1)
+        return np.where(less, shown, base) / n, np.where(less, 0.0, slope) / n
+
+    def output_laws(self) -> Floats | None:
+        """P(y|x), a row for each answer; None where the noise of sums is known without it."""
+        return None
 
     def every_report(self, way: Way | None = None) -> Reports:
         self.refuse_large(self.cells)
@@ -158,6 +187,9 @@ class SetResponse(OutputMechanism, SetMechanism):
         """Σ_x f_x P(y|x) for every output."""
         a, b = self.laws
         return np.asarray(float(b) * frequencies.sum() + float(a - b) * self.holders(frequencies))
+
+    def output_laws(self) -> Floats:
+        return np.stack([self.output_law(unit) for unit in np.eye(self.domain.size)])
 
     def expected(self, weights: Floats) -> Floats:
         """Σ_y w_y P(y|x) for every value."""
@@ -238,6 +270,13 @@ class PureMechanism(SupportMechanism):
     def pair(self) -> tuple[Fraction, Fraction]:
         """(s, t): both of two values supported, one of them the truth or neither."""
 
+    @cached_property
+    def rounded_pair(self) -> tuple[float, float]:
+        """(covariance of two values nobody holds, what holding either adds), each rounded once."""
+        p, q = self.p, self.q
+        s, t = self.pair
+        return float((t - q * q) / (p - q) ** 2), float((s - p * q - t + q * q) / (p - q) ** 2)
+
     @abstractmethod
     def support(self, reports: Reports) -> NDArray[np.int64]:
         """How many reports support each value."""
@@ -275,19 +314,27 @@ class PureMechanism(SupportMechanism):
         return self.fractions(counts, n[:, None])
 
     def covariance(self, frequencies: ArrayLike, n: int) -> Floats:
-        p, q = self.p, self.q
-        s, t = self.pair
-        base = float((t - q * q) / (p - q) ** 2)
-        slope = float((s - p * q - t + q * q) / (p - q) ** 2)
+        base, slope = self.rounded_pair
         f = np.asarray(frequencies, float)
         matrix: Floats = (base + slope * (f[:, None] + f[None, :])) / n
         np.fill_diagonal(matrix, self.variance(f, n))
         return matrix
 
+    def score_interval(self, values: Floats, counts: NDArray[Any], n: Size) -> ScoreInterval:
+        line = super().score_interval(values, counts, n)
+        if not self.domain.exclusive:  # who chose two values together is not known
+            return line
+        return replace(line, pairs=(self.rounded_pair[0] / n, self.rounded_pair[1] / n))
+
     def propagate(self, variances: Floats, n: int, *, full: bool) -> Floats:
         # Each count moves its own value only.
         moved = np.asarray(variances) / (n * self.rounded[1]) ** 2
         return np.diag(moved) if full else moved
+
+
+def _noise_of(scores: Floats, laws: Floats) -> Floats:
+    """Variances of scores (rows, for each output) given each answer (columns)."""
+    return np.asarray(np.maximum(scores**2 @ laws.T - (scores @ laws.T) ** 2, 0.0))
 
 
 def draw_outputs(draws: Draws, codes: Codes, drawing: Drawing, out: Codes) -> None:

@@ -208,6 +208,7 @@ class LinearMechanism(Mechanism):
         if aggregate.route is not None:
             return self._estimate_routed(aggregate, aggregate.route, name)
         values = self.debias(counts, n)
+        own = self.score_interval(values, counts, n)
         raw = Estimate(
             values=values,
             spread=self.spread(values, counts, n),
@@ -218,7 +219,7 @@ class LinearMechanism(Mechanism):
             exclusive=self.domain.exclusive,
             complete=self.candidates is None,
             _covariance=self.covariance_behind(values, aggregate),
-            _interval=self.score_interval(values, counts, n),
+            _interval=own and replace(own, most=partial(self.sum_line, values, n)),
         )
         warn_if_useless(raw, 1.0)
         if name == "unbiased":
@@ -240,6 +241,13 @@ class LinearMechanism(Mechanism):
 
         Of several groups at once: a row of counts and of n for each, which gives a row of its
         parameters.
+        """
+        return None
+
+    def sum_line(self, values: Floats, n: int, chosen: Floats) -> tuple[Floats, Floats] | None:
+        """Base and slope of the largest noise of sums of values, a row of zeros and ones for each.
+
+        None where it is not known, or would take too long to compute.
         """
         return None
 

@@ -13,6 +13,7 @@ from ..contract.aggregate import Aggregate
 from ..errors import EstimateError
 from ..estimate.estimate import Estimate
 from ..estimate.intervals import Interval, normal_quantile
+from ..estimate.mean_intervals import MeanInterval, ReportNoise
 from .grid import Floats
 from .tails import MeanLaw
 
@@ -61,7 +62,12 @@ def estimate_mean(mechanism: NumericMechanism, aggregate: Aggregate) -> Estimate
     most = max(mean * (1 - mean), 0.0)  # the largest variance between the bounds
     varies = most if one_bit else min(max(answers - mean**2, 0.0), most)
     law = _law(mechanism, aggregate)
-    interval = partial(_mean_interval, law, mean, noise / n, mechanism.domain.low, span)
+    largest = max(float(np.abs(values).max()) for values in scores.values())
+    own = ReportNoise(
+        partial(_mean_reaches, law, mean, noise / n, span), span**2 * noise / n, span * largest / n
+    )
+    bounds = mechanism.domain.low, mechanism.domain.high
+    interval = MeanInterval(value, 0.0, 0.0, bounds, noise=((1.0, own),))
     return replace(estimate, answer_variance=span**2 * varies, _interval=interval)
 
 
@@ -86,7 +92,12 @@ def _second_moment(mechanism: NumericMechanism, aggregate: Aggregate) -> float:
 
 
 def estimate_variance(mechanism: NumericMechanism, aggregate: Aggregate) -> Estimate:
-    """Population variance; its error by the delta method on the scores of the finest grid.
+    """Variance of the answers of all people; its error by the delta method on the finest grid.
+
+    With scores s and squares t of n reports on that grid, unbiased for a person's answer and for
+    its square, and N people in all, t̄ − s̄² + Σ (s − s̄)² / (n (n − 1)) estimates the variance that
+    divides by N − 1, since the last term has the spread of answers as well as the noise: it is
+    multiplied by 1 − 1/N.
 
     Rounding to the grid cannot be distinguished from spread: its value for evenly spread
     answers is subtracted, and the interval extends downwards by the most that it can be. It
@@ -101,7 +112,7 @@ def estimate_variance(mechanism: NumericMechanism, aggregate: Aggregate) -> Esti
     mean = float(table @ scores) / n
     noise = (float(table @ scores**2) / n - mean**2) / (n - 1)
     rounded = float(table @ squares) / n - mean**2 + noise
-    value = rounded - 2 / 3 * mechanism.finest.rounding
+    value = (rounded - 2 / 3 * mechanism.finest.rounding) * (1 - 1 / aggregate.reports)
     pull = squares - 2 * mean * scores
     at_points = mechanism.finest.mean_at_points
     least = float((at_points(pull**2) - at_points(pull) ** 2).min())
@@ -115,12 +126,12 @@ def estimate_variance(mechanism: NumericMechanism, aggregate: Aggregate) -> Esti
     return replace(estimate, _interval=interval)
 
 
-def _mean_interval(
-    law: MeanLaw, mean: float, variance: float, low: float, span: float, confidence: float
-) -> Interval:
-    """In the units of the question."""
-    ends = np.array(law.interval(mean, confidence, variance**0.5))
-    return Interval(low + span * ends[:1], low + span * ends[1:])
+def _mean_reaches(
+    law: MeanLaw, mean: float, variance: float, span: float, confidence: float
+) -> tuple[float, float]:
+    """How far the interval reaches below and above the mean, in the units of the question."""
+    low, high = law.interval(mean, confidence, variance**0.5)
+    return span * (mean - low), span * (high - mean)
 
 
 def _variance_interval(

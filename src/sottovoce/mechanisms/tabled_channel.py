@@ -92,6 +92,9 @@ class ChannelMechanism(OutputMechanism):
     def _tables(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return drawing_tables(self.integers)
 
+    def output_laws(self) -> Floats:
+        return self.matrix
+
     @property
     def drawing(self) -> Drawing:
         return np.uint32, kernels.draw.table_response, self._tables

@@ -113,11 +113,19 @@ class MeanLaw:
         power = np.ones(self._frequency.size, complex)
         for at, k in population:
             power *= _power(self._bounds[at] if at in (0, 1) else self._characteristic(at), k)
-        theta = self._frequency
-        turns = 2 * np.pi / size * ((np.arange(1, theta.size + 1) * (edge % size)) % size)
-        sums = np.exp(-1j * turns)
-        sums *= (1 - np.exp(-1j * sign * theta * count)) / (1 - np.exp(-1j * sign * theta))
-        return (count + 2 * float(np.real(power @ sums))) / size
+        # Σ exp(−iθy) over the y from the edge to the last one.
+        power *= self._turned(edge) - self._turned(last + sign)
+        power *= self._geometric if sign > 0 else self._geometric.conj()
+        return (count + 2 * float(power.real.sum())) / size
+
+    @cached_property
+    def _geometric(self) -> NDArray[np.complex128]:
+        return np.asarray(1 / (1 - np.exp(-1j * self._frequency)))
+
+    def _turned(self, units: int) -> NDArray[np.complex128]:
+        """exp(−iθ units), the angles reduced exactly."""
+        steps = np.arange(1, self._frequency.size + 1) * (units % self._size) % self._size
+        return np.asarray(np.exp(-2j * np.pi / self._size * steps))
 
     def variance_at(self, position: Floats) -> Floats:
         """Exact variance of one report's score for an answer at this position."""
@@ -197,6 +205,11 @@ class MeanLaw:
         return window, everywhere, ends[0], ends[1]
 
     @cached_property
+    def _next_cell(self) -> NDArray[np.complex128]:
+        """What rounding up instead of down multiplies the characteristic function by, less 1."""
+        return np.asarray(np.exp(1j * self._frequency * self._refinement) - 1)
+
+    @cached_property
     def _bounds(self) -> dict[float, NDArray[np.complex128]]:
         return {at: self._characteristic(at) for at in (0.0, 1.0)}
 
@@ -206,7 +219,7 @@ class MeanLaw:
         turn = self._frequency * self._refinement
         scaled = position * self.finest.steps
         below = min(floor(scaled), self.finest.steps - 1)
-        rounded = 1 + (scaled - below) * (np.exp(1j * turn) - 1)
+        rounded = 1 + (scaled - below) * self._next_cell
         result: NDArray[np.complex128] = window * rounded * np.exp(1j * turn * below) + everywhere
         if self.bits is not None:
             p = float(self.bits.inside.fraction)

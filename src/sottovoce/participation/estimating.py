@@ -173,8 +173,13 @@ def groups_of(samples: Sequence[Sample]) -> Groups | None:
     noisy, mixed = ((weights**2 * term).sum(axis=1) for term in terms)
     steps = 0.5 * (weights / reported).max(axis=1)
     _, gaps, bases, slopes = laws.T
-    terms_of_levels = (noisy * bases, noisy * slopes, mixed, steps / gaps)
-    lines = NoiseLines(*(term[:, None] for term in terms_of_levels))
+    each = (noisy * bases, noisy * slopes, mixed, steps / gaps)
+    base, slope, draw, step = (term[:, None] for term in each)
+    pairs = None
+    if pure[0].domain.exclusive:
+        shared, rises = np.array([mechanism.rounded_pair for mechanism in pure]).T
+        pairs = (noisy * shared)[:, None], (noisy * rises)[:, None]
+    lines = NoiseLines(base, slope, draw, step, pairs=pairs)
     reporting = reported.sum(axis=1).astype(float)
     return Groups(values, variance, people, reporting, intervals=lines)
 

@@ -160,7 +160,8 @@ class NoiseLine:
         own = line.times(n * weights[:, None])
         base, slope, step = map(np.asarray, (own.base, own.slope, own.step))
         least = own.least and (np.asarray(own.least[0]), np.asarray(own.least[1]))
-        return NoiseLines(base, slope, draw[:, None], step, least=least)
+        pairs = own.pairs and (np.asarray(own.pairs[0]), np.asarray(own.pairs[1]))
+        return NoiseLines(base, slope, draw[:, None], step, least=least, pairs=pairs)
 
     def only(self, rows: Rows) -> NoiseLine:
         """Of some strata."""

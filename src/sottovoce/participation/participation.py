@@ -68,12 +68,14 @@ class Participation(Mechanism):
         self.validate()
 
     def __repr__(self) -> str:
-        menu = ", ".join(
-            f"{level.name!r}: {level.mechanism!r}"
-            + ("" if level.rates == EVERYONE else f" at {list(level.rates)}")
-            for level in self.levels
-        )
-        return f"Participation({{{menu}}})"
+        def sampled(level: Level) -> str:
+            if level.rates == EVERYONE:
+                return repr(level.mechanism)
+            rate = list(level.rates) if len(level.rates) > 1 else level.rates[0]
+            return f"Sampled({level.mechanism!r}, rate={rate})"
+
+        menu = [f"{level.name!r}: {sampled(level)}" for level in self.levels if level.name]
+        return f"Levels({{{', '.join(menu)}}})" if menu else sampled(self.levels[0])
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Participation):

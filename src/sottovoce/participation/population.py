@@ -12,7 +12,6 @@ from ..domain.columns import Coded
 from ..domain.ranges import Range
 from ..domain.values import Domain
 from ..errors import ParameterError
-from ..estimate.estimate import parts_may_be_useless
 from ..estimate.intervals import Floats
 from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.linear import LinearMechanism
@@ -49,8 +48,7 @@ def strata_of_counts(sample: Sample) -> tuple[Strata, dict[str, Any]]:
         }
         line = NoiseLine(mechanism, counts, reported)
         return Strata(answers=answers, second=answers, noise=noise, line=line, **common), about
-    with parts_may_be_useless():
-        estimates = {h: sample.plain_estimate(h) for h in np.flatnonzero(reported).tolist()}
+    estimates = sample.plain_estimates
     first = next(iter(estimates.values()))
     low = lowest(mechanism.domain, first.fractions)
     means, second, each = np.zeros((3, reported.size, first.values.size))

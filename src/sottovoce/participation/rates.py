@@ -175,18 +175,30 @@ def way_codes(levels: Sequence[Level], coded: Coded, level: Any, rate: Any) -> N
             refuse_following(coded, codes, grid.rates, epsilon)
         if len(levels) == 1:
             return codes.astype(ways.dtype, copy=False)
+        if len(grid.rates) > 1:  # at one level alone they may follow the answers, too
+            for one, rows in zip(levels, _rows_by_level(chosen, len(levels)), strict=True):
+                refuse_following(coded.take(rows), codes[rows], grid.rates, one.epsilon)
         ways[:] = chosen
         ways *= ways.dtype.type(len(grid.rates))
         ways += codes.astype(ways.dtype, copy=False)
         return ways
-    for k, one in enumerate(levels):
-        rows = np.flatnonzero(chosen == k)
+    for k, rows in enumerate(_rows_by_level(chosen, len(levels))):
+        one = levels[k]
         own_rate = None if one.rates == EVERYONE else _of_people(rate, coded, rows)
         codes = rate_codes(own_rate, one.rates, rows.size, one.epsilon)
         if len(one.rates) > 1:
             refuse_following(coded.take(rows), codes, one.rates, one.epsilon)
         ways[rows] = starts[k] + codes.astype(np.int64)
+    # Where levels have rates of their own, choosing a level by the answer is choosing a rate by it.
+    every, which = np.unique([r for one in levels for r in one.rates], return_inverse=True)
+    refuse_following(coded, which[ways], every.tolist(), max(one.epsilon for one in levels))
     return ways
+
+
+def _rows_by_level(chosen: NDArray[Any], many: int) -> list[NDArray[np.intp]]:
+    """Who chose each of the levels."""
+    ends = np.cumsum(np.bincount(chosen, minlength=many))
+    return np.split(np.argsort(chosen, kind="stable"), ends[:-1])
 
 
 def level_positions(names: Sequence[str | None], coded: Coded, level: Any) -> NDArray[Any]:

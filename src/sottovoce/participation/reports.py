@@ -204,13 +204,15 @@ def count_reports(table: Participation, reports: Reports) -> dict[str, NDArray[n
         for k, (_, own) in enumerate(table.classes):
             place[own], kinds[own] = np.arange(own.size), k
         kind, spoken = kinds.take(spoken), place.take(spoken)
-        every = pick_rows(np.arange(len(reports)), rows)
+        first = isinstance(rows, slice) and not rows.start  # where positions are those of rows
+        every = None if first else pick_rows(np.arange(len(reports)), rows)
     for k, (mechanism, own) in enumerate(table.classes):
         if len(table.classes) == 1:
             part, cell = inner_reports(columns, rows, mechanism, reports.seeded), spoken
         else:
             mine = np.flatnonzero(kind == k)
-            part = inner_reports(columns, every.take(mine), mechanism, reports.seeded)
+            positions = mine if every is None else every.take(mine)
+            part = inner_reports(columns, positions, mechanism, reports.seeded)
             cell = spoken.take(mine)
         counted, inner = mechanism.count_by(part, cell, own.size)
         reported[own] = counted

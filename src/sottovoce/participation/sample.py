@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,11 @@ from numpy.typing import NDArray
 from ..contract.aggregate import Aggregate
 from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
-from ..estimate.estimate import Estimate, join_claims, warn_if_useless
+from ..estimate.estimate import Estimate, parts_may_be_useless, warn_if_useless
 from ..estimate.groups import Groups, combine_groups
 from ..estimate.intervals import Floats, Later, NoiseLines, ScoreInterval
+from ..estimate.mean_intervals import MeanInterval, join_means, rise
+from ..estimate.ordered import mean_intervals
 from ..mechanisms.categorical import PureMechanism
 from ..mechanisms.mechanism import Mechanism, Method
 from ..promise import Guarantee
@@ -39,6 +41,7 @@ from .strata import (
     SUPPORT,
     Strata,
     covariance,
+    drawn_per_person,
     each_variance,
     inverse_rates,
     own_terms,
@@ -50,11 +53,6 @@ from .strata import (
 UNRELATED = (
     "people's rates have nothing to do with their answers: where those with higher rates answer "
     "differently, the estimate is biased"
-)
-#: Of means of numbers: whoever has a rare, extreme one may not have been drawn.
-RARE_ONES_REPORT = (
-    "those who reported include people with rare, extreme numbers, since how much numbers vary is "
-    "estimated from their reports; among few people they may not"
 )
 FEW_RATES = 64
 _POOLED = ("hajek", "biswas-t", "wang-c")  # these do not need every stratum to report
@@ -105,6 +103,12 @@ class Sample:
         part = Aggregate(self.mechanism.id, self.mechanism.digest, tables, n, n, *about)
         return self.mechanism.estimate(part, method="unbiased")
 
+    @cached_property
+    def plain_estimates(self) -> dict[int, Estimate]:
+        """Those of all rates at which somebody reported."""
+        with parts_may_be_useless():
+            return {h: self.plain_estimate(h) for h in np.flatnonzero(self.reported).tolist()}
+
     def estimate(self, method: str) -> Estimate:
         """An estimate for everyone, from those who reported."""
         if not self.reported.any():
@@ -144,9 +148,7 @@ class Sample:
             reports=int(reported.sum()),
             method=method,
             biased=rate_methods(self.mechanism, self.rates.tolist())[method].biased,
-            assuming=join_claims(
-                [UNRELATED * (several and method in ("hajek", "biswas-t")), self._rare(strata)]
-            ),
+            assuming=UNRELATED * (several and method in ("hajek", "biswas-t")),
             answer_variance=_answer_variance(strata.only(reporting)),
             _covariance=partial(covariance, seen, method)
             if self.mechanism.knows_covariance
@@ -170,28 +172,63 @@ class Sample:
             strata.people,
             reported.astype(float),
             None if strata.fractions else strata.own[:, 0],
-            Later(partial(_rate_intervals, strata)),
+            Later(partial(self._rate_intervals, strata)),
         )
         known = self.mechanism.knows_covariance
         estimate = combine_groups(
             groups,
             method=method if reported.size > 1 else "post-stratified",
             covariance=partial(_weighted_covariance, strata) if known else None,
-            assuming=[self._rare(strata)],
             **about,
         )
         return estimate if estimate.method == method else replace(estimate, method=method)
 
-    def _rare(self, strata: Strata) -> str:
-        return RARE_ONES_REPORT if not strata.fractions and (strata.rates < 1).any() else ""
-
-    def _interval(self, values: Floats, asked: Strata, method: str) -> ScoreInterval | None:
+    def _interval(
+        self, values: Floats, asked: Strata, method: str
+    ) -> ScoreInterval | MeanInterval | None:
+        if not asked.fractions:
+            return self._mean_interval(values, asked, method)
         per_report = {
             "hajek": 1 / float(self.reported.sum()),
             "wang-c": 1 / asked.n,
             "biswas-t": 1 / max(float(asked.people @ asked.rates), 1.0),
         }.get(method, float(inverse_rates(asked.rates).max()) / asked.n)
         return score_interval(values, asked, method, per_report)
+
+    def _mean_interval(self, values: Floats, asked: Strata, method: str) -> MeanInterval | None:
+        """That of a weighted sum of the means at each rate; see `estimate.mean_intervals`."""
+        means = self._plain_means()
+        if means is None:
+            return None
+        scaled = self.reported * inverse_rates(self.rates)
+        weights, size = scaled, float(scaled.sum() if method == "hajek-ipw" else self.asked.sum())
+        if method not in _WEIGHTED:
+            weights, size = self.reported.astype(float), float(self.reported.sum())
+        whole = join_means(means, weights[self.reported > 0] / size)
+        low, high = whole.ends
+        drawn = float(variance_parts(asked, method)[1][0])
+        least, factor, about_zero = drawn_per_person(asked, method)
+        value = low + float(values[0])
+        if about_zero:
+            return replace(whole, value=value, variance=drawn, up=factor * (high - low))
+        vary = drawn / factor if factor else 0.0
+        down, up = (factor * rise(end, vary) for end in (value - low, high - value))
+        return replace(whole, value=value, variance=drawn, down=down, up=up, draw=least)
+
+    def _rate_intervals(self, strata: Strata) -> NoiseLines | tuple[MeanInterval, ...] | None:
+        """What the interval of each rate's own estimate needs."""
+        noise, drawn = own_terms(strata.people, strata.inverse)
+        if strata.line is not None:
+            return strata.line.each(noise, drawn)
+        means = None if strata.fractions else self._plain_means()
+        if means is None:
+            return None
+        each = zip(means, drawn.tolist(), strata.own[:, 0].tolist(), strict=True)
+        return tuple(mean.drawn(factor, vary) for mean, factor, vary in each)
+
+    def _plain_means(self) -> tuple[MeanInterval, ...] | None:
+        """Intervals for the people who reported at each rate at which somebody did."""
+        return mean_intervals(list(self.plain_estimates.values()))
 
     def _values(self, method: str, strata: Strata) -> Floats:
         scaled = self.reported * inverse_rates(strata.rates)
@@ -244,13 +281,6 @@ def span_of(mechanism: Mechanism) -> float:
     """The width of the possible values: that of a range of numbers, or 1 for fractions."""
     domain = mechanism.domain
     return domain.high - domain.low if isinstance(domain, Range) else 1.0
-
-
-def _rate_intervals(strata: Strata) -> NoiseLines | None:
-    """What the interval of each rate's own estimate needs."""
-    if strata.line is None:
-        return None
-    return strata.line.each(*own_terms(strata.people, strata.inverse))
 
 
 def _weighted_covariance(strata: Strata, weights: Floats) -> Floats:

@@ -154,6 +154,19 @@ def score_interval(
     )
 
 
+def drawn_per_person(strata: Strata, method: str) -> tuple[float, float, bool]:
+    """The least and the most that the draw adds where the numbers of people in one stratum differ.
+
+    That is per unit of the variance of numbers, if these people are scaled to be all of them; or
+    of their mean square, if the last is true.
+    """
+    _, drawn, what = _terms(strata, method)
+    people = strata.people * strata.rates if method == "hajek" else strata.people
+    some = people > 0
+    each = drawn[some] / (people[some] / people.sum()) / _scale(strata, method)
+    return float(each.min()), float(each.max()), what == "second"
+
+
 def with_least(noise: Floats, drawn: Floats) -> Floats:
     """An estimated variance from its two parts: at least half of what the noise adds.
 

@@ -195,7 +195,7 @@ class Book:
         return data in known
 
     def add(self, kind: str, data: str, **about: str) -> None:
-        """Append an entry; on disk before this returns."""
+        """Append an entry; on disk before this returns, and not at all where it raises."""
         # The day is enough to recognise a run, and does not say when anyone was there.
         entry = {"kind": kind, "data": data, "date": f"{datetime.now(UTC):%Y-%m-%d}", **about}
         text = json.dumps(entry, sort_keys=True).encode()
@@ -203,10 +203,16 @@ class Book:
         if not self.checksum:
             start, self.checksum = _FIRST, hashlib.sha256(_FIRST).digest()
         self.checksum = self._next_checksum(text)
-        self.stream.seek(0, os.SEEK_END)
-        self.stream.write(start + self.checksum.hex().encode() + b" " + text + b"\n")
-        self.stream.flush()
-        os.fsync(self.stream.fileno())
+        line = memoryview(start + self.checksum.hex().encode() + b" " + text + b"\n")
+        handle = self.stream.fileno()  # without a buffer, which would be written at the end as well
+        end = os.lseek(handle, 0, os.SEEK_END)
+        try:
+            while line:
+                line = line[os.write(handle, line) :]
+            os.fsync(handle)
+        except OSError:  # a full disk
+            os.ftruncate(handle, end)
+            raise
         if start:
             sync_folder(self.path.parent)
         self._apply(entry)

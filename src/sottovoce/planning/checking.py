@@ -40,7 +40,12 @@ def check(asked: Requirement) -> None:
                 f"to {_MOST_SPAN:g} apart: measure in another unit"
             )
     if asked.error is not None:
-        number(asked.error, "error", "a positive standard error", lambda error: error > 0)
+        error = number(asked.error, "error", "a positive standard error", lambda error: error > 0)
+        if asked.bounds is None and error >= 1:
+            raise ParameterError(
+                f"error is {error:g}; the standard error of a fraction must be below 1: "
+                f"{error / 100:g} stands for {error:g} percentage points"
+            )
     checked_delta(asked.delta)
     _check_secure(asked)
     number(asked.rate, "rate", "above 0 and at most 1", lambda rate: 0 < rate <= 1)

@@ -148,7 +148,8 @@ def _bars(
     if what.fractions:
         fill = [FILL if yes else "white" for yes in clear[shown]]
         ax.barh(where, what.values[shown], height=0.7, color=fill, **look)
-        among = "" if clear.size <= _MOST_ROWS else f" ({np.sum(~clear):,} of {clear.size:,})"
+        among = f", all tested at once ({np.sum(~clear):,} of {clear.size:,})"
+        among *= clear.size > _MOST_ROWS
         if clear.any():
             entries["estimate"] = Patch(facecolor=FILL, **look)
         if not clear.all():

@@ -11,6 +11,7 @@ from ..domain.values import Attribute
 from ..errors import ParameterError
 from ..estimate.intervals import Floats
 from ..estimate.table import Conditional
+from ..promise import Guarantee, Protected
 from . import paint
 
 if TYPE_CHECKING:
@@ -102,13 +103,22 @@ def heatmap(
     bar.ax.yaxis.set_major_formatter(paint.percent)
     given = isinstance(joint, Conditional)
     bar.set_label(f"fraction of people{' in a row' * given}")
-    total = max((promise.epsilon for promise in joint.guarantee.promises), default=0.0)
-    promised = f"ε = {rounded_up(total, 6)} for all answers together" if total else ""
+    promised = _promised(joint.guarantee)
     level = paint.interval_words(confidence, simultaneous).replace("interval", "intervals")
     notes = [level] if table.size <= _MOST_NUMBERS or unclear else []
     notes += ["hatched: may be 0"] * unclear
     paint.title(ax, joint.name, paint.reports(joint), joint.method, promised, *notes)
     return ax
+
+
+def _promised(guarantee: Guarantee) -> str:
+    """The largest promise about whole records; nothing where only parts of them are protected."""
+    whole = [p for p in guarantee.promises if p.unit.protects is Protected.RECORD]
+    if not whole:
+        return ""
+    epsilon, delta = max(p.epsilon for p in whole), max(p.delta for p in whole)
+    also = f", δ = {rounded_up(delta, 3)}" if delta else ""
+    return f"ε = {rounded_up(epsilon, 6)}{also} for all answers together"
 
 
 def _hatch(ax: Axes, table: Floats, low: Floats) -> bool:

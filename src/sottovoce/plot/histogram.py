@@ -12,6 +12,7 @@ import numpy as np
 
 from ..errors import ParameterError
 from ..estimate.histogram import Histogram
+from ..estimate.ordered import shown_digits
 from . import paint
 from .paint import BLACK, BLUE, FILL, GREEN, TRUTH, Legend, Truth
 
@@ -107,7 +108,8 @@ def histogram(
         at = top * (1.06 + 0.055 * k)
         span = ax.plot([mark.low, mark.high], [at, at], color=GREEN, linewidth=2.2, zorder=3)
         dot = ax.plot([mark.value], [at], "o", color=GREEN, markersize=6, zorder=4)
-        entries[f"{mark.name} {mark.value:.3g}"] = (span[0], dot[0])
+        value, *_ = shown_digits(mark.value, mark.low, mark.high)
+        entries[f"{mark.name} {value}"] = (span[0], dot[0])
     ax.set_ylim(0, top * (1.06 + 0.055 * len(marks)))
     ax.set_xlim(what.edges[0], what.edges[-1])
     ax.grid(axis="x", visible=False)

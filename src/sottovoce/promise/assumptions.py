@@ -33,10 +33,6 @@ HIDDEN = (
     "nobody relies on the allocation being secret: it is not sent, but how many bits are set "
     "reveals much of it"
 )
-AVERAGE_PART = (
-    "the answer has the average allocation; an answer with another allocation has that as its "
-    "epsilon"
-)
 OWN_PART = "the answer has this allocation, which is the person's own part of the total"
 UP_TO_PART = (
     "the answer has the largest allocation possible; with a smaller one, its own part of the "

@@ -128,10 +128,7 @@ def _term(alike: Sequence[Promise]) -> str:
     nobody: dict[str, Any] = dict.fromkeys(varies)
     common = replace(first.unit, **nobody)
     if len(alike) > _MOST_NAMED:
-        ordered = sorted(alike, key=lambda promise: promise.epsilon)
-        ends = dict.fromkeys(map(_strength, (ordered[0], ordered[-1])))
-        by = "" if len(ends) == 1 else f", by {' and '.join(varies)},"
-        return f"ε = {' to '.join(ends)}{by} for {_what(common)}"
+        return f"ε = {_range(alike, varies)} for {_what(common)}"
     each = [
         f"{_strength(p)} ({' / '.join(printable(getattr(p.unit, name)) for name in varies)})"
         for p in alike
@@ -139,11 +136,25 @@ def _term(alike: Sequence[Promise]) -> str:
     return f"ε = {', '.join(each)} for {_what(common)}"
 
 
+def _range(alike: Sequence[Promise], varies: Sequence[str]) -> str:
+    """The smallest to the largest epsilon, and the largest delta, which may be another one's."""
+    ends = [rounded_up(pick(p.epsilon for p in alike), 6) for pick in (min, max)]
+    deltas = {promise.delta for promise in alike}
+    up_to = "= " if len(deltas) == 1 else "up to "
+    delta = f", δ {up_to}{rounded_up(max(deltas), 3)}" if any(deltas) else ""
+    differ = len({*ends}) > 1 or len(deltas) > 1
+    by = f", by {' and '.join(varies)}," if differ else ""
+    return f"{' to '.join(dict.fromkeys(ends))}{delta}{_prior(alike[0])}{by}"
+
+
 def _strength(promise: Promise) -> str:
     """Epsilon, and delta where there is one."""
     delta = f", δ = {rounded_up(promise.delta, 3)}" if promise.delta else ""
-    prior = " under the stated prior" if promise.notion is LIP else ""
-    return f"{rounded_up(promise.epsilon, 6)}{delta}{prior}"
+    return f"{rounded_up(promise.epsilon, 6)}{delta}{_prior(promise)}"
+
+
+def _prior(promise: Promise) -> str:
+    return " under the stated prior" if promise.notion is LIP else ""
 
 
 def _what(unit: Unit) -> str:
@@ -154,7 +165,7 @@ def _what(unit: Unit) -> str:
     if unit.attribute is not None:
         what = f"each answer to {unit.attribute!r}"
     elif unit.answers is not None:
-        what = f"all {unit.answers} reported answers of a person together"
+        what = _reported(unit.answers, "a person", " together")
     return f"{what}{_group(unit)}"
 
 
@@ -201,7 +212,7 @@ def unit_words(unit: Unit, level: str = "") -> str:
     if unit.attribute is not None:
         what = f"the answer to {_escape(unit.attribute)} of {{}}"
     elif unit.answers is not None:
-        what = f"all {unit.answers} reported answers of {{}}, taken together"
+        what = _reported(unit.answers, "{}", ", taken together")
     if unit.protects is Protected.PARTY_RECORD and unit.group is not None:
         what, unit = f"all that {_escape(unit.group)} holds about {{}}", replace(unit, group=None)
     if unit.level is not None:
@@ -219,6 +230,13 @@ def neighbours_words(promise: Promise) -> str:
         return "any two neighbouring data sets, as one round defines them"
     others = " of one person, with everyone else's unchanged" if promise.notion is DP else ""
     return f"any two {_NOUNS[promise.unit.protects]}{others}"
+
+
+def _reported(answers: int, whom: str, together: str) -> str:
+    if answers == 1:
+        return f"the one reported answer of {whom}"
+    many = "both" if answers == 2 else f"all {answers}"
+    return f"{many} reported answers of {whom}{together}"
 
 
 def _escape(name: str) -> str:

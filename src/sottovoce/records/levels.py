@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checks import checked_epsilon, float_above
+from ..checks import MOST_EPSILON, checked_epsilon, float_above
 from ..contract.way import Way
 from ..domain.columns import Coded
 from ..errors import ParameterError
@@ -17,6 +19,7 @@ from ..estimate.intervals import Floats
 from ..participation.rates import MOST_CHOICES, checked_rates, level_positions
 from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise, Protected, Unit
 from ..promise.assumptions import HIDDEN, INDEPENDENT, OWN_PART
+from .allocation import STEPS
 from .packing import levels_of
 
 if TYPE_CHECKING:
@@ -121,3 +124,23 @@ def promises(
         if not np.isnan(epsilon)
     )
     return Guarantee((total, *each))
+
+
+def largest_part(total: Promise, floor: float) -> float:
+    """The largest budget that an answer may have: the others have the floor.
+
+    In whole steps, rounded up, since those of the others are rounded down; but never the total.
+    """
+    epsilon, others = Fraction(total.epsilon), (total.unit.answers or 1) - 1
+    steps = Fraction(math.ceil((epsilon - others * Fraction(floor)) * STEPS), STEPS)
+    return float_above(min(epsilon, steps, Fraction(MOST_EPSILON)))
+
+
+def at_levels(ways: Sequence[Way], promised: Callable[[Way], Guarantee]) -> Guarantee:
+    """The promises of every way, made to the people of its level."""
+    every = []
+    for way in ways:
+        for promise in promised(way).promises:
+            unit = promise.unit if way.level is None else promise.unit.at_level(way.level)
+            every.append(replace(promise, unit=unit))
+    return Guarantee(tuple(every))

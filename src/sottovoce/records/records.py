@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,15 +36,17 @@ from ..domain.values import Domain
 from ..errors import ParameterError, WireError
 from ..estimate.estimate import Estimate
 from ..promise import LDP, Guarantee, Promise
-from ..promise.assumptions import AVERAGE_PART, LEVEL_IS_PUBLIC, RATE_IS_PUBLIC
+from ..promise.assumptions import EQUAL_PART, LEVEL_IS_PUBLIC, RATE_IS_PUBLIC, UP_TO_PART
 from ..randomness import Source, source_of
 from . import packing as wire
 from .allocation import FLOOR, checked
 from .drawing import draw_records
 from .levels import (
+    at_levels,
     checked_menu,
     checked_rate,
     chosen_level,
+    largest_part,
     level_codes,
     people_by_level,
     promises,
@@ -216,22 +219,19 @@ class Records(Collection):
     @cached_property
     def guarantee(self) -> Guarantee:
         """What is promised to someone who reports every attribute; fewer cost less."""
-        if not self.levels:
-            return self.way_guarantee(None, self.epsilon_average)
-        return Guarantee(
-            tuple(
-                replace(promise, unit=promise.unit.at_level(level))
-                for level, epsilon in self.levels
-                for promise in self.way_guarantee(level, epsilon).promises
-            )
-        )
+        return at_levels(self.ways(), attrgetter("guarantee"))
 
-    def way_guarantee(self, level: str | None, average: float) -> Guarantee:
+    def undivided(self, way: Way | None = None) -> Guarantee:
+        if way is None:
+            return at_levels(self.ways(), self.undivided)
+        return self.way_guarantee(way.level, float(self.averages[way.index]), equal=True)
+
+    def way_guarantee(self, level: str | None, average: float, *, equal: bool = False) -> Guarantee:
         """What is promised at one level: to the whole record, and to an answer."""
         row = np.full(len(self.schema), average)
         total, *_ = self._promised(row, average, level).promises
-        assuming = (*total.assuming, AVERAGE_PART)
-        return Guarantee((total, Promise(LDP, average, assuming=assuming)))
+        part = (average, EQUAL_PART) if equal else (largest_part(total, self.floor), UP_TO_PART)
+        return Guarantee((total, Promise(LDP, part[0], assuming=(*total.assuming, part[1]))))
 
     @cached_property
     def _ways(self) -> tuple[Way, ...]:

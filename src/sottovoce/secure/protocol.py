@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from ..contract.route import AddedNoise, Route
 from ..domain.values import Domain, Label
 from ..errors import ParameterError, ShareError
 from ..estimate.estimate import Estimate
-from ..promise import Guarantee
+from ..promise import WHO_ANSWERED, Guarantee
 from ..randomness import Source, source_of
 from ..sharing import PrimeField, smallest_prime_above
 from ..transport import Cost, Machine, Role, Views, drive
@@ -216,7 +216,15 @@ class Protocol(ABC):
     @property
     def guarantee(self) -> Guarantee:
         """What is promised if nobody drops out and nothing is repeated."""
-        return self.promise(self.users or 0, None, 1)
+        return self.promised(self.users or 0, None, 1)
+
+    def promised(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+        """The promise, which may assume that it is public who gave no answer."""
+        guarantee = self.promise(people, senders, rounds)
+        if self.domain.missing != "public":
+            return guarantee
+        public = (replace(p, assuming=(*p.assuming, WHO_ANSWERED)) for p in guarantee.promises)
+        return Guarantee(tuple(public), guarantee.reason)
 
     def simulate(
         self, values: Any, *, source: Source | None = None, views: bool | None = None
@@ -360,7 +368,7 @@ def aggregate_of(
         counts = np.where(counts < protocol.threshold, 0, counts)
     route = Route(
         protocol.name,
-        protocol.promise(people, outcome.senders, rounds),
+        protocol.promised(people, outcome.senders, rounds),
         protocol.noise(people, outcome.senders),
         protocol.kept,
         protocol.threshold,

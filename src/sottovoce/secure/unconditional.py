@@ -150,6 +150,8 @@ class Tossing(Unconditional):
             if senders is not None:
                 gone = f", beside {absent:,} who dropped out"
             hidden = self.arrived(people, senders) - colluding * who.each
+            if rounds > 1:  # earlier ones had other numbers of people, but never fewer coins
+                hidden = min(hidden, self.needed)
             if hidden < self.needed or rounds > 1:
                 delta = self._delta(hidden, rounds) if hidden > 0 else 1.0
         trusted = (

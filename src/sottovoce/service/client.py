@@ -19,15 +19,15 @@ from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from ..collect.recognise import not_reports, recognise
 from ..contract.codec import REPORTS_MAGIC
 from ..contract.reports import read_batches
 from ..errors import FileError, ParameterError, TransportError, WireError
-from ..files import read_file, whole_file
+from ..files import read_file, sync_folder, whole_file
 from ..study import Study
-from ..transport.http import is_loopback
+from ..transport.http import is_loopback, split_address
 from .submission import ID_BYTES, MOST_REPORTS
 
 _AGAIN = (408, 429, 500, 502, 503, 504)
@@ -44,21 +44,16 @@ class Server:
     _pause: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.address)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ParameterError(
-                f"{self.address!r} is not an address such as https://example.org:8443"
-            )
+        parts, self._host, self._port = split_address(self.address)
         if parts.query:  # which may be a secret, so that it is not repeated
             raise ParameterError(
                 f"the address {parts.scheme}://{parts.netloc}{parts.path}?… has a query; give it "
                 "up to the host or port, such as https://example.org:8443, and the key of an "
                 "analyst's link as the token"
             )
-        self._host, self._path = parts.hostname, parts.path.rstrip("/")
+        self._path = parts.path.rstrip("/")
         self._tls = parts.scheme == "https"
         self._trusted = _trusted(self.certificate) if self._tls else None
-        self._port = parts.port or (443 if self._tls else 80)
 
     def get(self, path: str, token: str, **query: str) -> bytes:
         """What an analyst asks for."""
@@ -68,19 +63,23 @@ class Server:
                 "use https"
             )
         target = f"{path}?{urlencode(query)}" if query else path
-        return self._ask(
-            "GET", target, b"", {"Authorization": f"Bearer {token}"}, "ask again later"
-        )
+        headers = {"Authorization": f"Bearer {_plain(token, 'token')}"}
+        return self._ask("GET", target, b"", headers, "ask again later")
 
     def post(self, body: bytes, code: str | None = None) -> dict[str, Any]:
         """Send a submission; the server's answer."""
         headers = {"Content-Type": "application/octet-stream"}
         if code:
-            headers["Sottovoce-Code"] = code
+            headers["Sottovoce-Code"] = _plain(code, "code")
         later = "send the same file again later, nothing is counted twice"
         data = self._ask("POST", "/api/v1/reports", body, headers, later)
-        answer: dict[str, Any] = json.loads(data)
-        return answer
+        try:
+            return _checked(json.loads(data))
+        except (ValueError, RecursionError) as error:  # of a proxy, or another kind of server
+            raise WireError(
+                f"{self.address} did not answer as a collection does; check the address, then "
+                "send the same file again"
+            ) from error
 
     def _ask(
         self, method: str, path: str, body: bytes, headers: dict[str, str], later: str
@@ -122,7 +121,23 @@ class Server:
             answer = connection.getresponse()
             after = answer.getheader("Retry-After", "0")
             data = answer.read(_MOST_ANSWER)
+            if len(data) == _MOST_ANSWER and answer.read(1):
+                raise TransportError(
+                    f"{self.address} sends more than {_MOST_ANSWER:,} bytes; write the file where "
+                    "the collection is kept: sottovoce collection export"
+                )
+            if answer.length:  # a connection that was lost: what came would pass for all
+                raise http.client.IncompleteRead(data, answer.length)
             return answer.status, float(after) if after.isdigit() else 0.0, data
+
+
+def _plain(secret: str, what: str) -> str:
+    """A token or code that a header can carry; it is not repeated."""
+    if not (secret.isascii() and secret.isprintable()):
+        raise ParameterError(
+            f"the {what} has other characters than letters, digits and signs; copy it again"
+        )
+    return secret
 
 
 def _trusted(certificate: Path | None) -> ssl.SSLContext:
@@ -142,6 +157,20 @@ def _reason(status: int, answer: bytes) -> str:
         return f"status {status}"
 
 
+def _checked(answer: Any) -> dict[str, Any]:
+    """What a collection answers to a submission; ValueError for anything else."""
+    about: dict[str, Any] = answer if isinstance(answer, dict) else {}
+    refused = about.get("refused")
+    if not (
+        type(about.get("accepted")) is int
+        and isinstance(about.get("receipt"), str)
+        and isinstance(refused, list)
+        and all(isinstance(one, dict) and {"position", "reason"} <= one.keys() for one in refused)
+    ):
+        raise ValueError("not the answer to a submission")
+    return about
+
+
 @dataclass
 class Receipt:
     """What was sent of a file, and what the server said."""
@@ -154,26 +183,39 @@ class Receipt:
     @classmethod
     def of(cls, path: Path, to: str, content: bytes, parts: int) -> Receipt:
         """The receipt beside the file, or a new one."""
-        digest = sha256(content).hexdigest()
-        kept = path_of(path)
-        if kept.exists():
+        digest, kept = sha256(content).hexdigest(), path_of(path)
+        if not kept.exists():
+            own = cls(to, digest, [os.urandom(ID_BYTES).hex() for _ in range(parts)])
             try:
-                known = cls(**json.loads(read_file(kept)))
-            except (ValueError, TypeError) as error:
-                raise FileError(f"{str(kept)!r} is not a receipt; move it away") from error
-            if (known.content, known.to, len(known.ids)) == (digest, to, parts):
-                return known
-            raise FileError(
-                f"{str(kept)!r} is the receipt of other reports, or of another address; move it "
-                "away if these are to be sent as well"
-            )
-        own = cls(to, digest, [os.urandom(ID_BYTES).hex() for _ in range(parts)])
-        own.save(path)
-        return own
+                own.save(path, replace=False)
+                sync_folder(kept.absolute().parent)
+                return own
+            except FileError:
+                if not kept.exists():
+                    raise  # otherwise of another run, which sends the same file now
+        known = cls.read(kept)
+        if (known.content, known.to, len(known.ids)) == (digest, to, parts):
+            return known
+        raise FileError(
+            f"{str(kept)!r} is the receipt of other reports, or of another address; move it "
+            "away if these are to be sent as well"
+        )
 
-    def save(self, path: Path) -> None:
+    @classmethod
+    def read(cls, kept: Path) -> Receipt:
+        """The receipt in a file."""
+        try:
+            known = cls(**json.loads(read_file(kept)))
+            known.answers = [_checked(answer) for answer in known.answers]
+            if any(len(bytes.fromhex(one)) != ID_BYTES for one in known.ids):
+                raise ValueError("not the ids of submissions")
+        except (ValueError, TypeError, RecursionError) as error:
+            raise FileError(f"{str(kept)!r} is not a receipt; move it away") from error
+        return known
+
+    def save(self, path: Path, *, replace: bool = True) -> None:
         """Write it beside the file."""
-        with whole_file(path_of(path), private=True) as stream:
+        with whole_file(path_of(path), replace=replace, private=True) as stream:
             stream.write(json.dumps(asdict(self), indent=1).encode())
 
 

@@ -2,7 +2,8 @@
 
 Everything that waits when a commit begins goes into that commit: one transaction, one blob per
 question with the reports in random order, then one answer to each sender. Counts are added up in
-memory from what was committed, and recomputed from the store at the start and after an error.
+memory from what was committed, and recomputed from the store at the start and after an error; while
+that lasts, and where it fails, what was counted before is shown, never a part of it.
 """
 
 from __future__ import annotations
@@ -47,6 +48,39 @@ class Entry:
     code: bytes | None = None
 
 
+class _Tally:
+    """What was counted, question by question; whoever shares one takes turns."""
+
+    def __init__(self, study: Study, uncounted: frozenset[str]) -> None:
+        self._study = study
+        self._uncounted = uncounted
+        self.counts: dict[str, Aggregate] = {}
+        self.waiting: dict[str, list[Reports]] = {name: [] for name in study.names}
+        self.hours: dict[str, dict[int, int]] = {name: {} for name in study.names}
+
+    def add(self, blob: Blob, reports: Reports) -> None:
+        """Count the reports of a blob, or let them wait until somebody asks."""
+        hours = self.hours[blob.question]
+        hours[blob.hour] = hours.get(blob.hour, 0) + blob.people
+        waiting = self.waiting[blob.question]
+        waiting.append(reports)
+        many = 0 if blob.question in self._uncounted else sum(map(len, waiting))
+        if many >= _FOLD or len(waiting) >= _MOST_WAITING:
+            self.fold(blob.question)
+
+    def fold(self, name: str) -> None:
+        """Count what waits; reports of a question that is not counted become one batch."""
+        waiting = self.waiting[name]
+        if name in self._uncounted and len(waiting) > 1:
+            # In random order, since they may be exported.
+            self.waiting[name] = [_shuffled(Reports.concatenate(waiting))]
+        elif name not in self._uncounted and waiting:
+            part = self._study.collection(name).aggregate(Reports.concatenate(waiting))
+            before = self.counts.get(name)
+            self.counts[name] = part if before is None else before + part
+            self.waiting[name] = []
+
+
 class Collector:
     """The collection of one study: what is stored, and the counts of it.
 
@@ -62,16 +96,11 @@ class Collector:
         self._store = store
         self._clock = clock
         self.codes = Codes(store)
-        self._guard = Lock()  # counts are read by other threads
+        self._guard = Lock()  # the tally is read by other threads
         self._stale = True
         self.closed = False
-        self._reset()
+        self._tally = _Tally(study, self.uncounted)
         self.recount()
-
-    def _reset(self) -> None:
-        self._counts: dict[str, Aggregate] = {}
-        self._waiting: dict[str, list[Reports]] = {name: [] for name in self.study.names}
-        self._hours: dict[str, dict[int, int]] = {name: {} for name in self.study.names}
 
     # --- commits ----------------------------------------------------------------------------------
 
@@ -89,6 +118,9 @@ class Collector:
                 self._store.add_submissions([(one.key, one.tag) for one in fresh])
                 coded = self.codes.write()
             done = True
+            with self._guard:
+                for blob, reports in blobs:
+                    self._tally.add(blob, reports)
         except BaseException:
             # A commit that failed may still have reached the disk: only the store knows.
             self._stale = True
@@ -97,7 +129,6 @@ class Collector:
             self.codes.settle(committed=done)
         if coded:
             self._store.settle()
-        self._count(blobs)
         return outcomes
 
     def _judge(self, entries: Sequence[Entry]) -> tuple[list[str], list[Submission]]:
@@ -142,37 +173,17 @@ class Collector:
 
     # --- counts -----------------------------------------------------------------------------------
 
-    def _count(self, blobs: Sequence[tuple[Blob, Reports]]) -> None:
-        with self._guard:
-            for blob, reports in blobs:
-                hours = self._hours[blob.question]
-                hours[blob.hour] = hours.get(blob.hour, 0) + blob.people
-                waiting = self._waiting[blob.question]
-                waiting.append(reports)
-                many = 0 if blob.question in self.uncounted else sum(map(len, waiting))
-                if many >= _FOLD or len(waiting) >= _MOST_WAITING:
-                    self._fold(blob.question)
-
-    def _fold(self, name: str) -> None:
-        waiting = self._waiting[name]
-        if name in self.uncounted and len(waiting) > 1:
-            # In random order, since they may be exported.
-            self._waiting[name] = [_shuffled(Reports.concatenate(waiting))]
-        elif name not in self.uncounted and waiting:
-            part = self.study.collection(name).aggregate(Reports.concatenate(waiting))
-            before = self._counts.get(name)
-            self._counts[name] = part if before is None else before + part
-            self._waiting[name] = []
-
     def recount(self) -> None:
         """Read everything that is stored; raises StoreError, or WireError for a damaged blob."""
-        with self._guard:
-            self._reset()
+        tally, codes = _Tally(self.study, self.uncounted), Codes(self._store)
         with self._store.transaction(write=False):
-            self._read_state()
+            self.closed = self._store.fact("closed") is not None
+            codes.refresh()  # all of them: a commit that failed may have used some
             for blob in self._store.blobs():
                 collection = self.study.collection(blob.question)
-                self._count([(blob, Reports.from_bytes(blob.data, expect=collection))])
+                tally.add(blob, Reports.from_bytes(blob.data, expect=collection))
+        with self._guard:
+            self._tally, self.codes = tally, codes
         self._stale = False
 
     def aggregate(self, name: str) -> Aggregate:
@@ -183,8 +194,8 @@ class Collector:
                 "about with values=, or take the reports home: sottovoce pull --out reports.svr"
             )
         with self._guard:
-            self._fold(name)
-            counts = self._counts.get(name)
+            self._tally.fold(name)
+            counts = self._tally.counts.get(name)
         if counts is None:
             raise _nothing(name)
         return counts
@@ -197,8 +208,8 @@ class Collector:
                 "leave values out"
             )
         with self._guard:
-            self._fold(name)
-            waiting = self._waiting[name]
+            self._tally.fold(name)
+            waiting = self._tally.waiting[name]
         if not waiting:
             raise _nothing(name)
         return waiting[0]
@@ -206,13 +217,13 @@ class Collector:
     def people(self, name: str) -> int:
         """How many people a question was answered by, or put to where people are sampled."""
         with self._guard:
-            return sum(self._hours[name].values())
+            return sum(self._tally.hours[name].values())
 
     def hours(self) -> dict[int, int]:
         """Participants by whole hour: for each hour, of the question that most answered."""
         total: dict[int, int] = {}
         with self._guard:
-            for hours in self._hours.values():
+            for hours in self._tally.hours.values():
                 for hour, people in hours.items():
                     total[hour] = max(total.get(hour, 0), people)
         return dict(sorted(total.items()))

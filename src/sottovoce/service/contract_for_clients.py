@@ -76,13 +76,14 @@ def describe_collection(collection: Collection) -> dict[str, Any]:
 
 def _level(ways: list[Way]) -> dict[str, Any]:
     first = ways[0]
+    promised = first.mechanism.undivided(first)
     return {
         "name": first.level,
         "rates": [repr(way.rate) for way in ways],
         "coins": [_drawn(coin(way.rate)) if 0 < way.rate < 1 else None for way in ways],
         "mechanism": _mechanism(first.mechanism),
-        "promises": _promises(first.guarantee),
-        "guarantee": str(first.guarantee),
+        "promises": _promises(promised),
+        "guarantee": str(promised),
     }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from concurrent.futures import ThreadPoolExecutor
 from os import urandom
 from typing import Any
 
@@ -38,17 +37,19 @@ def demo_study() -> Study:
 
 
 async def answer(study: Study, address: str) -> None:
-    """Groups of people answer, more and more of them, until there are enough."""
-    server = Server(address)
+    """Groups of people answer, more and more of them, until there are enough.
+
+    Where this is cancelled, nobody waits for the last group: the server that answers it may run in
+    the same loop.
+    """
+    server = Server(address, patience=5.0)
     choice = np.random.default_rng()  # who people are is made up; their reports are not
     people = 0
-    loop = asyncio.get_running_loop()
-    with ThreadPoolExecutor(1) as pool:
-        while people < _MOST_PEOPLE:
-            many = 1 + min(people // 20, 500)
-            await loop.run_in_executor(pool, _send, study, server, choice, many)
-            people += many
-            await asyncio.sleep(_PAUSE)
+    while people < _MOST_PEOPLE:
+        many = 1 + min(people // 20, 500)
+        await asyncio.to_thread(_send, study, server, choice, many)
+        people += many
+        await asyncio.sleep(_PAUSE)
 
 
 def _send(study: Study, server: Server, choice: np.random.Generator, many: int) -> None:

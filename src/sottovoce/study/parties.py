@@ -68,7 +68,7 @@ from .party_entries import (
     read_marginals,
     read_options,
 )
-from .reading import check_format, load_study, parse_toml, refuse_unknown
+from .reading import check_format, load_study, parse_toml, refuse_other_entries
 
 if TYPE_CHECKING:
     from ..parties.protocol import Protocol
@@ -245,7 +245,7 @@ class PartyStudy:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> PartyStudy:
         """The study of a file's data; everything in it is checked."""
-        refuse_unknown(data, _TABLES, "the study")
+        refuse_other_entries(data, _TABLES, "parties")
         check_format(data, FORMAT)
         title = data.get("title", "Study between parties")
         if not isinstance(title, str) or not title or not title.isprintable():

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ..contract.collection import Collection
 from ..domain.options import Options
@@ -25,6 +25,14 @@ from ..participation import Levels, Sampled
 from ..records import Records
 
 T = TypeVar("T")
+Kind = Literal["people", "parties", "secure"]
+
+#: What each kind of study is, and who reads it.
+_KINDS: dict[Kind, tuple[str, str]] = {
+    "people": ("a study of people's answers", "`sottovoce randomise` and what follows it"),
+    "parties": ("a study between organisations", "`sottovoce parties`"),
+    "secure": ("the study of a secure protocol", "`sottovoce secure`"),
+}
 
 _MOST_BYTES = 1 << 26
 _MANY_DOTS = re.compile(r"(?:\.[^.,=\n]{0,200}){65}")  # Python reads long keys in quadratic time
@@ -101,6 +109,23 @@ def refuse_unknown(data: Mapping[str, Any], known: set[str], where: str) -> None
             f"{where} has unknown entries {', '.join(map(repr, unknown))}; "
             f"known are {', '.join(sorted(known))}"
         )
+
+
+def refuse_other_entries(data: Mapping[str, Any], known: set[str], kind: Kind) -> None:
+    """Refuse a study of another kind, and entries that this kind does not have."""
+    other = _kind_of(data)
+    if other is not None and other != kind:
+        what, command = _KINDS[other]
+        raise StudyError(f"this is {what}, not {_KINDS[kind][0]}; it is for {command}")
+    refuse_unknown(data, known, "the study")
+
+
+def _kind_of(data: Mapping[str, Any]) -> Kind | None:
+    """What a study is by its entries, if that is clear."""
+    if "protocol" not in data:
+        listed = any(isinstance(data.get(key), list) for key in ("question", "records"))
+        return "people" if listed else None
+    return "parties" if "question" not in data else "secure"
 
 
 def read_attribute(about: Mapping[str, Any]) -> Attribute:

@@ -37,7 +37,14 @@ from ..secure import DPCS, DPDG, DPDS, TSS, BinomialNoise, Dummies, Protocol, Su
 from ..secure.dpds import SecureSum
 from ..transport.batch import Role
 from ..transport.keys import Roster
-from .reading import check_format, load_study, parse_toml, read_attribute, refuse_unknown
+from .reading import (
+    check_format,
+    load_study,
+    parse_toml,
+    read_attribute,
+    refuse_other_entries,
+    refuse_unknown,
+)
 
 FORMAT = 1
 _NOISE = {"epsilon", "delta", "collusion", "neighbours"}
@@ -104,7 +111,7 @@ class SecureStudy:
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> SecureStudy:
         """The study of a file's data."""
-        refuse_unknown(data, {"format", "question", "protocol", "party"}, "the study")
+        refuse_other_entries(data, {"format", "question", "protocol", "party"}, "secure")
         check_format(data, FORMAT)
         about, how = data.get("question"), data.get("protocol")
         if not isinstance(about, Mapping) or not isinstance(how, Mapping):

@@ -15,7 +15,7 @@ from ..errors import DigestError, ParameterError, StudyError
 from ..files import read_file, whole_file
 from ..mechanisms.mechanism import Mechanism
 from ..promise import Guarantee, Promise, Protected, Unit, composed
-from .reading import load_study, parse_toml, read_question, read_records, refuse_unknown
+from .reading import load_study, parse_toml, read_question, read_records, refuse_other_entries
 from .writing import toml, write_collection
 
 FORMAT = 1
@@ -187,7 +187,7 @@ class Study:
             raise StudyError(
                 f"format is {data.get('format')!r}; this release reads format = {FORMAT}"
             )
-        refuse_unknown(data, _STUDY_KEYS, "the study")
+        refuse_other_entries(data, _STUDY_KEYS, "people")
         collections: list[Collection] = []
         for key, read in (("question", read_question), ("records", read_records)):
             tables: Any = data.get(key, [])

@@ -8,10 +8,17 @@ import ssl
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from ..errors import ParameterError, TransportError, WireError
-from .http import ERRORS, MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
+from .http import (
+    ERRORS,
+    MOST_HEAD,
+    POLL_SECONDS,
+    body_length,
+    is_loopback,
+    read_head,
+    split_address,
+)
 from .office import Office
 from .relay import MOST_BYTES, MOST_REASON
 from .tls import file_client
@@ -29,15 +36,15 @@ class HttpOffice(Office):
     tls: ssl.SSLContext | None = None  # of the roster's certificates, in place of `certificate`
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.address)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/"):
-            raise ParameterError(f"{self.address!r} is not an address such as https://a.org:8443")
-        if parts.scheme == "http" and not is_loopback(parts.hostname):
+        parts, self._host, self._port = split_address(self.address)
+        if parts.path.strip("/"):
+            raise ParameterError(
+                f"{self.address!r} has a path; give an address such as https://example.org:8443"
+            )
+        if parts.scheme == "http" and not is_loopback(self._host):
             raise ParameterError(
                 f"{self.address} is not this machine: use https, plain http is refused"
             )
-        self._host = parts.hostname
-        self._port = parts.port or (443 if parts.scheme == "https" else 80)
         if parts.scheme == "http":
             self.tls = None
         elif self.tls is None:

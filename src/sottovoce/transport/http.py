@@ -24,8 +24,9 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import re
+from urllib.parse import SplitResult, urlsplit
 
-from ..errors import DigestError, SottovoceError, TransportError, WireError
+from ..errors import DigestError, ParameterError, SottovoceError, TransportError, WireError
 from .office import RunOverError
 
 #: What an error is as a status, and a status as an error; the first that fits.
@@ -69,6 +70,20 @@ def body_length(fields: dict[str, str]) -> int:
     if "transfer-encoding" in fields or not _LENGTH.fullmatch(text):
         raise WireError("a message needs a Content-Length; other codings are refused")
     return int(text)
+
+
+def split_address(address: str) -> tuple[SplitResult, str, int]:
+    """The parts of an address, its host and its port; ParameterError where it is none."""
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+        host.encode("idna")
+        known = host and parts.scheme in ("http", "https") and parts.path.isascii()
+    except ValueError:  # a port out of range, half an IPv6 address, a host with an empty part
+        known = False
+    if not known:
+        raise ParameterError(f"{address!r} is not an address such as https://example.org:8443")
+    return parts, host, port
 
 
 def is_loopback(host: str) -> bool:

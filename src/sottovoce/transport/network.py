@@ -74,6 +74,14 @@ async def serve(
         where = await server.start()
         if listening is not None:
             listening(where)
+
+        def complete(played: Played) -> Played:
+            late = (f"{name} (round {k})" for name, k in relay.missing.items() if k <= rounds)
+            refused = (*played.refused, *relay.strangers)
+            return replace(played, missing=tuple(late), refused=refused)
+
+        if finished := options.get("finished"):
+            options["finished"] = lambda played: finished(complete(played))
         office = LocalOffice(relay, me.id)
         tasks = (
             asyncio.create_task(relay.conduct()),
@@ -93,8 +101,7 @@ async def serve(
             await tasks[0]  # the relay has failed
         played = await tasks[1]
         kept.end()
-    late = (f"{name} (round {k})" for name, k in relay.missing.items() if k <= rounds)
-    return replace(played, missing=tuple(late), refused=(*played.refused, *relay.strangers))
+    return complete(played)
 
 
 def _server_tls(at: Address, seat: Seat) -> ssl.SSLContext | None:

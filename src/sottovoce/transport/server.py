@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import DigestError, FileError, ParameterError, SottovoceError
+from ..errors import DigestError, FileError, ParameterError, SottovoceError, TransportError
 from .http import ERRORS, MOST_HEAD, POLL_SECONDS, body_length, is_loopback, read_head
 from .post import Seat
 from .relay import MOST_BYTES, MOST_REASON, Relay
@@ -78,9 +78,14 @@ class RelayServer:
 
     async def start(self) -> str:
         """Listen; the address that parties can use."""
-        self._server = await asyncio.start_server(
-            self._serve, self._host, self._port, limit=MOST_HEAD, ssl=self._tls
-        )
+        try:
+            self._server = await asyncio.start_server(
+                self._serve, self._host, self._port, limit=MOST_HEAD, ssl=self._tls
+            )
+        except (OSError, OverflowError, UnicodeError) as error:  # of a port, of a host's name
+            raise TransportError(
+                f"cannot listen on {self._host}:{self._port}: {error}; choose another host or port"
+            ) from error
         host, port = self._server.sockets[0].getsockname()[:2]
         name = f"[{host}]" if ":" in host else host
         return f"http{'s' if self._tls else ''}://{name}:{port}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -142,9 +143,21 @@ class Member:
         *arguments: Any,
         **options: Any,
     ) -> Played:
-        """Run a role to the end with `serve` or `take_part`, with a bar over the rounds."""
-        with progress("Rounds", self.rounds) as done:
+        """Run a role to the end with `serve` or `take_part`, with a bar over the rounds.
+
+        The bar is gone when `finished` is called, which may print.
+        """
+        then = options.pop("finished", None)
+        with ExitStack() as bar:
+            done = bar.enter_context(progress("Rounds", self.rounds))
+
+            def finished(played: Played) -> None:
+                bar.close()
+                if then is not None:
+                    then(played)
+
             options |= {"progress": lambda closed, _: done(closed), "journal": self.journal}
+            options["finished"] = finished
             return asyncio.run(run(machine, self.rounds, self.seat, *arguments, **options))
 
     def show_end(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,8 @@ def plan(study_path: Path, rows: str | None, output: Output) -> None:
     show_table(screen, facts(_facts(study, digest)))
     screen.print()
     _show_plan(screen, study, planned, full=output.full)
-    show_next(screen, f"parties check {study_path} --party {study.parties[0]} --data FILE")
+    check = shlex.join(["parties", "check", str(study_path), "--party", study.parties[0]])
+    show_next(screen, f"{check} --data FILE")
 
 
 @click.command()
@@ -125,7 +127,8 @@ def check(
         ),
         ("clock", _utc(time.time())),
     ]
-    then = f"parties join {study_path} --party {name} --data {data_path} --curator …"
+    join = ["parties", "join", str(study_path), "--party", name, "--data", str(data_path)]
+    then = f"{shlex.join(join)} --curator …"
     output.show(about, f"{study.title}: {name} can take part", lines, then=then)
 
 

@@ -96,30 +96,33 @@ class Release:
             "spent": self.study.protocol.spent(None),
         }
 
-    def show(self, played: Played, *, full: bool, as_json: bool) -> None:
-        """The tables, with each party's guarantee in a line; ShareError where there are none."""
+    def require_result(self, played: Played) -> None:
+        """Raise a ShareError where there is none."""
         from ...errors import ShareError
 
         if self.run is None:
             late = f". Too late: {', '.join(played.missing)}" if played.missing else ""
             refused = f". Refused: {'; '.join(played.refused)}" if played.refused else ""
             raise ShareError(f"{self.failure}{late}{refused}") from self.failure
+
+    def show(self, run: Run, played: Played, *, full: bool, as_json: bool) -> None:
+        """The tables, with each party's guarantee in a line."""
         if as_json:
-            print_json(self._json(self.run, played))
+            print_json(self._json(run, played))
             return
         screen = console()
         mark = " (rehearsal with synthetic rows)" if self.study.rehearsal else ""
         screen.print(heading(f"{self.study.title}{mark}"))
-        for table in self.run.estimates:
+        for table in run.estimates:
             people = plural(table.n, "person", "people")
             screen.print(f"\n{printable(table.name)}: {people}; {printable(table.method)}")
             show_estimate(screen, table, self.confidence)
-        for party in self.run.dropped:
+        for party in run.dropped:
             screen.print(f"\nDropped out: {printable(party)}", style="yellow")
         for reason in (*played.refused, *played.missing):
             screen.print(f"\nNot counted: {printable(reason)}", style="yellow")
         screen.print()
-        show_promises(screen, self.run.guarantee, full=full)
+        show_promises(screen, run.guarantee, full=full)
         screen.print()
         files = [("report", self.report)] + [("aggregate", path) for path in self.outputs]
         files += [("table", path) for path in self.tables]

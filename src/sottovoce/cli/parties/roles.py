@@ -29,6 +29,7 @@ from .member import (
 
 if TYPE_CHECKING:
     from ...collect.dialect import Dialect
+    from ...transport.network import Played
     from ..support.command import Output
 
 
@@ -91,15 +92,21 @@ def curator(
     study = member.study
     release = Release(study, report, out, confidence=confidence, force=force, csv=csv_path)
     release.check_files(study_path, member.key)
+
+    def finish(played: Played) -> None:
+        release.finish(played)
+        if release.run is not None:  # printed before the journal ends: what is not can be again
+            release.show(release.run, played, full=full, as_json=as_json)
+
     played = member.play(
         serve,
         study.protocol.curator_machine(member.seat.keys, study.verify_keys),
         address=Address(host, port, tls=True if tls else None),
         patience=Patience(gather, wait),
         listening=lambda where: click.echo(f"listening on {where}", err=True),
-        finished=release.finish,
+        finished=finish,
     )
-    release.show(played, full=full, as_json=as_json)
+    release.require_result(played)
 
 
 @click.command()

@@ -40,7 +40,7 @@ def values_from(text: str) -> int | list[str] | list[int]:
 def numbers_from(
     text: str,
     option: str,
-    hint: str = "give a number, or several separated by commas, such as 0.5,1,2",
+    hint: str = "give a number, or several separated by commas, such as 0.25,0.5",
     *,
     items: list[str] | None = None,
     kind: Callable[[str], Any] = float,

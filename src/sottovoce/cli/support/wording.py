@@ -26,6 +26,32 @@ _PHRASES = {
     "sottovoce.plan": "sottovoce plan",
     "as Range('age', 0, 120) or (0, 120)": "such as --range 0 120",
     "(Attribute.bins)": "(--edges)",
+    "a question of 1 value was given": (
+        "a question of 1 value was given (several are separated by commas, such as --values yes,no)"
+    ),
+    "give one of d (the number of values), bounds (of a number) and attributes (of a record)": (
+        "give one of --values, --range and --attributes"
+    ),
+    "give two of these: how many people, epsilon (or levels), and the error": (
+        "give two of --people, --epsilon (or --levels) and --error"
+    ),
+    "d (a question has two values or more)": "--values",
+    "give n and epsilon (or levels) with it, and no rate": (
+        "give --people and --epsilon (or --levels) with it, and no --rate"
+    ),
+    "give d, one epsilon for everyone and a delta above 0 with them": (
+        "give --values, one --epsilon for everyone and a --delta above 0 with them"
+    ),
+}
+#: Where the command itself declares the question, which a study does otherwise.
+_DECLARED_HERE = {
+    'begin a study with --missing value ("no answer" is then a value like the others), or '
+    "--missing public if who did not answer is publicly known": (
+        'add --missing value ("no answer" is then a value like the others)'
+    ),
+    "or begin a study that declares the answer": "or add it to the values",
+    "is planned from count,": "is planned from --count,",
+    "or use BinomialNoise,": "or --protocol binomial,",
 }
 _IS = re.compile(r"([a-z_]+)(?= is )")
 
@@ -60,6 +86,7 @@ def in_options(message: str, command: click.Command) -> str:
         called = own.get(name) or own.get(_SAME.get(name, "")) or name
         message = called + message[subject.end() :]
     message = _NAMED.sub(lambda match: own.get(match[1], match[0]), _SET.sub(option, message))
-    for words, others in _PHRASES.items():
+    here = _DECLARED_HERE if "protocol" in own else {}
+    for words, others in {**_PHRASES, **here}.items():
         message = message.replace(words, others)
     return message

@@ -17,8 +17,8 @@ _AHEAD = 2048  # words ahead of those being counted that are fetched from memory
 _GROUPS = 256  # of sixteen rows, whose counts fit into 13 planes
 _INDEX = np.uintp
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-_ROOM = 1 << 20  # bits that numpy lays out as bytes at a time
-_MOST_BYTES = 1 << 27  # of rows that numpy counts in half a second; compiling takes two
+_BYTE = 255  # rows whose counts fit into a byte
+_MOST_BYTES = 1 << 27  # of rows that numpy counts in a tenth of a second; compiling takes two
 
 
 @compiled
@@ -106,10 +106,9 @@ def _add_bytes(every, begin, end, counts):
 def _by_numpy(rows):
     """The same as `column_counts`, whose compilation takes several seconds."""
     counts = np.zeros(8 * rows.shape[1], np.int64)
-    step = 1 + _ROOM // counts.size
-    for start in range(0, len(rows), step):
-        some = rows[start : start + step]
-        counts += np.unpackbits(some, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
+    for start in range(0, len(rows), _BYTE):
+        bits = np.unpackbits(rows[start : start + _BYTE], axis=1, bitorder="little")
+        counts += bits.sum(axis=0, dtype=np.uint8)
     return counts
 
 

@@ -17,9 +17,42 @@ from ..vectors import compare_planes, wide_vectors
 _ONE = np.uint64(1)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _STRIP = 512  # words of output whose ties are looked for together
+_RESERVE = 128  # words of `extra` that the lanes of one word may need: two each
 
 
-@compiled
+def _compare_by_numpy(words, planes, upper, lower, out, undecided, extra, used):
+    """The same as `bernoulli`, whose compilation takes a second."""
+    out[:], undecided[:] = np.uint64(0), _ALL
+    for plane, random in enumerate(words.reshape(-1, out.size)):
+        if (int(upper) >> (63 - plane)) & 1:
+            out |= undecided & ~random
+            undecided &= random
+        else:
+            undecided &= ~random
+    return _settle_by_numpy(out, undecided, planes, upper, lower, 0, extra, used)
+
+
+def _settle_by_numpy(out, undecided, planes, upper, lower, start, extra, used):
+    """The same as `settle`: every lane takes the next word."""
+    rest = ((int(upper) << 64 | int(lower)) << int(planes)) & ((1 << 128) - 1)
+    ties = start + np.flatnonzero(undecided[start:])
+    if not rest or not ties.size:
+        return out.size, used
+    lanes = np.bitwise_count(undecided[ties]).astype(np.int64)
+    before = used + np.cumsum(lanes) - lanes
+    many = int(np.searchsorted(before, extra.size - _RESERVE, side="right"))
+    some, end = ties[:many], used + int(lanes[:many].sum())
+    draws, first = extra[used:end], np.uint64(rest >> 64)
+    if (draws == first).any():  # that lane takes two words, and those after it later ones
+        return settle.__wrapped__(out, undecided, planes, upper, lower, start, extra, used)
+    tied = undecided[some]
+    less = np.unpackbits(tied.view(np.uint8), bitorder="little")
+    less[less != 0] = draws < first
+    out[some] |= np.packbits(less, bitorder="little").view(np.uint64)
+    return (int(ties[many]) if many < ties.size else out.size), end
+
+
+@compiled(interpreted=_compare_by_numpy)
 def bernoulli(words, planes, upper, lower, out, undecided, extra, used):
     """Fill `out` with Bernoulli lanes; returns (first unsettled word, extra words used).
 
@@ -44,7 +77,7 @@ def bernoulli(words, planes, upper, lower, out, undecided, extra, used):
     return settle(out, undecided, planes, upper, lower, start, extra, used)
 
 
-@compiled
+@compiled(interpreted=_settle_by_numpy)
 def settle(out, undecided, planes, upper, lower, start, extra, used):
     """Decide the lanes that tied on the first `planes` bits, with fresh bits from `extra`.
 
@@ -71,7 +104,7 @@ def settle(out, undecided, planes, upper, lower, start, extra, used):
             many += undecided[i] != 0
         for place in range(many):
             i = places[place]
-            if used + 128 > extra.size:
+            if used + _RESERVE > extra.size:
                 return i, used
             lanes, less = undecided[i], out[i]
             while lanes:
@@ -87,7 +120,15 @@ def settle(out, undecided, planes, upper, lower, start, extra, used):
     return out.size, used
 
 
-@compiled
+def _place_by_numpy(rows, codes, truth, last_mask):
+    """The same as `place_truth`."""
+    people, byte, bit = np.arange(len(rows)), codes >> 3, (codes & 7).astype(np.uint8)
+    coins = np.unpackbits(truth, count=len(rows), bitorder="little")
+    rows[people, byte] = (rows[people, byte] & ~(np.uint8(1) << bit)) | (coins << bit)
+    rows[:, -1] &= last_mask
+
+
+@compiled(interpreted=_place_by_numpy)
 def place_truth(rows, codes, truth, last_mask):
     """Overwrite bit codes[i] of row i with bit i of `truth`; clear the padding of the last byte."""
     last = rows.shape[1] - 1

@@ -17,11 +17,8 @@ _INDEX = np.uintp
 def _size(row):
     """How many bits of a row are set."""
     size = np.int64(0)
-    whole = row.size // 8 * 8
-    for word in row[:whole].view(np.uint64):
-        size += np.int64(count_bits(word))
-    for byte in row[whole:]:
-        size += np.int64(count_bits(byte))
+    for k in range(row.size):  # the compiler takes many bytes at a time
+        size += np.int64(count_bits(row[k]))
     return size
 
 

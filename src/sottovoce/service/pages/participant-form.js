@@ -64,7 +64,7 @@ function optionsField(domain, name, title) {
     "p",
     { class: "quiet hint", id: `${name}-hint` },
     allowed +
-      (most > 1 ? " Your device draws one of your choices by lot and reports only that one." : ""),
+      (most > 1 ? " Your device picks one of your choices at random and reports only that one." : ""),
   );
   const count = element("p", { class: "count quiet", role: "status", hidden: most === 1 });
   const box = element(
@@ -129,6 +129,12 @@ function listField(options, name, title, value) {
   return { box, read };
 }
 
+/** What an empty field means, where it is allowed. */
+const EMPTY = {
+  public: " Leave the field empty to leave this out (others can see that).",
+  value: " An empty field means “no answer”, and is randomised like any other.",
+};
+
 /** A field to type into, with a hint below it. */
 function typedField(name, title, attributes, words) {
   const hint = element("p", { class: "quiet", id: `${name}-hint` }, words);
@@ -186,7 +192,8 @@ function alphabetWords(alphabet) {
 /** One of more labels than a list could show. */
 function labelField(domain, name, title) {
   const words = `One of ${domain.size} answers; type it as it is written in the study.`;
-  const { input, box } = typedField(name, title, AS_TYPED, words);
+  const empty = EMPTY[domain.missing] ?? "";
+  const { input, box } = typedField(name, title, AS_TYPED, words + empty);
   const codes = new Map(
     Array.from({ length: domain.size }, (_, code) => [domain.words(code), code]),
   );
@@ -203,7 +210,9 @@ function numberField(domain, name, title, low, high, step) {
   const whole = step === 1;
   const inputmode = whole ? "numeric" : "decimal";
   const about = { type: "number", min: low, max: high, step, inputmode, autocomplete: "off" };
-  const words = `A ${whole ? "whole " : ""}number from ${low} to ${high}.`;
+  const range = `A ${whole ? "whole " : ""}number from ${low} to ${high}.`;
+  const beyond = domain.clip ? " One outside counts as the nearest of the two." : "";
+  const words = range + beyond + (EMPTY[domain.missing] ?? "");
   const { input, hint, box } = typedField(name, title, about, words);
   const read = () => {
     const answer = input.value.trim() === "" ? NaN : Number(input.value);

@@ -111,7 +111,7 @@ function menu(collections, number, several, changed) {
   update();
   const read = () => {
     const choice = { level: at().name, rate: at().rates[Number(rate.value)] };
-    if (division) choice.allocation = division.read();
+    if (division) Object.assign(choice, division.read());
     return Object.fromEntries(collections.map(({ name }) => [name, choice]));
   };
   return { box, epsilon: () => at().epsilon * collections.length, read };
@@ -168,5 +168,10 @@ function divider(collection, level, number) {
     box.hidden = domains.length < 2 || room === 0;
     draw();
   };
-  return { box, show, read: () => allocation };
+  const divideEqually = () => {
+    allocation = domains.map(() => average);
+    draw();
+  };
+  const divided = () => allocation.some((part) => Math.abs(part - average) > 1e-9);
+  return { box, show, read: () => ({ allocation, divided: divided(), divideEqually }) };
 }

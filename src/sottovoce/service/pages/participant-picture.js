@@ -20,8 +20,12 @@ export function mostSure(epsilon) {
   return gap < 1e-6 ? 100 : Number((100 - Math.floor(gap / unit) * unit).toFixed(9));
 }
 
+/** Epsilon in three digits, rounded up but for the round-off of a sum. */
 export function epsilonWords(epsilon) {
-  return `ε\u00a0=\u00a0${Number(epsilon.toPrecision(3))}`;
+  const near = Number(epsilon.toPrecision(3));
+  const unit = 10 ** (Math.floor(Math.log10(epsilon)) - 2);
+  const shown = near * (1 + 1e-12) < epsilon ? Number((near + unit).toPrecision(3)) : near;
+  return `ε\u00a0=\u00a0${shown}`;
 }
 
 export function percent(fraction) {
@@ -78,14 +82,15 @@ export function sentence(collections, level, rate) {
   const [first] = collections;
   const lot =
     rate < 1
-      ? ` Your device also draws by lot whether you report at all, with probability ${percent(rate)}.`
+      ? ` Your device also decides at random whether you report at all, with probability ${percent(rate)}.`
       : "";
   const answers = first.domains.length;
   if (first.records) {
     const { average } = level.drawing;
     const every = answers === 2 ? "Both answers" : `All ${answers} answers`;
+    const each = answers > 1 ? "Divided equally, each answer has" : "Your answer has";
     return (
-      `Each answer has ${epsilonWords(average)}: someone who considered two values equally likely ` +
+      `${each} ${epsilonWords(average)}: someone who considered two values equally likely ` +
       `beforehand and sees your report ends up at most ${mostSure(average)}% sure of either.` +
       (answers > 1 ? ` ${every} together have ${epsilonWords(level.epsilon)}.` : "") +
       lot

@@ -7,6 +7,7 @@ import { MissingAnswer, questionFields } from "./participant-form.js";
 import { menuFields } from "./participant-menu.js";
 import { element } from "./participant-picture.js";
 import {
+  AnswerError,
   SottovoceError,
   Study,
   fetchStudy,
@@ -90,8 +91,7 @@ function ask() {
       kept = load() ?? draw(questions.read(), menus.read());
     } catch (error) {
       if (!(error instanceof SottovoceError || error instanceof MissingAnswer)) throw error;
-      $("form-error").textContent = error.message;
-      (error.input ?? $("draw")).focus();
+      complain(error);
       return;
     }
     const safe = store();
@@ -105,12 +105,34 @@ function ask() {
   });
 }
 
+/** Says what is missing beside the question, where the page scrolls to. */
+function complain({ input = $("draw"), message }) {
+  const words = $("form-error");
+  const legend = input.closest("fieldset")?.querySelector("legend");
+  if (legend) legend.after(words);
+  else $("draw").parentElement.before(words);
+  words.textContent = message;
+  input.focus({ preventScroll: true });
+  words.scrollIntoView({ block: "center" });
+}
+
 function draw(answers, choices) {
   const reports = {};
   for (const collection of study.collections) {
     const answer = answers[collection.name];
     const choice = choices[collection.name];
-    if (collection.records && answer.includes(null)) delete choice.allocation; // what is left out has no part
+    const leftOut = ({ missing }, a) => missing === "public" && answer[a] === null;
+    if (collection.records && collection.domains.some(leftOut)) {
+      if (choice.divided) {
+        choice.divideEqually();
+        throw new AnswerError(
+          `You left out an answer of “${collection.name}”, so your division no longer adds up. ` +
+            "Epsilon is now divided equally, as the sliders show: randomise again if you agree, " +
+            "or answer everything and divide it anew.",
+        );
+      }
+      delete choice.allocation; // what is left out has no part
+    }
     reports[collection.name] = collection.randomise(answer, choice);
   }
   return { body: toHex(study.submission(reports)), wanted: false, code: "", receipt: null };
