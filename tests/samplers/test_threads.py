@@ -238,6 +238,46 @@ def test_a_fork_while_another_thread_compiles(tmp_path: Path, arguments: list[st
     assert done.stdout.split() == (["-9"] if arguments else ["7"]), done.stderr
 
 
+LOGGING = """
+import os, sys, threading, time
+from sottovoce.kernels import compiling
+import logging
+if "too late" in sys.argv:
+    os.register_at_fork(
+        before=logging._lock.acquire,
+        after_in_parent=logging._lock.release,
+        after_in_child=logging._lock.release,
+    )
+compiles = threading.Event()
+def compile_something():
+    with compiling._lock:
+        compiles.set()
+        time.sleep(0.5)
+        logging.getLogger("of a module that compiling loads")
+threading.Thread(target=compile_something, daemon=True).start()
+compiles.wait()
+if os.fork() == 0:
+    os._exit(0)
+os.wait()
+print("forked")
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
+@pytest.mark.parametrize("arguments", [[], ["too late"]])
+def test_a_fork_waits_for_a_thread_that_waits_for_nothing_of_the_fork(arguments) -> None:
+    """Once the fork has the lock of logging, the planted fault, each waits for the other."""
+    command = [sys.executable, "-c", LOGGING, *arguments]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, timeout=5 if arguments else 60
+        )
+    except subprocess.TimeoutExpired:
+        assert arguments
+    else:
+        assert (done.stdout, arguments) == ("forked\n", [])
+
+
 @pytest.mark.parametrize("name", sorted(REGISTRY))
 def test_a_seeded_source_is_read_in_order_by_one_thread(name: str, monkeypatch) -> None:
     mechanism = example(REGISTRY[name], 1.0, 20)

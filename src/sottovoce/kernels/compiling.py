@@ -12,6 +12,8 @@ interpreter lock.
 
 from __future__ import annotations
 
+import concurrent.futures.thread  # noqa: F401
+import logging  # noqa: F401
 import os
 import sys
 import warnings
@@ -72,6 +74,8 @@ def _give_locks_back() -> None:
         lock.release()
 
 
+# What is registered last is called first. The two modules imported above for this alone hold locks
+# of theirs while a process forks, which a thread that compiles may be waiting for: they come after.
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_hold_locks, after_in_parent=_give_locks_back, after_in_child=_give_locks_back
