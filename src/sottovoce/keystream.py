@@ -130,16 +130,22 @@ def _works() -> bool:
 
 @cache
 def _openssl() -> Any:
-    """The functions of the library that hashlib is linked with."""
+    """The functions of the library that hashlib is linked with.
+
+    Only encrypting lets other threads go on. Setting up a cipher takes locks of OpenSSL: another
+    thread that forks meanwhile would leave them locked for ever in the child, and cannot as long as
+    the interpreter's lock is kept.
+    """
     import _hashlib
 
-    library = ctypes.CDLL(_hashlib.__file__)
+    library = ctypes.PyDLL(_hashlib.__file__)
     pointer = ctypes.c_void_p
     library.EVP_CIPHER_CTX_new.restype = _Context
     library.EVP_CIPHER_CTX_free.argtypes = [pointer]
     for cipher in _CIPHERS.values():
         getattr(library, cipher).restype = pointer
     library.EVP_EncryptInit_ex.argtypes = [pointer] * 5
+    library.EVP_EncryptUpdate = ctypes.CDLL(_hashlib.__file__).EVP_EncryptUpdate
     library.EVP_EncryptUpdate.argtypes = [
         pointer, pointer, ctypes.POINTER(ctypes.c_int), pointer, ctypes.c_int
     ]  # fmt: skip

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _ctypes
+import ctypes
 import json
 import os
 import subprocess
@@ -48,6 +50,16 @@ def test_the_free_keystream_is_that_of_the_library() -> None:
             free.fill(a.data)
             library.fill(b.data)
             assert a.tobytes() == b.tobytes()
+
+
+@pytest.mark.skipif(not keystream._works(), reason="this Python's OpenSSL cannot be reached")
+def test_only_drawing_gives_the_interpreter_to_others() -> None:
+    """Whatever takes a lock of OpenSSL keeps the interpreter, so that no thread forks meanwhile."""
+    library = keystream._openssl()
+    functions = [f for f in vars(library).values() if isinstance(f, ctypes._CFuncPtr)]
+    free = [f.__name__ for f in functions if not f._flags_ & _ctypes.FUNCFLAG_PYTHONAPI]
+    assert len(functions) >= 5
+    assert free == ["EVP_EncryptUpdate"]
 
 
 @pytest.mark.parametrize("wrong", [None, bytes(16)])
