@@ -138,7 +138,7 @@ def _openssl() -> Any:
     """
     import _hashlib
 
-    library = ctypes.PyDLL(_hashlib.__file__)
+    library: Any = ctypes.PyDLL(_hashlib.__file__)
     pointer = ctypes.c_void_p
     library.EVP_CIPHER_CTX_new.restype = _Context
     library.EVP_CIPHER_CTX_free.argtypes = [pointer]
