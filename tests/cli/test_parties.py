@@ -17,7 +17,7 @@ from click.testing import Result
 from sottovoce.parties.budget import Ledger
 from sottovoce.study.parties import PartyStudy
 
-from .party_runs import PEOPLE, Folder
+from .party_runs import PARTIES, PEOPLE, Folder
 
 
 @pytest.fixture
@@ -178,6 +178,30 @@ def test_budget_shows_what_was_spent(
     assert "has no data set 'other'" in fails("parties", "budget", "--dataset", "other")
     assert "above 0" in fails("parties", "budget", "--dataset", "clinic", "--total", "-1")
     run("parties", "budget", "--total", "1", code=2)
+    run("parties", "budget", "--total-delta", "1e-6", code=2)
+    assert "δ = 0 of 1e-09 spent; 1e-09 left" in shown
+    said = run("parties", "budget", "--dataset", "clinic", "--total-delta", "1e-6").stdout
+    assert "ε = 0.333334 of 1.5 spent" in said
+    assert "δ = 0 of 1e-06 spent" in said
+    (about,) = json_of("parties", "budget")["data_sets"]
+    assert (about["delta_limit"], about["delta_spent"], about["delta_left"]) == (1e-6, 0.0, 1e-6)
+
+
+def test_noise_that_nobody_draws_costs_delta_which_has_a_limit(
+    party_folder: Folder, json_of: Any, fails: Callable[..., str]
+) -> None:
+    study = party_folder.path / "study.toml"
+    text = study.read_text().replace('split = "rows"', 'split = "rows"\nnoise = "oblivious"')
+    places = (f'{name} = "127.0.0.1:{9101 + k}"' for k, name in enumerate((*PARTIES, "curator")))
+    table = "\n".join(["[addresses]", *places, "", "[budgets]"])
+    study.write_text(text.replace("collusion = 1\n", "").replace("[budgets]", table))
+    about = json_of(*CHECK)
+    assert 0 < about["delta"] <= 2.0**-50
+    assert about["delta_left"] == pytest.approx(1e-9)
+    ledger = Ledger(party_folder.path / "budgets")
+    ledger.set_budget("B", Fraction(9), delta=Fraction(1, 10**30))
+    assert "would spend δ" in fails(*CHECK)
+    assert "would spend δ" in fails(*JOIN, "--data", "B.csv")
 
 
 def test_join_refuses_before_it_calls_anybody(

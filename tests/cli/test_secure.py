@@ -220,3 +220,29 @@ def test_the_roles_as_processes(folder: Path, run: Any, fails: Any, start: Any) 
     # A second release of the same answers is never made by accident.
     said = fails("secure", "send", "answers.csv", *study, "--key", "north.key", *relay)
     assert "--again" in said
+
+
+def test_a_new_key_of_the_aggregator_does_not_forget_the_rounds_of_people(
+    folder: Path, run: Any, start: Any
+) -> None:
+    """The aggregator counts the sessions of its own key only; hosts tell theirs."""
+    make_keys(run)
+    write_study(folder)
+    study, deltas = ("--study", "secure.toml"), []
+    for again in ((), ("--again",)):
+        curator = start("aggregator", *study, "--key", "curator.key", "--port", "0")
+        relay = ("--relay", curator.stderr.readline().split()[-1])
+        for name in ("helper-1", "helper-2"):
+            start("helper", *study, "--key", f"{name}.key", *relay)
+        start("send", "answers.csv", *study, "--key", "north.key", *relay, *again)
+        shown, said = curator.communicate(timeout=60)
+        assert curator.returncode == 0, said
+        promise = json.loads(shown)["guarantee"]["promises"][0]
+        deltas.append(promise["delta"])
+        for path in folder.glob("curator.*"):
+            path.unlink()
+        run("secure", "keygen", "curator", "--role", "aggregator", "--relay")
+        write_study(folder)
+    assert deltas[0] == 1e-6
+    assert deltas[1] > 1e-4
+    assert any("2 rounds" in sentence for sentence in promise["assuming"])

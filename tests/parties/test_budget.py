@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import resource
 import signal
 import stat
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 
 from sottovoce.errors import FileError, GuaranteeError, ParameterError
+from sottovoce.parties.accounts import DELTA_LIMIT, UNSTATED_DELTA
 from sottovoce.parties.budget import Ledger, default_path, shown
 from sottovoce.parties.machines import Charged
+from sottovoce.study.parties import _NEGLIGIBLE
 from sottovoce.transport import Batch, Inbox, Machine, Outbox, Role
 
 pytestmark = pytest.mark.fast
@@ -54,6 +58,68 @@ def test_a_budget_holds_across_studies_and_belongs_to_one_data_set(ledger: Ledge
         ledger.charge("clinic", 2 * TENTH, study=b"two", session=b"2", budget=Fraction(9))
     assert spend(ledger, b"3", data="other clinic") == 2 * TENTH
     assert [account.data for account in ledger.accounts()] == ["clinic", "other clinic"]
+
+
+def test_the_deltas_of_all_runs_add_up_and_have_a_limit(ledger: Ledger) -> None:
+    run = {"study": b"s", "budget": Fraction(9)}
+    most = Fraction(1, 10**9)  # where the owner says nothing
+    for k in range(3):
+        ledger.charge("a", TENTH, session=bytes([k]), delta=most / 3, **run)
+    (account,) = ledger.accounts()
+    assert (account.delta_spent, account.delta_left, account.delta_limit) == (most, NOTHING, most)
+    for ask in (
+        lambda: ledger.check("a", TENTH, budget=Fraction(9), delta=most / 10**6),
+        lambda: ledger.charge("a", TENTH, session=b"more", delta=most / 10**6, **run),
+    ):
+        with pytest.raises(GuaranteeError, match=r"δ = 1e-15 .* 0 of the 1e-09 .*--total-delta"):
+            ask()
+    assert len(ledger.accounts()[0].charges) == 3
+    ledger.set_budget("a", delta=2 * most)
+    (account,) = ledger.accounts()
+    assert (account.budget, account.delta_left) == (Fraction(9), most)
+    assert ledger.charge("a", TENTH, session=b"more", delta=most, **run).delta_left == NOTHING
+    ledger.set_budget("a", Fraction(5))
+    assert ledger.accounts()[0].delta_limit == 2 * most  # setting ε leaves it as it was
+    said = ledger.accounts()[0].as_dict()
+    assert (said["delta_limit"], said["delta_spent"], said["delta_left"]) == (2e-9, 2e-9, 0.0)
+    assert said["charges"][-1]["delta"] == 1e-9
+
+
+@pytest.mark.parametrize("delta", [0.1, Fraction(-1), Fraction(2)])
+def test_a_delta_is_a_fraction_from_0_to_1(ledger: Ledger, delta: Fraction) -> None:
+    with pytest.raises(ParameterError, match="fraction from 0 to 1"):
+        ledger.charge("a", TENTH, study=b"s", session=b"1", budget=TENTH, delta=delta)
+    with pytest.raises(ParameterError, match="fraction from 0 to 1"):
+        ledger.set_budget("a", TENTH, delta=delta)
+    with pytest.raises(ParameterError, match="has no budget of epsilon yet"):
+        ledger.set_budget("a", delta=TENTH)
+
+
+def test_a_charge_that_states_no_delta_counts_as_the_most_a_study_could_cost(
+    ledger: Ledger,
+) -> None:
+    """Ledgers of earlier versions; what they do not say is not taken for nothing."""
+    spend(ledger, b"1")
+    _write_as_before(ledger.path)
+    (account,) = ledger.accounts()
+    assert (account.delta_spent, account.delta_limit) == (UNSTATED_DELTA, DELTA_LIMIT)
+    assert float(UNSTATED_DELTA) >= _NEGLIGIBLE
+    assert spend(ledger, b"2") == TENTH
+    assert spend(ledger, b"1") == TENTH  # a run that began before goes on
+    assert ledger.accounts()[0].delta_spent == UNSTATED_DELTA
+
+
+def _write_as_before(path: Path) -> None:
+    """The same ledger without any delta, with checksums that fit."""
+    first, *lines = path.read_bytes().splitlines()
+    checksum, written = hashlib.sha256(first + b"\n").digest(), [first]
+    for line in lines:
+        entry = json.loads(line.partition(b" ")[2])
+        entry.pop("delta", None)
+        text = json.dumps(entry, sort_keys=True).encode()
+        checksum = hashlib.sha256(checksum + text).digest()
+        written.append(checksum.hex().encode() + b" " + text)
+    path.write_bytes(b"\n".join(written) + b"\n")
 
 
 def test_a_file_has_one_budget_whatever_a_study_calls_its_party(ledger: Ledger) -> None:

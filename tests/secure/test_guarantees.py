@@ -9,7 +9,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import accounting
-from sottovoce.accounting.pairs import shifted
+from sottovoce.accounting.pairs import Pair, shifted
+from sottovoce.accounting.search import MARGIN
 from sottovoce.errors import GuaranteeError
 from sottovoce.noise import DiscreteGaussian
 from sottovoce.noise.binomial import log_pmf
@@ -197,3 +198,46 @@ def test_several_rounds_are_as_strong_as_the_one_with_the_fewest_coins() -> None
 def _hidden(protocol: S.BinomialNoise, people: int) -> int:
     who = protocol.tossers(people)
     return (who.users - protocol.collusion) * who.each
+
+
+@pytest.mark.parametrize(("first", "second"), [(5, 2), (1000, 3), (3, 1000)])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 20.0])
+def test_several_rounds_of_gaussian_noise_compose_the_noise_of_each(
+    first: int, second: int, epsilon: float
+) -> None:
+    """Every number of people has a lattice of its own; the last one alone says too little."""
+    protocol = S.DPDG(2, epsilon=epsilon, delta=1e-6, neighbours="add-remove")
+    one, other = (_ideal(protocol, people) for people in (first, second))
+    exact = one.delta_with(other, epsilon) / MARGIN
+    composed = protocol.promise(second, None, 2, (first,)).promises[0].delta
+    assert exact <= composed <= exact * 1.01
+    unknown = protocol.promise(second, None, 2).promises[0].delta
+    assert exact <= unknown <= exact * 5
+
+
+def test_a_session_accounts_for_the_people_of_each_of_its_rounds() -> None:
+    protocol = S.DPDG(2, epsilon=4.0, delta=1e-6, neighbours="add-remove")
+    session = protocol.session([0, 1, 1, 0, 1])
+    session.run()
+    with pytest.raises(sv.SottovoceError, match="somebody else must add noise"):
+        session.run(present=[True, False, False, False, False])
+    promise = session.run(present=[True, True, False, False, False]).guarantee.promises[0]
+    assert session.rounds == 2
+    exact = _ideal(protocol, 5).delta_with(_ideal(protocol, 2), 4.0) / MARGIN
+    assert promise.delta >= exact
+    shares = protocol.shares(2)
+    noise = {"step": shares.step, "neighbours": "add-remove", "rounds": 2}
+    assert accounting.gaussian_shares_delta(4.0, float(shares.law.sigma), 1, **noise) < exact
+
+
+def test_gaussian_noise_that_all_people_may_know_is_not_promised() -> None:
+    with pytest.raises(sv.SottovoceError, match="somebody else must add noise"):
+        _ = S.DPDG(2, epsilon=1.0, users=5, collusion=5).guarantee
+
+
+def _ideal(protocol: S.DPDG, people: int) -> Pair:
+    """One discrete Gaussian number in place of the sum; they differ by less than 1e-25."""
+    shares = protocol.shares(people)
+    law = DiscreteGaussian(float(shares.law.sigma) * (people - protocol.collusion) ** 0.5)
+    reach = law.reach(1e-60)
+    return shifted(law.log_pmf(np.arange(-reach, reach + 1)), 1e-60, shares.step)

@@ -13,7 +13,9 @@ from .compare import Comparison, compare
 from .composition import rounds
 from .gaussian import delta_gaussian, sigma_analytic
 from .integer_noise import (
+    GaussianNoise,
     binomial_noise_delta,
+    gaussian_rounds_delta,
     gaussian_share_variance,
     gaussian_shares_delta,
     noise_delta,
@@ -35,6 +37,7 @@ from .yang import PublishedClaim, published_count, published_sampled_counts
 
 __all__ = [
     "Comparison",
+    "GaussianNoise",
     "PublishedClaim",
     "TwoStage",
     "binomial_noise_delta",
@@ -43,6 +46,7 @@ __all__ = [
     "dummies",
     "fixed_size",
     "gamma_for",
+    "gaussian_rounds_delta",
     "gaussian_share_variance",
     "gaussian_shares_delta",
     "largest_rate",

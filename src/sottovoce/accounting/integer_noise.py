@@ -13,6 +13,9 @@ colluders know or that never arrive protect nobody: r counts the others.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -22,7 +25,7 @@ from ..checks import checked_count, checked_delta, checked_loss, checked_positiv
 from ..errors import ParameterError
 from ..noise import DiscreteGaussian
 from ..noise.binomial import log_pmf
-from .pairs import Pair, release_delta, shifted, support
+from .pairs import Pair, composed_delta, release_delta, shifted, support
 from .sampled_counts import Neighbours, check_neighbours
 from .search import smallest
 
@@ -152,23 +155,64 @@ def gaussian_shares_delta(
     >>> f"{gaussian_shares_delta(1.0, 3.7306, 100, step=10, neighbours='add-remove'):.2e}"
     '1.00e-05'
     """
-    epsilon, people = checked_loss(epsilon), checked_count(people, "people", 1)
-    step, rounds = checked_count(step, "step", 1), checked_count(rounds, "rounds", 1)
+    rounds = checked_count(rounds, "rounds", 1)
+    noise = GaussianNoise(sigma, people, step)
+    return gaussian_rounds_delta(epsilon, [noise] * rounds, neighbours=neighbours)
+
+
+@dataclass(frozen=True)
+class GaussianNoise:
+    """The noise of one round: `people` add discrete Gaussian numbers to counts times `step`."""
+
+    sigma: float  # of each person's; at least 0.5
+    people: int  # whose noise is in the result and unknown to whoever sees it
+    step: int = 1  # what one person adds to a count
+
+    def __post_init__(self) -> None:
+        checked_count(self.people, "people", 1), checked_count(self.step, "step", 1)
+        if checked_positive(self.sigma, "sigma") < _LEAST_SIGMA:
+            raise ParameterError(
+                f"sigma is {self.sigma!r}; below {_LEAST_SIGMA} rounding to integers leaves hardly "
+                "any noise; scale the counts up"
+            )
+
+    @property
+    def gap(self) -> float:
+        """τ: how far, in logarithms, the sum is from one discrete Gaussian number."""
+        order = np.arange(1, min(self.people, _MOST_TERMS))
+        gap = np.exp(-2 * np.pi**2 * self.sigma**2 * order / (order + 1)).sum()
+        gap += max(0, self.people - _MOST_TERMS) * np.exp(-2 * np.pi**2 * self.sigma**2 * 0.999)
+        return 10.0 * float(gap)
+
+    def pair(self) -> Pair:
+        """One noisy count with a person more, against without, for one discrete Gaussian number."""
+        law = DiscreteGaussian(self.sigma * self.people**0.5)
+        reach = law.reach(1e-300)
+        return shifted(law.log_pmf(np.arange(-reach, reach + 1)), 1e-300, self.step)
+
+
+def gaussian_rounds_delta(
+    epsilon: float, noises: Iterable[GaussianNoise], *, neighbours: Neighbours = "substitute"
+) -> float:
+    """The delta of several rounds, each with its own noise, as in `gaussian_shares_delta`.
+
+    Rounds of different numbers of people have noise on different lattices; the account composes
+    them all.
+
+    Examples
+    --------
+    >>> many, few = GaussianNoise(3.7306, 100, 10), GaussianNoise(4.2, 9, 3)
+    >>> f"{gaussian_rounds_delta(1.0, [many, few], neighbours='add-remove'):.1e}"
+    '4.6e-04'
+    """
+    epsilon, alike = checked_loss(epsilon), Counter(noises)
     check_neighbours(neighbours)
-    if checked_positive(sigma, "sigma") < _LEAST_SIGMA:
-        raise ParameterError(
-            f"sigma is {sigma!r}; below {_LEAST_SIGMA} rounding to integers leaves hardly any "
-            "noise; scale the counts up"
-        )
-    order = np.arange(1, min(people, _MOST_TERMS))
-    gap = np.exp(-2 * np.pi**2 * sigma**2 * order / (order + 1)).sum()
-    gap += max(0, people - _MOST_TERMS) * np.exp(-2 * np.pi**2 * sigma**2 * 0.999)
-    moved = rounds * (2 if neighbours == "substitute" else 1)
-    tau = 10.0 * float(gap) * moved
-    law = DiscreteGaussian(sigma * people**0.5)
-    reach = law.reach(1e-300)
-    pair = shifted(law.log_pmf(np.arange(-reach, reach + 1)), 1e-300, step)
-    ideal = _delta(pair, epsilon - 2 * tau, neighbours, rounds)  # which may be below 0
+    if not alike:
+        raise ParameterError("an account of rounds needs at least one round")
+    moved = 2 if neighbours == "substitute" else 1
+    tau = moved * sum(noise.gap * rounds for noise, rounds in alike.items())
+    releases = [([noise.pair()] * moved, rounds) for noise, rounds in alike.items()]
+    ideal = composed_delta(releases, epsilon - 2 * tau)  # which may be below 0
     return min(1.0, float(np.exp(tau)) * ideal)
 
 

@@ -124,13 +124,25 @@ def release_delta(parts: Sequence[Pair], epsilon: float, rounds: int = 1) -> flo
 
     From 2 rounds on an upper bound.
     """
-    if rounds == 1:
+    return composed_delta([(parts, rounds)], epsilon)
+
+
+def composed_delta(releases: Sequence[tuple[Sequence[Pair], int]], epsilon: float) -> float:
+    """The same of rounds that may differ: what a round shows, and how many such rounds there are.
+
+    From 2 rounds on an upper bound.
+    """
+    if len(releases) == 1 and releases[0][1] == 1:
+        ((parts, _),) = releases
         return parts[0].delta_with(parts[1], epsilon) if parts[1:] else parts[0].delta(epsilon)
-    spans = [_span(part) for part in parts]
-    step = max(high - low for low, high in spans) / _GRID or 1.0
-    losses = [_Losses.of(part, step, *span) for part, span in zip(parts, spans, strict=True)]
-    total = reduce(_Losses.plus, losses).times(rounds)
-    return min(1.0, total.delta(epsilon) * MARGIN)
+    spans = [[_span(part) for part in parts] for parts, _ in releases]
+    step = max(high - low for of_release in spans for low, high in of_release) / _GRID or 1.0
+    totals = []
+    for (parts, rounds), of_release in zip(releases, spans, strict=True):
+        pairs = zip(parts, of_release, strict=True)
+        losses = [_Losses.of(part, step, *span) for part, span in pairs]
+        totals.append(reduce(_Losses.plus, losses).times(rounds))
+    return min(1.0, reduce(_Losses.plus, totals).delta(epsilon) * MARGIN)
 
 
 def rounded(log_delta: float, missed: float) -> float:

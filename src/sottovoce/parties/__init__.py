@@ -17,7 +17,7 @@ works with some of them; a method turns these sums into one labelled table with 
     counting, oblivious    a party's counts, samples and shares of noise; noise that nobody draws
     methods, tables        from sums to labelled tables with intervals
     receipts               what the curator signs
-    budget                 a party's ledger of what its data sets have spent
+    budget, accounts, book a party's ledger of what its data sets have spent, its sums, its file
 """
 
 from __future__ import annotations

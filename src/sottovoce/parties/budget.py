@@ -3,13 +3,14 @@
 Every release about the same people adds to what can be learned about them, whoever asks and in
 whichever study. So the budget belongs to a **data set**, and its owner keeps one private file with
 a line for every charge. A charge is on disk before the party sends anything that depends on its
-data, and it stays there however the run ends. Amounts are exact fractions.
+data, and it stays there however the run ends. Amounts are exact fractions, of ε and of δ
+(`accounts`).
 
 ::
 
     sottovoce budget ledger v1
     9f86d081… {"budget": "1/2", "data": "clinic", "date": "2026-03-01", "kind": "budget", …}
-    1b4f0e98… {"data": "clinic", "epsilon": "1/10", "kind": "charge", "session": "…", …}
+    1b4f0e98… {"data": "clinic", "delta": "0", "epsilon": "1/10", "kind": "charge", …}
     fd61a03a… {"data": "clinic", "kind": "receipt", "session": "…", …}
     60303ae2… {"data": "clinic", "digest": "…", "kind": "file", "salt": "…", …}
 
@@ -25,205 +26,22 @@ for each other.
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import hmac
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, BinaryIO
 
-from ..checks import printable, rounded_up
+from ..checks import printable
 from ..errors import FileError, GuaranteeError, ParameterError
-from ..files import state_path, sync_folder
+from ..files import state_path
+from .accounts import Account, Charge, amount_of, delta_of, shown
+from .book import Book
+
+__all__ = ["Account", "Charge", "Ledger", "default_path", "shown"]
 
 _MOST_NAME = 200
-_FIRST = b"sottovoce budget ledger v1\n"
-_SALT_BYTES = 16
-_KINDS = {
-    "budget": {"budget", "by"},
-    "charge": {"study", "session", "epsilon"},
-    "receipt": {"study", "session", "receipt"},
-    "file": {"salt", "digest"},
-}
-
-
-@dataclass(frozen=True)
-class Charge:
-    """One run that spent from a data set's budget; study, session, receipt in hexadecimal."""
-
-    study: str
-    session: str
-    epsilon: Fraction
-    date: str  # the day, in UTC
-    receipt: str = ""  # signed by the curator; empty where none came
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "study": self.study,
-            "session": self.session,
-            "epsilon": float(self.epsilon),
-            "exact": str(self.epsilon),
-            "date": self.date,
-            "receipt": self.receipt or None,
-        }
-
-
-@dataclass(frozen=True)
-class Account:
-    """One data set: its name, all that may be spent, and what was charged to it in order."""
-
-    data: str
-    budget: Fraction
-    charges: tuple[Charge, ...] = ()
-
-    @property
-    def spent(self) -> Fraction:
-        """The sum of all charges: ε adds up over releases about the same people."""
-        return sum((charge.epsilon for charge in self.charges), Fraction(0))
-
-    @property
-    def left(self) -> Fraction:
-        """What may still be spent; 0 where the budget was lowered below what is spent."""
-        return max(self.budget - self.spent, Fraction(0))
-
-    def of(self, session: bytes) -> Charge | None:
-        """The charge of a session, if there is one."""
-        return next((one for one in self.charges if one.session == session.hex()), None)
-
-    def check(self, epsilon: Fraction) -> None:
-        """Refuse to spend more than is left."""
-        if epsilon > self.left:
-            raise GuaranteeError(
-                f"the run would spend ε = {shown(epsilon)} of the data set "
-                f"{printable(self.data)!r}, and {shown(self.left, down=True)} of its budget of "
-                f"{shown(self.budget)} is left ({shown(self.spent)} was spent before); nothing was "
-                "sent. `sottovoce parties budget` lists the runs"
-            )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return {
-            "data": self.data,
-            "budget": float(self.budget),
-            "spent": float(self.spent),
-            "left": float(self.left),
-            "charges": [charge.as_dict() for charge in self.charges],
-        }
-
-
-@dataclass
-class Book:
-    """An open ledger: everything in it is checked on opening."""
-
-    path: Path
-    stream: BinaryIO
-    accounts: dict[str, Account] = field(default_factory=dict)
-    files: list[tuple[str, str, str]] = field(default_factory=list)
-    checksum: bytes = b""
-
-    def __post_init__(self) -> None:
-        content = self.stream.read()
-        if not content:
-            return  # new: the first line is written together with the first entry
-        first, *lines = content.split(b"\n")
-        if first + b"\n" != _FIRST:
-            raise self._refused("it does not begin like one")
-        if lines.pop():
-            raise self._refused(
-                f"line {len(lines) + 2} is incomplete: a run ended while writing it, before it "
-                "sent anything. Delete that line, and only that"
-            )
-        self.checksum = hashlib.sha256(_FIRST).digest()
-        for number, line in enumerate(lines, 2):
-            self._read(line, number)
-
-    def _read(self, line: bytes, number: int) -> None:
-        word, _, text = line.partition(b" ")
-        expected = self._next_checksum(text)
-        if word != expected.hex().encode():
-            raise self._refused(
-                f"line {number} does not fit its checksum: something was changed or removed. "
-                "Restore the file from a backup that has all runs since; starting a new ledger "
-                "would forget what was spent"
-            )
-        try:
-            self._apply(json.loads(text))
-        except (ValueError, KeyError, TypeError, ZeroDivisionError) as error:
-            raise self._refused(f"line {number} has a form that this version cannot read") from (
-                error
-            )
-        self.checksum = expected
-
-    def _next_checksum(self, text: bytes) -> bytes:
-        return hashlib.sha256(self.checksum + text).digest()
-
-    def _apply(self, entry: Mapping[str, Any]) -> None:
-        kind, data = entry["kind"], entry["data"]
-        if entry.keys() != {"kind", "data", "date", *_KINDS[kind]}:
-            raise ValueError(f"unknown entries in {kind!r}")
-        account = self.accounts.get(data, Account(data, Fraction(0)))
-        charges = account.charges
-        budget = Fraction(entry["budget"]) if kind == "budget" else account.budget
-        if kind == "charge":
-            who = entry["study"], entry["session"]
-            charges += (Charge(*who, Fraction(entry["epsilon"]), entry["date"]),)
-        if kind == "receipt":
-            charges = tuple(
-                replace(one, receipt=entry["receipt"]) if one.session == entry["session"] else one
-                for one in charges
-            )
-        if kind == "file":
-            self.files.append((data, entry["salt"], entry["digest"]))
-        self.accounts[data] = Account(data, budget, charges)
-
-    def check_content(self, data: str, content: bytes) -> bool:
-        """Whether a file is known as this data set; refused where it is known as another one."""
-        known = {name for name, salt, digest in self.files if _salted(salt, content) == digest}
-        if content and known - {data}:
-            other = printable(min(known - {data}))
-            raise GuaranteeError(
-                f"the same file was charged as the data set {other!r} before, and is now called "
-                f"{printable(data)!r}; its people have one budget. Nothing was sent. Name the data "
-                f"set with --dataset {other}"
-            )
-        return data in known
-
-    def add(self, kind: str, data: str, **about: str) -> None:
-        """Append an entry; on disk before this returns, and not at all where it raises."""
-        # The day is enough to recognise a run, and does not say when anyone was there.
-        entry = {"kind": kind, "data": data, "date": f"{datetime.now(UTC):%Y-%m-%d}", **about}
-        text = json.dumps(entry, sort_keys=True).encode()
-        start = b""
-        if not self.checksum:
-            start, self.checksum = _FIRST, hashlib.sha256(_FIRST).digest()
-        self.checksum = self._next_checksum(text)
-        line = memoryview(start + self.checksum.hex().encode() + b" " + text + b"\n")
-        handle = self.stream.fileno()  # without a buffer, which would be written at the end as well
-        end = os.lseek(handle, 0, os.SEEK_END)
-        try:
-            while line:
-                line = line[os.write(handle, line) :]
-            os.fsync(handle)
-        except OSError:  # a full disk
-            os.ftruncate(handle, end)
-            raise
-        if start:
-            sync_folder(self.path.parent)
-        self._apply(entry)
-
-    def add_file(self, data: str, content: bytes) -> None:
-        """Remember a data set's file by a salted digest."""
-        salt = os.urandom(_SALT_BYTES).hex()
-        self.add("file", data, salt=salt, digest=_salted(salt, content))
-
-    def _refused(self, reason: str) -> FileError:
-        return FileError(f"{str(self.path)!r} cannot be used as a budget ledger: {reason}")
+_NONE = Fraction(0)
 
 
 class Ledger:
@@ -252,7 +70,13 @@ class Ledger:
             return tuple(book.accounts.values())
 
     def check(
-        self, data: str, epsilon: Fraction, *, budget: Fraction, content: bytes = b""
+        self,
+        data: str,
+        epsilon: Fraction,
+        *,
+        budget: Fraction,
+        content: bytes = b"",
+        delta: Fraction = _NONE,
     ) -> Account:
         """Refuse, without writing anything, what `charge` would refuse."""
         account = Account(_name(data), budget)
@@ -260,7 +84,7 @@ class Ledger:
             with self._locked(write=False) as book:
                 book.check_content(data, content)
                 account = book.accounts.get(data, account)
-        account.check(_amount(epsilon, "epsilon"))
+        account.check(amount_of(epsilon, "epsilon"), delta_of(delta, "delta"))
         return account
 
     def charge(
@@ -272,15 +96,16 @@ class Ledger:
         session: bytes,
         budget: Fraction,
         content: bytes = b"",
+        delta: Fraction = _NONE,
     ) -> Account:
         """Spend what a run costs from a data set's budget; on disk before this returns.
 
         A session that was charged already is not charged again: it is the same run, continued.
         `budget` is all that may be spent, where the data set has none yet; `content` the SHA-256 of
-        the file with the data. GuaranteeError, and nothing is written, where less is left or the
-        file is another data set's.
+        the file with the data. GuaranteeError, and nothing is written, where less is left (of ε or
+        δ) or the file is another data set's.
         """
-        _amount(epsilon, "epsilon"), _amount(budget, "budget")
+        amount_of(epsilon, "epsilon"), amount_of(budget, "budget"), delta_of(delta, "delta")
         with self._locked(write=True) as book:
             account = book.accounts.get(_name(data))
             before = None if account is None else account.of(session)
@@ -292,19 +117,35 @@ class Ledger:
                     )
                 return account
             known = book.check_content(data, content)
-            (account or Account(data, budget)).check(epsilon)
+            (account or Account(data, budget)).check(epsilon, delta)
             if account is None:
                 book.add("budget", data, budget=str(budget), by=study.hex())
             if content and not known:
                 book.add_file(data, content)
-            about = {"study": study.hex(), "session": session.hex(), "epsilon": str(epsilon)}
-            book.add("charge", data, **about)
+            about = {"study": study.hex(), "session": session.hex()}
+            book.add("charge", data, epsilon=str(epsilon), delta=str(delta), **about)
             return book.accounts[data]
 
-    def set_budget(self, data: str, budget: Fraction) -> Account:
-        """The owner's decision how much may be spent in all; past charges stay."""
+    def set_budget(
+        self, data: str, budget: Fraction | None = None, *, delta: Fraction | None = None
+    ) -> Account:
+        """The owner's decision how much may be spent in all; past charges stay.
+
+        `budget` is of ε and `delta` the limit of δ; what is None stays as it is.
+        """
         with self._locked(write=True) as book:
-            book.add("budget", _name(data), budget=str(_amount(budget, "budget")), by="owner")
+            account = book.accounts.get(_name(data))
+            if budget is None:
+                if account is None:
+                    raise ParameterError(
+                        f"the data set {printable(data)!r} has no budget of epsilon yet; set it "
+                        "together with the limit of delta"
+                    )
+                budget = account.budget
+            about = {"budget": str(amount_of(budget, "budget")), "by": "owner"}
+            if delta is not None:
+                about["delta"] = str(delta_of(delta, "the limit of delta"))
+            book.add("budget", data, **about)
             return book.accounts[data]
 
     def keep_receipt(self, data: str, *, study: bytes, session: bytes, receipt: bytes) -> None:
@@ -362,21 +203,3 @@ def _name(data: str) -> str:
             f"a data set is named {data!r}; a name has 1 to {_MOST_NAME} characters"
         )
     return data
-
-
-def _amount(epsilon: Fraction, what: str) -> Fraction:
-    if not isinstance(epsilon, Fraction) or epsilon <= 0:
-        raise ParameterError(f"{what} is {epsilon!r}; it must be a fraction above 0")
-    return epsilon
-
-
-def shown(epsilon: Fraction, *, down: bool = False) -> str:
-    """Epsilon in six digits: what is spent is rounded up, what is left is rounded down."""
-    if down:
-        text = rounded_up(float(-epsilon), 6)
-        return text.removeprefix("-") if epsilon else "0"
-    return rounded_up(float(epsilon), 6)
-
-
-def _salted(salt: str, content: bytes) -> str:
-    return hmac.new(bytes.fromhex(salt), content, hashlib.sha256).hexdigest()

@@ -26,7 +26,7 @@ from ..promise import Against, Guarantee
 from ..sharing import Elements, additive
 from ..transport import Batch, Machine, Outbox, Role
 from .promises import CURATOR, PRESENT, repetition
-from .protocol import Prepared, Protocol, Rows
+from .protocol import Prepared, Protocol, Rows, Sizes
 from .receiving import Flags, Form, Outcome, Phase, RoundMachine, Setting
 
 NO_COUNT = (
@@ -179,5 +179,7 @@ class DPCS(Sampling):
     def message_rounds(self, people: int) -> int:
         return 1
 
-    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+    def promise(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
         return self.sampled(rounds, CURATOR, against=Against.RESULT)

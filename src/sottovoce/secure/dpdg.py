@@ -6,7 +6,9 @@ Noise       user i adds discrete Gaussian noise to every item, of variance (g Δ
             The published share variance (Gσ/n)² has n times too little noise
 Scale       g is the smallest odd number with which each share has a standard deviation of at least
             2.5: narrower integer noise would be 0 almost always
-Account     exact, of the sum of discrete Gaussian numbers: `accounting.gaussian_shares_delta`
+Account     exact, of the sum of discrete Gaussian numbers: `accounting.gaussian_shares_delta`. Of
+            several rounds that of each one's own noise, `gaussian_rounds_delta`; where it is not
+            known how many people they had, by concentrated privacy, which is looser
 Estimate    the total divided by g, rounded to the nearest integer (g is odd, so that this is
             symmetric); its noise has variance n' Δ²σ²/(n − φ) + (1 − 1/g²)/12 with n' people
 
@@ -21,8 +23,13 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ..accounting.gaussian import sigma_analytic
-from ..accounting.integer_noise import gaussian_share_variance, gaussian_shares_delta
+from ..accounting.gaussian import concentrated_delta, sigma_analytic
+from ..accounting.integer_noise import (
+    GaussianNoise,
+    gaussian_rounds_delta,
+    gaussian_share_variance,
+    gaussian_shares_delta,
+)
 from ..accounting.sampled_counts import Neighbours
 from ..contract.route import AddedNoise
 from ..errors import ParameterError
@@ -31,7 +38,7 @@ from ..noise.samplers import gaussian
 from ..promise import Guarantee
 from ..randomness import Source
 from .counts import GAUSSIAN
-from .protocol import Rows
+from .protocol import Rows, Sizes
 from .receiving import Flags
 from .unconditional import Unconditional
 
@@ -115,29 +122,40 @@ class DPDG(Unconditional):
         variance = int(senders.sum()) * shares.law.variance / shares.step**2
         return AddedNoise(GAUSSIAN, variance + (1 - shares.step**-2) / 12)
 
-    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+    def promise(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
         delta, absent = self.delta, 0 if senders is None else people - int(senders.sum())
         # Whoever sees the result knows their own noise, also where as many dropped out as may.
         colluding = max(1, self.collusion - absent)
         hidden = people - absent - colluding
+        if people:
+            self.shares(people)  # refused where all of them may collude
         if people and (rounds > 1 or hidden < people - self.collusion):
-            shares = self.shares(people)
-            delta = 1.0
-            if hidden >= 1:
-                delta = gaussian_shares_delta(
-                    self.epsilon,
-                    float(shares.law.sigma),
-                    hidden,
-                    step=shares.step,
-                    neighbours=self.neighbours,
-                    rounds=rounds,
-                )
+            delta = self._delta(people, hidden, rounds, earlier) if hidden >= 1 else 1.0
         if senders is None:
             trusted = f"at most {self.collusion:,} people drop out or"
         else:
             trusted = f"beside {absent:,} people who dropped out, at most {colluding:,}"
         trusted += " work together with anyone who sees the result"
         return self.hold(delta, trusted, people, rounds)
+
+    def _delta(self, people: int, hidden: int, rounds: int, earlier: Sizes) -> float:
+        """Of all rounds, in the last of which the noise of so many is unknown to the adversary.
+
+        Earlier rounds had other numbers of people, and so their noise on other lattices; no sum
+        was opened with less of it than stays when all who may collude or drop out do.
+        """
+        if earlier is None and rounds > 1:
+            last = max(1.0, (people - self.collusion) / hidden)
+            return concentrated_delta(self.epsilon, (rounds - 1 + last) / (2 * self.sigma**2))
+        noises = [self._noise(n, n - self.collusion) for n in earlier or ()]
+        noises.append(self._noise(people, hidden))
+        return gaussian_rounds_delta(self.epsilon, noises, neighbours=self.neighbours)
+
+    def _noise(self, people: int, hidden: int) -> GaussianNoise:
+        shares = self.shares(people)
+        return GaussianNoise(float(shares.law.sigma), hidden, shares.step)
 
 
 @lru_cache(maxsize=64)

@@ -19,7 +19,7 @@ from .dpcs import Sampling
 from .everyone import Aggregator, SharingUsers
 from .helpers import Helper, SeedingUsers
 from .promises import FOLLOWED, ROSTER, local_promise, repetition
-from .protocol import Prepared, Protocol
+from .protocol import Prepared, Protocol, Sizes
 from .receiving import Flags, Setting
 
 MOST_TO_THE_LETTER = 3_000
@@ -102,6 +102,8 @@ class DPDS(SecureSum, Sampling):
 
     name = "dpds"
 
-    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+    def promise(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
         result = self.sampled(rounds, ROSTER, FOLLOWED, against=Against.AGGREGATOR)
         return self.with_shares(result, people, rounds)

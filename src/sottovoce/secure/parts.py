@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,11 @@ from .dpcs import DPCS
 from .promises import with_hosts
 from .protocol import Prepared, Protocol, aggregate_of
 from .receiving import Setting
+from .rounds import Heard, HearingServer, TellingUsers, rounds_told
+
+
+def _once() -> int:
+    return 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +43,9 @@ def server_part(
         raise ParameterError(f"{name} is a host of users; it sends answers (`secure send`)")
     setting, servers = _servers(protocol, roster, source)
     machine = next(m for m in servers if m.role is role and m.members == members)
-    return Part(machine, protocol.message_rounds(setting.people), machine is servers[-1])
+    last = machine is servers[-1]
+    played = HearingServer(machine, setting.people) if last else machine
+    return Part(played, protocol.message_rounds(setting.people), last)
 
 
 def host_part(
@@ -47,8 +55,13 @@ def host_part(
     codes: NDArray[Any],
     *,
     source: Source | None = None,
+    drawn: Callable[[], int] = _once,
 ) -> Part:
-    """The part of a host of users, with their answers as the domain encodes them."""
+    """The part of a host of users, with their answers as the domain encodes them.
+
+    `drawn` says how many rounds about the same subject they are in, this one included; it is
+    asked when the run begins.
+    """
     members = roster.members(name)
     if roster.party(name).role is not Role.USER:
         raise ParameterError(f"{name} is a server; answers come from hosts of users")
@@ -56,9 +69,9 @@ def host_part(
         raise ParameterError(
             f"there are {codes.size:,} answers, but {name} has {len(members):,} users in the roster"
         )
-    drawn, people = source_of(source), roster.count(Role.USER)
-    prepared = protocol.prepare(codes, drawn, first=members.start, people=people)
-    return users_part(protocol, roster, name, prepared, source=drawn)
+    entropy, people = source_of(source), roster.count(Role.USER)
+    prepared = protocol.prepare(codes, entropy, first=members.start, people=people)
+    return users_part(protocol, roster, name, prepared, source=entropy, drawn=drawn)
 
 
 def users_part(
@@ -68,11 +81,13 @@ def users_part(
     prepared: Prepared,
     *,
     source: Source | None = None,
+    drawn: Callable[[], int] = _once,
 ) -> Part:
     """The part of a host whose users have drawn their coins already."""
-    setting, _ = _servers(protocol, roster, source)
+    setting, servers = _servers(protocol, roster, source)
     machine = protocol.users_machine(prepared, roster.members(name), setting)
-    return Part(machine, protocol.message_rounds(setting.people), False)
+    telling = TellingUsers(machine, drawn, servers[-1].role)
+    return Part(telling, protocol.message_rounds(setting.people), False)
 
 
 def result_of(
@@ -86,10 +101,13 @@ def result_of(
 ) -> Aggregate:
     """The last server's counts with their route, from its machine's last state.
 
-    `rounds` is how often these people have drawn coins for this protocol; `refused` messages are
-    for the error, which names the items that have no total.
+    `rounds` is how often the server knows these people to have drawn coins for this protocol; where
+    their hosts tell more, that counts. `refused` messages are for the error, which names the items
+    that have no total.
     """
     people = roster.count(Role.USER)
+    if isinstance(state, Heard):
+        rounds = max(rounds, rounds_told(roster, state))
     aggregate = aggregate_of(protocol, state.outcome, people, rounds, seeded, refused)
     if aggregate.route is None:
         return aggregate

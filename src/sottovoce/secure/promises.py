@@ -21,6 +21,10 @@ FOLLOWED = (
     "reach nobody but their receiver"
 )
 PRESENT = "the reports of these holders are in the result: people who dropped out hide nobody"
+COUNTED = (
+    "hosts count all rounds of this question and protocol in which their people drew coins; those "
+    "with another key, question or protocol come on top"
+)
 CURATOR = "the curator, who sees all answers, is trusted with them"
 _PERSON = Unit(Protected.CONTRIBUTION)
 _PRECISION = 1e-3  # relative, of an epsilon that is searched for; rounded up
@@ -88,14 +92,14 @@ def with_hosts(guarantee: Guarantee, most: int) -> Guarantee:
     """The promise where hosts answer and draw for others, the largest of them for so many people.
 
     `collusion` counts people. A host knows the coins of all of its own, so that looking at the
-    result makes it as good as that many who work together.
+    result makes it as good as that many who work together. Hosts also count the rounds.
     """
-    if most == 1:
-        return guarantee
-    sentence = (
-        "a host, which knows what all of its users answer and draw, counts as all of them "
-        f"({most:,} at the largest host) if it sees the result or works together with anyone who "
-        "does"
-    )
-    promises = (replace(p, assuming=(*p.assuming, sentence)) for p in guarantee.promises)
+    sentences = [COUNTED]
+    if most > 1:
+        sentences.append(
+            "a host, which knows what all of its users answer and draw, counts as all of them "
+            f"({most:,} at the largest host) if it sees the result or works together with anyone "
+            "who does"
+        )
+    promises = (replace(p, assuming=(*p.assuming, *sentences)) for p in guarantee.promises)
     return Guarantee(tuple(promises), guarantee.reason)

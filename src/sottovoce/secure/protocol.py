@@ -41,6 +41,9 @@ _LARGE = 4_294_967_291
 
 Rows = NDArray[np.int64]
 
+#: How many people each earlier round had; None where that is not known.
+Sizes = Sequence[int] | None
+
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
@@ -195,8 +198,14 @@ class Protocol(ABC):
         return 0, people
 
     @abstractmethod
-    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
-        """What is promised after so many rounds; `senders` is None before a run."""
+    def promise(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
+        """What is promised after so many rounds; `senders` is None before a run.
+
+        `people` and `senders` are those of the last round; the others had `earlier` people, or
+        any number.
+        """
 
     @property
     def kept(self) -> float:
@@ -218,9 +227,11 @@ class Protocol(ABC):
         """What is promised if nobody drops out and nothing is repeated."""
         return self.promised(self.users or 0, None, 1)
 
-    def promised(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+    def promised(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
         """The promise, which may assume that it is public who gave no answer."""
-        guarantee = self.promise(people, senders, rounds)
+        guarantee = self.promise(people, senders, rounds, earlier)
         if self.domain.missing != "public":
             return guarantee
         public = (replace(p, assuming=(*p.assuming, WHO_ANSWERED)) for p in guarantee.promises)
@@ -271,6 +282,7 @@ class Session:
     codes: NDArray[Any]
     source: Source
     rounds: int = 0
+    _sizes: tuple[int, ...] = ()  # people of every round
     _present: bytes | None = None
     _prepared: Prepared | None = None
     _opened: set[bytes] = field(default_factory=set)
@@ -308,9 +320,10 @@ class Session:
             # The same coins may be opened once more, but only over the identical senders.
             exactly = whole
         else:
-            self._present, self._prepared, self._opened = here.tobytes(), None, set()
-            self.rounds += 1
-        protocol.promise(people, None, self.rounds)  # what cannot be promised is refused first
+            self._present, self._prepared, self._opened = None, None, set()
+            # What cannot be promised is refused first.
+            protocol.promise(people, None, self.rounds + 1, self._sizes)
+            self.rounds, self._sizes = self.rounds + 1, (*self._sizes, people)
         if self._prepared is None:
             self._prepared = protocol.prepare(self.codes[here], self.source)
         machines = protocol.machines(self._prepared, protocol.setting(people, self.source, exactly))
@@ -320,8 +333,9 @@ class Session:
         self._present = here.tobytes()
         self._opened |= {s.opened for s in driven.states if s.opened is not None}
         outcome, refused = driven.states[-1].outcome, driven.refused
+        earlier, seeded = self._sizes[:-1], self.source.seeded
         aggregate = aggregate_of(
-            protocol, outcome, people, self.rounds, self.source.seeded, refused
+            protocol, outcome, people, self.rounds, seeded, refused, earlier=earlier
         )
         estimate = protocol.counts.estimate(aggregate)
         return Run(aggregate, estimate, estimate.guarantee, driven.costs, driven.views, refused)
@@ -334,11 +348,13 @@ def aggregate_of(
     rounds: int,
     seeded: bool,
     refused: Sequence[str] = (),
+    *,
+    earlier: Sizes = None,
 ) -> Aggregate:
     """The last server's side: totals as an aggregate with its route, or an error naming items.
 
-    `people` took part from the outset and drew coins so many `rounds`; messages that were
-    `refused` are for the error.
+    `people` took part from the outset, in the last of so many `rounds` with fresh coins; the others
+    had `earlier` people. Messages that were `refused` are for the error.
     """
     if outcome is None:
         raise ShareError("the run did not end, so there is no result")
@@ -368,7 +384,7 @@ def aggregate_of(
         counts = np.where(counts < protocol.threshold, 0, counts)
     route = Route(
         protocol.name,
-        protocol.promised(people, outcome.senders, rounds),
+        protocol.promised(people, outcome.senders, rounds, earlier),
         protocol.noise(people, outcome.senders),
         protocol.kept,
         protocol.threshold,

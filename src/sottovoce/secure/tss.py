@@ -41,7 +41,7 @@ from .promises import (
     repeated,
     result_promise,
 )
-from .protocol import Prepared
+from .protocol import Prepared, Sizes
 from .receiving import Flags, Setting
 from .selection import reported_sets
 
@@ -166,7 +166,9 @@ class TSS(Sampling):
     def message_rounds(self, people: int) -> int:
         return 4 if self.committee is None else 5
 
-    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+    def promise(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
         return self.promise_at(None, rounds)
 
     def promise_at(self, epsilon: float | None, rounds: int = 1) -> Guarantee:

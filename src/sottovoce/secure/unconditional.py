@@ -35,7 +35,7 @@ from ..randomness import Source
 from .counts import BINOMIAL, DUMMIES
 from .dpds import SecureSum
 from .promises import FOLLOWED, ROSTER, repeated, repetition, result_promise
-from .protocol import Rows
+from .protocol import Rows, Sizes
 from .receiving import Flags
 
 
@@ -141,7 +141,9 @@ class Tossing(Unconditional):
         number, p = self.arrived(people, senders), self.chance
         return AddedNoise(self.law, number * p * (1 - p), number, number * p)
 
-    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+    def promise(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
         delta, colluding, gone = self.delta, self.collusion, ", or drop out"
         if people:
             who = self.tossers(people)
@@ -257,7 +259,9 @@ class Suppressed(Unconditional):
         least = _threshold(self.epsilon, self.delta, checked_rate(rate), self.neighbours)
         self._set(rate=checked_rate(rate), threshold=least + self.collusion)
 
-    def promise(self, people: int, senders: Flags | None, rounds: int) -> Guarantee:
+    def promise(
+        self, people: int, senders: Flags | None, rounds: int, earlier: Sizes = None
+    ) -> Guarantee:
         result = result_promise(
             self.epsilon,
             self.delta,

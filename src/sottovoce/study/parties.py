@@ -76,7 +76,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _WORD, _HEADS = 8, 1 << 16  # bytes of a cell in the larger ring, and of all there is around them
 _ROLES = (Role.PARTY, Role.CURATOR, Role.DEALER)
-#: Ledgers count ε. The δ of oblivious noise is far below this, also over many runs together.
+#: Budgets are of ε. The δ of oblivious noise is far below this; ledgers add it up all the same.
 _NEGLIGIBLE = 2.0**-50
 _TABLES = {
     *("format", "title", "protocol", "budgets", "addresses", "attribute", "marginal", "party"),
@@ -157,6 +157,12 @@ class PartyStudy:
         # Logarithms of sampled releases are rounded up in the 50th digit, beyond which the
         # protocol has refused what costs more than the budget.
         return min(self.protocol.costs_of(None)[party], budget)
+
+    def delta_of(self, party: str) -> Fraction:
+        """δ that a run costs a party beside ε: that of noise which nobody draws, else 0."""
+        self.budget_of(party)
+        promises = self.protocol.guarantee.promises
+        return next(Fraction(p.delta) for p in promises if p.unit.group == party)
 
     @cached_property
     def protocol(self) -> Protocol:

@@ -32,14 +32,24 @@ _DIGITS = 16  # of digests on the screen; --json has all
 @click.option(
     "--total", metavar="E", help="Set the most that the data set may spend in all, such as 1.5."
 )
+@click.option(
+    "--total-delta",
+    metavar="D",
+    help="Set the most delta that it may spend in all, such as 1e-6; 1e-9 by default.",
+)
 @json_output
 def budget(
-    ledger_path: Path | None, dataset: str | None, total: str | None, output: Output
+    ledger_path: Path | None,
+    dataset: str | None,
+    total: str | None,
+    total_delta: str | None,
+    output: Output,
 ) -> None:
     """Show what each data set has spent, on what, and what is left.
 
     A budget belongs to a data set and holds across all runs and studies. It is the budget in the
-    first study that uses the data set, unless its owner sets another one with --total.
+    first study that uses the data set, unless its owner sets another one with --total. Epsilon and
+    delta of all runs add up, and a run that would exceed either limit is refused.
 
     \b
     Examples:
@@ -53,10 +63,14 @@ def budget(
     from ...study.party_entries import exact_number
 
     ledger = Ledger(ledger_path or default_path())
-    if total is not None:
+    if total is not None or total_delta is not None:
         if dataset is None:
-            raise click.UsageError("--total needs --dataset: a budget belongs to one data set")
-        ledger.set_budget(dataset, exact_number(total, "--total"))
+            raise click.UsageError("a total needs --dataset: a budget belongs to one data set")
+        ledger.set_budget(
+            dataset,
+            None if total is None else exact_number(total, "--total"),
+            delta=None if total_delta is None else exact_number(total_delta, "--total-delta"),
+        )
     accounts = [one for one in ledger.accounts() if dataset in (None, one.data)]
     if dataset is not None and not accounts:
         raise ParameterError(
@@ -81,12 +95,17 @@ def _show(screen: Console, account: Account) -> None:
         f"ε = {shown(account.spent)} of {shown(account.budget)} spent in "
         f"{plural(len(account.charges), 'run')}; {shown(account.left, down=True)} left"
     )
+    screen.print(
+        f"δ = {shown(account.delta_spent)} of {shown(account.delta_limit)} spent; "
+        f"{shown(account.delta_left, down=True)} left"
+    )
     if not account.charges:
         return
     titles = [("date", "left"), ("study", "left"), ("session", "left")]
-    table = table_of(screen, [*titles, ("epsilon", "right"), ("receipt", "left")])
+    amounts = [("epsilon", "right"), ("delta", "right")]
+    table = table_of(screen, [*titles, *amounts, ("receipt", "left")])
     for charge in account.charges:
         names = charge.study[:_DIGITS], charge.session[:_DIGITS]
         receipt = "signed" if charge.receipt else "none"
-        table.add_row(charge.date, *names, shown(charge.epsilon), receipt)
+        table.add_row(charge.date, *names, shown(charge.epsilon), shown(charge.delta), receipt)
     show_table(screen, table)

@@ -102,10 +102,10 @@ def check(
     study, budget = member.study, member.study.budget_of(name)
     _check_clock(study_path, member.key)
     rows = study.protocol.check(name, read_table(data_path, study, name, dialect))
-    cost = study.cost_of(name)
+    cost, delta = study.cost_of(name), study.delta_of(name)
     ledger = Ledger(ledger_path or default_path())
     content = content_of(data_path)
-    account = ledger.check(dataset or name, cost, budget=budget, content=content)
+    account = ledger.check(dataset or name, cost, budget=budget, content=content, delta=delta)
     attributes = [attribute.name for attribute in study.attributes_of(name)]
     about = {
         "study": study.digest.hex(),
@@ -115,6 +115,8 @@ def check(
         "data_set": account.data,
         "cost": float(cost),
         "left": float(account.left),
+        "delta": float(delta),
+        "delta_left": account.as_dict()["delta_left"],
     }
     lines = [
         ("digest", study.digest.hex()),
@@ -123,7 +125,8 @@ def check(
         ("key", f"{member.key} is the one in the roster"),
         (
             "budget",
-            f"ε = {shown(cost)} of {shown(account.left, down=True)} left for {account.data}",
+            f"ε = {shown(cost)} of {shown(account.left, down=True)} left for {account.data}"
+            + f"; δ = {shown(delta)} of {shown(account.delta_left, down=True)}" * bool(delta),
         ),
         ("clock", _utc(time.time())),
     ]

@@ -36,6 +36,7 @@ class Spending:
         self.content = content
         self.budget: Fraction = study.budget_of(party)
         self.cost: Fraction = study.cost_of(party)
+        self.delta: Fraction = study.delta_of(party)
         self.ledger: Ledger | None = None
         if not study.rehearsal:
             self.ledger = Ledger(path or default_path())
@@ -46,7 +47,17 @@ class Spending:
     def check_before(self) -> None:
         """Refuse a run that the budget does not allow, before anyone hears of it."""
         if self.ledger is not None and not self.resumed:
-            self.ledger.check(self.data, self.cost, budget=self.budget, content=self.content)
+            self._check()
+
+    def _check(self) -> None:
+        if self.ledger is not None:
+            self.ledger.check(
+                self.data,
+                self.cost,
+                budget=self.budget,
+                content=self.content,
+                delta=self.delta,
+            )
 
     def join(self, session: bytes) -> None:
         """Note which run it is, before anything is sent.
@@ -60,7 +71,7 @@ class Spending:
         if self.ledger is None:
             return
         if self._account() is None:
-            self.ledger.check(self.data, self.cost, budget=self.budget, content=self.content)
+            self._check()
         elif not self.resumed:
             raise GuaranteeError(
                 f"the data set {self.data!r} was charged for the session {session.hex()[:16]} "
@@ -95,6 +106,7 @@ class Spending:
                 session=self.session,
                 budget=self.budget,
                 content=self.content,
+                delta=self.delta,
             )
         except SottovoceError as error:
             # Others hear that the run ends, and nothing about this party's other runs. Where it
@@ -128,6 +140,8 @@ class Spending:
             "data_set": None if account is None else account.data,
             "spent": 0.0 if account is None else float(self.cost),
             "left": None if account is None else float(account.left),
+            "delta_spent": 0.0 if account is None else float(self.delta),
+            "delta_left": None if account is None else account.as_dict()["delta_left"],
             "receipt": not self.failure,
         }
 
@@ -138,8 +152,9 @@ class Spending:
         account = self._account()
         if account is None:
             return [("spent", "nothing: a rehearsal with synthetic rows")]
+        spent = f"ε = {shown(self.cost)}" + f" and δ = {shown(self.delta)}" * bool(self.delta)
         left = f"{shown(account.left, down=True)} of {shown(account.budget)} left"
         return [
-            ("spent", f"ε = {shown(self.cost)} of the data set {account.data}; {left}"),
+            ("spent", f"{spent} of the data set {account.data}; {left}"),
             ("receipt", "signed by the curator, kept in the ledger"),
         ]

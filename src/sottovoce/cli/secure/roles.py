@@ -139,6 +139,7 @@ def send(
         )
     study = place.study
     coded = read_answers(answers, column or study.question.name, study.question, dialect)
-    part = host_part(study.protocol, study.roster, place.seat.party.id, coded.codes)
+    name, drawn = place.seat.party.id, place.sessions.count
+    part = host_part(study.protocol, study.roster, name, coded.codes, drawn=drawn)
     run = partial(take_part, relay=relay, certificate=certificate, timeout=timeout)
     place.play(part, run, output)
