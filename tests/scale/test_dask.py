@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -203,6 +204,17 @@ def test_clusters_that_are_not_there(client, monkeypatch) -> None:
     counts = records.aggregate(records.randomise({"a": [0, 1], "b": [1, 0]}))
     with pytest.raises(TransportError, match="no workers"):
         sv.scale.joint_tables(records, counts, ["ab"], engine=Empty())
+
+
+def test_a_port_of_something_else_is_no_scheduler(monkeypatch) -> None:
+    monkeypatch.setattr(clusters, "PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # Dask's client would wait for ever
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(TransportError, match=r"no cluster answers at .* \(timed out\)"),
+            clusters.connected("dask", address),
+        ):
+            pass
 
 
 @pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("spark", "pyspark")])

@@ -63,12 +63,13 @@ def connected(engine: str, address: str | None = None) -> Iterator[Any]:
             f"there is no cluster engine {engine!r}; available: {', '.join(map(repr, CLUSTERS))}"
         )
     if address is not None:
-        _try(address)
+        # A scheduler of Dask speaks first unless it has TLS, and clients wait for that for ever.
+        _try(address, greets=engine == "dask" and not address.startswith(("tls", "ws")))
     with (_dask if engine == "dask" else _spark)(address) as cluster:
         yield cluster
 
 
-def _try(address: str) -> None:
+def _try(address: str, *, greets: bool) -> None:
     """Refuse an address where nobody answers: the engines themselves would wait for minutes."""
     if ":" not in address or address.startswith(("k8s", "inproc")):
         return  # no host and port: a manager that Spark knows, or this process
@@ -79,8 +80,10 @@ def _try(address: str) -> None:
         parts = urlsplit(f"//{host}")
         try:
             target = (parts.hostname, parts.port or _PORTS.get(scheme, 8786))
-            with socket.create_connection(target, timeout=PATIENCE):
-                return
+            with socket.create_connection(target, timeout=PATIENCE) as connection:
+                if not greets or connection.recv(1):
+                    return
+                reasons.append("it hangs up")
         except (OSError, ValueError) as error:
             reasons.append(str(error))
     raise TransportError(
@@ -121,7 +124,6 @@ def _dask(address: str | None) -> Iterator[Any]:
 @contextmanager
 def _spark(address: str | None) -> Iterator[Any]:
     try:
-        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingExtraError.of("pyspark", "spark", "counting on Spark") from error
@@ -137,12 +139,18 @@ def _spark(address: str | None) -> Iterator[Any]:
             builder = builder.master(address)
     try:
         session = builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as error:
+    except Exception as error:  # of Spark, or of what joins Java to Python
         raise TransportError(
-            f"Spark does not start ({str(error).splitlines()[0]}); it needs Java 17, and the "
-            "address of a cluster that runs"
+            f"Spark does not start ({_reason(error)}); it needs Java 17, and the address of a "
+            "cluster that runs"
         ) from error
     try:
         yield session
     finally:
         session.stop()
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in one line: what Java says, where it does."""
+    java = getattr(error, "java_exception", None)
+    return str(error if java is None else java.getMessage()).splitlines()[0]
