@@ -17,6 +17,10 @@ from ..errors import MissingExtraError, ParameterError, TransportError
 
 #: Engines of several machines.
 CLUSTERS = ("dask", "spark")
+_HINTS = {
+    **{name: f"; `scale.connected({name!r}, address)` opens one" for name in CLUSTERS},
+    "cuda": "; a GPU counts inside `with scale.counting('cuda')`",
+}
 PATIENCE = 10.0  # seconds until an address must answer
 _PORTS = {"sc": 15002, "spark": 7077}  # where an address has none
 
@@ -29,19 +33,21 @@ Runner: TypeAlias = Callable[..., "Iterator[Partial]"]
 
 def runner_of(engine: Any, here: str) -> Runner:
     """What runs tasks on a cluster; `here` says what None would do instead."""
-    homes = {kind.__module__.split(".")[0] for kind in type(engine).__mro__}
-    if "distributed" in homes:
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(engine).__mro__}
+    if ("distributed", "Client") in kinds:
         from .dask import on_dask
 
         if getattr(engine, "asynchronous", False):
             raise ParameterError("the Dask client is asynchronous; give one that is not")
         return partial(on_dask, engine)
-    if "pyspark" in homes:
+    if ("pyspark", "SparkSession") in kinds:
         from .spark import on_spark
 
         return partial(on_spark, engine)
+    hint = _HINTS.get(engine, "") if isinstance(engine, str) else ""
     raise ParameterError(
         f"engine is {engine!r:.80}; give a dask.distributed.Client, a SparkSession, or None {here}"
+        + hint
     )
 
 
