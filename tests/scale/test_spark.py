@@ -92,7 +92,9 @@ def test_a_master_that_spark_does_not_know_is_an_error_of_ours() -> None:
         "except scale.clusters.TransportError as error:\n"
         "    print(error)\n"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    # Without what the session of the other tests has set.
+    clean = {name: value for name, value in os.environ.items() if "SPARK" not in name}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=clean)
     assert run.stdout.startswith("Spark does not start (Could not parse Master URL: 'local[x]');")
 
 
