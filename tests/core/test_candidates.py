@@ -306,6 +306,7 @@ def test_what_has_no_counts_of_values_is_refused(collection, answers) -> None:
         ([5], "not in the domain: 5; it has the 5 values 0, 1"),
         ([0, "1"], "not in the domain: '1'"),
         ([True], "not in the domain: True"),
+        ([1.0, 1.5, float("nan")], "not in the domain: 1.5, nan"),
         ([-1, 2**64], "not in the domain: -1, 18446744073709551616"),
         (np.array([2**63], np.uint64), "not in the domain: 9223372036854775808"),
         ([1, 2, 1], "more than once: 1"),
@@ -333,6 +334,9 @@ def test_values_are_chosen_by_what_people_answer() -> None:
     with pytest.raises(ParameterError, match="it has the 3 values 'a', 'b', 'c' and 'no answer'"):
         texts.positions(["d"])
     assert texts.positions(pyarrow.array(["c", "a"])).tolist() == [2, 0]
+    numbers = sv.OLH(2**31, epsilon=1.0)  # a column with gaps, read by pandas, has floats
+    for whole in ([7.0, 42.0], np.array([7, 42], np.float32), [np.float64(7), 42]):
+        assert numbers.positions(whole).tolist() == [7, 42]
     worded = sv.GRR(sv.Domain([1, 2, 9], wording=["car", "bike", "foot"]), epsilon=1.0)
     part = worded.estimate(worded.aggregate(worded.randomise([1, 9] * 500), values=[9, 1]))
     assert part.labels == ("foot", "car")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
+import socket
 import sys
 from contextlib import contextmanager
 from dataclasses import replace
@@ -198,11 +200,33 @@ def test_clusters_that_are_not_there(client, monkeypatch) -> None:
 
     with pytest.raises(TransportError, match="no workers"):
         list(on_dask(Empty(), print, sv.GRR(2, epsilon=1.0), [None]))
-    Empty.__module__ = "distributed"
+    Empty.__module__, Empty.__name__ = "distributed", "Client"
     records = sv.Records([sv.Attribute(name, 2) for name in "ab"], epsilon_average=4.0)
     counts = records.aggregate(records.randomise({"a": [0, 1], "b": [1, 0]}))
     with pytest.raises(TransportError, match="no workers"):
         sv.scale.joint_tables(records, counts, ["ab"], engine=Empty())
+
+
+def test_an_engine_that_is_none_says_how_to_get_one(grr, client) -> None:
+    collection, folder, _ = grr
+    for engine, hint in (
+        ("dask", "scale.connected('dask', address)"),
+        ("cuda", "with scale.counting('cuda')"),
+        (client.cluster, "or None for the cores of this machine"),
+    ):
+        with pytest.raises(ParameterError, match=re.escape(hint)):
+            sv.scale.aggregate(collection, folder, engine=engine)
+
+
+def test_a_port_of_something_else_is_no_scheduler(monkeypatch) -> None:
+    monkeypatch.setattr(clusters, "PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # Dask's client would wait for ever
+        address = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with (
+            pytest.raises(TransportError, match=r"no cluster answers at .* \(timed out\)"),
+            clusters.connected("dask", address),
+        ):
+            pass
 
 
 @pytest.mark.parametrize(("engine", "package"), [("dask", "distributed"), ("spark", "pyspark")])

@@ -6,7 +6,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 import time
 from contextlib import contextmanager
 from dataclasses import replace
@@ -77,6 +80,22 @@ def test_an_executor_that_is_killed_in_the_middle_changes_nothing(
     total = sv.scale.aggregate(collection, tmp_path, engine=classic, progress=kill)
     assert killed
     assert total.to_bytes() == collection.aggregate(reports).to_bytes()
+
+
+@pytest.mark.skipif(not shutil.which("java"), reason="there is no Java, which Spark needs")
+def test_a_master_that_spark_does_not_know_is_an_error_of_ours() -> None:
+    pytest.importorskip("pyspark")
+    program = (
+        "from sottovoce import scale\n"
+        "try:\n"
+        "    scale.connected('spark', 'local[x]').__enter__()\n"
+        "except scale.clusters.TransportError as error:\n"
+        "    print(error)\n"
+    )
+    # Without what the session of the other tests has set.
+    clean = {name: value for name, value in os.environ.items() if "SPARK" not in name}
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=clean)
+    assert run.stdout.startswith("Spark does not start (Could not parse Master URL: 'local[x]');")
 
 
 @pytest.mark.parametrize("session", ["connect", "classic"])

@@ -128,7 +128,11 @@ def _open(pa: Any, pq: Any, stream: BinaryIO, cut: tuple[int, int] | None) -> An
     at_once = remote and sum(group.total_byte_size for group in some) <= _MOST_AT_ONCE
     step = BATCH_BYTES // 4 if remote else BATCH_BYTES // 64
     return pq.ParquetFile(
-        stream, metadata=metadata, pre_buffer=at_once, buffer_size=0 if at_once else step
+        stream,
+        metadata=metadata,
+        pre_buffer=at_once,
+        buffer_size=0 if at_once else step,
+        page_checksum_verification=True,
     )
 
 

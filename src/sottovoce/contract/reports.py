@@ -280,7 +280,11 @@ class ReportWriter:
 
             # Random bits do not compress, and dictionaries of them only cost time.
             self._parquet = pq.ParquetWriter(
-                self._stream, table.schema, compression="none", use_dictionary=False
+                self._stream,
+                table.schema,
+                compression="none",
+                use_dictionary=False,
+                write_page_checksum=True,
             )
             self._stack.callback(self._abandon)
         self._parquet.write_table(table)

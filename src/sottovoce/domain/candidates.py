@@ -25,7 +25,7 @@ def candidate_positions(domain: Domain, values: Any) -> NDArray[np.int64]:
     if isinstance(values, range):
         values = np.arange(values.start, values.stop, values.step)
     if not (isinstance(values, np.ndarray) and values.dtype.kind in "iu"):
-        values = [v.item() if isinstance(v, np.generic) else v for v in values]
+        values = [_plain(value) for value in values]
         if all(type(v) is int and abs(v) < 1 << 63 for v in values):
             values = np.array(values, np.int64)
     if isinstance(values, np.ndarray) and values.ndim != 1:
@@ -60,6 +60,12 @@ def values_in_text(domain: Domain, texts: Iterable[str]) -> list[Any]:
         return [int(t) if len(t) < 20 and t.isdecimal() and str(int(t)) == t else t for t in texts]
     by_text = {str(value): value for value in domain.values}
     return [by_text.get(text, text) for text in texts]
+
+
+def _plain(value: Any) -> Any:
+    """A number of Python's own; a whole one is an integer, as in a column of answers."""
+    value = value.item() if isinstance(value, np.generic) else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _places(domain: Domain, values: Iterable[Any]) -> list[int]:

@@ -56,6 +56,8 @@ from .registry import register
 
 _MOST_BUCKET_BITS = 24
 _MOST_CODES = 1 << 24  # values; the table of their codes is drawn before the first report
+_SPARSE = 9  # codes are sparse among more than 2^9 times as many integers
+_CODES_AT_ONCE = 1 << 20  # words of which the codes are drawn
 
 
 @register("olh")
@@ -245,13 +247,33 @@ def _pair_keys(digest: bytes) -> NDArray[np.uint32]:
 def _codes(digest: bytes, size: int, bits: int) -> NDArray[np.uint32]:
     """Distinct integers below 2^bits: the first ones of a keystream keyed by the digest."""
     stream = Keystream(hashlib.sha256(b"sottovoce olh codes v1\n" + digest).digest()[:16])
+    codes = (_sparse_codes if size << _SPARSE < 1 << bits else _dense_codes)(stream, size, bits)
+    codes.flags.writeable = False
+    return codes
+
+
+def _words(stream: Keystream, many: int) -> NDArray[np.uint32]:
+    words = np.empty(many, "<u4")
+    stream.fill(words.view(np.uint8).data)
+    return words.astype(np.uint32, copy=False)
+
+
+def _sparse_codes(stream: Keystream, size: int, bits: int) -> NDArray[np.uint32]:
+    """Where hardly any integer comes twice: draw a few more than are needed, and sort."""
     distinct = np.zeros(0, np.uint32)
     while distinct.size < size:
-        words = np.empty(max(64, 2 * (size - distinct.size)), "<u4")
-        stream.fill(words.view(np.uint8).data)
-        pool = np.concatenate([distinct, (words >> np.uint32(32 - bits)).astype(np.uint32)])
+        drawn = _words(stream, size - distinct.size + (size >> _SPARSE - 1) + 16)
+        pool = np.concatenate([distinct, drawn >> np.uint32(32 - bits)])
         _, first = np.unique(pool, return_index=True)
         distinct = pool[np.sort(first)]
-    codes = distinct[:size].copy()
-    codes.flags.writeable = False
+    return distinct[:size].copy()
+
+
+def _dense_codes(stream: Keystream, size: int, bits: int) -> NDArray[np.uint32]:
+    """Where many come again, nearly all in the end: keep a bit for every possible one."""
+    codes, seen = np.empty(size, np.uint32), np.zeros((1 << bits) // 8 + 1, np.uint8)
+    found = 0
+    while found < size:
+        words = _words(stream, min(_CODES_AT_ONCE, size + 16))
+        found = kernels.draw.first_distinct(words, 32 - bits, seen, codes, found)
     return codes

@@ -110,7 +110,7 @@ def best_order(epsilon: float, size: int) -> int:
     if not choices:
         raise ParameterError(
             f"{size:,} values need more than {MOST_OUTPUTS:,} outputs, a count for each of which "
-            "would have to be kept; use 'hadamard' or 'grr'"
+            "would have to be kept; use 'olh' or 'hadamard'"
         )
     return min(choices)[-1]
 

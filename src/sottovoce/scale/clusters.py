@@ -17,6 +17,10 @@ from ..errors import MissingExtraError, ParameterError, TransportError
 
 #: Engines of several machines.
 CLUSTERS = ("dask", "spark")
+_HINTS = {
+    **{name: f"; `scale.connected({name!r}, address)` opens one" for name in CLUSTERS},
+    "cuda": "; a GPU counts inside `with scale.counting('cuda')`",
+}
 PATIENCE = 10.0  # seconds until an address must answer
 _PORTS = {"sc": 15002, "spark": 7077}  # where an address has none
 
@@ -29,19 +33,21 @@ Runner: TypeAlias = Callable[..., "Iterator[Partial]"]
 
 def runner_of(engine: Any, here: str) -> Runner:
     """What runs tasks on a cluster; `here` says what None would do instead."""
-    homes = {kind.__module__.split(".")[0] for kind in type(engine).__mro__}
-    if "distributed" in homes:
+    kinds = {(kind.__module__.split(".")[0], kind.__name__) for kind in type(engine).__mro__}
+    if ("distributed", "Client") in kinds:
         from .dask import on_dask
 
         if getattr(engine, "asynchronous", False):
             raise ParameterError("the Dask client is asynchronous; give one that is not")
         return partial(on_dask, engine)
-    if "pyspark" in homes:
+    if ("pyspark", "SparkSession") in kinds:
         from .spark import on_spark
 
         return partial(on_spark, engine)
+    hint = _HINTS.get(engine, "") if isinstance(engine, str) else ""
     raise ParameterError(
         f"engine is {engine!r:.80}; give a dask.distributed.Client, a SparkSession, or None {here}"
+        + hint
     )
 
 
@@ -63,12 +69,13 @@ def connected(engine: str, address: str | None = None) -> Iterator[Any]:
             f"there is no cluster engine {engine!r}; available: {', '.join(map(repr, CLUSTERS))}"
         )
     if address is not None:
-        _try(address)
+        # A scheduler of Dask speaks first unless it has TLS, and clients wait for that for ever.
+        _try(address, greets=engine == "dask" and not address.startswith(("tls", "ws")))
     with (_dask if engine == "dask" else _spark)(address) as cluster:
         yield cluster
 
 
-def _try(address: str) -> None:
+def _try(address: str, *, greets: bool) -> None:
     """Refuse an address where nobody answers: the engines themselves would wait for minutes."""
     if ":" not in address or address.startswith(("k8s", "inproc")):
         return  # no host and port: a manager that Spark knows, or this process
@@ -79,8 +86,10 @@ def _try(address: str) -> None:
         parts = urlsplit(f"//{host}")
         try:
             target = (parts.hostname, parts.port or _PORTS.get(scheme, 8786))
-            with socket.create_connection(target, timeout=PATIENCE):
-                return
+            with socket.create_connection(target, timeout=PATIENCE) as connection:
+                if not greets or connection.recv(1):
+                    return
+                reasons.append("it hangs up")
         except (OSError, ValueError) as error:
             reasons.append(str(error))
     raise TransportError(
@@ -121,7 +130,6 @@ def _dask(address: str | None) -> Iterator[Any]:
 @contextmanager
 def _spark(address: str | None) -> Iterator[Any]:
     try:
-        from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise MissingExtraError.of("pyspark", "spark", "counting on Spark") from error
@@ -137,12 +145,18 @@ def _spark(address: str | None) -> Iterator[Any]:
             builder = builder.master(address)
     try:
         session = builder.getOrCreate()
-    except (PySparkException, OSError, RuntimeError) as error:
+    except Exception as error:  # of Spark, or of what joins Java to Python
         raise TransportError(
-            f"Spark does not start ({str(error).splitlines()[0]}); it needs Java 17, and the "
-            "address of a cluster that runs"
+            f"Spark does not start ({_reason(error)}); it needs Java 17, and the address of a "
+            "cluster that runs"
         ) from error
     try:
         yield session
     finally:
         session.stop()
+
+
+def _reason(error: Exception) -> str:
+    """What went wrong, in one line: what Java says, where it does."""
+    java = getattr(error, "java_exception", None)
+    return str(error if java is None else java.getMessage()).splitlines()[0]

@@ -9,7 +9,7 @@ from typing import Any
 _MODULES = {
     "bits": ("bernoulli", "settle", "place_truth"),
     "categories": ("below", "grr"),
-    "codes": ("hash_codes", "hash_pairs", "narrow", "pair_codes", "positions"),
+    "codes": ("first_distinct", "hash_codes", "hash_pairs", "narrow", "pair_codes", "positions"),
     "grid": ("window_response",),
     "hadamard": ("hadamard_response",),
     "projective": ("projective_response",),

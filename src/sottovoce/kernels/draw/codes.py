@@ -69,6 +69,25 @@ def positions(values, keys, out):
 
 
 @compiled
+def first_distinct(words, shift, seen, out, found):
+    """Append words >> shift to `out`, which holds `found`, where they are new; how many it holds.
+
+    `seen` has a bit for every possible one.
+    """
+    u8 = np.uint8
+    for i in range(words.size):
+        if found == out.size:
+            break
+        code = np.uint32(words[i] >> np.uint32(shift))
+        place, bit = np.uintp(code >> np.uint32(3)), u8(u8(1) << u8(code & np.uint32(7)))
+        if not seen[place] & bit:
+            seen[place] |= bit
+            out[found] = code
+            found += 1
+    return found
+
+
+@compiled
 def hash_codes(a, b, codes, public, mask, shift, out):
     """out[i] = ((a[i] public[codes[i]] + b[i]) & mask) >> shift.
 
