@@ -220,6 +220,7 @@ class LinearMechanism(Mechanism):
             complete=self.candidates is None,
             _covariance=self.covariance_behind(values, aggregate),
             _interval=own and replace(own, most=partial(self.sum_line, values, n)),
+            _origins=aggregate.marks_of(),
         )
         warn_if_useless(raw, 1.0)
         if name == "unbiased":
@@ -293,6 +294,7 @@ class LinearMechanism(Mechanism):
             exclusive=self.domain.exclusive,
             _covariance=partial(self._routed_covariance, values, added, n),
             _interval=own,
+            _origins=aggregate.marks_of(),
         )
         warn_if_useless(estimate, 1.0)
         return estimate
