@@ -315,6 +315,51 @@ def test_what_has_no_difference_is_refused(waves: tuple[Estimate, Estimate]) -> 
         second.contrast({})
 
 
+def refused(first: Estimate, second: Estimate) -> bool:
+    """Whether their difference is refused, as that of the same reports."""
+    try:
+        _ = first - second
+    except EstimateError as error:
+        return "the same reports" in str(error)
+    return False
+
+
+@pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
+def test_two_estimates_of_the_same_counts_have_no_difference() -> None:
+    mechanism, menu = GRR(3, epsilon=1.0), Levels.of(GRR, 3, {"a": 1.0, "b": 2.0})
+    counts, other = (mechanism.aggregate(mechanism.randomise([0, 1, 2] * 5)) for _ in range(2))
+    for same in (counts, counts + other, replace(counts)):
+        assert refused(mechanism.estimate(counts), mechanism.estimate(same))
+        with pytest.raises(EstimateError, match="the same reports"):
+            sv.combine([mechanism.estimate(counts), mechanism.estimate(same)])
+    assert refused(mechanism.estimate(counts), mechanism.estimate(counts, method="mle"))
+    assert not refused(mechanism.estimate(counts), mechanism.estimate(other))
+    chosen = menu.aggregate(menu.randomise([0, 1, 2, 0] * 5, level=["a", "b"] * 10))
+    parts = menu.estimates(chosen)
+    assert not refused(parts["a"], parts["b"])  # reports of different people
+    assert refused(parts["a"], menu.estimates(chosen)["a"])
+    assert refused(menu.estimate(chosen), parts["a"])
+    assert refused(menu.estimate(chosen), menu.estimate(chosen))
+    sampled = sv.Sampled(mechanism, rate=0.9)
+    drawn = sampled.aggregate(sampled.randomise([0, 1, 2] * 10))
+    assert refused(sampled.estimate(drawn), sampled.estimate(drawn))
+    numbers = sv.Piecewise(sv.Range("income", 0, 1), epsilon=1.0)
+    sums = numbers.aggregate(numbers.randomise([0.1, 0.2, 0.7]))
+    assert refused(numbers.estimate(sums), numbers.estimate(sums))
+    # Counts that were stored and read again are counts of their own.
+    assert not refused(
+        mechanism.estimate(counts), mechanism.estimate(pickle.loads(pickle.dumps(counts)))
+    )
+
+
+def test_merged_counts_keep_a_limited_number_of_marks() -> None:
+    one = Aggregate("grr", b"", {"support": np.zeros(2, np.int64)}, 0, 0)
+    assert one.marks_of() == (one + one).marks_of()
+    few, many = (sum((replace(one, _marks=()) for _ in range(n)), one) for n in (200, 300))
+    assert len(few.marks_of()) == 201
+    assert len(many.marks_of()) < 201
+
+
 def test_the_guarantee_of_a_difference(waves: tuple[Estimate, Estimate]) -> None:
     first, second = waves
     assert (first - second).guarantee.epsilon == 3.0  # for someone who may be in both

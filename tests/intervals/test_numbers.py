@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -98,8 +97,9 @@ def test_the_mean_is_covered_whatever_the_answers(mechanism, n) -> None:
 def difference_coverage(epsilon: float, n: int, positions, interval) -> float:
     """Of the difference of two means from one bit each, exactly."""
     mechanism = Duchi((0, 1), epsilon=epsilon)
-    every = [[mechanism.estimate(counted(mechanism, [n - k, k])) for k in range(n + 1)]] * 2
-    every = [[replace(x, values=x.values.copy()) for x in side] for side in every]  # not one wave
+    every = [
+        [mechanism.estimate(counted(mechanism, [n - k, k])) for k in range(n + 1)] for _ in range(2)
+    ]
     grid = mechanism.finest
     laws = [
         stats.binom.pmf(range(n + 1), n, float((1 - x) * grid.law(0)[1] + x * grid.law(1)[1]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -18,6 +18,10 @@ from .route import Route
 from .sparse import MOST_COUNT, Sparse
 
 Table = NDArray[np.int64] | Sparse
+
+#: Stands for reports that were counted together, by its identity; it holds the marks of parts.
+Mark = dict[str, Any]
+_MOST_MARKS = 256  # that merged counts keep; of more parts, only the whole is recognised
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +56,13 @@ class Aggregate:
     seeded: bool = False
     route: Route | None = None
     candidates: NDArray[np.int64] | None = None
+    _marks: tuple[Mark, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         frozen = {name: _frozen(table) for name, table in self.tables.items()}
         object.__setattr__(self, "tables", MappingProxyType(frozen))
+        if not self._marks:
+            object.__setattr__(self, "_marks", ({},))
         if self.candidates is not None:
             object.__setattr__(self, "candidates", _frozen(self.candidates))
         if not 0 <= self.reports <= self.people < MOST_COUNT:
@@ -129,6 +136,7 @@ class Aggregate:
             self.seeded or other.seeded,
             _merge_routes(self.route, other.route),
             self.candidates,
+            _merge_marks(self._marks, other._marks),
         )
 
     def __radd__(self, other: Any) -> Aggregate:
@@ -151,6 +159,16 @@ class Aggregate:
         names = frozenset(self.tables)
         about = (self.people, self.reports, self.seeded, self.route)
         return (self.collection, self.digest, names, *about)
+
+    def marks_of(self, part: str | None = None) -> tuple[Mark, ...]:
+        """What stands for its reports, or for a part of them, in the estimates from them.
+
+        Two estimates of the same reports are recognised by it. Stored counts have no marks: read
+        again, they get new ones.
+        """
+        if part is None:
+            return self._marks
+        return tuple(mark.setdefault(part, {}) for mark in self._marks)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # A read-only view of the tables cannot be pickled; other processes get plain ones.
@@ -234,6 +252,11 @@ def _merge_routes(mine: Route | None, other: Route | None) -> Route | None:
             "separately and use combine()"
         )
     return mine + other
+
+
+def _merge_marks(mine: tuple[Mark, ...], other: tuple[Mark, ...]) -> tuple[Mark, ...]:
+    both = tuple({id(mark): mark for mark in (*mine, *other)}.values())
+    return both if len(both) <= _MOST_MARKS else ({},)
 
 
 def equal_candidates(mine: NDArray[np.int64] | None, other: NDArray[np.int64] | None) -> bool:

@@ -71,7 +71,7 @@ class Cells(Estimate):
 
     @property
     def _sources(self) -> tuple[Any, ...]:
-        return super()._sources if self.again is None else (self.again.root,)
+        return super()._sources if self.again is None else (*self._origins, self.again.root)
 
     def _label_columns(self) -> dict[str, list[Label]]:
         cells = list(product(*(attribute.labels for attribute in self.attributes)))

@@ -15,10 +15,14 @@ those who happened to report show. For h = 0 and a plain binomial count this is 
 Wilson 1927; with h, its coverage is at least about the stated one also for counts of 0 and 1
 (`docs/coverage.md` has the figures).
 
-Where two values' noises have the covariance e + k (f_u + f_v) − g f_u f_v, a sum F over m values
-has a line of its own, m a + m (m − 1) e + (b + 2 (m − 1) k) F, and the same g and h: it gets the
-same interval, tested at F, and needs no correlations at the estimate. Elsewhere a sum may have a
-line that its noise does not exceed, whatever the values in it are.
+A combination Σ w_v f_v with weights from l to u is tested at F = (Σ w_v f_v − l) / (u − l), as a
+fraction is, and needs no correlations at the estimate: its noise has a line in F that it does not
+exceed, whatever the values in it are. Where two values' noises have the covariance
+e + k (f_u + f_v) − g f_u f_v, someone with a value of weight w adds
+
+    a Σ w_v² + e ((Σ w_v)² − Σ w_v²) + 2 k w Σ w_v + (b − 2k) w²
+
+and the line is the chord from l to u. For a sum of values it is their noise itself.
 """
 
 from __future__ import annotations
@@ -36,6 +40,13 @@ from ..errors import ParameterError
 
 Floats = NDArray[np.float64]
 Line = tuple[Floats | float, Floats | float]
+#: The least and the greatest weight in each of several combinations.
+Ends = tuple[Floats, Floats]
+#: Base and slope of combinations, and their step, which may be None for that of single values.
+Terms = tuple[Floats, Floats, Floats | None]
+#: Up to so many reports, a combination holds only if it is tested as a whole: where the covariance
+#: of two values is known from their fractions alone, and elsewhere.
+FEW, FEW_ELSEWHERE = 20, 200
 _ON_THE_LINE = 1e-6  # relative error of variances that count as lying on a line
 
 
@@ -74,7 +85,8 @@ class ScoreInterval:
     least: Line | None = None  # c and d; None where a + b f is known for certain
     pairs: Line | None = None  # e and k; None where the covariance has another form
     groups: tuple[NoiseLines, Floats, Floats] | None = None  # lines, parts and weights of a sum
-    most: Callable[[Floats], Line | None] | None = None  # the line that sums do not exceed
+    #: The line that combinations do not exceed, from their weights and ends.
+    most: Callable[[Floats, Ends], Terms | None] | None = None
 
     def __call__(self, confidence: float) -> Interval:
         z = normal_quantile(confidence)
@@ -94,23 +106,36 @@ class ScoreInterval:
         lines = [(factor * a + base, factor * b + slope) for a, b in self._lines]
         own, least = lines[0], lines[1] if self.least is not None else None
         pairs = self.pairs and (factor * self.pairs[0], factor * self.pairs[1])
-        return replace(self, base=own[0], slope=own[1], least=least, pairs=pairs)
+        return replace(self, base=own[0], slope=own[1], least=least, pairs=pairs, most=None)
 
     def sums(self, chosen: Floats) -> ScoreInterval | None:
         """The interval of sums of values, a row of zeros and ones for each; None if not known."""
+        rows = np.zeros(len(chosen))
+        return self.combinations(chosen, (rows, rows + 1))
+
+    def combinations(self, weights: Floats, ends: Ends) -> ScoreInterval | None:
+        """The interval of F for each row of weights, which lie between its ends; None as above."""
         if self.groups is not None:
-            lines, parts, weights = self.groups
-            whole = lines.sums(chosen).combine(parts @ chosen.T, weights)
+            lines, parts, shares = self.groups
+            if (some := lines.combinations(weights, ends)) is None:
+                return None
+            whole = some.combine(_scaled(parts, weights, ends), shares)
             return replace(whole, draw=self.draw)
-        values = chosen @ self.values
+        values = _scaled(self.values, weights, ends)
         if self.pairs is not None:
-            base, slope = _sum_line(self.line, self.pairs, chosen)
-            return replace(self, values=values, base=base, slope=slope, pairs=None)
-        line = None if self.most is None else self.most(chosen)
-        if line is None:
+            base, slope = _chord(self.line, self.pairs, weights, ends)
+            return replace(self, values=values, base=base, slope=slope, pairs=None, most=None)
+        terms = None if self.most is None else self.most(weights, ends)
+        if terms is None:
             return None
-        step = float(np.max(self.step))
-        return ScoreInterval(values, *line, draw=self.draw, step=step)
+        base, slope, step = terms
+        own = float(np.max(self.step))
+        return ScoreInterval(values, base, slope, self.draw, own if step is None else step)
+
+    def needs_testing(self, reports: int) -> bool:
+        """Whether combinations hold only if tested as a whole, not put together from values."""
+        known = self.groups[0].pairs if self.groups is not None else self.pairs
+        return reports <= (FEW_ELSEWHERE if known is None else FEW)
 
     @property
     def _lines(self) -> list[Line]:
@@ -151,6 +176,8 @@ class NoiseLines:
     rise: Floats | float = 0.0
     least: tuple[Floats, Floats] | None = None
     pairs: tuple[Floats, Floats] | None = None
+    #: Intervals of combinations of each estimate, where `pairs` are not known.
+    each: tuple[Callable[[Floats, Ends], ScoreInterval | None], ...] = ()
 
     @classmethod
     def of(cls, parts: Sequence[ScoreInterval]) -> NoiseLines:
@@ -165,14 +192,17 @@ class NoiseLines:
         pairs = None
         if len(known) == len(parts):
             pairs = _table([e for e, _ in known]), _table([k for _, k in known])
-        return cls(**rows, least=least, pairs=pairs)
+        each = () if pairs else tuple(part.combinations for part in parts)
+        return cls(**rows, least=least, pairs=pairs, each=each)
 
-    def sums(self, chosen: Floats) -> NoiseLines:
-        """Those of sums of values, a row of zeros and ones for each; `pairs` must be known."""
-        if self.pairs is None:
-            raise TypeError("sums need the covariance of two values")
-        base, slope = _sum_line((self.base, self.slope), self.pairs, chosen)
-        return replace(self, base=base, slope=slope, pairs=None)
+    def combinations(self, weights: Floats, ends: Ends) -> NoiseLines | None:
+        """Those of combinations of values; None where they are not known."""
+        if self.pairs is not None:
+            base, slope = _chord((self.base, self.slope), self.pairs, weights, ends)
+            return replace(self, base=base, slope=slope, pairs=None)
+        every = [combinations(weights, ends) for combinations in self.each]
+        known = [one for one in every if one is not None]
+        return NoiseLines.of(known) if known and len(known) == len(every) else None
 
     def combine(self, parts: Floats, weights: Floats) -> ScoreInterval:
         """The interval of Σ ω_j ψ̂_j, of independent estimates ψ̂_j (the rows of `parts`).
@@ -196,17 +226,27 @@ class NoiseLines:
             step=(weights[:, None] * self.step).max(axis=0),
             rise=np.maximum(steepest - slope - draw, 0.0),
             least=self.least and (squares @ self.least[0], squares @ self.least[1]),
-            groups=None if self.pairs is None else (self, parts, weights),
+            groups=(self, parts, weights) if self.pairs or self.each else None,
         )
 
 
-def _sum_line(line: Line, pairs: Line, chosen: Floats) -> tuple[Floats, Floats]:
-    """The line of sums of values, in the last axis."""
-    many = chosen.sum(axis=1)
+def _scaled(values: Floats, weights: Floats, ends: Ends) -> Floats:
+    """F of combinations, in the last axis."""
+    return np.asarray((values @ weights.T - ends[0]) / (ends[1] - ends[0]))
+
+
+def _chord(line: Line, pairs: Line, weights: Floats, ends: Ends) -> tuple[Floats, Floats]:
+    """The line of combinations, in the last axis."""
+    total, squares = weights.sum(axis=1), (weights**2).sum(axis=1)
     base, slope = (np.atleast_1d(np.asarray(term, float)) for term in line)
-    each = base * many if base.shape[-1] == 1 else base @ chosen.T
+    each = base * squares if base.shape[-1] == 1 else base @ (weights**2).T
     shared, rise = (np.asarray(term) for term in pairs)
-    return each + many * (many - 1) * shared, slope + 2 * (many - 1) * rise
+    bend = slope - 2 * rise
+    # Where the noise bends down, it exceeds the chord by at most a quarter of the bend.
+    most = (ends[1] - ends[0]) ** 2
+    fixed = each + (total**2 - squares) * shared + np.maximum(-bend, 0) * most / 4
+    low, high = (fixed + 2 * rise * total * end + bend * end**2 for end in ends)
+    return low / most, (high - low) / most
 
 
 def _weighted(weights: Floats, factors: Floats, parts: Floats) -> Floats:

@@ -25,7 +25,7 @@ from ..contract.reports import Column, Reports
 from ..contract.way import Way
 from ..domain.values import Codes, Label, code_dtype
 from ..errors import ParameterError, WireError
-from ..estimate.intervals import Floats, ScoreInterval
+from ..estimate.intervals import Ends, Floats, ScoreInterval, Terms
 from ..estimate.likelihood import Fit, em, fit_support
 from ..randomness import Draws, Probability, Source
 from .channel import Channel, set_probability, set_row
@@ -36,6 +36,7 @@ from .mechanism import TOO_SMALL, Method
 Drawing = tuple[type[np.uint32] | type[np.uint64], Callable[..., Any], tuple[Any, ...]]
 
 _MOST_SCORES = 1 << 20  # answers times outputs, of which a table is made for sums of values
+_FEW = 50  # reports of which a single one can still move a combination noticeably
 _STEPS = 60  # of a report, as `over_ranges` counts them: about three nanoseconds
 
 
@@ -85,12 +86,14 @@ class OutputMechanism(LinearMechanism):
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         return kernels.count.histogram_by(group, reports.columns[self.column], groups, self.cells)
 
-    def sum_line(self, values: Floats, n: int, chosen: Floats) -> tuple[Floats, Floats] | None:
+    def sum_line(self, values: Floats, n: float, weights: Floats, ends: Ends) -> Terms | None:
         """Base and slope as of F max s_x over the answers in the sum + (1 − F) max s_x over others.
 
         s_x is the variance of the score of someone who answered x. Its mean, which is the noise, is
         estimated from the reports as any mean of scores: where two standard errors above that is
-        less, it is taken instead, with no slope.
+        less, it is taken instead, with no slope. Weights between the ends lie on the same line, or
+        below it. The step is half the most that a report can move the combination, while reports
+        are few.
         """
         if self.candidates is not None or self.cells * self.domain.size > _MOST_SCORES:
             return None
@@ -100,13 +103,16 @@ class OutputMechanism(LinearMechanism):
         zero = self.debias(np.zeros(self.cells, np.int64), 1)
         units = np.eye(self.cells, dtype=np.int64)
         scores = np.stack([self.debias(unit, 1) - zero for unit in units], axis=1)
-        noise = _noise_of(chosen @ scores, laws)
-        base = (noise * (1 - chosen)).max(axis=1)
-        slope = (noise * chosen).max(axis=1) - base
+        span = ends[1] - ends[0]
+        each = weights @ scores / span[:, None]
+        noise = _noise_of(each, laws)
+        part = (weights - ends[0][:, None]) / span[:, None]
+        base, slope = _line_above(part, noise)
         error = np.sqrt(_noise_of(noise @ scores, laws).max(axis=1) / n)
         shown = np.maximum(noise @ values + 2 * error, noise.min(axis=1))
-        less = shown < base + slope * np.clip(chosen @ values, 0, 1)
-        return np.where(less, shown, base) / n, np.where(less, 0.0, slope) / n
+        less = shown < base + slope * np.clip((weights @ values - ends[0]) / span, 0, 1)
+        step = 0.5 * np.ptp(each, axis=1) / n if n <= _FEW else None
+        return np.where(less, shown, base) / n, np.where(less, 0.0, slope) / n, step
 
     def output_laws(self) -> Floats | None:
         """P(y|x), a row for each answer; None where the noise of sums is known without it."""
@@ -330,6 +336,14 @@ class PureMechanism(SupportMechanism):
         # Each count moves its own value only.
         moved = np.asarray(variances) / (n * self.rounded[1]) ** 2
         return np.diag(moved) if full else moved
+
+
+def _line_above(part: Floats, noise: Floats) -> tuple[Floats, Floats]:
+    """Base and slope of a line that no noise exceeds, from the most at part 0 to that at part 1."""
+    low = np.max(noise, axis=1, where=part <= 0, initial=0.0)
+    high = np.max(noise, axis=1, where=part >= 1, initial=0.0)
+    above = noise - low[:, None] - (high - low)[:, None] * part
+    return low + np.maximum(above.max(axis=1), 0.0), high - low
 
 
 def _noise_of(scores: Floats, laws: Floats) -> Floats:

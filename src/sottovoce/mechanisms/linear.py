@@ -18,7 +18,7 @@ from ..contract.route import Route
 from ..domain.values import Domain
 from ..errors import EstimateError, ParameterError, WireError
 from ..estimate.estimate import Estimate, warn_if_useless
-from ..estimate.intervals import Floats, ScoreInterval
+from ..estimate.intervals import Ends, Floats, ScoreInterval, Terms
 from ..estimate.likelihood import Fit
 from .mechanism import Counted, Mechanism
 
@@ -220,6 +220,7 @@ class LinearMechanism(Mechanism):
             complete=self.candidates is None,
             _covariance=self.covariance_behind(values, aggregate),
             _interval=own and replace(own, most=partial(self.sum_line, values, n)),
+            _origins=aggregate.marks_of(),
         )
         warn_if_useless(raw, 1.0)
         if name == "unbiased":
@@ -244,8 +245,8 @@ class LinearMechanism(Mechanism):
         """
         return None
 
-    def sum_line(self, values: Floats, n: int, chosen: Floats) -> tuple[Floats, Floats] | None:
-        """Base and slope of the largest noise of sums of values, a row of zeros and ones for each.
+    def sum_line(self, values: Floats, n: float, weights: Floats, ends: Ends) -> Terms | None:
+        """The line of the largest noise of combinations of values; see `estimate.intervals`.
 
         None where it is not known, or would take too long to compute.
         """
@@ -293,6 +294,7 @@ class LinearMechanism(Mechanism):
             exclusive=self.domain.exclusive,
             _covariance=partial(self._routed_covariance, values, added, n),
             _interval=own,
+            _origins=aggregate.marks_of(),
         )
         warn_if_useless(estimate, 1.0)
         return estimate

@@ -269,6 +269,7 @@ class LIP(ChannelMechanism):
             guarantee=self.guarantee_behind(aggregate),
             method=name,
             biased=True,
+            _origins=aggregate.marks_of(),
             **about,
         )
 

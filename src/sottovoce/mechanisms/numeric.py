@@ -190,7 +190,8 @@ class NumericMechanism(Mechanism):
         else:
             estimate = estimate_mean(self, aggregate)
             warn_if_useless(estimate, self.domain.high - self.domain.low)
-        return replace(estimate, guarantee=self.guarantee_behind(aggregate))
+        guarantee = self.guarantee_behind(aggregate)
+        return replace(estimate, guarantee=guarantee, _origins=aggregate.marks_of())
 
     def variance_at(self, position: ArrayLike) -> Floats:
         """Exact variance of one report's score for an answer at this position, from 0 to 1."""

@@ -73,6 +73,7 @@ def estimate(
             fractions=True,
             complete=table.candidates is None,
             guarantee=guarantee,
+            _origins=tuple(mark for sample in samples for mark in sample.marks),
         )
     warn_if_useless(whole, span_of(table))
     return whole
@@ -115,7 +116,7 @@ def _samples(table: Participation, aggregate: Aggregate) -> list[Sample]:
     asked, reported = table.turnout(aggregate)
     guarantee = table.guarantee_behind(aggregate)
     samples = []
-    for mechanism, own in zip(table.bound, table.level_ways, strict=True):
+    for level, mechanism, own in zip(table.levels, table.bound, table.level_ways, strict=True):
         k, rows = table.place(range(own.start, own.stop))
         tables = {
             name.partition("/")[2]: aggregate.dense(name)[rows[0] : rows[-1] + 1]
@@ -123,9 +124,8 @@ def _samples(table: Participation, aggregate: Aggregate) -> list[Sample]:
             if name.startswith(f"{k}/")
         }
         counts = (asked[own], reported[own], tables)
-        samples.append(
-            Sample(mechanism, table.way_rates[own], *counts, guarantee, aggregate.seeded)
-        )
+        about = (guarantee, aggregate.seeded, aggregate.marks_of(level.name))
+        samples.append(Sample(mechanism, table.way_rates[own], *counts, *about))
     return samples
 
 

@@ -9,13 +9,14 @@ of reports is linear in the answers, so that sums over a thousand strata need no
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..estimate.intervals import Floats, NoiseLines, ScoreInterval
+from ..estimate.intervals import Ends, Floats, NoiseLines, ScoreInterval, Terms
 from ..mechanisms.categorical import SupportMechanism
 from ..mechanisms.linear import LinearMechanism
 
@@ -149,7 +150,11 @@ class NoiseLine:
         line = self.mechanism.score_interval(np.zeros(1), one, n)
         if line is None:
             return None
-        return replace(line.times(n * float(weights.sum())), step=n * line.step)
+        factor = n * float(weights.sum())
+        every = self._every[self._rows]
+        combined = every[0] if len(every) == 1 else n * (parts / reports @ every)
+        most = partial(self._most, combined, n, factor, n)
+        return replace(line.times(factor), step=n * line.step, most=most)
 
     def each(self, weights: Floats, draw: Floats) -> NoiseLines | None:
         """Of a_h C_h and the drawing of people, for every stratum alone; all of them report."""
@@ -161,7 +166,45 @@ class NoiseLine:
         base, slope, step = map(np.asarray, (own.base, own.slope, own.step))
         least = own.least and (np.asarray(own.least[0]), np.asarray(own.least[1]))
         pairs = own.pairs and (np.asarray(own.pairs[0]), np.asarray(own.pairs[1]))
-        return NoiseLines(base, slope, draw[:, None], step, least=least, pairs=pairs)
+        lines = NoiseLines(base, slope, draw[:, None], step, least=least, pairs=pairs)
+        if pairs is not None:
+            return lines
+        rows = zip(self._every[self._rows], n[:, 0], weights, draw, strict=True)
+        return replace(lines, each=tuple(partial(self._combinations, *row) for row in rows))
+
+    def _most(
+        self,
+        counts: NDArray[Any],
+        n: float,
+        factor: float,
+        scale: float,
+        weights: Floats,
+        ends: Ends,
+    ) -> Terms | None:
+        """The line of combinations, with noise times a factor and steps on a scale."""
+        values = self.mechanism.debias(counts, n)
+        terms = self.mechanism.sum_line(values, n, weights, ends)
+        if terms is None:
+            return None
+        base, slope, step = terms
+        return factor * base, factor * slope, None if step is None else scale * step
+
+    def _combinations(
+        self,
+        counts: NDArray[Any],
+        n: float,
+        weight: float,
+        draw: float,
+        weights: Floats,
+        ends: Ends,
+    ) -> ScoreInterval | None:
+        """Their interval from the reports of one stratum, where C_h counts `weight` times."""
+        line = self.mechanism.score_interval(np.zeros(1), counts, n)
+        if line is None:
+            return None
+        most = partial(self._most, counts, n, n * weight, 1.0)
+        own = replace(line, values=self.mechanism.debias(counts, n), draw=draw, most=most)
+        return own.combinations(weights, ends)
 
     def only(self, rows: Rows) -> NoiseLine:
         """Of some strata."""

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.aggregate import Aggregate
+from ..contract.aggregate import Aggregate, Mark
 from ..domain.ranges import Range
 from ..errors import EstimateError, ParameterError
 from ..estimate.estimate import Estimate, parts_may_be_useless, warn_if_useless
@@ -94,12 +94,13 @@ class Sample:
     tables: Mapping[str, NDArray[np.int64]]  # the mechanism's counts, with a row for each rate
     guarantee: Guarantee  # what the people were promised
     seeded: bool = False  # whether any report was drawn from a seed
+    marks: tuple[Mark, ...] = ()  # what stands for their reports
 
     def plain_estimate(self, h: int) -> Estimate:
         """The mechanism's own unbiased estimate from the reports at one rate."""
         n = int(self.reported[h])
         tables = {name: table[h] for name, table in self.tables.items()}
-        about = (self.seeded, None, self.mechanism.candidates)
+        about = (self.seeded, None, self.mechanism.candidates, self.marks)
         part = Aggregate(self.mechanism.id, self.mechanism.digest, tables, n, n, *about)
         return self.mechanism.estimate(part, method="unbiased")
 
@@ -119,6 +120,7 @@ class Sample:
         refuse_gaps(method, self.rates, self.asked, self.reported)
         strata, about = strata_of_counts(self)
         about |= {"exclusive": self.mechanism.domain.exclusive, "guarantee": self.guarantee}
+        about["_origins"] = self.marks
         estimate = self._estimate(method, strata, about)
         if method != "wang-c":
             warn_if_useless(estimate, span_of(self.mechanism))

@@ -19,15 +19,16 @@ for e_h. Biswas, Cormode and Maple's own variances of g and ĉ are in `published
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import kernels
-from ..estimate.intervals import Floats, ScoreInterval
+from ..estimate.intervals import Ends, Floats, ScoreInterval, Terms
 from ..mechanisms.categorical import PureMechanism
 from .moments import Means, Noise, NoiseLine
 
@@ -150,8 +151,27 @@ def score_interval(
     # About the mean, as within each stratum, people add f (1 − f); about zero, f itself.
     linear, curved = (mixed, 0.0) if what == "second" else (0.0, mixed)
     return replace(
-        line.times(1.0, slope=linear), values=values, draw=curved, step=per_report * line.step
+        line.times(1.0, slope=linear),
+        values=values,
+        draw=curved,
+        step=per_report * line.step,
+        most=line.most and partial(_with_draw, line.most, linear, per_report),
     )
+
+
+def _with_draw(
+    most: Callable[[Floats, Ends], Terms | None],
+    linear: float,
+    per_report: float,
+    weights: Floats,
+    ends: Ends,
+) -> Terms | None:
+    """The line of combinations and what drawing people adds about zero: their mean square."""
+    if (terms := most(weights, ends)) is None:
+        return None
+    base, slope, step = terms
+    low, high = (linear * (end / (ends[1] - ends[0])) ** 2 for end in ends)
+    return base + low, slope + high - low, None if step is None else per_report * step
 
 
 def drawn_per_person(strata: Strata, method: str) -> tuple[float, float, bool]:

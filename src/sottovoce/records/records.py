@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..contract.aggregate import Aggregate
+from ..contract.aggregate import Aggregate, Mark
 from ..contract.collection import Collection, Columns, check_study
 from ..contract.design import Design
 from ..contract.reports import Column, Reports
@@ -367,7 +367,8 @@ class Records(Collection):
         """The distribution of one attribute; see `sottovoce.records.marginal`."""
         from .marginal import marginal
 
-        return marginal(self, self._patterns(aggregate), attributes, method=method)
+        estimate = marginal(self, self._patterns(aggregate), attributes, method=method)
+        return replace(estimate, _origins=_marks(aggregate, attributes))
 
     def check_joint(self, attributes: Sequence[str], method: str, **options: Any) -> None:
         from .joint import checked
@@ -385,8 +386,14 @@ class Records(Collection):
         """The joint distribution of some attributes; see `sottovoce.records.joint`."""
         from .joint import joint
 
-        return joint(self, self._patterns(aggregate), attributes, method=method, **options)
+        table = joint(self, self._patterns(aggregate), attributes, method=method, **options)
+        return replace(table, _origins=_marks(aggregate, attributes))
 
     def _patterns(self, aggregate: Aggregate) -> Sparse:
         self.accept(aggregate, Aggregate)
         return aggregate.sparse(PATTERNS)
+
+
+def _marks(aggregate: Aggregate, attributes: Sequence[str]) -> tuple[Mark, ...]:
+    """What stands for the reports on some attributes: the noise of each is its own."""
+    return tuple(mark for name in attributes for mark in aggregate.marks_of(str(name)))
