@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import MissingExtraError, WireError
 from .codec import VERSION
+from .parquet_checks import checked_source
 from .reports import BATCH_BYTES, BATCH_ROWS, Column, Expected, Reports
 
 _KEY = b"sottovoce"
@@ -121,14 +122,20 @@ def _open(pa: Any, pq: Any, stream: BinaryIO, cut: tuple[int, int] | None) -> An
 
     Objects of a store are read in few large requests: at once what is not too large for it.
     """
-    metadata = pq.read_metadata(stream)
+    remote = isinstance(stream, pa.NativeFile)
+    checked = checked_source(stream)
+    source = stream if checked is None else checked
+    metadata = pq.read_metadata(source)
     groups = range(*cut or (0, metadata.num_row_groups))
     some = (metadata.row_group(k) for k in groups if k < metadata.num_row_groups)
-    remote = isinstance(stream, pa.NativeFile)
     at_once = remote and sum(group.total_byte_size for group in some) <= _MOST_AT_ONCE
     step = BATCH_BYTES // 4 if remote else BATCH_BYTES // 64
     return pq.ParquetFile(
-        stream, metadata=metadata, pre_buffer=at_once, buffer_size=0 if at_once else step
+        source,
+        metadata=metadata,
+        pre_buffer=at_once,
+        buffer_size=0 if at_once else step,
+        page_checksum_verification=checked is None,
     )
 
 
@@ -156,7 +163,7 @@ def _encoded(kind: Any) -> bool:
 def cut_parquet(stream: BinaryIO, *, rows: int) -> Iterator[tuple[int, int]]:
     """Runs of row groups with about so many reports; only the file's footer is read."""
     with _readable() as (_, pq):
-        sizes = _group_rows(pq.read_metadata(stream))
+        sizes = _group_rows(pq.read_metadata(checked_source(stream) or stream))
     start = many = 0
     for k, size in enumerate(sizes, 1):
         many += size

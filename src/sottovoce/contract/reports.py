@@ -228,6 +228,7 @@ class ReportWriter:
         self._last: Reports | None = None
         self._stream: BinaryIO
         self._parquet: Any = None
+        self._sink: Any = None
 
     def __enter__(self) -> ReportWriter:
         if self._form == "parquet":
@@ -252,6 +253,7 @@ class ReportWriter:
             self._write(self._last, more=False)
             if self._parquet is not None:
                 self._parquet.close()
+                self._sink.finish()
 
     def append(self, reports: Reports) -> None:
         """Add a batch; it must be of the same collection and digest as the others."""
@@ -278,9 +280,16 @@ class ReportWriter:
         if self._parquet is None:
             import pyarrow.parquet as pq
 
+            from .parquet_checks import CheckingSink
+
+            self._sink = CheckingSink(self._stream)
             # Random bits do not compress, and dictionaries of them only cost time.
             self._parquet = pq.ParquetWriter(
-                self._stream, table.schema, compression="none", use_dictionary=False
+                self._sink,
+                table.schema,
+                compression="none",
+                use_dictionary=False,
+                write_page_checksum=True,
             )
             self._stack.callback(self._abandon)
         self._parquet.write_table(table)
