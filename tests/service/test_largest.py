@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import sottovoce as sv
+from sottovoce.estimate import display
+from sottovoce.estimate.display import to_csv
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.service.estimating import Estimates
 from sottovoce.service.largest import MOST_ROWS, largest, largest_places
@@ -72,3 +74,11 @@ def test_the_page_makes_no_row_for_every_value_and_computes_once_for_each_state(
     collector.counts = many.aggregate(many.randomise(np.arange(200)))
     assert question_section(1, many, estimates, "") != page
     assert len(asked) == 2
+
+
+def test_a_long_table_is_written_in_pieces_and_is_the_same(monkeypatch):
+    columns = {"value": list(range(10)), "estimate": np.arange(10) / 7, "low": np.full(10, np.nan)}
+    whole = to_csv(columns)
+    monkeypatch.setattr(display, "_CSV_ROWS", 3)
+    assert to_csv(columns) == whole
+    assert whole.splitlines()[:3] == [b"value,estimate,low", b"0,0.0,", b"1,0.14285714285714285,"]
