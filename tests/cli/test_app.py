@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import sottovoce
+from sottovoce.__main__ import run as run_command
 from sottovoce.cli import main
 from sottovoce.errors import MissingExtraError
 
@@ -259,3 +260,16 @@ def test_a_warning_has_no_colour_where_none_is_wanted(folder, run):
 )
 def test_who_leaves_out_the_option_for_the_study_is_shown_it(run, arguments, advice):
     assert f"Missing option '--study'. {advice}\n" in run(*arguments, code=2).stderr
+
+
+def test_ctrl_c_while_the_command_line_is_loaded_is_quiet(monkeypatch, capsys):
+    class Slow:
+        @property
+        def main(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "sottovoce.cli", Slow())
+    with pytest.raises(SystemExit) as ended:
+        run_command()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"

@@ -108,3 +108,10 @@ def test_no_option_of_a_study_is_ignored(folder, fails):
     Path("codes.json").write_text('{"1": "yes", "2": "no"}')
     words = fails(*new, "--codebook", "codes.json", "--sheet", "S")
     assert "--sheet has no meaning for 'codes.json'" in words
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_a_row_of_another_length_that_is_not_utf8_is_named_without_a_traceback(folder, fails):
+    Path("odd.csv").write_bytes(b"id,commute\n1,car\n2,b\xffke,more\n3,foot\n")
+    said = fails("randomise", "odd.csv", "--study", "study.toml", "--out", "x.svr")
+    assert "'odd.csv', row 2 (header not counted): the number of cells is 3" in said

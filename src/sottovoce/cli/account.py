@@ -8,6 +8,7 @@ import click
 
 from .support.command import Output, show_rows
 from .support.guarantees import show_guarantee
+from .support.numbers import INT, REAL
 from .support.options import file_output, json_output, plot_option
 from .support.parse import numbers_from
 from .support.sampled_counts import sampled_counts
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
     from ..promise import Promise
 
 epsilon_option = click.option(
-    "--epsilon", type=float, required=True, help="Before the account: above 0, at most 20."
+    "--epsilon", type=REAL, required=True, help="Before the account: above 0, at most 20."
 )
 delta_option = click.option(
-    "--delta", type=float, default=0.0, show_default=True, help="Before the account."
+    "--delta", type=REAL, default=0.0, show_default=True, help="Before the account."
 )
 sample_option = click.option(
     "--sample",
@@ -31,10 +32,10 @@ sample_option = click.option(
     "The last two gain nothing and are refused.",
 )
 values_option = click.option(
-    "--values", "d", type=int, required=True, metavar="D", help="Number of values."
+    "--values", "d", type=INT, required=True, metavar="D", help="Number of values."
 )
 people_option = click.option(
-    "--people", type=int, required=True, metavar="N", help="How many report."
+    "--people", type=INT, required=True, metavar="N", help="How many report."
 )
 
 
@@ -88,8 +89,8 @@ def poisson(epsilon: float, delta: float, rate: str, sample: Any, output: Output
 @account.command()
 @epsilon_option
 @delta_option
-@click.option("--sampled", type=int, required=True, metavar="S", help="How many are drawn.")
-@click.option("--people", type=int, required=True, metavar="N", help="Out of how many.")
+@click.option("--sampled", type=INT, required=True, metavar="S", help="How many are drawn.")
+@click.option("--people", type=INT, required=True, metavar="N", help="Out of how many.")
 @sample_option
 @json_output
 def fixed(sample: Any, output: Output, **given: Any) -> None:
@@ -112,7 +113,7 @@ def fixed(sample: Any, output: Output, **given: Any) -> None:
 @account.command()
 @epsilon_option
 @values_option
-@click.option("--rate", type=float, required=True, metavar="P", help="Probability of being chosen.")
+@click.option("--rate", type=REAL, required=True, metavar="P", help="Probability of being chosen.")
 @json_output
 def dummies(output: Output, **given: Any) -> None:
     """GRR where those not chosen report a random value.
@@ -133,7 +134,7 @@ def dummies(output: Output, **given: Any) -> None:
 @account.command()
 @epsilon_option
 @people_option
-@click.option("--delta", type=float, required=True, help="Above 0; choose it far below 1 / people.")
+@click.option("--delta", type=REAL, required=True, help="Above 0; choose it far below 1 / people.")
 @click.option(
     "--bound",
     type=click.Choice(["numerical", "grr", "closed-form"]),
@@ -141,11 +142,11 @@ def dummies(output: Output, **given: Any) -> None:
     show_default=True,
     help="For any mechanism; for GRR over --values; or the published formula where it was proven.",
 )
-@click.option("--values", "d", type=int, metavar="D", help="Number of values, for GRR.")
+@click.option("--values", "d", type=INT, metavar="D", help="Number of values, for GRR.")
 @click.option(
     "--labelled", is_flag=True, help="Reports carry a level, mechanism or rate; give --crowd."
 )
-@click.option("--crowd", type=int, metavar="N", help="People in the smallest group with one label.")
+@click.option("--crowd", type=INT, metavar="N", help="People in the smallest group with one label.")
 @json_output
 def shuffle(output: Output, **given: Any) -> None:
     """A trusted shuffler mixes everyone's reports.
@@ -169,10 +170,10 @@ def shuffle(output: Output, **given: Any) -> None:
 @account.command()
 @epsilon_option
 @delta_option
-@click.option("--rounds", "k", type=int, required=True, metavar="K", help="How many rounds.")
+@click.option("--rounds", "k", type=INT, required=True, metavar="K", help="How many rounds.")
 @click.option(
     "--slack",
-    type=float,
+    type=REAL,
     default=0.0,
     show_default=True,
     help="What is added to delta in exchange for a smaller epsilon.",
@@ -208,7 +209,7 @@ def rounds(output: Output, **given: Any) -> None:
 @account.command()
 @values_option
 @people_option
-@click.option("--delta", type=float, required=True, help="Above 0; far below 1 / people.")
+@click.option("--delta", type=REAL, required=True, help="Above 0; far below 1 / people.")
 @click.option(
     "--epsilons",
     default="0.25,0.5,1,2,3,4,5,6",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .support.command import Asked, Output, heading
+from .support.numbers import REAL, IntRange
 from .support.options import asked_options, json_output
 
 
@@ -12,13 +13,13 @@ from .support.options import asked_options, json_output
 @asked_options
 @click.option(
     "--trials",
-    type=click.IntRange(1000, 100_000_000),
+    type=IntRange(1000, 100_000_000),
     default=200_000,
     show_default=True,
     help="Reports to draw for each promise: half choose what to look at, half test it.",
 )
 @click.option(
-    "--confidence", type=float, default=0.95, show_default=True, help="Of the lower bound."
+    "--confidence", type=REAL, default=0.95, show_default=True, help="Of the lower bound."
 )
 @json_output
 def audit(asked: Asked, trials: int, output: Output) -> None:

@@ -63,6 +63,8 @@ def status(place: Place, output: Output) -> None:
         submissions = keep.count_submissions()
         closed = keep.fact("closed") is not None
         engine = keep.engine
+        if not {name for name, *_ in hours} <= set(study.names):
+            raise keep.damaged("it has reports of another question")
     people = dict.fromkeys(study.names, 0)
     reports = dict.fromkeys(study.names, 0)
     for name, _, asked, sent in hours:
@@ -134,19 +136,18 @@ def export(question: str | None, place: Place, output: Output) -> None:
 
     Next: sottovoce estimate counts.sva --study study.toml
     """  # noqa: D301
-    from ..contract.reports import Reports, ReportWriter
+    from ..contract.reports import ReportWriter
     from ..errors import EstimateError
+    from ..service.stored import stored_reports
 
     output.check(place.study_path, ends=(*REPORTS, *COUNTS))
     out = output.out
     with place.open() as (study, keep):
         one = study.collection(question)
+        keep.check()
         with keep.transaction(write=False):
-            batches = (
-                Reports.from_bytes(blob.data, expect=one)
-                for blob in keep.blobs()
-                if blob.question == one.name
-            )
+            every = stored_reports(keep, study)
+            batches = (reports for blob, reports in every if blob.question == one.name)
             first = next(batches, None)
             if first is None:
                 raise EstimateError(f"there are no reports of {one.name!r} yet")
@@ -252,8 +253,7 @@ def verify(receipt: str | None, place: Place, output: Output) -> None:
 
     Next: sottovoce collection export study.toml --out counts.sva
     """  # noqa: D301
-    from ..contract.reports import Reports
-    from ..errors import WireError
+    from ..service.stored import stored_reports
 
     try:
         key = None if receipt is None else bytes.fromhex(receipt)
@@ -265,15 +265,7 @@ def verify(receipt: str | None, place: Place, output: Output) -> None:
     with place.open() as (study, keep):
         keep.check()
         with keep.transaction(write=False):
-            for blob in keep.blobs():
-                one = study.collection(blob.question)
-                batch = Reports.from_bytes(blob.data, expect=one)
-                counted = tuple(int(n.sum()) for n in one.headcount(batch))
-                if counted != (blob.people, blob.reports):
-                    raise WireError(
-                        f"reports of {blob.question!r} are damaged: {counted} people and reports "
-                        f"were counted, {(blob.people, blob.reports)} recorded; restore a backup"
-                    )
+            for blob, _ in stored_reports(keep, study):
                 blobs += 1
                 reports += blob.reports
             known = None if key is None else key in keep.tags([key])

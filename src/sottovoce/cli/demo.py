@@ -13,6 +13,7 @@ from .support.command import Output, heading, percent, progress, show_rows
 from .support.estimates import show_estimate
 from .support.guarantees import show_guarantee
 from .support.levels import levels_json
+from .support.numbers import IntRange
 from .support.options import full_output, plot_option
 from .support.saving import save_figure
 
@@ -57,7 +58,7 @@ _FEW = 2  # examples where lines are short
 @click.command()
 @click.option(
     "--people",
-    type=click.IntRange(100, 10_000_000),
+    type=IntRange(100, 10_000_000),
     default=20_000,
     show_default=True,
     metavar="N",

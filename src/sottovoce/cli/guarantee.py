@@ -6,6 +6,7 @@ import click
 
 from .support.command import Asked, Output
 from .support.guarantees import show_guarantee
+from .support.numbers import IntRange
 from .support.options import asked_options, json_output
 
 
@@ -13,7 +14,7 @@ from .support.options import asked_options, json_output
 @asked_options
 @click.option(
     "--releases",
-    type=click.IntRange(1, 1000),
+    type=IntRange(1, 1000),
     default=1,
     show_default=True,
     help="How often the same answers are released with fresh noise.",

@@ -5,16 +5,17 @@ from __future__ import annotations
 import click
 
 from .support.command import Output, plural
+from .support.numbers import INT
 from .support.options import file_output, out_option
 from .support.place import Place, place_options, study_argument
 
 
 @click.command()
 @study_argument
-@click.option("--people", type=int, required=True, metavar="N", help="How many codes.")
+@click.option("--people", type=INT, required=True, metavar="N", help="How many codes.")
 @click.option(
     "--each",
-    type=int,
+    type=INT,
     default=1,
     show_default=True,
     help="People in the one submission of each code, for organisations that send files.",

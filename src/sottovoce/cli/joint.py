@@ -13,6 +13,7 @@ from ..errors import ParameterError
 from .support.command import Asked, Output, console, heading, plural, print_json, progress
 from .support.estimates import estimate_json, noted, show_estimate
 from .support.guarantees import show_guarantee
+from .support.numbers import INT
 from .support.options import asked_options, files_argument, result_options
 from .support.saving import picture_of
 
@@ -42,7 +43,7 @@ from .support.saving import picture_of
     help="Also em-ll2, em-full, kronecker (two attributes, unbiased) or product (independent "
     "attributes); the page on records describes all.",
 )
-@click.option("--stop", type=int, metavar="STEPS", help="EM steps; by default cross-validated.")
+@click.option("--stop", type=INT, metavar="STEPS", help="EM steps; by default cross-validated.")
 @result_options
 def joint(
     files: list[str],

@@ -9,6 +9,7 @@ import click
 
 from .support.command import Output, facts, heading, plural, show_rows, show_table
 from .support.guarantees import show_guarantee
+from .support.numbers import REAL, IntRange
 from .support.options import file_output, json_output, plot_option
 from .support.parse import numbers_from, prior_from
 from .support.saving import picture_of
@@ -46,7 +47,7 @@ def lip() -> None:
 )
 @click.option("--low", metavar="P[,P,…]", help="Or bounds of it, written the same way: the lower …")
 @click.option("--high", metavar="P[,P,…]", help="… and the upper.")
-@click.option("--epsilon", type=float, required=True, help="Privacy: above 0, at most 20.")
+@click.option("--epsilon", type=REAL, required=True, help="Privacy: above 0, at most 20.")
 @click.option(
     "--variant",
     default="optimal",
@@ -55,7 +56,7 @@ def lip() -> None:
 )
 @click.option(
     "--people",
-    type=click.IntRange(1),
+    type=IntRange(1),
     default=10_000,
     show_default=True,
     metavar="N",

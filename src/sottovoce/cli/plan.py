@@ -8,6 +8,7 @@ import click
 
 from ..errors import ParameterError
 from .support.command import Output, show_rows
+from .support.numbers import INT, REAL
 from .support.options import file_output, plot_option
 from .support.parse import MENU, levels_from, numbers_from
 
@@ -20,38 +21,38 @@ _ROUNDING = 0.1 + 1e-9  # in %: three times 33.3 % is everyone
 
 
 @click.command()
-@click.option("--values", "d", type=int, metavar="D", help="How many values the question has.")
+@click.option("--values", "d", type=INT, metavar="D", help="How many values the question has.")
 @click.option(
-    "--range", "bounds", nargs=2, type=float, metavar="LOW HIGH", help="Or the bounds of a number."
+    "--range", "bounds", nargs=2, type=REAL, metavar="LOW HIGH", help="Or the bounds of a number."
 )
 @click.option(
     "--attributes", metavar="D,D,…", help="Or how many values each attribute of a record has."
 )
-@click.option("--people", "n", type=int, metavar="N", help="How many people there are.")
-@click.option("--epsilon", type=float, help="Everyone's privacy: above 0, at most 20.")
+@click.option("--people", "n", type=INT, metavar="N", help="How many people there are.")
+@click.option("--epsilon", type=REAL, help="Everyone's privacy: above 0, at most 20.")
 @click.option(
     "--levels",
     metavar="NAME=EPS,…",
     help="Or a menu, such as strong=0.5,normal=2; with the fraction of people who choose each, "
     "strong=0.5:30%,normal=2:70%, or in proportion, strong=0.5:3,normal=2:7.",
 )
-@click.option("--rate", type=float, help="Fraction of people who report, drawn at random.")
-@click.option("--traffic", type=float, metavar="BYTES", help="Or what all reports may take.")
+@click.option("--rate", type=REAL, help="Fraction of people who report, drawn at random.")
+@click.option("--traffic", type=REAL, metavar="BYTES", help="Or what all reports may take.")
 @click.option(
-    "--delta", type=float, default=0.0, help="Above 0 secure protocols are compared as well."
+    "--delta", type=REAL, default=0.0, help="Above 0 secure protocols are compared as well."
 )
 @click.option(
     "--count",
-    type=int,
+    type=INT,
     help="At least so many people hold each value, as is publicly known; for those that sample.",
 )
 @click.option(
     "--collusion",
-    type=int,
+    type=INT,
     default=0,
     help="How many people may work together with a recipient of a secure protocol's result.",
 )
-@click.option("--error", type=float, help="Wanted standard error of a fraction, or of the mean.")
+@click.option("--error", type=REAL, help="Wanted standard error of a fraction, or of the mean.")
 @plot_option("Error against epsilon and people.")
 @file_output
 def plan(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .support.command import Output, heading, progress, show_rows
+from .support.numbers import IntRange
 from .support.options import json_output
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The folder for results, pictures and the cache.",
 )
-@click.option("--workers", type=click.IntRange(1), default=None, help="Processes; all cores.")
+@click.option("--workers", type=IntRange(1, 1024), default=None, help="Processes; all cores.")
 @click.option("--fresh", is_flag=True, help="Compute again what an earlier run has cached.")
 @click.option("--list", "only_list", is_flag=True, help="List papers, figures and tables.")
 @click.option(

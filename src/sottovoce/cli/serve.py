@@ -17,6 +17,7 @@ import click
 
 from ..errors import MissingExtraError, ParameterError
 from .support.command import console, heading, print_json, show_next
+from .support.numbers import PORT, IntRange, RealRange
 from .support.options import PATH, json_option
 from .support.place import Place, store_option
 
@@ -29,23 +30,23 @@ if TYPE_CHECKING:
 @click.argument("study_path", type=PATH, required=False, metavar="[STUDY]")
 @store_option
 @click.option("--host", default="127.0.0.1", show_default=True, help="0.0.0.0 for the network.")
-@click.option("--port", type=click.IntRange(0, 65535), default=8080, show_default=True)
+@click.option("--port", type=PORT, default=8080, show_default=True)
 @click.option("--tls", type=PATH, nargs=2, metavar="CERT KEY", help="Serve https.")
 @click.option("--owner", default="", help="Who asks; shown to participants.")
 @click.option("--about", default="", help="Why; shown to participants.")
 @click.option(
     "--rate",
-    type=click.FloatRange(0),
+    type=RealRange(0, 1_000_000),
     default=50.0,
     show_default=True,
     help="Submissions per second from one address; 0 for no limit, as behind a proxy.",
 )
 @click.option(
-    "--connections", type=click.IntRange(10), default=1000, show_default=True, help="At once."
+    "--connections", type=IntRange(10, 1_000_000), default=1000, show_default=True, help="At once."
 )
 @click.option(
     "--link-days",
-    type=click.FloatRange(0.01, 36_500),
+    type=RealRange(0.01, 36_500),
     default=30.0,
     show_default=True,
     help="How long the analyst's link works.",

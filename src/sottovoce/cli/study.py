@@ -13,6 +13,7 @@ from ..files import check_output
 from .support.command import Output, facts, percent, plural, show_next, show_table
 from .support.guarantees import show_guarantee
 from .support.new_study import asking_options, new_collection
+from .support.numbers import IntRange
 from .support.options import PATH, full_output, guarantee_option, json_output
 
 if TYPE_CHECKING:
@@ -160,9 +161,7 @@ def check(path: Path, output: Output) -> None:
 
 @study.command()
 @path_argument
-@click.option(
-    "--people", type=click.IntRange(1), metavar="N", help="Predict the error for N people."
-)
+@click.option("--people", type=IntRange(1), metavar="N", help="Predict the error for N people.")
 @guarantee_option
 @json_output
 def show(path: Path, people: int | None, output: Output) -> None:

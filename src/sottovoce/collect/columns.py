@@ -32,6 +32,7 @@ _MOST_SHOWN = 60
 _EXACT = 1 << 53  # below, floats represent every whole number
 EMPTY = "an empty cell"  # what a missing answer is in a file
 _THOUSANDS = re.compile(r"\s*-?[0-9]{1,3}(,[0-9]{3})+\b")
+_ODD_ROW = re.compile(r"CSV parse error: (?:Row #\d+: )?Expected \d+ columns, got (\d+)")
 
 
 @dataclass(frozen=True)
@@ -93,12 +94,6 @@ class Columns:
         self._check_columns(names)
         coded = pa.dictionary(pa.int32(), pa.string())
         types = {n: coded if w.kind == "text" else pa.string() for n, w in self.wanted.items()}
-        odd: list[int] = []  # numbers of cells
-
-        def note(row: Any) -> str:
-            odd.append(row.actual_columns)
-            return "error"
-
         convert = arrow_csv.ConvertOptions(
             include_columns=list(self.wanted),
             column_types=types,  # never guessed: "007" stays "007"
@@ -110,7 +105,6 @@ class Columns:
             newlines_in_values=True,
             # With one column an empty line is a person who did not answer, not a blank.
             ignore_empty_lines=len(names) > 1,
-            invalid_row_handler=note,
         )
         # The reader converts any encoding that it does not call utf8.
         encoding = "utf8" if self.dialect.is_utf8 else self.dialect.encoding
@@ -129,18 +123,20 @@ class Columns:
                 first += batch.num_rows
                 done(raw.tell())
         except pa.ArrowInvalid as error:
-            defect = self._defect(names, odd, "UTF8" in str(error))
+            # A handler of such rows would be given their text, and fail where it is not UTF-8.
+            odd = _ODD_ROW.match(str(error))
+            defect = self._defect(names, odd and odd[1], "UTF8" in str(error))
             if defect is None:
                 raise
             raise defect from error
 
-    def _defect(self, names: Sequence[str], odd: Sequence[int], broken: bool) -> AnswerError | None:
-        """What is wrong in which row and column, never quoted."""
-        if odd:
+    def _defect(self, names: Sequence[str], odd: str | None, broken: bool) -> AnswerError | None:
+        """What is wrong in which row and column, never quoted; `odd` is the number of its cells."""
+        if odd is not None:
             row = first_row(self.path, self.dialect, lambda cells: len(cells) != len(names))
             where = "" if row is None else f", row {row + 1:,} (header not counted)"
             return AnswerError(
-                f"{str(self.path)!r}{where}: the number of cells is {odd[0]}, and the header names "
+                f"{str(self.path)!r}{where}: the number of cells is {odd}, and the header names "
                 f"{len(names)} columns; correct the file (a cell with "
                 f"{self.dialect.separator!r} in it stands in double quotes)"
             )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_HTML_ROWS = 50
 #: The columns of a tidy table that hold numbers; all before them say what a value is.
 NUMBERS = ("estimate", "std_error", "low", "high", "p_value")
+_CSV_ROWS = 1 << 16  # written at a time
 _BACKENDS = ("pandas", "polars", "pyarrow")
 
 
@@ -156,13 +157,18 @@ def _cell(text: str, side: str = "right") -> str:
 
 def to_csv(columns: Mapping[str, Any]) -> bytes:
     """Columns of equal length as a CSV file: numbers in full, nothing where there is none."""
-    text = io.StringIO(newline="")
+    file = io.BytesIO()
+    text = io.TextIOWrapper(file, "utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
-    lists = [x.tolist() if hasattr(x, "tolist") else list(x) for x in columns.values()]
-    for row in zip(*lists, strict=True):
-        writer.writerow(["" if cell != cell else cell for cell in row])
-    return text.getvalue().encode()
+    size = max(map(len, columns.values()), default=0)
+    for start in range(0, size, _CSV_ROWS):  # as Python's numbers they take much memory
+        parts = (x[start : start + _CSV_ROWS] for x in columns.values())
+        lists = [x.tolist() if hasattr(x, "tolist") else list(x) for x in parts]
+        for row in zip(*lists, strict=True):
+            writer.writerow(["" if cell != cell else cell for cell in row])
+    text.flush()
+    return file.getvalue()
 
 
 def to_frame(columns: Mapping[str, Any], backend: str) -> Any:

@@ -79,6 +79,8 @@ class Codes:
             return
         for key, data in self._store.facts(_START):
             if key not in self._sheets:
+                if len(data) % _ROW.itemsize:
+                    raise self._store.damaged("a sheet of codes is cut off")
                 sheet = np.frombuffer(data, _ROW).copy()
                 self._sheets[key] = sheet
                 for k, code in enumerate(sheet["code"]):

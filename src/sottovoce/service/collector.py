@@ -25,6 +25,7 @@ from ..randomness import SYSTEM
 from ..study import Study
 from .codes import Codes
 from .metrics import Metrics
+from .stored import stored_reports
 from .stores import Blob, Store, StoreError
 from .submission import Submission
 
@@ -174,14 +175,13 @@ class Collector:
     # --- counts -----------------------------------------------------------------------------------
 
     def recount(self) -> None:
-        """Read everything that is stored; raises StoreError, or WireError for a damaged blob."""
+        """Read everything that is stored; raises StoreError, also for damaged reports."""
         tally, codes = _Tally(self.study, self.uncounted), Codes(self._store)
         with self._store.transaction(write=False):
             self.closed = self._store.fact("closed") is not None
             codes.refresh()  # all of them: a commit that failed may have used some
-            for blob in self._store.blobs():
-                collection = self.study.collection(blob.question)
-                tally.add(blob, Reports.from_bytes(blob.data, expect=collection))
+            for blob, reports in stored_reports(self._store, self.study):
+                tally.add(blob, reports)
         with self._guard:
             self._tally, self.codes = tally, codes
         self._stale = False

@@ -36,8 +36,9 @@ def download(
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        rows = [{**row, "value": str(row["value"])} for row in result.rows()]
-        pq.write_table(pa.Table.from_pylist(rows), stream)
+        columns = result.columns()
+        table = pa.table({**columns, "value": list(map(str, columns["value"]))})
+        pq.write_table(table, stream)
         return stream.getvalue()
     from ..plot import paint
 

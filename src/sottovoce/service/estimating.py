@@ -15,6 +15,7 @@ from ..errors import EstimateError, ParameterError, SottovoceError
 from ..estimate.estimate import Estimate
 from ..heavy import HeavyHitters
 from .collector import Collector
+from .largest import Shown, largest, level_columns
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -76,6 +77,11 @@ class Estimates:
         )
         return result
 
+    def shown(self, collection: Collection, attribute: str = "", values: Values = ()) -> Shown:
+        """What a page shows of this estimate."""
+        result = self.marginal(collection, attribute, values)
+        return self._remember((collection.name, "shown", attribute), result, largest)
+
     def found_from(self, texts: HeavyHitters, people: int) -> float:
         """The fraction from which a text is found with a probability of at least 95 %."""
         state = self.counts(texts)
@@ -85,6 +91,13 @@ class Estimates:
         """One estimate per level that somebody chose."""
         state = self.counts(collection, values)
         return self._remember((collection.name, "levels"), state, collection.estimates)
+
+    def level_columns(
+        self, collection: Collection, values: Values = ()
+    ) -> tuple[list[Any], list[list[str]]]:
+        """What a page shows of them."""
+        levels = self.levels(collection, values)
+        return self._remember((collection.name, "level columns"), levels, level_columns)
 
     def joint(self, collection: Collection, pair: tuple[str, str]) -> Any:
         """The table of two attributes of records."""

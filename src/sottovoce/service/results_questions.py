@@ -17,8 +17,8 @@ from ..estimate.estimate import Estimate
 from ..heavy import HeavyHitters
 from ..heavy.result import FrequentTexts
 from .estimating import Estimates, Values, attributes_of, pairs_of, values_of
+from .largest import MOST_ROWS, Shown
 
-_MOST_ROWS = 60
 _SHADES = 9
 
 
@@ -113,7 +113,7 @@ def _texts(number: int, collection: HeavyHitters, estimates: Estimates) -> str:
     wrong = 100 * result.false_positive_rate
     lines = [
         f"<p>{result.n:,} report{'s' * (result.n != 1)}, {safe(collection.words)}.</p>",
-        _estimate(result, collection.name)
+        _estimate(result, estimates.shown(collection), collection.name)
         if result.labels
         else "<p>No text is frequent enough to be listed.</p>",
         f"<p>{found} The probability that the list has any text which nobody gave is at most "
@@ -132,6 +132,7 @@ def _attribute(
     values: Values = (),
 ) -> str:
     result = estimates.marginal(collection, attribute, values)
+    shown = estimates.shown(collection, attribute, values)
     sent = result.n if result.reports is None else result.reports
     of = "" if sent == result.n else f" from {result.n:,} people"
     biased = ", slightly biased; the interval is that of the unbiased estimate" * result.biased
@@ -139,25 +140,23 @@ def _attribute(
     lines = [
         f"<p>{sent:,} report{'s' * (sent != 1)}{of}, {safe(collection.words)}; "
         f"{safe(result.method)}{biased}.</p>",
-        _estimate(result, attribute or collection.name),
+        _estimate(result, shown, attribute or collection.name),
     ]
     if result.fractions:
-        lines.append(_precision(result))
+        lines.append(_precision(result.n, shown.widest))
     if result.assuming:
         lines.append(f"<p>Assuming: {safe(result.assuming)}.</p>")
     lines.append(_downloads(number, attribute=attribute, values="\n".join(map(str, values))))
     return head + "".join(lines)
 
 
-def _precision(result: Estimate) -> str:
+def _precision(people: int, width: float) -> str:
     """How many people more would make the widest interval ±1 percentage point.
 
     Widths fall with the root of the number of people: n · (width / wanted)² − n.
     """
-    low, high = result.interval()
-    width = float((high - low).max())
     few = "<p>So far too few people: an interval is wider than the whole range.</p>" * (width > 1)
-    more = max(0, round(result.n * ((width / 0.02) ** 2 - 1)))
+    more = max(0, round(people * ((width / 0.02) ** 2 - 1)))
     if not more:
         return f"{few}<p>Every interval is ±1 percentage point or less.</p>"
     scale: int = 10 ** max(len(str(more)) - 2, 0)  # two digits: it is a forecast
@@ -167,8 +166,8 @@ def _precision(result: Estimate) -> str:
     )
 
 
-def _estimate(result: Estimate, name: str) -> str:
-    rows = result.rows()
+def _estimate(result: Estimate, shown: Shown, name: str) -> str:
+    rows, hidden = shown.rows, shown.hidden
     if not result.fractions:
         return plain_table(
             name,
@@ -176,10 +175,6 @@ def _estimate(result: Estimate, name: str) -> str:
             [(r["value"], f"{r['estimate']:.5g}", f"{r['low']:.5g} to {r['high']:.5g}")
              for r in rows],
         )  # fmt: skip
-    hidden = len(rows) - _MOST_ROWS
-    if hidden > 0:
-        largest = sorted(range(len(rows)), key=lambda k: -rows[k]["estimate"])[:_MOST_ROWS]
-        rows = [rows[k] for k in sorted(largest)]
     left = min(0.0, *(row[end] for row in rows for end in ("low", "estimate")))
     right = max(left + 0.01, *(row[end] for row in rows for end in ("high", "estimate")))
     body = "".join(
@@ -198,7 +193,7 @@ def _estimate(result: Estimate, name: str) -> str:
             ("95 % interval", "number"),
         )
     )  # fmt: skip
-    rest = f"<p>The {_MOST_ROWS} largest; the files have {hidden:,} more.</p>" if hidden > 0 else ""
+    rest = f"<p>The {MOST_ROWS} largest; the files have {hidden:,} more.</p>" if hidden > 0 else ""
     return (
         f'<div role="table" class="chart" aria-label="Estimated fractions of {safe(name)}">'
         f'<div role="row" class="row head">{titles}</div>{body}</div>{rest}'
@@ -244,16 +239,10 @@ def _levels(collection: Collection, estimates: Estimates, values: Values = ()) -
     levels = estimates.levels(collection, values)
     if not levels:
         return ""
-    first = next(iter(levels.values()))
-    scale, sign = (100, " %") if first.fractions else (1, "")
-    columns = [
-        [f"{scale * v:.1f} ± {scale * (high - low) / 2:.1f}{sign}"
-         for v, low, high in zip(part.values, *part.interval(), strict=True)]
-        for part in levels.values()
-    ]  # fmt: skip
+    labels, columns = estimates.level_columns(collection, values)
     rows = [
         ("people", *(f"{part.n:,}" for part in levels.values())),
-        *zip(first.labels[:_MOST_ROWS], *columns, strict=False),
+        *zip(labels, *columns, strict=True),
     ]
     table = plain_table("Each privacy level on its own", ("value", *levels), rows)
     return details("By privacy level", table)

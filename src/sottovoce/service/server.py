@@ -70,6 +70,7 @@ async def serving(study: Study, settings: Settings) -> AsyncIterator[Running]:
     store = await asyncio.to_thread(open_store, settings.store, study.digest)
     try:
         store.lock()
+        await asyncio.to_thread(store.check)
         prepare(study, store)
         with store.transaction():
             token, _ = make_token(store, settings.link_days)

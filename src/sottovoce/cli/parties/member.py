@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..support.command import Output, progress
+from ..support.numbers import SECONDS
 from ..support.options import PATH, together
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ curator_options = together(
     ),
     click.option(
         "--timeout",
-        type=float,
+        type=SECONDS,
         default=600.0,
         show_default=True,
         metavar="S",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..support.numbers import PORT, SECONDS, IntRange
 from ..support.options import (
     PATH,
     confidence_option,
@@ -37,13 +38,13 @@ if TYPE_CHECKING:
 @study_argument
 @playing_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=int, default=8765, show_default=True, help="0: any that is free.")
+@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any that is free.")
 @click.option("--tls", is_flag=True, help="Mutual TLS also on this machine; elsewhere always.")
 @click.option(
-    "--gather", type=float, default=3600.0, show_default=True, help="Seconds to wait for parties."
+    "--gather", type=SECONDS, default=3600.0, show_default=True, help="Seconds to wait for parties."
 )
 @click.option(
-    "--wait", type=float, default=600.0, show_default=True, help="Seconds to wait in a round."
+    "--wait", type=SECONDS, default=600.0, show_default=True, help="Seconds to wait in a round."
 )
 @click.option("--report", type=PATH, metavar="FILE", help="Write a report: .html.")
 @click.option("--out", type=PATH, metavar="FILE", help="Write the aggregate: .sva.")
@@ -118,7 +119,7 @@ def curator(
 @playing_options
 @click.option(
     "--rows",
-    type=int,
+    type=IntRange(1, 10_000_000),
     default=1000,
     show_default=True,
     help="With --dry-run: how many synthetic rows.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..support.command import Output
+from ..support.numbers import INT
 from ..support.options import PATH, table_options
 from ..support.parse import edges_from, values_from
 from .keys import check, keygen
@@ -60,7 +61,7 @@ def secure() -> None:
     help="Whether no answer is an error, or a value like the others.",
 )
 @protocol_options
-@click.option("--helpers", type=int, metavar="S", help="Helper servers; 0: users share with users.")
+@click.option("--helpers", type=INT, metavar="S", help="Helper servers; 0: users share with users.")
 @table_options
 @result_options
 def run(

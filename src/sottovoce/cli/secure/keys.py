@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..support.key_files import key_output, save_keys
+from ..support.numbers import INT
 from ..support.options import PATH, json_output
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _ROLES = ("user", "helper", "aggregator", "s1", "s2")
 @click.command()
 @click.argument("name")
 @click.option("--role", type=click.Choice(_ROLES), required=True, help="What the party does.")
-@click.option("--users", type=int, default=1, show_default=True, help="How many users it hosts.")
+@click.option("--users", type=INT, default=1, show_default=True, help="How many users it hosts.")
 @click.option("--relay", is_flag=True, help="It carries the messages: the aggregator, or S1.")
 @key_output
 def keygen(name: str, role: str, users: int, relay: bool, output: Output) -> None:

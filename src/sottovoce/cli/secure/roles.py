@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..support.command import Output
+from ..support.numbers import PORT, SECONDS
 from ..support.options import PATH, json_output, table_options
 from .shared import Place, party_options, read_answers, relay_options, result_options
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 @click.command()
 @party_options
 @click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
-@click.option("--port", type=int, default=8765, show_default=True, help="0: any that is free.")
+@click.option("--port", type=PORT, default=8765, show_default=True, help="0: any that is free.")
 @click.option("--certificate", type=PATH, metavar="FILE", help="For TLS; needed beyond localhost.")
 @click.option("--certificate-key", type=PATH, metavar="FILE", help="Its private key.")
 @click.option(
-    "--gather", type=float, default=600.0, show_default=True, help="Seconds to wait for parties."
+    "--gather", type=SECONDS, default=600.0, show_default=True, help="Seconds to wait for parties."
 )
 @click.option(
-    "--wait", type=float, default=600.0, show_default=True, help="Seconds to wait in a round."
+    "--wait", type=SECONDS, default=600.0, show_default=True, help="Seconds to wait in a round."
 )
 @result_options
 def aggregator(

@@ -14,6 +14,7 @@ import click
 from ..support.command import Output, console, heading, plural, print_json, progress
 from ..support.estimates import estimate_json, show_estimate
 from ..support.guarantees import show_guarantee
+from ..support.numbers import INT, REAL, SECONDS
 from ..support.options import PATH, confidence_option, csv_option, full_output, together
 
 if TYPE_CHECKING:
@@ -37,28 +38,28 @@ NAMES = ("binomial", "dpdg", "dummies", "suppressed", "dpds", "tss", "dpcs")
 
 #: The parameters of protocols.
 protocol_options = together(
-    click.option("--epsilon", type=float, help="Of the promise; for sampling: plans the rate."),
-    click.option("--delta", type=float, help="Of the promise; 1e-6 by default."),
-    click.option("--rate", type=float, metavar="P", help="Probability of being sampled."),
+    click.option("--epsilon", type=REAL, help="Of the promise; for sampling: plans the rate."),
+    click.option("--delta", type=REAL, help="Of the promise; 1e-6 by default."),
+    click.option("--rate", type=REAL, metavar="P", help="Probability of being sampled."),
     click.option(
         "--count",
-        type=int,
+        type=INT,
         metavar="C",
         help="For sampling: a public lower bound on the holders of every answer; never read "
         "from the data.",
     ),
-    click.option("--collusion", type=int, metavar="N", help="How many people may work together."),
+    click.option("--collusion", type=INT, metavar="N", help="How many people may work together."),
     click.option(
         "--neighbours",
         type=click.Choice(["substitute", "add-remove"]),
         help="What is protected: a changed answer (the default), or a record more or less.",
     ),
-    click.option("--report", type=float, metavar="A", help="tss: fraction of the items to report."),
+    click.option("--report", type=REAL, metavar="A", help="tss: fraction of the items to report."),
     click.option(
         "--selection", type=click.Choice(["uniform", "adaptive"]), help="tss: of these items."
     ),
-    click.option("--gamma", type=float, metavar="G", help="tss: of adaptive selection."),
-    click.option("--committee", type=int, metavar="K", help="tss: size of a committee."),
+    click.option("--gamma", type=REAL, metavar="G", help="tss: of adaptive selection."),
+    click.option("--committee", type=INT, metavar="K", help="tss: size of a committee."),
 )
 
 #: Which party it is, of which study.
@@ -92,7 +93,7 @@ relay_options = together(
     ),
     click.option(
         "--timeout",
-        type=float,
+        type=SECONDS,
         default=60.0,
         show_default=True,
         metavar="S",

@@ -9,6 +9,7 @@ import click
 
 from ...errors import ParameterError
 from . import parse
+from .numbers import INT, REAL
 from .options import PATH, table_options, together
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ asking_options = together(
         "--range",
         "bounds",
         nargs=2,
-        type=float,
+        type=REAL,
         metavar="LOW HIGH",
         help="Or public bounds of a number, for its mean and distribution.",
     ),
@@ -52,7 +53,7 @@ asking_options = together(
         "frequent ones are listed.",
     ),
     click.option(
-        "--length", type=int, metavar="N", help="With --alphabet: the most symbols of a text."
+        "--length", type=INT, metavar="N", help="With --alphabet: the most symbols of a text."
     ),
     click.option(
         "--longer",
@@ -67,14 +68,14 @@ asking_options = together(
     ),
     click.option(
         "--step",
-        type=int,
+        type=INT,
         metavar="N",
         help="With --alphabet: by how many symbols prefixes grow in the search; more means "
         "smaller errors and more to count.",
     ),
     click.option(
         "--most",
-        type=int,
+        type=INT,
         metavar="K",
         help="With --values or --codebook: up to K of them may be chosen (choose all that "
         'apply); answers are read as text with ";" between options.',
@@ -95,7 +96,7 @@ asking_options = together(
     ),
     click.option(
         "--epsilon",
-        type=float,
+        type=REAL,
         help="Everyone's privacy: above 0, at most 20; of records, the average for each attribute.",
     ),
     click.option(
@@ -124,7 +125,7 @@ asking_options = together(
         is_flag=True,
         help="With --records: everyone's allocation of epsilon is sent along.",
     ),
-    click.option("--floor", type=float, help="With --records: the least epsilon of an attribute."),
+    click.option("--floor", type=REAL, help="With --records: the least epsilon of an attribute."),
     table_options,
 )
 

@@ -10,6 +10,7 @@ import click
 
 from ...files import files_of
 from .command import Asked, Output, gather
+from .numbers import PATIENCE, REAL
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,7 +64,7 @@ question_option = click.option(
     help="Which question or records; not needed if there is only one.",
 )
 confidence_option = click.option(
-    "--confidence", type=float, default=0.95, show_default=True, help="Of the intervals."
+    "--confidence", type=REAL, default=0.95, show_default=True, help="Of the intervals."
 )
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object instead of text."
@@ -121,7 +122,7 @@ result_options = together(
 server_options = together(
     click.option(
         "--patience",
-        type=click.FloatRange(0),
+        type=PATIENCE,
         default=60.0,
         show_default=True,
         help="Seconds to try again for.",

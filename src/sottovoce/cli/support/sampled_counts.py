@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .command import Output
+from .numbers import INT, REAL
 from .options import json_output
 
 if TYPE_CHECKING:
@@ -16,15 +17,15 @@ if TYPE_CHECKING:
 
 
 @click.command("sampled-counts")
-@click.option("--epsilon", type=float, help="Of the promise.")
-@click.option("--delta", type=float, help="Of the promise.")
+@click.option("--epsilon", type=REAL, help="Of the promise.")
+@click.option("--delta", type=REAL, help="Of the promise.")
 @click.option(
     "--count",
-    type=int,
+    type=INT,
     metavar="C",
     help="A public lower bound on the holders of every answer, the protected person included.",
 )
-@click.option("--rate", type=float, metavar="P", help="Probability of being in the sample.")
+@click.option("--rate", type=REAL, metavar="P", help="Probability of being in the sample.")
 @click.option(
     "--neighbours",
     type=click.Choice(["substitute", "add-remove"]),
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--insiders",
-    type=int,
+    type=INT,
     default=0,
     show_default=True,
     metavar="N",
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--rounds",
-    type=int,
+    type=INT,
     default=1,
     show_default=True,
     metavar="K",

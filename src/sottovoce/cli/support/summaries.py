@@ -10,6 +10,7 @@ import click
 from ...errors import EstimateError, ParameterError
 from . import parse
 from .command import gather, show_rows
+from .numbers import IntRange
 from .options import together
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ summary_options = together(
     ),
     click.option(
         "--population-size",
-        type=click.IntRange(1),
+        type=IntRange(1),
         metavar="N",
         help="The same, for a population of N people.",
     ),

@@ -40,6 +40,7 @@ def open_store(where: str | Path, digest: bytes, *, create: bool = True) -> Stor
 
 def copy_store(source: Store, target: Store) -> None:
     """Copy everything into an empty store: a backup, a restore, or a move to another engine."""
+    source.check()
     with target.transaction(), source.transaction(write=False):
         if target.count_blobs() or target.fact("study") is not None:
             raise StoreError(

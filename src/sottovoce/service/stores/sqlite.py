@@ -62,7 +62,9 @@ class SqliteStore(Store):
             row = connection.execute("SELECT value FROM facts WHERE key = 'digest'").fetchone()
             if row is None:
                 connection.execute("INSERT INTO facts VALUES ('digest', ?)", (self._digest,))
-            elif bytes(row[0]) != self._digest:
+            elif not isinstance(row[0], bytes):
+                raise self.damaged("its study has no digest")
+            elif row[0] != self._digest:
                 raise StoreError(
                     f"{str(self.path)!r} belongs to another study ({row[0].hex()[:12]}…); even a "
                     "small change to a study makes it another one, with a collection of its own"
@@ -105,7 +107,7 @@ class SqliteStore(Store):
         with self.translated():
             (answer,) = self.execute("PRAGMA integrity_check").fetchone()
         if answer != "ok":
-            raise StoreError(f"{str(self.path)!r} is damaged: {answer}; restore a backup")
+            raise self.damaged(" ".join(str(answer).split()))
 
     def tidy(self) -> None:
         with self.translated():

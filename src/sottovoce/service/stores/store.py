@@ -7,11 +7,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from ...errors import FileError
 
 _ROWS = 10_000  # read at a time
+#: What engines give for a kind of cell: PostgreSQL adds up integers to decimals.
+_KINDS: dict[type, tuple[type, ...]] = {
+    bytes: (bytes, memoryview),
+    int: (int, Decimal),
+    str: (str,),
+}
 
 
 class StoreError(FileError):
@@ -99,17 +106,29 @@ class Store(ABC):
     def tidy(self) -> None:
         """Rewrite the files, so that not even the layout of pages shows what came when."""
 
+    def damaged(self, what: str) -> StoreError:
+        """The error where the engine reads on although something is not what was written."""
+        return StoreError(self.reason(ValueError(f"it is damaged: {what}; restore a backup")))
+
+    def _cells(self, row: Sequence[Any], *kinds: type) -> tuple[Any, ...]:
+        """The cells of a row, if they are of these kinds: a damaged page can hold any others."""
+        for cell, kind in zip(row, kinds, strict=True):
+            if not isinstance(cell, _KINDS[kind]):
+                raise self.damaged(f"a cell is {type(cell).__name__}, not {kind.__name__}")
+        return tuple(kind(cell) for cell, kind in zip(row, kinds, strict=True))
+
     # --- facts ------------------------------------------------------------------------------------
 
     def fact(self, key: str) -> bytes | None:
         """One fact, or None."""
         row = self.execute("SELECT value FROM facts WHERE key = ?", (key,)).fetchone()
-        return None if row is None else bytes(row[0])
+        return None if row is None else self._cells(row, bytes)[0]
 
     def facts(self, start: str = "") -> list[tuple[str, bytes]]:
         """All facts whose keys begin so, in order."""
-        rows = self.execute("SELECT key, value FROM facts ORDER BY key").fetchall()
-        return [(key, bytes(value)) for key, value in rows if key.startswith(start)]
+        found = self.execute("SELECT key, value FROM facts ORDER BY key").fetchall()
+        rows = (self._cells(row, str, bytes) for row in found)
+        return [(key, value) for key, value in rows if key.startswith(start)]
 
     def count_facts(self, start: str) -> int:
         """How many facts have keys that begin so."""
@@ -135,7 +154,8 @@ class Store(ABC):
             some = keys[start : start + 500]
             marks = ", ".join("?" * len(some))
             sql = f"SELECT key, tag FROM submissions WHERE key IN ({marks})"  # noqa: S608
-            known.update((bytes(k), bytes(t)) for k, t in self.execute(sql, some).fetchall())
+            found = self.execute(sql, some).fetchall()
+            known.update(self._cells(row, bytes, bytes) for row in found)
         return known
 
     def add_submissions(self, rows: Sequence[tuple[bytes, bytes]]) -> None:
@@ -147,11 +167,12 @@ class Store(ABC):
         last = b""
         while True:
             sql = f"SELECT key, tag FROM submissions WHERE key > ? ORDER BY key LIMIT {_ROWS}"  # noqa: S608
-            rows = [(bytes(k), bytes(t)) for k, t in self.execute(sql, (last,)).fetchall()]
+            found = self.execute(sql, (last,)).fetchall()
+            rows = [(key, tag) for key, tag in (self._cells(row, bytes, bytes) for row in found)]
             if not rows:
                 return
             yield rows
-            last = rows[-1][0]
+            last = self._next(last, rows[-1][0])
 
     def count_submissions(self) -> int:
         """How many submissions there are."""
@@ -178,8 +199,15 @@ class Store(ABC):
             ).fetchone()
             if row is None:
                 return
-            last = bytes(row[0])
-            yield Blob(row[1], row[2], row[3], row[4], bytes(row[5]))
+            key, *about = self._cells(row, bytes, str, int, int, int, bytes)
+            last = self._next(last, key)
+            yield Blob(*about)
+
+    def _next(self, last: bytes, key: bytes) -> bytes:
+        """The key to go on from; in a damaged table they may go round in circles."""
+        if key <= last:
+            raise self.damaged("keys are not in order")
+        return key
 
     def hours(self) -> list[tuple[str, int, int, int]]:
         """(question, hour, people, reports), in order."""
@@ -187,7 +215,7 @@ class Store(ABC):
             "SELECT question, hour, sum(people), sum(reports) FROM blobs "
             "GROUP BY question, hour ORDER BY question, hour"
         ).fetchall()
-        return [(question, int(h), int(n), int(s)) for question, h, n, s in rows]
+        return [(q, h, n, s) for q, h, n, s in (self._cells(r, str, int, int, int) for r in rows)]
 
     def count_blobs(self) -> int:
         """How many blobs there are."""
