@@ -55,6 +55,8 @@ def list_objects(address: str, belongs: Callable[[PurePosixPath], bool]) -> list
     wild = WILD.search(plain)
     root = plain[: plain.rindex("/", 0, wild.start())] if wild else plain
     end = f"?{options}" if options else ""
+    if root.endswith((":/", "://")):
+        raise FileError(f"{address!r} names no bucket; give one, as in s3://bucket/folder")
     store, base = store_of(root + end)
     from pyarrow.fs import FileSelector, FileType  # there, where a store is
 

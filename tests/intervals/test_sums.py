@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -119,71 +118,6 @@ def test_the_noise_of_a_sum_does_not_exceed_its_line(mechanism: LinearMechanism)
         line = mechanism.sum_line(truth, n, weights, ends)
         assert line is not None
         assert (line[0] + line[1] * (weights @ truth - ends[0]) / span >= noise * (1 - 1e-9)).all()
-
-
-# --- combinations with other weights ------------------------------------------------------------
-
-FEW_REPORTS = (
-    *(sv.GRR(d, epsilon=epsilon) for d in (4, 6) for epsilon in (0.1, 0.5, 2.0)),
-    *(sv.SubsetSelection(4, epsilon=epsilon) for epsilon in (1.0, 3.0)),
-    *(sv.OUE(3, epsilon=epsilon) for epsilon in (0.5, 6.0)),
-    *(sv.HadamardResponse(4, epsilon=epsilon) for epsilon in (0.5, 4.0)),
-    *(sv.ProjectiveGeometryResponse(4, epsilon=epsilon, order=2) for epsilon in (0.5, 10.0)),
-    sv.LIP(prior=[0.7, 0.2, 0.1], epsilon=2.0),
-)
-COMBINATIONS = ((1, 2, 3), (1, 1, -1), (1, -0.5, -0.5), (1, -1, 0))
-
-
-def combination_coverage(mechanism: LinearMechanism, people: int) -> float:
-    """The least over combinations and over all answers of so many people."""
-    labels, law = mechanism.domain.labels[:3], np.array(mechanism.channel().matrix, float)
-    reports = mechanism.every_report()
-    outputs = range(len(reports))
-    single = [mechanism.aggregate(reports[y : y + 1]) for y in outputs]
-    ends = {}
-    for outcome in itertools.combinations_with_replacement(outputs, people):
-        estimate = mechanism.estimate(sum(single[y] for y in outcome))
-        ends[outcome] = np.array(
-            [
-                estimate.contrast(dict(zip(labels, row, strict=True))).interval()
-                for row in COMBINATIONS
-            ]
-        )[:, :, 0]
-    least = 1.0
-    for answers in itertools.combinations_with_replacement(range(len(law)), people):
-        held = np.bincount(answers, minlength=len(law))[:3] / people
-        true, covered = np.array(COMBINATIONS) @ held, np.zeros(len(COMBINATIONS))
-        for outcome in itertools.product(outputs, repeat=people):
-            chance = np.prod([law[x, y] for x, y in zip(answers, outcome, strict=True)])
-            low, high = ends[tuple(sorted(outcome))].T
-            covered += chance * ((low - 1e-9 <= true) & (true <= high + 1e-9))
-        least = min(least, float(covered.min()))
-    return least
-
-
-@pytest.mark.parametrize("people", [1, 2])
-@pytest.mark.parametrize("mechanism", FEW_REPORTS, ids=lambda m: f"{m.words}, {m.domain.size}")
-def test_combinations_of_very_few_reports_cover_exactly(
-    mechanism: LinearMechanism, people: int
-) -> None:
-    assert combination_coverage(mechanism, people) >= LEAST
-
-
-def test_planted_fault_combinations_by_correlations_at_the_estimate(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(ScoreInterval, "needs_testing", lambda self, reports: False)
-    assert combination_coverage(FEW_REPORTS[4], 1) < 0.7
-    assert combination_coverage(sv.ProjectiveGeometryResponse(4, epsilon=0.5, order=2), 1) < 0.7
-
-
-def test_many_reports_are_not_tested_at_the_most_noise() -> None:
-    mechanism = sv.GRR(5, epsilon=3.0)
-    few, many = (
-        mechanism.estimate(mechanism.aggregate(mechanism.randomise([0] * n))) for n in (20, 21)
-    )
-    width = [float(np.ptp(e.contrast({3: 1, 4: -1}).interval())) for e in (few, many)]
-    assert width[1] < width[0]
 
 
 # --- the line of a sum, against the covariance --------------------------------------------------

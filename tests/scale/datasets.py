@@ -20,7 +20,10 @@ RATES = [0.3, 0.8]
 def kinds() -> dict[str, Collection]:
     """One collection of each kind, records, levels and rates included."""
     grr = sv.GRR(5, epsilon=1.0)
-    categorical = (sv.GRR, sv.SUE, sv.OUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse)
+    categorical = (
+        *(sv.GRR, sv.SUE, sv.OUE, sv.OLH, sv.SubsetSelection, sv.HadamardResponse),
+        sv.ProjectiveGeometryResponse,
+    )
     numeric = (sv.Duchi, sv.Piecewise, sv.Hybrid)
     schema = [sv.Attribute("age", 3), sv.Attribute("town", 4), sv.Attribute("owns", 2)]
     return {
@@ -34,6 +37,8 @@ def kinds() -> dict[str, Collection]:
             {name: sv.Sampled(sv.GRR(5, epsilon=e), rate=RATES) for name, e in MENU.items()}
         ),
         "Records": sv.Records(schema, epsilon_average=2.0),
+        "ChooseAll": sv.ChooseAll(sv.Options("tools", ["R", "Python", "SAS"], most=2), epsilon=2.0),
+        "HeavyHitters": sv.HeavyHitters("abc", 4, epsilon=2.0),
     }
 
 
@@ -48,6 +53,10 @@ def reports_of(collection: Collection, n: int = N, seed: int = 0) -> Reports:
     domains = collection.attributes
     if isinstance(collection, sv.Records):
         answers: Any = {d.name: rng.integers(0, d.size, n) for d in domains}
+    elif isinstance(collection, sv.ChooseAll):
+        answers = rng.choice(["", "R", "R;SAS", "Python"], n).tolist()
+    elif isinstance(collection, sv.HeavyHitters):
+        answers = rng.choice(["", "a", "abca", "cb"], n).tolist()
     elif isinstance(domains[0], sv.Range):
         answers = rng.uniform(0, 10, n)
     else:

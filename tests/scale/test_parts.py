@@ -17,8 +17,9 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.collect import counting
-from sottovoce.collect.counting import Job, Part, Partial, count_files, count_part
+from sottovoce.collect import counting, merging
+from sottovoce.collect.counting import count_files, count_part
+from sottovoce.collect.parts import Job, Part, Partial
 from sottovoce.contract.parquet import to_table
 from sottovoce.errors import (
     DigestError,
@@ -163,13 +164,13 @@ def test_without_that_the_count_would_be_wrong(grr, monkeypatch) -> None:
             self[key] = value
             return value
 
-    class Merging(counting._Merging):
+    class Merging(merging.Merging):
         def __init__(self, *arguments) -> None:
             super().__init__(*arguments)
             self._results = Forgetful()
 
     collection, folder, whole = grr
-    monkeypatch.setattr(counting, "_Merging", Merging)
+    monkeypatch.setattr(counting, "Merging", Merging)
     assert count_files(files_of(folder), collection, engine=several_times).aggregate != whole
 
 

@@ -105,6 +105,9 @@ def test_what_is_not_there(bucket, options) -> None:
     with pytest.raises(FileError, match="must not contain a password") as error:
         sv.scale.aggregate(collection, "s3://name:hidden@reports/june")
     assert "hidden" not in str(error.value)
+    for address in ("s3://", "s3://*/june", "s3://rep*/june"):
+        with pytest.raises(FileError, match="names no bucket"):
+            sv.scale.aggregate(collection, address + options)
     with pytest.raises(FileError, match="gopher"):
         sv.scale.aggregate(collection, "gopher://reports/june/a.svr")
 

@@ -177,9 +177,12 @@ def _own_interval(
 ) -> Interval:
     own = None if estimate.biased else estimate.own_interval
     if isinstance(own, ScoreInterval) and own.needs_testing(estimate._sent):
-        tested = combination_interval(estimate, own, places, factors, middle, confidence)
+        weights = np.zeros((1, estimate.values.size))
+        weights[0, places] = factors
+        tested = own.combination(weights, estimate.complete, confidence)
         if tested is not None:
-            return tested
+            shift = middle - float(weights[0] @ estimate.values)
+            return Interval(shift + tested[0], shift + tested[1])
     factors, groups = _alike(factors)
     chosen = np.zeros((factors.size, estimate.values.size))
     chosen[:, places] = groups
@@ -193,29 +196,6 @@ def _own_interval(
     low = _length(np.where(factors > 0, factors * below, factors * above), r)
     high = _length(np.where(factors > 0, factors * above, factors * below), r)
     return Interval(np.array([middle - low]), np.array([middle + high]))
-
-
-def combination_interval(
-    estimate: Estimate,
-    own: ScoreInterval,
-    places: Places,
-    factors: Floats,
-    middle: float,
-    confidence: float,
-) -> Interval | None:
-    """That of a combination tested at the most noise it can have; None where it is not known."""
-    weights = np.zeros(estimate.values.size)
-    weights[places] = factors
-    outside = [] if estimate.complete else [0.0]  # values that were not counted have no weight
-    low, high = (np.array([end([*weights, *outside])]) for end in (min, max))
-    if low == high:
-        return None
-    tested = own.combinations(weights[None], (low, high))
-    if tested is None:
-        return None
-    shift = middle - float(weights @ estimate.values)
-    least, most = (shift + low + (high - low) * end for end in tested(confidence))
-    return Interval(least, most)
 
 
 def _alike(factors: Floats) -> tuple[Floats, Floats]:

@@ -132,6 +132,22 @@ class ScoreInterval:
         own = float(np.max(self.step))
         return ScoreInterval(values, base, slope, self.draw, own if step is None else step)
 
+    def combination(
+        self, weights: Floats, complete: bool, confidence: float
+    ) -> tuple[Floats, Floats] | None:
+        """Ends for Σ w_v f_v, a row of weights for each; None where it is not known.
+
+        Of incomplete values, others have no weight.
+        """
+        low, high = weights.min(axis=1), weights.max(axis=1)
+        if not complete:
+            low, high = np.minimum(low, 0.0), np.maximum(high, 0.0)
+        tested = self.combinations(weights, (low, high)) if (low < high).all() else None
+        if tested is None:
+            return None
+        least, most = tested(confidence)
+        return low + (high - low) * least, low + (high - low) * most
+
     def needs_testing(self, reports: int) -> bool:
         """Whether combinations hold only if tested as a whole, not put together from values."""
         known = self.groups[0].pairs if self.groups is not None else self.pairs

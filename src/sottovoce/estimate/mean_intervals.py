@@ -26,8 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from .intervals import Floats, Interval, normal_quantile
+from .intervals import Floats, Interval, ScoreInterval, normal_quantile
 
+_MEANS = 201  # means of those with a score that are tested one by one, where reports are few
 _FEW = 8  # means whose exact noise, some 10 ms each, is worth computing for their sum
 
 
@@ -54,9 +55,13 @@ class MeanInterval:
     draw: float = 0.0  # g
     of: Any = None  # the fractions behind it and the scores, where it is a mean of scores
     noise: tuple[tuple[float, ReportNoise], ...] = ()  # of the means in the sum, with weights ω
+    #: Ends as a combination of fractions, where reports are few.
+    tested: Callable[[float], tuple[Floats, Floats] | None] | None = None
 
     def __call__(self, confidence: float) -> Interval:
         z = normal_quantile(confidence)
+        if self.tested is not None and (ends := self.tested(confidence)) is not None:
+            return Interval(*ends)
         below, above = self._noise(confidence)
         low = self._reach(self.down, self.value - self.ends[0], z, below)
         high = self._reach(self.up, self.ends[1] - self.value, z, above)
@@ -74,6 +79,7 @@ class MeanInterval:
             down=self.down + down,
             up=self.up + up,
             draw=self.draw + factor,
+            tested=None,
         )
 
     def _reach(self, rising: float, most: float, z: float, noise: float) -> float:
@@ -131,3 +137,22 @@ def join_means(parts: Sequence[MeanInterval], weights: Floats) -> MeanInterval:
             for inner, noise in one.noise
         ),
     )
+
+
+def tested_mean(
+    own: ScoreInterval, pull: Floats, counted: Any, middle: float, confidence: float
+) -> tuple[Floats, Floats] | None:
+    """The mean of few reports, tested as a combination of fractions (`intervals`).
+
+    Where only some values have scores, m is the mean if Σ (s − c − m) f over them is zero.
+    """
+    if counted is None:
+        ends = own.combination(pull[None], True, confidence)
+        return ends and (middle + ends[0], middle + ends[1])
+    means = np.linspace(pull[counted].min(), pull[counted].max(), _MEANS)
+    ends = own.combination((pull - means[:, None]) * counted, True, confidence)
+    if ends is None or not (possible := (ends[0] <= 0) & (ends[1] >= 0)).any():
+        return None
+    first, last = np.flatnonzero(possible)[[0, -1]].tolist()
+    beyond = means[[max(first - 1, 0), min(last + 1, _MEANS - 1)]]
+    return middle + beyond[:1], middle + beyond[1:]

@@ -26,7 +26,7 @@ Estimates that need not sum to one may miss people, whose reports were noisy as 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import floor, log10, sqrt
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -36,7 +36,7 @@ import numpy as np
 from ..checks import printable
 from ..errors import EstimateError, ParameterError
 from .intervals import Floats, Interval, ScoreInterval, normal_quantile
-from .mean_intervals import MeanInterval, rise
+from .mean_intervals import MeanInterval, rise, tested_mean
 
 if TYPE_CHECKING:
     from ..domain.values import Label
@@ -118,6 +118,10 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     down, up = (draw * rise(abs(end - mean), vary) for end in ends)
     noise = variance + _unseen(estimate) * most / bottom**2
     plain = MeanInterval(mean, noise, step / bottom, ends, down, up, draw, (estimate, scores))
+    own = estimate.own_interval
+    if isinstance(own, ScoreInterval) and own.needs_testing(estimate._sent):
+        tested = partial(tested_mean, own, pull, None if everyone else counted, middle)
+        plain = replace(plain, tested=tested)
     interval = (
         plain
         if everyone

@@ -1,0 +1,144 @@
+"""Combinations and means of very few reports: exact coverage, by every outcome."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import sottovoce as sv
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.intervals import ScoreInterval
+from sottovoce.mechanisms.linear import LinearMechanism
+
+from .enumerate import estimates
+from .exact import LEAST
+
+pytestmark = pytest.mark.filterwarnings("ignore::sottovoce.errors.UselessEstimateWarning")
+
+FEW_REPORTS = (
+    *(sv.GRR(d, epsilon=epsilon) for d in (4, 6) for epsilon in (0.1, 0.5, 2.0)),
+    *(sv.SubsetSelection(4, epsilon=epsilon) for epsilon in (1.0, 3.0)),
+    *(sv.OUE(3, epsilon=epsilon) for epsilon in (0.5, 6.0)),
+    *(sv.HadamardResponse(4, epsilon=epsilon) for epsilon in (0.5, 4.0)),
+    *(sv.ProjectiveGeometryResponse(4, epsilon=epsilon, order=2) for epsilon in (0.5, 10.0)),
+    sv.LIP(prior=[0.7, 0.2, 0.1], epsilon=2.0),
+)
+COMBINATIONS = ((1, 2, 3), (1, 1, -1), (1, -0.5, -0.5), (1, -1, 0))
+
+
+def combinations(estimate: Estimate) -> np.ndarray:
+    labels = estimate.labels[:3]
+    rows = (dict(zip(labels, row, strict=True)) for row in COMBINATIONS)
+    return np.array([estimate.contrast(row).interval() for row in rows])[:, :, 0]
+
+
+def means(estimate: Estimate) -> np.ndarray:
+    """Of scores 0, 1, 2, …, and of 0, 0.2 and 10; everyone has one."""
+    rows = (scores(len(estimate.labels), skewed) for skewed in (False, True))
+    return np.array([estimate.mean(row).interval() for row in rows])[:, :, 0]
+
+
+def scores(size: int, skewed: bool) -> list[float]:
+    return [0.0, 0.2, *[10.0] * (size - 2)] if skewed else np.arange(float(size)).tolist()
+
+
+def least_coverage(
+    mechanism: LinearMechanism,
+    people: int,
+    weights: np.ndarray,
+    interval: Callable[[Estimate], np.ndarray] = combinations,
+) -> float:
+    """The least over combinations and over all answers of so many people."""
+    law = np.array(mechanism.channel().matrix, float)
+    reports = mechanism.every_report()
+    outputs = range(len(reports))
+    single = [mechanism.aggregate(reports[y : y + 1]) for y in outputs]
+    ends = {}
+    for outcome in itertools.combinations_with_replacement(outputs, people):
+        ends[outcome] = interval(mechanism.estimate(sum(single[y] for y in outcome)))
+    least = 1.0
+    for answers in itertools.combinations_with_replacement(range(len(law)), people):
+        true = weights @ np.bincount(answers, minlength=len(law)) / people
+        covered = np.zeros(len(weights))
+        for outcome in itertools.product(outputs, repeat=people):
+            chance = np.prod([law[x, y] for x, y in zip(answers, outcome, strict=True)])
+            low, high = ends[tuple(sorted(outcome))].T
+            covered += chance * ((low - 1e-9 <= true) & (true <= high + 1e-9))
+        least = min(least, float(covered.min()))
+    return least
+
+
+def combination_coverage(mechanism: LinearMechanism, people: int) -> float:
+    rest = np.zeros((len(COMBINATIONS), mechanism.domain.size - 3))
+    return least_coverage(mechanism, people, np.hstack([COMBINATIONS, rest]))
+
+
+def mean_coverage(mechanism: LinearMechanism, people: int) -> float:
+    size = mechanism.domain.size
+    weights = np.array([scores(size, skewed) for skewed in (False, True)])
+    return least_coverage(mechanism, people, weights, means)
+
+
+@pytest.mark.parametrize("people", [1, 2])
+@pytest.mark.parametrize("mechanism", FEW_REPORTS, ids=lambda m: f"{m.words}, {m.domain.size}")
+def test_means_of_very_few_reports_cover_exactly(mechanism: LinearMechanism, people: int) -> None:
+    assert mean_coverage(mechanism, people) >= LEAST
+
+
+@pytest.mark.parametrize("people", [1, 2])
+@pytest.mark.parametrize("mechanism", FEW_REPORTS, ids=lambda m: f"{m.words}, {m.domain.size}")
+def test_combinations_of_very_few_reports_cover_exactly(
+    mechanism: LinearMechanism, people: int
+) -> None:
+    assert combination_coverage(mechanism, people) >= LEAST
+
+
+def test_planted_fault_combinations_by_correlations_at_the_estimate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ScoreInterval, "needs_testing", lambda self, reports: False)
+    assert combination_coverage(FEW_REPORTS[4], 1) < 0.7
+    assert combination_coverage(sv.ProjectiveGeometryResponse(4, epsilon=0.5, order=2), 1) < 0.7
+    assert mean_coverage(sv.HadamardResponse(4, epsilon=1.0), 2) < 0.9
+    assert part_coverage(sv.HadamardResponse(3, epsilon=10.0), (1, 2, 2)) < 0.9
+
+
+def part_coverage(mechanism: LinearMechanism, answers: tuple[int, ...]) -> float:
+    """Of the mean of those who hold one of the first values, where some are estimated to."""
+    numbers, held = {0: 0.0, 1: 1.0}, [x for x in answers if x < 2]
+    covered = known = 0.0
+    for chance, estimate in estimates(mechanism, answers):
+        if estimate.values[:2].sum() > 0:
+            low, high = estimate.mean(numbers).interval()
+            covered += chance * (low[0] - 1e-9 <= np.mean(held) <= high[0] + 1e-9)
+            known += chance
+    return covered / known
+
+
+@pytest.mark.parametrize("answers", [(0,), (1, 2), (0, 0, 1), (1, 2, 2), (0, 1, 2)])
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sv.HadamardResponse(3, epsilon=10.0),
+        sv.OUE(3, epsilon=10.0),
+        sv.GRR(3, epsilon=1.0),
+        sv.LIP([0, 1, 2], prior=[0.7, 0.2, 0.1], epsilon=2.0),
+    ],
+    ids=lambda mechanism: mechanism.words,
+)
+def test_means_of_some_of_few_reports_cover_exactly(
+    mechanism: LinearMechanism, answers: tuple[int, ...]
+) -> None:
+    assert part_coverage(mechanism, answers) >= LEAST
+
+
+def test_many_reports_are_not_tested_at_the_most_noise() -> None:
+    mechanism = sv.GRR(5, epsilon=3.0)
+    few, many = (
+        mechanism.estimate(mechanism.aggregate(mechanism.randomise([0] * n))) for n in (20, 21)
+    )
+    width = [float(np.ptp(e.contrast({3: 1, 4: -1}).interval())) for e in (few, many)]
+    assert width[1] < width[0]
