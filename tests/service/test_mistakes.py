@@ -232,4 +232,4 @@ def test_what_is_no_token_or_code_is_not_sent_nor_repeated(study: str, secret: s
 
 def test_a_link_does_not_work_for_ever(study: str) -> None:
     words = said("serve", study, "--port", "0", "--link-days", "inf", code=2)
-    assert "0.01<=x<=36500" in words
+    assert "it must be a number from 0.01 to 36,500" in words
