@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 
 from ..errors import MissingExtraError, ParameterError
 
-_TILE = 1024  # reports in shared memory
 _THREADS = 256
-_VALUES = 16  # of one thread
+_VALUES = 16  # of one thread, as in the source below
 _CHUNK = 1 << 16  # reports of one block
 _MOST_CELLS = 4096  # whose probabilities fit into shared memory
 _MOST_VALUES = 64  # of an attribute: its bits are one word
@@ -34,8 +33,8 @@ _MOST_AXES = 4
 _SOURCE = r"""
 extern "C" {
 
-#define TILE 1024
-#define VALUES 16
+#define TILE 1024  // reports in shared memory
+#define VALUES 16  // of one thread: _VALUES
 
 __global__ void hash_support(const unsigned *a, const unsigned *b, const unsigned *codes,
                              const unsigned mask, const unsigned width, const long long reports,
