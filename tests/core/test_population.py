@@ -288,8 +288,10 @@ def test_the_mean_of_a_part_varies_with_the_people_in_it():
 
 def test_strata_that_agree_leave_room_for_those_who_were_not_asked():
     mechanism = sv.GRR(2, epsilon=20.0)
-    aggregate = Aggregate(mechanism.id, mechanism.digest, {"support": np.array([20, 0])}, 20, 20)
-    parts = {name: mechanism.estimate(aggregate).mean([1, 0]) for name in ("north", "south")}
+    counts = (mechanism.id, mechanism.digest, {"support": np.array([20, 0])}, 20, 20)
+    parts = {
+        name: mechanism.estimate(Aggregate(*counts)).mean([1, 0]) for name in ("north", "south")
+    }
     low, _ = sv.stratified(parts, weights={"north": 1, "south": 1}).interval()
     assert low[0] < 0.025 ** (1 / 40)  # Clopper and Pearson's end for 40 of 40
 
