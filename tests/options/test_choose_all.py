@@ -299,8 +299,8 @@ def test_errors_of_sums_and_differences_of_options_are_at_least_the_exact_ones(m
 
 @pytest.mark.fast
 def test_combined_options_are_options_still() -> None:
-    (m, agg), (_, other_agg) = two_options(), two_options()
-    north, south = m.estimate(agg), m.estimate(other_agg)
+    m, agg = two_options()
+    north, south = m.estimate(agg), m.estimate(two_options()[1])
     strata = {"north": north, "south": south}
     for whole in (
         sv.combine([north, south], method="post-stratified"),

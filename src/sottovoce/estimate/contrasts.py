@@ -12,7 +12,8 @@ intervals at the same confidence, and r their correlations,
 (the method of variance estimates recovery; Zou and Donner 2008, Statistics in Medicine 27, with
 correlations Zou 2008, section 3; with Wilson's interval it is Newcombe's of 1998). Where the
 correlations are not known, the worst case is used: the root becomes Σ |s_v|. Values with the same
-weight are one part, their sum, where that has an interval of its own (`intervals`).
+weight are one part, their sum, where that has an interval of its own (`intervals`). Correlations
+at the estimate are of no use with few reports: a contrast is then tested as a whole, as sums are.
 
 A test is the interval turned round: the p-value is one minus the confidence of the widest interval
 that leaves out zero.

@@ -15,7 +15,8 @@ continuity correction of `intervals`), so that they hold for few reports as well
 people adds, g per unit of variance of their answers, is not taken at the estimate, where it would
 be zero if all reports agree, but at what is tested:
 
-Mean        people with the extreme score may have been missed (`mean_intervals`)
+Mean        people with the extreme score may have been missed (`mean_intervals`); with few reports
+            it is tested as a combination of fractions (`intervals`)
 Quantile    the cumulative fraction has the interval of a sum (`intervals`), where that is known;
             elsewhere it has the variance g q (1 − q), if that is more
 

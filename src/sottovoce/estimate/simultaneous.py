@@ -69,7 +69,8 @@ def correlation_of(covariance: Floats | None, variance: Floats | None = None) ->
     """
     if covariance is None:
         return None
-    spread = np.sqrt(np.diag(covariance) if variance is None else variance)
+    own_variance = np.diag(covariance) if variance is None else variance
+    spread = np.sqrt(np.maximum(own_variance, 0.0))
     if not (np.isfinite(covariance).all() and (spread > 0).all()):
         return None
     r = np.asarray(covariance / np.outer(spread, spread))
