@@ -10,6 +10,7 @@ import pytest
 import sottovoce as sv
 from sottovoce.errors import ParameterError, UselessEstimateWarning
 from sottovoce.mechanisms.registry import compared_kinds
+from sottovoce.planning.choose import best_kind
 from tests.laws.entries import CATEGORICAL
 
 
@@ -164,3 +165,22 @@ def test_functions_win_over_their_rooms():
     for _ in range(2):
         assert sv.plan(d=4, n=100, epsilon=1.0).designs
         assert sv.choose(4, 1.0).candidates
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.0, 4.0, 8.0, 16.0])
+@pytest.mark.parametrize("size", [8193, 100_000, 1_000_000, 1 << 24, 1 << 31])
+def test_defaults_for_very_many_values_have_short_reports_and_nearly_the_lowest_error(
+    size: int, epsilon: float
+) -> None:
+    domain = sv.Domain(size)
+    kind = best_kind(domain, [epsilon])
+    ranked = {type(one.mechanism): one for one in sv.choose(domain, epsilon)}
+    chosen, lowest = ranked[kind], min(one.std_error for one in ranked.values())
+    assert chosen.report_bytes <= 16
+    assert chosen.std_error <= 1.1 * lowest
+
+
+@pytest.mark.parametrize("size", [2, 100, 8192])
+def test_defaults_for_fewer_values_have_the_lowest_error(size: int) -> None:
+    for epsilon in (0.1, 1.0, 4.0, 16.0):
+        assert best_kind(sv.Domain(size), [epsilon]) is type(sv.choose(size, epsilon).mechanism)

@@ -56,7 +56,8 @@ def ask(
     Returns
     -------
     Estimate
-        By the mechanism with the lowest error, as `choose` finds it; over levels, "james-stein".
+        By the mechanism with the lowest error, as `choose` finds it, or for thousands of values
+        one with nearly that error and short reports; over levels, "james-stein".
         For a table the joint `Table` of its attributes, whose `marginal` gives fewer of them.
 
     Examples

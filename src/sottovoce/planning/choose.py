@@ -25,6 +25,9 @@ from ..mechanisms.registry import compared_kinds
 Prefer = Literal["error", "size", "decode"]
 _TYPICAL_PEOPLE = 10_000
 _CLOSE = 1.25
+#: What defaults avoid where another mechanism has nearly the same error: long reports, and decoding
+#: that would take typical people's reports a tenth of a second.
+_MOST_BYTES, _MOST_STEPS = 1 << 10, 1 << 31
 
 
 @dataclass(frozen=True)
@@ -162,6 +165,9 @@ def has_distribution(mechanism: Mechanism) -> bool:
 def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
     """The kind with the lowest error for a menu of levels, with people spread evenly over them.
 
+    Reports of more than a kilobyte and very long decoding are avoided where the error of another
+    kind is within a quarter of the lowest; with so many values, it mostly is within a percent.
+
     One kind for all levels keeps a study short; `Levels` takes any mixture. For numbers it is the
     hybrid mechanism, except at a single epsilon so small that its reports have no distribution:
     the piecewise one has one at every epsilon, and its mean a standard error up to 15 % larger (as
@@ -174,14 +180,21 @@ def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
     if not domain.exclusive:
         return ChooseAll
     costs: dict[type[Mechanism], tuple[float, ...]] = {}
+    long: set[type[Mechanism]] = set()
+    slow: set[type[Mechanism]] = set()
     for epsilon in epsilons:
         for c in choose(domain, epsilon):
-            before = costs.get(type(c.mechanism), (0.0, 0.0, 0.0))
+            kind = type(c.mechanism)
             own = (c.std_error**2, c.report_bytes, c.decode_steps)
-            costs[type(c.mechanism)] = tuple(map(operator.add, before, own))
+            costs[kind] = tuple(map(operator.add, costs.get(kind, (0.0, 0.0, 0.0)), own))
+            long |= {kind} if c.report_bytes > _MOST_BYTES else set()
+            slow |= {kind} if c.decode_steps > _MOST_STEPS else set()
     if not costs:
         raise ParameterError("a menu needs at least one level; none was given")
-    return min(costs, key=lambda kind: costs[kind])
+    enough = _CLOSE**2 * min(variance for variance, *_ in costs.values())
+    close = {kind for kind in costs if costs[kind][0] <= enough}
+    light = close - long - slow or close - long or close
+    return min(light, key=lambda kind: costs[kind])
 
 
 def _candidate(mechanism: LinearMechanism, n: int) -> Candidate:

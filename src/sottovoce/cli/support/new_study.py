@@ -109,8 +109,8 @@ asking_options = together(
     ),
     click.option(
         "--mechanism",
-        help="By default the one with the lowest error; for numbers one that gives a "
-        "distribution, for texts olh.",
+        help="By default the one with the lowest error, for thousands of values among those with "
+        "short reports; for numbers one that gives a distribution, for texts olh.",
     ),
     click.option("--prior", metavar="P[,P,…]", help="Public probabilities of the values: lip."),
     click.option(
@@ -244,7 +244,7 @@ def _attribute(name: str, options: Mapping[str, Any]) -> Attribute:
 def _mechanism(
     attribute: Attribute, menu: Mapping[str, float] | None, options: Mapping[str, Any]
 ) -> Mechanism:
-    """The one that is named; otherwise the one with the lowest error."""
+    """The one that is named; otherwise the best one for these values."""
     from ...mechanisms import LIP, by_id
     from ...mechanisms.choose_all import ChooseAll
     from ...participation import Levels
