@@ -21,8 +21,7 @@ import numpy as np
 
 import sottovoce as sv
 from sottovoce import kernels, parallel
-from sottovoce.collect.counting import count_files, count_part
-from sottovoce.collect.parts import Part, Partial
+from sottovoce.collect.counting import Part, Partial, count_files, count_part
 from sottovoce.contract.collection import Collection
 from sottovoce.contract.reports import Reports, ReportWriter
 from sottovoce.errors import SottovoceError

@@ -17,9 +17,8 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import testing
-from sottovoce.collect import counting, merging
-from sottovoce.collect.counting import count_files, count_part
-from sottovoce.collect.parts import Job, Part, Partial
+from sottovoce.collect import counting
+from sottovoce.collect.counting import Job, Part, Partial, count_files, count_part
 from sottovoce.contract.parquet import to_table
 from sottovoce.errors import (
     DigestError,
@@ -164,13 +163,13 @@ def test_without_that_the_count_would_be_wrong(grr, monkeypatch) -> None:
             self[key] = value
             return value
 
-    class Merging(merging.Merging):
+    class Merging(counting._Merging):
         def __init__(self, *arguments) -> None:
             super().__init__(*arguments)
             self._results = Forgetful()
 
     collection, folder, whole = grr
-    monkeypatch.setattr(counting, "Merging", Merging)
+    monkeypatch.setattr(counting, "_Merging", Merging)
     assert count_files(files_of(folder), collection, engine=several_times).aggregate != whole
 
 

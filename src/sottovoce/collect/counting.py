@@ -1,32 +1,88 @@
 """Files of reports and of counts, merged into one aggregate; nobody is silently counted twice.
 
 Every engine does the same two steps: `count_part` for each part of the files, wherever it runs,
-and the merge of the results, here (`merging`). Counts are integers, so that the order never
-matters, and each part is merged once, however often an engine delivers its result.
+and the merge of the results, here. Counts are integers, so that the order never matters, and each
+part is merged once, however often an engine delivers its result.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from ..errors import FileError, MergeError, SottovoceError, WireError
+from .. import errors
+from ..errors import FileError, MergeError, SottovoceError, TransportError, WireError
 from ..files import identity, is_address, opened, stamp
-from .merging import Merging
-from .parts import Job, Part, Partial
 from .progress import Progress, silent
 
 if TYPE_CHECKING:
-    from ..contract.aggregate import Aggregate
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from ..contract.aggregate import Aggregate, Sum
     from ..contract.collection import Collection
+    from ..contract.reports import Form
 
 PART_BYTES = 1 << 22  # of reports in a part: some milliseconds of counting
 PART_STEPS = 1 << 30  # of counting, where one report takes many: a fraction of a second
 _WHOLE = 1 << 16  # bytes of a file that is not worth cutting
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is counted: all values of a collection, or those at chosen positions."""
+
+    collection: Collection
+    chosen: NDArray[np.int64] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one task counts: some row groups or envelopes of a file, or a file of counts."""
+
+    id: int
+    file: str
+    form: Form | Literal["sva"]
+    cut: tuple[int, int] | None  # None: the whole file
+    size: int  # in bytes, more or less, for progress
+    stamp: tuple[int, ...] = ()  # of a file that was cut, before that
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """What a task gives back: the counts of a part, or why it cannot be read.
+
+    Attributes
+    ----------
+    part, rows, checksum : int, int, bytes
+        Which part was counted, how many reports it has, and the SHA-256 of the counts: what a
+        second result for the part must agree with.
+    counts : bytes
+        The aggregate, in its stored form.
+    kind, reason : str
+        The error's class and message where there are no counts.
+    """
+
+    part: int
+    rows: int = 0
+    checksum: bytes = b""
+    counts: bytes = b""
+    kind: str = ""
+    reason: str = ""
+
+    @property
+    def error(self) -> SottovoceError:
+        """Why there are no counts."""
+        kind = getattr(errors, self.kind, None)  # a worker may deliver anything
+        if not (isinstance(kind, type) and issubclass(kind, SottovoceError)):
+            kind = TransportError
+        return kind(self.reason)
+
 
 #: Runs `count_part` for every part; results come in any order, and perhaps more than once.
 Engine: TypeAlias = Callable[[Job, "Sequence[Part]"], "Iterable[Partial]"]
@@ -85,7 +141,7 @@ def count_files(
         raise MergeError("there are no files to count; give at least one")
     _refuse_twice(names)
     parts, bad = _cut_all(names, job)
-    merging = Merging(collection, parts, bad)
+    merging = _Merging(collection, parts, bad)
     with progress("counting", sum(part.size for part in parts)) as done:
         for result in (engine or _here)(job, parts) if parts else ():
             merging.add(result)
@@ -145,6 +201,13 @@ def _cut(job: Job, name: str) -> tuple[str, list[Part], SottovoceError | None]:
     except (WireError, OSError) as error:
         return name, [], _explained(job, name, error)
     return name, [Part(0, name, form, cut, size // len(cuts), before) for cut in cuts], None
+
+
+def _stamp(name: str) -> tuple[int, ...]:
+    try:
+        return stamp(name)
+    except OSError:
+        return ()  # it is gone
 
 
 def part_rows(job: Job) -> int:
@@ -239,3 +302,98 @@ def _here(job: Job, parts: Sequence[Part]) -> Iterable[Partial]:
     from ..parallel import over_items
 
     return over_items(count, parts)
+
+
+# --- merge ----------------------------------------------------------------------------------------
+
+
+class _Merging:
+    """Merges the result of each part once, and knows which files are counted, bad or equal."""
+
+    def __init__(
+        self, collection: Collection, parts: Sequence[Part], bad: dict[str, SottovoceError]
+    ) -> None:
+        from ..contract.aggregate import Sum
+
+        self._collection = collection
+        self._parts = parts
+        self._bad = bad
+        self._results: dict[int, tuple[int, bytes, str]] = {}  # rows, checksum, reason
+        self._cuts = Counter(part.file for part in parts)
+        self._waiting = self._cuts.copy()
+        self._sums: dict[str, Sum] = {}  # of files that are not complete
+        self._total = Sum()
+        self.files: dict[bytes, list[Part]] = {}  # by the digest of their counts
+        self.size = 0  # bytes of what was counted
+
+    def add(self, result: Partial) -> None:
+        """Merge a result, unless the part was merged before."""
+        part, evidence = self._parts[result.part], (result.rows, result.checksum, result.reason)
+        first = self._results.setdefault(part.id, evidence)
+        if first is not evidence:
+            if first != evidence:
+                raise MergeError(
+                    f"part {part.id} of {part.file!r} was counted twice with different results "
+                    f"({first[0]:,} and {result.rows:,} reports): the file changed meanwhile, or a "
+                    "worker has other software; count again"
+                )
+            return
+        self.size += part.size
+        self._waiting[part.file] -= 1
+        if result.kind:
+            if not isinstance(result.error, (WireError, FileError)):
+                raise result.error
+            self._bad.setdefault(part.file, result.error)
+        elif part.file not in self._bad:
+            self._add(part, result)
+        if not self._waiting[part.file]:
+            if part.stamp and part.stamp != _stamp(part.file):
+                self._bad[part.file] = FileError(
+                    f"{part.file!r} changed while it was counted; count it when it is complete"
+                )
+            if file := self._sums.pop(part.file, None):
+                self._add_file(part, file.total(), result.checksum)
+
+    def _add(self, part: Part, result: Partial) -> None:
+        from ..contract.aggregate import Aggregate, Sum
+
+        if hashlib.sha256(result.counts).digest() != result.checksum:
+            raise MergeError(f"the counts of part {part.id} of {part.file!r} arrived damaged")
+        counts = Aggregate.from_bytes(result.counts, expect=self._collection)
+        self._sums.setdefault(part.file, Sum()).add(counts)
+
+    def _add_file(self, part: Part, counts: Aggregate | None, digest: bytes) -> None:
+        """Add the counts of a file, of which `digest` is that of its last part."""
+        if part.file in self._bad or counts is None:
+            return
+        self._total.add(counts)
+        if counts.people:
+            if self._cuts[part.file] > 1:
+                digest = hashlib.sha256(counts.to_bytes()).digest()
+            self.files.setdefault(digest, []).append(part)
+
+    def finish(self) -> Aggregate | None:
+        """The counts of all good files; an engine that lost a part is an error."""
+        lost = len(self._parts) - len(self._results)
+        if lost:
+            raise TransportError(
+                f"{lost:,} of {len(self._parts):,} parts came back without a result; nothing was "
+                "counted, try again"
+            )
+        return self._total.total()
+
+    def refuse_bad(self, files: int) -> None:
+        """Raise where files cannot be read, with all of them."""
+        if not self._bad:
+            return
+        if len(self._bad) == 1 == files:
+            raise next(iter(self._bad.values()))
+        kinds = {type(error) for error in self._bad.values()}
+        kind = kinds.pop() if len(kinds) == 1 else WireError
+        others = " (`sottovoce aggregate --skip-bad` counts the others)"
+        raise kind(
+            f"{len(self._bad):,} of {files:,} files cannot be read, and nothing was counted"
+            + (others if len(self._bad) < files else "")
+            + ": "
+            + "; ".join(map(str, self._bad.values()))
+        )

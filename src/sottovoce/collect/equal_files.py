@@ -12,7 +12,7 @@ from ..errors import MergeError
 if TYPE_CHECKING:
     from ..contract.aggregate import Aggregate
     from ..contract.collection import Collection
-    from .parts import Part
+    from .counting import Part
 
 
 def refuse_equal(collection: Collection, groups: Iterable[Sequence[Part]]) -> None:

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
-from ..collect.parts import Partial
+from ..collect.counting import Partial
 from ..errors import MissingExtraError, ParameterError, TransportError
 
 #: Engines of several machines.

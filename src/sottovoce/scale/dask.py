@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
 from typing import Any
 
-from ..collect.parts import Partial
+from ..collect.counting import Partial
 from ..errors import SottovoceError, TransportError
 from .clusters import Task
 

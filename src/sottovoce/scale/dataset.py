@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..collect import counting
-from ..collect.counting import Count, count_files, count_part
-from ..collect.parts import Job, Part, Partial
+from ..collect.counting import Count, Job, Part, Partial, count_files, count_part
 from ..collect.progress import Progress, silent
 from ..errors import SkippedWarning
 from ..files import files_of, is_address

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from importlib import import_module
 from typing import Any
 
-from ..collect.parts import Partial
+from ..collect.counting import Partial
 from ..errors import SottovoceError, TransportError
 from ..parallel import over_items
 from .clusters import Task

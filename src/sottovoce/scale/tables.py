@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..collect.parts import Partial
+from ..collect.counting import Partial
 from ..errors import SottovoceError, TransportError
 from .clusters import runner_of
 
