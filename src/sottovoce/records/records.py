@@ -368,7 +368,7 @@ class Records(Collection):
         from .marginal import marginal
 
         estimate = marginal(self, self._patterns(aggregate), attributes, method=method)
-        return replace(estimate, _origins=_marks(aggregate, attributes))
+        return replace(estimate, _origins=marks_of(aggregate, attributes))
 
     def check_joint(self, attributes: Sequence[str], method: str, **options: Any) -> None:
         from .joint import checked
@@ -387,13 +387,13 @@ class Records(Collection):
         from .joint import joint
 
         table = joint(self, self._patterns(aggregate), attributes, method=method, **options)
-        return replace(table, _origins=_marks(aggregate, attributes))
+        return replace(table, _origins=marks_of(aggregate, attributes))
 
     def _patterns(self, aggregate: Aggregate) -> Sparse:
         self.accept(aggregate, Aggregate)
         return aggregate.sparse(PATTERNS)
 
 
-def _marks(aggregate: Aggregate, attributes: Sequence[str]) -> tuple[Mark, ...]:
+def marks_of(aggregate: Aggregate, attributes: Sequence[str]) -> tuple[Mark, ...]:
     """What stands for the reports on some attributes: the noise of each is its own."""
     return tuple(mark for name in attributes for mark in aggregate.marks_of(str(name)))

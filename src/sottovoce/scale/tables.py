@@ -123,7 +123,7 @@ def _table_of(
     from ..estimate.cells import Repetitions, product_labels, spread_of
     from ..estimate.table import Table
     from ..records.joint.evidence import FewTogetherWarning, UnlikeWarning, evidence_of
-    from ..records.records import PATTERNS
+    from ..records.records import PATTERNS, marks_of
 
     if result.kind:
         raise result.error
@@ -148,5 +148,6 @@ def _table_of(
         guarantee=records.guarantee,
         attributes=attributes,
         again=again,
+        _origins=marks_of(aggregate, names),
         **about,
     )
