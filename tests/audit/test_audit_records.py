@@ -50,7 +50,7 @@ def test_every_answer_is_held_to_its_own_part_of_an_allocation() -> None:
 def test_wide_records_are_distinguished_by_all_attributes() -> None:
     """2^40 outcomes, of which almost none is seen twice; one attribute alone has epsilon .2."""
     wide = sv.Records([sv.Attribute(f"q{k}", 2) for k in range(20)], epsilon_average=0.2)
-    whole, _ = sv.audit(wide, trials=20_000, confidence=SURE)
+    whole, _ = sv.audit(wide, trials=60_000, confidence=SURE)
     assert 0.4 < whole.epsilon <= 4.0
 
 

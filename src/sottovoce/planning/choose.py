@@ -192,9 +192,10 @@ def best_kind(domain: Domain, epsilons: Iterable[float]) -> type[Mechanism]:
     if not costs:
         raise ParameterError("a menu needs at least one level; none was given")
     enough = _CLOSE**2 * min(variance for variance, *_ in costs.values())
-    close = {kind for kind in costs if costs[kind][0] <= enough}
-    light = close - long - slow or close - long or close
-    return min(light, key=lambda kind: costs[kind])
+    close = [kind for kind in costs if costs[kind][0] <= enough]
+    short = [kind for kind in close if kind not in long] or close
+    light = [kind for kind in short if kind not in slow] or short
+    return min(light, key=lambda kind: costs[kind])  # of equals the first in the registry
 
 
 def _candidate(mechanism: LinearMechanism, n: int) -> Candidate:
