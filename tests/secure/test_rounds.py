@@ -1,4 +1,4 @@
-"""Rounds between machines: hosts tell how often their people drew coins, and the most counts."""
+"""Rounds between machines: hosts state how often their people drew coins, and the most counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sottovoce import testing
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import ShareError
 from sottovoce.secure.parts import host_part, result_of, server_part
-from sottovoce.secure.rounds import Heard
+from sottovoce.secure.rounds import WithRounds
 from sottovoce.transport import Batch, Role, drive
 from sottovoce.transport.in_process import Tamper
 from sottovoce.transport.keys import KeyPair, Party, Roster
@@ -47,7 +47,7 @@ def roster_of(protocol: S.Protocol) -> Roster:
 
 def result(
     protocol: S.Protocol,
-    told: tuple[int, int],
+    stated: tuple[int, int],
     *,
     known: int = 1,
     tamper: Tamper | None = None,
@@ -55,7 +55,7 @@ def result(
     """A run of two hosts, whose people are in so many rounds; the server knows of others."""
     roster, machines = roster_of(protocol), []
     with testing.seeded(1) as source:
-        for k, rounds in enumerate(told):
+        for k, rounds in enumerate(stated):
             mine = ANSWERS[k * EACH : (k + 1) * EACH]
             about: Any = {"source": source, "drawn": lambda rounds=rounds: rounds}
             machines.append(host_part(protocol, roster, f"host-{k}", mine, **about).machine)
@@ -63,17 +63,17 @@ def result(
             if party.role is not Role.USER:
                 machines.append(server_part(protocol, roster, party.id, source=source).machine)
         driven = drive(machines, protocol.message_rounds(ANSWERS.size), tamper=tamper)
-    state = next(state for state in driven.states if isinstance(state, Heard))
+    state = next(state for state in driven.states if isinstance(state, WithRounds))
     return result_of(protocol, roster, state, rounds=known, seeded=True, refused=driven.refused)
 
 
 @pytest.mark.parametrize("make", PROTOCOLS)
-@pytest.mark.parametrize(("told", "known"), [((1, 3), 1), ((2, 1), 1), ((1, 1), 4), ((1, 1), 1)])
+@pytest.mark.parametrize(("stated", "known"), [((1, 3), 1), ((2, 1), 1), ((1, 1), 4), ((1, 1), 1)])
 def test_the_most_rounds_of_any_host_or_of_the_server_count(
-    make: Callable[[], S.Protocol], told: tuple[int, int], known: int
+    make: Callable[[], S.Protocol], stated: tuple[int, int], known: int
 ) -> None:
-    protocol, rounds = make(), max(*told, known)
-    route = result(protocol, told, known=known).route
+    protocol, rounds = make(), max(*stated, known)
+    route = result(protocol, stated, known=known).route
     assert route is not None
     senders = np.ones(ANSWERS.size, bool)
     expected = protocol.promise(ANSWERS.size, senders, rounds)

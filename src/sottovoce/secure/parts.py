@@ -18,7 +18,7 @@ from .dpcs import DPCS
 from .promises import with_hosts
 from .protocol import Prepared, Protocol, aggregate_of
 from .receiving import Setting
-from .rounds import Heard, HearingServer, TellingUsers, rounds_told
+from .rounds import CollectingServer, StatingUsers, WithRounds, stated_rounds
 
 
 def _once() -> int:
@@ -44,7 +44,7 @@ def server_part(
     setting, servers = _servers(protocol, roster, source)
     machine = next(m for m in servers if m.role is role and m.members == members)
     last = machine is servers[-1]
-    played = HearingServer(machine, setting.people) if last else machine
+    played = CollectingServer(machine, setting.people) if last else machine
     return Part(played, protocol.message_rounds(setting.people), last)
 
 
@@ -86,8 +86,8 @@ def users_part(
     """The part of a host whose users have drawn their coins already."""
     setting, servers = _servers(protocol, roster, source)
     machine = protocol.users_machine(prepared, roster.members(name), setting)
-    telling = TellingUsers(machine, drawn, servers[-1].role)
-    return Part(telling, protocol.message_rounds(setting.people), False)
+    users = StatingUsers(machine, drawn, servers[-1].role)
+    return Part(users, protocol.message_rounds(setting.people), False)
 
 
 def result_of(
@@ -102,12 +102,12 @@ def result_of(
     """The last server's counts with their route, from its machine's last state.
 
     `rounds` is how often the server knows these people to have drawn coins for this protocol; where
-    their hosts tell more, that counts. `refused` messages are for the error, which names the items
+    their hosts state more, that counts. `refused` messages are for the error, which names the items
     that have no total.
     """
     people = roster.count(Role.USER)
-    if isinstance(state, Heard):
-        rounds = max(rounds, rounds_told(roster, state))
+    if isinstance(state, WithRounds):
+        rounds = max(rounds, stated_rounds(roster, state))
     aggregate = aggregate_of(protocol, state.outcome, people, rounds, seeded, refused)
     if aggregate.route is None:
         return aggregate

@@ -1,11 +1,11 @@
-"""How often people have drawn coins, told by their hosts in a run between machines.
+"""How often people have drawn coins, as their hosts state it in a run between machines.
 
 A promise counts every round in which these people drew coins for the same question and protocol.
 The last server's own count is not enough: it does not know of rounds that another server ran, that
 came before it had its key, or that it joined and crashed in before it could note them. Hosts do
-know, since they note a session before they send anything. So each tells the last server in round 1
-how many rounds its people are in, this one included, and the largest number counts. Without word
-from the hosts of all who are in the result there is none.
+know, since they note a session before they send anything. So each states to the last server in
+round 1 how many rounds its people are in, this one included, and the largest number counts. Without
+a statement from the hosts of all who are in the result there is none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _COLUMNS: Columns = {"rounds": (np.int64, ())}
 MOST_ROUNDS = 1_000
 
 
-class TellingUsers(Machine[Any]):
+class StatingUsers(Machine[Any]):
     """A host's users, of whom the first says how many rounds they all are in.
 
     `rounds` is asked when the run begins, after its session was noted.
@@ -50,14 +50,14 @@ class TellingUsers(Machine[Any]):
         return state, Outbox(batches, outbox.sampled, outbox.added)
 
     def _notice(self) -> Batch:
-        told = {"rounds": np.array([self._rounds()], np.int64)}
+        payload = {"rounds": np.array([self._rounds()], np.int64)}
         first = np.array([self.members.start])
-        return Batch(_KIND, 1, Role.USER, self._to, first, ONE, told)
+        return Batch(_KIND, 1, Role.USER, self._to, first, ONE, payload)
 
 
 @dataclass(frozen=True, eq=False)
-class Heard:
-    """The last server's state, and how many rounds each host told, by its first user."""
+class WithRounds:
+    """The last server's state, and how many rounds each host stated, by its first user."""
 
     inner: Phase
     rounds: dict[int, int] = field(default_factory=dict)
@@ -71,26 +71,26 @@ class Heard:
         return self.inner.opened
 
 
-class HearingServer(Machine[Heard]):
-    """The last server, which also takes what hosts tell."""
+class CollectingServer(Machine[WithRounds]):
+    """The last server, which also collects what hosts state."""
 
     def __init__(self, machine: Machine[Any], people: int) -> None:
         self.role, self.members = machine.role, machine.members
         self._machine, self._people = machine, people
 
-    def start(self) -> Heard:
-        return Heard(self._machine.start())
+    def start(self) -> WithRounds:
+        return WithRounds(self._machine.start())
 
-    def step(self, state: Heard, inbox: Inbox) -> tuple[Heard, Outbox]:
-        told = dict(state.rounds)
+    def step(self, state: WithRounds, inbox: Inbox) -> tuple[WithRounds, Outbox]:
+        stated = dict(state.rounds)
         for batch in inbox.batches:
             if batch.kind == _KIND:
-                self._take(told, batch, state.inner.closed)
+                self._take(stated, batch, state.inner.closed)
         others = tuple(batch for batch in inbox.batches if batch.kind != _KIND)
         inner, outbox = self._machine.step(state.inner, Inbox(others, inbox.closed))
-        return Heard(inner, told), outbox
+        return WithRounds(inner, stated), outbox
 
-    def _take(self, told: dict[int, int], batch: Batch, closed: int) -> None:
+    def _take(self, stated: dict[int, int], batch: Batch, closed: int) -> None:
         check_batch(batch, 1, closed, Role.USER, self._people, _COLUMNS)
         rows = zip(batch.sender.tolist(), batch.payload["rounds"].tolist(), strict=True)
         for who, rounds in rows:
@@ -99,18 +99,18 @@ class HearingServer(Machine[Heard]):
                     f"the host of user {who} says that its people drew coins {rounds:,} times; "
                     f"1 to {MOST_ROUNDS:,} times can be accounted for"
                 )
-            told[who] = max(rounds, told.get(who, 0))
+            stated[who] = max(rounds, stated.get(who, 0))
 
 
-def rounds_told(roster: Roster, heard: Heard) -> int:
-    """The most rounds that people of any host are in; ShareError where hosts have not told."""
-    senders = None if heard.outcome is None else heard.outcome.senders
+def stated_rounds(roster: Roster, state: WithRounds) -> int:
+    """The most rounds that people of any host are in; ShareError where a statement is missing."""
+    senders = None if state.outcome is None else state.outcome.senders
     needed = 0 if senders is None else int(senders.sum())
     hosts = [party for party in roster if party.role is Role.USER]
-    told = sum(one.users for one in hosts if roster.members(one.id).start in heard.rounds)
-    if told < needed:
+    stated = sum(one.users for one in hosts if roster.members(one.id).start in state.rounds)
+    if stated < needed:
         raise ShareError(
-            f"no result: {needed:,} people are in it, and the hosts of {told:,} have said how "
+            f"no result: {needed:,} people are in it, and the hosts of {stated:,} have said how "
             "often their people drew coins, so that nothing can be promised"
         )
-    return max(heard.rounds.values(), default=1)
+    return max(state.rounds.values(), default=1)
