@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO
 from urllib.parse import unquote
 
-from .errors import FileError
+from .errors import FileError, ParameterError
 from .object_store import WILD, list_objects, opened_object, store_of
 
 #: Of the files that a folder or a pattern stands for.
@@ -267,8 +267,15 @@ def files_of(names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -
     stay within a name, and `**` goes through any number of folders; what it matches is chosen as
     in a folder. A file that is named is taken as it is.
     """
-    every = [names] if isinstance(names, (str, os.PathLike)) else list(names)
-    return [file for name in every for file in _files(os.fspath(name))]
+    try:
+        every = [names] if isinstance(names, (str, os.PathLike)) else list(names)
+        paths = [os.fspath(name) for name in every]
+    except TypeError as error:
+        raise ParameterError(
+            f"the data set is {names!r:.80}; give the name of a file, folder or pattern, or a list "
+            "of them"
+        ) from error
+    return [file for path in paths for file in _files(path)]
 
 
 def _files(name: str) -> list[str]:

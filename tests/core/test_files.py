@@ -18,7 +18,14 @@ import pytest
 from sottovoce import GRR, OLH, OUE, Mechanism, Reports, files
 from sottovoce.contract.parquet import parquet_batches, to_table
 from sottovoce.contract.reports import ReportWriter, read_batches
-from sottovoce.errors import DigestError, FileError, MergeError, MissingExtraError, WireError
+from sottovoce.errors import (
+    DigestError,
+    FileError,
+    MergeError,
+    MissingExtraError,
+    ParameterError,
+    WireError,
+)
 from sottovoce.files import read_file, whole_file
 
 M = OUE(10, epsilon=1.0)
@@ -374,3 +381,9 @@ class TestReports:
     def test_columns_cannot_be_exchanged(self) -> None:
         with pytest.raises(TypeError):
             M.randomise([1]).columns["bits"] = np.zeros((1, 2), np.uint8)
+
+
+@pytest.mark.parametrize("names", [5, None, [5], sv.GRR(2, epsilon=1.0)])
+def test_what_is_no_name_of_a_data_set_is_refused(names) -> None:
+    with pytest.raises(ParameterError, match="give the name of a file, folder or pattern"):
+        sv.scale.aggregate(sv.GRR(2, epsilon=1.0), names)
