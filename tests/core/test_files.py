@@ -383,7 +383,7 @@ class TestReports:
             M.randomise([1]).columns["bits"] = np.zeros((1, 2), np.uint8)
 
 
-@pytest.mark.parametrize("names", [5, None, [5], sv.GRR(2, epsilon=1.0)])
-def test_what_is_no_name_of_a_data_set_is_refused(names) -> None:
+@pytest.mark.parametrize("dataset", [5, None, [5], GRR(2, epsilon=1.0)])
+def test_what_is_no_name_of_a_data_set_is_refused(dataset) -> None:
     with pytest.raises(ParameterError, match="give the name of a file, folder or pattern"):
-        sv.scale.aggregate(sv.GRR(2, epsilon=1.0), names)
+        files.files_of(dataset)
