@@ -319,7 +319,7 @@ levels) is shown with the interval of the unbiased estimate behind it.
 Sums and other combinations of values are tested in the same way, at the most noise that answers
 with this combination can have. With more than 20 reports, or more than 200 under Hadamard response,
 projective geometry response and LIP, combinations with different weights are put together from the
-intervals of the values and their correlations, which is then precise enough.
+intervals of the values and their correlations, as estimated; the tables below do not test these.
 
 ## Single counts, computed exactly
 

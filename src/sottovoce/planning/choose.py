@@ -25,8 +25,8 @@ from ..mechanisms.registry import compared_kinds
 Prefer = Literal["error", "size", "decode"]
 _TYPICAL_PEOPLE = 10_000
 _CLOSE = 1.25
-#: What defaults avoid where another mechanism has nearly the same error: long reports, and decoding
-#: that would take typical people's reports a tenth of a second.
+#: What defaults avoid where another mechanism has nearly the same error: long reports, and many
+#: steps to decode those of typical people.
 _MOST_BYTES, _MOST_STEPS = 1 << 10, 1 << 31
 
 
