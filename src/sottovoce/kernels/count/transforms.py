@@ -70,39 +70,74 @@ def _between(cells, half, size):
 def hadamard_values(counts, blocks, gaps, values):
     """values[g, v]: the transform of row g of the counts at block and column of v, over gaps[g].
 
-    One block after the other in a small table of its own, for many rows that are short. Where
-    columns go up to half the block, as for a power of two of values, the other half is added to it
-    before: all columns but the last are then in the transform of half the size, and the last one is
-    the difference of both halves.
+    The blocks of a row are transformed in a small table of their own, for many rows that are short.
+    Where columns go up to half the block, as for a power of two of values, the other half is added
+    to it before: all columns but the last are then in the transform of half the size, and the last
+    one is the difference of both halves.
     """
     wide_vectors()
     block_size = counts.shape[1] // blocks
     half = block_size // 2
     folded = values.shape[1] <= half * blocks
-    cells = np.empty(half + 1 if folded else block_size, np.int64)
+    columns = half if folded else block_size
+    cells = np.empty((blocks, columns), np.int64)
+    last = np.zeros(blocks, np.int64)  # where folded, what stands after the other columns
     for g in range(counts.shape[0]):
-        scale, row = 1 / gaps[g], values[g]
+        if folded:
+            for block in range(blocks):
+                part = counts[g, block * block_size : (block + 1) * block_size]
+                last[block] = _fold(part[:half], part[half:], cells[block])
+        else:
+            cells.reshape(cells.size)[:] = counts[g]
+        walsh_hadamard(cells)
+        _interleave(cells, last, 1 / gaps[g], values[g])
+
+
+@compiled
+def _fold(first, second, sums):
+    """Add two halves, and return the sum of their differences."""
+    wide_vectors()
+    difference = 0
+    for k in range(sums.size):
+        a, b = first[k], second[k]
+        sums[k] = a + b
+        difference += a - b
+    return difference
+
+
+@compiled
+def _interleave(cells, last, scale, row):
+    """row[v] = scale times the cell of block v mod B and column v div B + 1.
+
+    Rows of one, two and four blocks are written out, so that the compiler turns them into vectors.
+    """
+    wide_vectors()
+    blocks, columns = cells.shape
+    whole = min(columns - 1, row.size // blocks)  # columns that have a value in every block
+    if blocks == 1:
+        a, out = cells[0, 1 : whole + 1], row[:whole]
+        for k in range(whole):
+            out[k] = a[k] * scale
+    elif blocks == 2:
+        a, b, out = cells[0, 1 : whole + 1], cells[1, 1 : whole + 1], row[: 2 * whole]
+        for k in range(whole):
+            out[2 * k] = a[k] * scale
+            out[2 * k + 1] = b[k] * scale
+    elif blocks == 4:
+        a, b, out = cells[0, 1 : whole + 1], cells[1, 1 : whole + 1], row[: 4 * whole]
+        c, d = cells[2, 1 : whole + 1], cells[3, 1 : whole + 1]
+        for k in range(whole):
+            out[4 * k] = a[k] * scale
+            out[4 * k + 1] = b[k] * scale
+            out[4 * k + 2] = c[k] * scale
+            out[4 * k + 3] = d[k] * scale
+    else:
         for block in range(blocks):
-            part = counts[g, block * block_size : (block + 1) * block_size]
-            if folded:
-                difference = 0
-                for k in range(half):
-                    a, b = part[k], part[half + k]
-                    cells[k] = a + b
-                    difference += a - b
-                walsh_hadamard(cells[:half].reshape(1, half))
-                cells[half] = difference
-            else:
-                cells[:] = part
-                walsh_hadamard(cells.reshape(1, block_size))
-            if blocks == 1:  # as neighbours, which the compiler turns into vectors
-                for v in range(row.size):
-                    row[v] = cells[v + 1] * scale
-                continue
-            column = 1
-            for v in range(block, row.size, blocks):
-                row[v] = cells[column] * scale
-                column += 1
+            for k in range(whole):
+                row[k * blocks + block] = cells[block, k + 1] * scale
+    for v in range(whole * blocks, row.size):
+        block, column = v % blocks, v // blocks + 1
+        row[v] = (cells[block, column] if column < columns else last[block]) * scale
 
 
 @compiled
