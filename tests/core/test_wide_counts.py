@@ -57,7 +57,9 @@ def test_the_transform_is_the_product_with_the_matrix(size, kind):
 
 @pytest.mark.parametrize(
     ("d", "epsilon"),
-    [(2, 1.0), (4, 6.0), (5, 1.0), (1_000, 2.0), (1_023, 4.0), (1_024, 4.0), (3_000, 0.5)],
+    # One block, two, four and more, with all columns, half of them or some without a value.
+    [(2, 1.0), (4, 6.0), (5, 1.0), (1_000, 2.0), (1_023, 4.0), (1_024, 4.0), (3_000, 0.5)]
+    + [(d, epsilon) for d in (63, 64, 65, 66, 127, 129) for epsilon in (0.5, 1.0, 2.0, 3.0, 10.0)],
 )
 def test_many_groups_of_hadamard_response_are_estimated_like_each(d, epsilon):
     mechanism = sv.HadamardResponse(d, epsilon=epsilon)
