@@ -3,15 +3,17 @@
 Run as ``python -m benchmarks.coverage``. Where a value's estimate depends on one count, coverage is
 computed exactly; elsewhere it is simulated with the real mechanisms, and the least over all cells
 is given with the number of runs (at .95 and 1,000 runs the least of ten cells is about .935). Where
-that is low, the row is measured again with more runs, and only these count.
+that is low, the row is measured again with more runs, and only these count. ``--only combinations``
+measures that section alone.
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -38,17 +40,13 @@ from sottovoce.mechanisms.categorical import PureMechanism
 from sottovoce.mechanisms.linear import LinearMechanism
 from sottovoce.mechanisms.mechanism import Mechanism
 
+from . import coverage_combinations
+from .coverage_cells import LONG, LOW, Row, is_refused, measure, patterns, table
+from .coverage_text import TEXT
+
 PAGE = Path(__file__).parents[1] / "docs" / "coverage.md"
 PEOPLE = (1, 2, 3, 5, 10, 20, 60, 100, 300, 1000)
 EPSILONS = (0.1, 0.5, 1.0, 3.0, 6.0, 10.0, 20.0)
-LOW, LONG = 0.935, 4000  # rows with a lower coverage are measured again, with that many runs
-Row = tuple[str, ...]
-
-
-def measure(row: Callable[[int], tuple[float, ...]], runs: int) -> tuple[float, ...]:
-    """A row's figures, the coverage first; if that is low, those of a fresh and longer run."""
-    figures = row(runs)
-    return row(LONG) if figures[0] < LOW and runs < LONG else figures
 
 
 def exact(kind: type[PureMechanism], sizes: tuple[int, ...]) -> tuple[float, float, str]:
@@ -71,13 +69,6 @@ def exact(kind: type[PureMechanism], sizes: tuple[int, ...]) -> tuple[float, flo
             inside = (values - half <= f + 1e-12) & (f <= values + half + 1e-12)
             plain = min(plain, float(law[inside].sum()))
     return least, plain, where
-
-
-def patterns(n: int, d: int) -> Iterator[tuple[str, np.ndarray]]:
-    """People's answers: all alike, evenly spread, and nearly all one of two."""
-    yield "all alike", np.zeros(n, np.int64)
-    yield "spread", np.arange(n) % d
-    yield "one in seven", np.minimum(np.arange(n) % 7, 1)
 
 
 def linear(mechanism: LinearMechanism, answers: np.ndarray, runs: int) -> float:
@@ -176,9 +167,8 @@ def ways(mechanism: Mechanism, answers: np.ndarray, options: dict[str, list], ru
     truth, inside, done = np.bincount(answers, minlength=d) / answers.size, np.zeros(d), 0
     for _ in range(runs):
         aggregate = mechanism.aggregate(mechanism.randomise(answers, **options))
-        asked, reported = mechanism.turnout(aggregate)
-        if (reported == 0)[asked > 0].any():
-            continue  # refused: nothing is known of some people
+        if is_refused(mechanism, aggregate):
+            continue
         low, high = mechanism.estimate(aggregate).interval()
         inside += (low <= truth + 1e-12) & (truth <= high + 1e-12)
         done += 1
@@ -222,10 +212,8 @@ def least_of_means(mechanism: Mechanism, n: int, runs: int) -> tuple[float]:
         for _ in range(runs):
             answers = draw()
             aggregate = mechanism.aggregate(mechanism.randomise(answers, **ways))
-            if sampled:
-                asked, reported = mechanism.turnout(aggregate)
-                if (reported == 0)[asked > 0].any():
-                    continue
+            if sampled and is_refused(mechanism, aggregate):
+                continue
             estimate = mechanism.estimate(aggregate)
             truth = answers.mean() if sampled else expected
             low, high = (estimate if sampled else estimate.for_population()).interval()
@@ -246,12 +234,6 @@ def linear_rows(runs: int) -> Iterator[Row]:
         prior = LIP(prior=[0.6, 0.25, 0.1, 0.05], variant=variant, epsilon=epsilon)
         (least,) = measure(partial(least_of_linear, prior, n), runs)
         yield f"lip {variant}, ε={epsilon:g}", str(n), f"{least:.3f}"
-
-
-def table(head: Row, rows: list[Row]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])
 
 
 def page(runs: int) -> str:
@@ -292,71 +274,27 @@ def page(runs: int) -> str:
             parts[2],
         ),
         means=table(("design", "people", "lowest coverage"), parts[3]),
+        combinations=coverage_combinations.section(runs),
     )
 
 
-TEXT = """# Interval coverage
+def with_combinations(text: str, runs: int) -> str:
+    """The page with the section of combinations, which is the last, measured again."""
+    before = text.partition(coverage_combinations.HEADING)[0].rstrip()
+    return f"{before}\n\n{coverage_combinations.section(runs)}"
 
-Every estimate comes with a 95 % interval. The target is that it covers the true fraction of **each
-single value** at least 93 % of the time: with few people, with fractions of 0 and 1, at small and
-large epsilon, with many values, and when people at different levels answer differently. This page
-is written by `python -m benchmarks.coverage` ({runs} runs for each simulated cell, {seconds} s); a
-small part of the grid is checked by the tests (`tests/intervals`). With this number of runs, a
-simulated coverage of 0.95 has a standard error of {error:.3f}, and each row shows the lowest of
-several values, so rows somewhat below 0.95 are expected. A row whose lowest value was below {low}
-was measured again with {long:,} runs (a standard error of {long_error:.4f}) and shows only these.
 
-## How the intervals are computed
-
-The noise of a report depends on the true fraction. The usual normal approximation plugs in the
-*estimated* fraction, which fails when there are few reports or few noise events: ten reports
-without a single "yes" would give an interval of width zero. Sottovoce therefore uses score
-intervals: an interval contains every fraction that the counts do not reject, with the variance
-evaluated *at that fraction* and a continuity correction, because counts are integers
-({{py:mod}}`sottovoce.estimate.intervals`). A biased estimate (projected, maximum likelihood, shrunk
-levels) is shown with the interval of the unbiased estimate behind it.
-
-Sums and other combinations of values are tested in the same way, at the most noise that answers
-with this combination can have. With more than 20 reports, or more than 200 under Hadamard response,
-projective geometry response and LIP, combinations with different weights are put together from the
-intervals of the values and their correlations, as estimated; the tables below do not test these.
-
-## Single counts, computed exactly
-
-For 1 to 1,000 people, epsilon from 0.1 to 20, and fractions from 0 to 1. Nothing is simulated.
-
-{pure}
-
-## Other mechanisms, simulated
-
-The lowest coverage over all values and over three populations: everyone gives the same answer,
-answers are spread evenly, or nearly everyone gives one of two answers.
-
-{linear}
-
-## Few people at several levels and rates, simulated
-
-{ways}
-
-## Levels whose people answer differently, simulated
-
-8,000 people, equally many at each level. Where the strictest level differs by 1 − 1/d, all of its
-people give the same answer. The columns `james-stein` (the default) and `random-effects` are
-squared errors relative to the post-stratified estimate; below 1 is better. Coverage is that of the
-default's intervals.
-
-{levels}
-
-## Means of few people's numbers, simulated
-
-The lowest coverage over three populations: one in ten at a bound and the others at the other one,
-answers spread evenly, or skewed. People with extreme numbers may not report, or may not have been
-asked; the intervals allow for this ({{py:mod}}`sottovoce.estimate.mean_intervals`).
-
-{means}
-"""
+def main() -> None:
+    """Measure everything, or one section, and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.coverage", description=__doc__)
+    parser.add_argument("runs", type=int, nargs="?", default=1000, help="runs for each cell")
+    parser.add_argument("--only", choices=["combinations"], help="measure this section again")
+    parser.add_argument("--write", type=Path, default=PAGE, help="the page to write")
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    text = with_combinations(PAGE.read_text(), options.runs) if options.only else page(options.runs)
+    options.write.write_text(text)
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
-    PAGE.write_text(page(int(sys.argv[1]) if len(sys.argv) > 1 else 1000))
+    main()
