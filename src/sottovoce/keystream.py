@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-_BLOCK_BYTES = 1 << 19
+_BLOCK_BYTES = 1 << 22  # between two times that a thread needs the interpreter's lock
 _ZEROS = memoryview(bytes(_BLOCK_BYTES))
 _REKEY_BYTES = 1 << 36
 _CIPHERS = {16: "EVP_aes_128_ctr", 32: "EVP_aes_256_ctr"}  # by the bytes of their keys

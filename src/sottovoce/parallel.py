@@ -51,6 +51,16 @@ class _Threads(ThreadPoolExecutor):
         return future
 
 
+def buffer_factor(part: slice, size: int) -> int:
+    """How many times longer its buffers are than usual where a thread works on a part of 0..size.
+
+    A thread that waits for the interpreter's lock needs some 50 µs to wake up, and longer the more
+    others wait. Work that returned to the interpreter sooner would run in turn.
+    """
+    length = part.stop - part.start
+    return 1 if length >= size else min(max(8, 2 * size // max(length, 1)), 32)
+
+
 def over_ranges(
     action: Callable[[slice], T], size: int, *, work: int, multiple: int = 1
 ) -> list[T]:

@@ -31,7 +31,7 @@ from . import kernels
 from .errors import ParameterError, SeededError
 from .keystream import AnyKeystream, fastest_keystream
 from .keystream import Keystream as Keystream
-from .parallel import over_ranges
+from .parallel import buffer_factor, over_ranges
 
 T = TypeVar("T")
 
@@ -43,7 +43,6 @@ _FEW_BYTES = 2048
 _EXTRA_WORDS = 4096
 _PLANES = 9  # bit planes drawn for every lane; one word in eight then has an undecided lane
 _BUFFER_WORDS = _PLANES * 4096  # 288 KiB of keystream at a time
-_LONGER = 8  # times that in threads, whose calls must outlast the waking of another thread
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,19 +145,13 @@ class Draws:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._words = np.empty(_BUFFER_WORDS, np.uint64)
         self._undecided = np.empty(0, np.uint64)
-        self._extra = np.empty(_EXTRA_WORDS, np.uint64)
-        self._used = _EXTRA_WORDS
+        self.lengthen(1)
 
-    def lengthen(self) -> None:
-        """Take more words at a time, for one of several threads.
-
-        A thread that waits for the interpreter's lock needs some 50 µs to wake up. Kernels that
-        return sooner would have it back by then, and the threads would run in turn.
-        """
-        self._words = np.empty(_LONGER * _BUFFER_WORDS, np.uint64)
-        self._extra = np.empty(_LONGER * _EXTRA_WORDS, np.uint64)
+    def lengthen(self, factor: int) -> None:
+        """Take so many times more words at a time."""
+        self._words = np.empty(factor * _BUFFER_WORDS, np.uint64)
+        self._extra = np.empty(factor * _EXTRA_WORDS, np.uint64)
         self._used = self._extra.size
 
     def fill(self, array: NDArray[Any]) -> None:
@@ -250,8 +243,7 @@ class SystemSource(Source):
     ) -> list[T]:
         def some(part: slice) -> T:
             draws = self.draws()  # a key for every thread
-            if part != slice(0, size):
-                draws.lengthen()
+            draws.lengthen(buffer_factor(part, size))
             return action(draws, part)
 
         return over_ranges(some, size, work=work, multiple=multiple)

@@ -11,7 +11,7 @@ import sottovoce as sv
 from sottovoce import kernels, testing
 from sottovoce.domain.values import code_dtype
 from sottovoce.kernels import ring
-from sottovoce.kernels.count import grouped_bits, histograms
+from sottovoce.kernels.count import grouped_bits, histograms, projective
 from tests.samplers.crafted import ALL, Scripted, seldom
 
 pytestmark = pytest.mark.usefixtures("both_ways")
@@ -55,6 +55,33 @@ def test_projective_reports(order: int, dimension: int) -> None:
                 words, codes, order, dimension, np.uint64(upper), np.uint64(lower), out, extra, 0
             )
             assert (out[:done] < outputs).all()
+
+
+@pytest.mark.parametrize(
+    ("order", "dimension"), [(2, 2), (2, 12), (3, 7), (5, 4), (11, 3), (31, 2), (499, 2)]
+)
+def test_projective_sums(order: int, dimension: int, both_ways: list[str]) -> None:
+    outputs = (order**dimension - 1) // (order - 1)
+    for size in {1, 2, outputs // 2, outputs}:
+        for columns in (1, 3):
+            counts = rng.integers(0, 1 << 40, (outputs, columns))
+            kernels.count.projective_sums(counts & 255, order, dimension, size)
+            kernels.count.projective_sums(counts - (1 << 39), order, dimension, size)
+            floats = counts * 10.0 ** rng.integers(-9, 9, counts.shape)
+            kernels.count.projective_sums(-floats, order, dimension, size)
+    assert set(both_ways) == {"projective_sums"}
+
+
+def test_projective_sums_too_many_for_numpy_are_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    code = projective.projective_sums.code
+    monkeypatch.setattr(projective.projective_sums, "machine", lambda *a: calls.append(code(*a)))
+    monkeypatch.setattr(projective, "_MOST_ADDITIONS", 5 * 6)
+    for columns, compiled in ((1, 0), (2, 1)):
+        sums = np.zeros((6, columns), np.int64)
+        projective.projective_sums.interpret(np.ones((6, columns), np.int64), 5, 2, sums)
+        assert (sums == 1).all()
+        assert len(calls) == compiled
 
 
 @pytest.mark.parametrize("kind", [sv.Duchi, sv.Piecewise, sv.Hybrid])

@@ -12,6 +12,7 @@ import pytest
 
 import sottovoce as sv
 from sottovoce import kernels, testing
+from sottovoce.collect import counting
 from sottovoce.kernels import compiling
 from sottovoce.mechanisms import REGISTRY
 from tests.laws.entries import example
@@ -28,6 +29,7 @@ sv.ask(np.arange(5_000) % 20, values=20, epsilon=1.0)
 sv.ask(np.arange(5_000) % 90, values=sv.Range("age", 0, 90), epsilon=1.0)
 levels = np.where(np.arange(10_000) % 2, "strong", "weak")
 sv.ask(answers, values=modes, levels={"strong": 0.5, "weak": 2.0}, level=levels)
+sv.ask(np.arange(10_000), values=1_000_000, epsilon=1.0)
 many = np.arange(1_000_000)
 sv.ask(many % 4, values=4, epsilon=1.0)
 sv.ask(many % 90, values=sv.Range("age", 0, 90), epsilon=1.0)
@@ -171,6 +173,18 @@ def test_what_numpy_does_at_once_is_compiled_later(calls: list[str], way: Any) -
     assert kernel(np.zeros(1 << 22)) == "by machine"
     compiling.expect(1 << 24)
     assert noting(calls, interpreted=way)(np.zeros(10)) == "by machine"
+
+
+def test_large_files_are_counted_by_machine_code_at_once(
+    calls: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    m = sv.GRR(4, epsilon=1.0)
+    path = tmp_path / "reports.svr"
+    path.write_bytes(m.randomise(np.zeros(1000, int)).to_bytes())
+    for most, interpreted in ((1 << 24, True), (100, False)):
+        monkeypatch.setattr(counting, "_AT_ONCE", most)
+        assert counting.count_files([path], m).aggregate.reports == 1000
+        assert compiling._interpreting is interpreted
 
 
 def test_some_kernels_are_always_compiled(calls: list[str]) -> None:

@@ -185,7 +185,7 @@ def draw(
 ) -> tuple[list[int], int, int]:
     out = np.zeros(len(words), np.uint32)
     done, used = kernels.draw.projective_response(
-        np.array(words, np.uint64), np.array(codes, np.uint16), m.prime, m.dimension,
+        np.array(words, np.uint64), np.array(codes, m.domain.dtype), m.prime, m.dimension,
         *m.inside.words, out, np.array(extra, np.uint64), 0,
     )  # fmt: skip
     return [int(y) for y in out], done, used
@@ -207,6 +207,22 @@ def test_every_place_is_another_output_of_the_right_side(order, dimension):
         assert (done, used) == (len(words), 0)
         assert frozenset(found[: m.set_size]) == own
         assert sorted(found) == list(range(m.cells))
+
+
+# Numbers of one, two and three pieces of digits in 16 bits; orders whose products need more.
+@pytest.mark.parametrize(
+    ("order", "dimension"), [(2, 17), (3, 11), (5, 8), (13, 6), (43, 4), (191, 3), (257, 2)]
+)
+def test_every_place_of_a_large_space_is_another_output(order, dimension):
+    m = mechanism(order, dimension)
+    words = [*picks(m.set_size), *((0xFFFFFFFF << 32) | p for p in picks(m.cells - m.set_size))]
+    early = [points(order, k) for k in range(dimension)]  # values that end in many zeros, or few
+    for value in sorted({0, 1, m.cells - 1, m.cells // 3, *early, *(k - 1 for k in early if k)}):
+        found = np.array(draw(m, words, [value] * len(words), [])[0])
+        assert m.supports({"y": found}, np.array([value]))[:, 0].nonzero()[0].tolist() == list(
+            range(m.set_size)
+        )
+        assert np.array_equal(np.sort(found), np.arange(m.cells))
 
 
 def test_a_tie_uses_as_many_words_whatever_the_coin_says():

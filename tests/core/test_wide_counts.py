@@ -79,7 +79,8 @@ def _noise(mechanism, rows):
     block = np.arange(rows.shape[1]) % mechanism.blocks
     sums = np.stack([rows[:, block == k].sum(axis=1) for k in range(mechanism.blocks)], axis=1)
     positive = np.maximum(sums, 0)
-    part = positive / np.maximum(positive.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    positive += ~positive.any(axis=1, keepdims=True)  # all alike where none is above 0
+    part = positive / positive.sum(axis=1, keepdims=True)
     part = part[:, block]
     square = (part * own + (1 - part) * other) / float(mechanism._gap) ** 2
     return square - np.clip(rows, 0, part)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import sottovoce
-from sottovoce import GRR, Aggregate, Reports, randomness, testing
+from sottovoce import GRR, Aggregate, Attribute, Records, Reports, randomness, testing
 from sottovoce.contract.reports import ReportWriter, read_batches
 from sottovoce.errors import GuaranteeError, SeededError
 from sottovoce.mechanisms import REGISTRY
@@ -57,6 +57,18 @@ def test_a_seeded_estimate_promises_nothing(kind) -> None:
     assert "seed" in str(estimate.guarantee)
     with pytest.raises(GuaranteeError):
         _ = estimate.guarantee.epsilon
+
+
+def test_seeded_estimates_of_records_promise_nothing() -> None:
+    records = Records([Attribute("a", 2), Attribute("b", 2)], epsilon_average=4.0)
+    table = {"a": [0, 1] * 1000, "b": [0, 0, 1, 1] * 500}
+    with testing.seeded(1) as source:
+        counts = records.aggregate(records.randomise(table, source=source))
+        joint = records.joint(counts, ["a", "b"], method="product")
+        estimates = [records.marginal(counts, ["a"]), joint, joint.marginal(["b"]), joint.project()]
+    for estimate in estimates:
+        assert "seed" in estimate.guarantee.line()
+        assert estimate.raw is None or estimate.raw.guarantee == estimate.guarantee
 
 
 def test_the_mark_survives_slicing_joining_and_storing(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -195,17 +194,19 @@ def test_forked_children_use_threads_of_their_own() -> None:
     assert len(set(digests)) == 12
 
 
-COMPILING = """
+WITHOUT_LOCKS = """
 import os, sys, threading, time
 import numpy as np
-import sottovoce as sv
-from sottovoce.kernels.compiling import compile_at_once
-compile_at_once()
-answers = np.arange(1000) % 100
+from sottovoce.kernels import compiling
 if "no locks" in sys.argv:
-    from sottovoce.kernels import compiling
     compiling._hold_locks.__code__ = (lambda: None).__code__
     compiling._give_locks_back.__code__ = (lambda: None).__code__
+"""
+
+COMPILING = """
+import sottovoce as sv
+compiling.compile_at_once()
+answers = np.arange(1000) % 100
 def release(kind):
     mechanism = kind(100, epsilon=1.0)
     return mechanism.aggregate(mechanism.randomise(answers))
@@ -221,6 +222,25 @@ child = os.fork()
 if child == 0:
     release(sv.GRR)
     os._exit(7)
+"""
+
+INTERPRETING = """
+begun = threading.Event()
+def work(values):
+    begun.set()
+    time.sleep(0.5)
+work.__module__ = "kernels.count"
+kernel = compiling.Kernel(work, None)
+thread = threading.Thread(target=kernel, args=(np.zeros(3),))
+thread.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    kernel(np.zeros(3))
+    os._exit(7)
+"""
+
+WAITING = """
 end = time.monotonic() + 60 * ("no locks" not in sys.argv) + 8
 while time.monotonic() < end:
     done, status = os.waitpid(child, os.WNOHANG)
@@ -237,10 +257,11 @@ os._exit(0)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork on this system")
 @pytest.mark.parametrize("arguments", [[], ["no locks"]])
-def test_a_fork_while_another_thread_compiles(tmp_path: Path, arguments: list[str]) -> None:
-    """Without holding the compiler's locks, the planted fault, the child waits for ever."""
+@pytest.mark.parametrize("forking", [COMPILING, INTERPRETING], ids=["compiles", "interprets"])
+def test_a_fork_while_another_thread_works(tmp_path, forking: str, arguments: list[str]) -> None:
+    """Without holding the locks of kernels, the planted fault, the child waits for ever."""
     done = subprocess.run(
-        [sys.executable, "-c", COMPILING, *arguments],
+        [sys.executable, "-c", WITHOUT_LOCKS + forking + WAITING, *arguments],
         env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
@@ -443,3 +464,12 @@ def test_the_first_of_several_errors_is_raised(monkeypatch) -> None:
 
     with pytest.raises(ValueError, match=r"\[0, 30\]"):
         parallel.over_ranges(fail, 90, work=10**9)
+
+
+@pytest.mark.parametrize(
+    ("threads", "factor"), [(1, 1), (2, 8), (4, 8), (8, 16), (16, 32), (64, 32)]
+)
+def test_buffers_grow_with_the_threads_that_wait_for_the_interpreter(threads, factor) -> None:
+    size = 64_000
+    assert parallel.buffer_factor(slice(0, size // threads), size) == factor
+    assert parallel.buffer_factor(slice(0, 0), 0) == 1

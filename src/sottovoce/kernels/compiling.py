@@ -33,13 +33,13 @@ Interpreted = bool | Literal["whole", "blocks"] | Callable[..., Any]
 _MOST = 1 << 16  # items of the largest array whose loop is worth interpreting
 _MOST_BY_NUMPY = 1 << 21
 _PATIENCE = 1.5  # seconds for each kernel
-_PATIENCE_BY_NUMPY = 0.5  # at 20 to 50 ns for each item, a million take less
 
 _NO_OTHERS: Mapping[str, Any] = MappingProxyType({})
 _interpreting = True
 _few_items = True
 _uncached = False
 _lock = RLock()
+_turn = RLock()  # to interpret: threads would only take the interpreter from one another
 _held: list[Any] = []  # while a process forks
 
 
@@ -62,11 +62,11 @@ def _hold_locks() -> None:
 
     The child has the thread that forks alone, which can give the locks back.
     """
-    _lock.acquire()
     numba = sys.modules.get("numba.core.compiler_lock")
-    _held[:] = [_lock] if numba is None else [_lock, numba.global_compiler_lock]
-    for lock in _held[1:]:
+    held = [_turn, _lock, *([] if numba is None else [numba.global_compiler_lock])]
+    for lock in held:
         lock.acquire()
+    _held[:] = held
 
 
 def _give_locks_back() -> None:
@@ -101,22 +101,22 @@ class Kernel:
         self._most_items = most or (
             _MOST_BY_NUMPY if self._by_numpy else _MOST if interpreted else -1
         )
-        self._seconds_left = _PATIENCE_BY_NUMPY if self._by_numpy else _PATIENCE
+        self._seconds_left = _PATIENCE
         # People's answers come in blocks, whose sizes do not say how many are coming.
         self._in_blocks = ".draw." in function.__module__
         #: The compiled function, once there is one.
         self.machine: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if (
-            self.machine is None
-            and _interpreting
-            and (_few_items or self._by_numpy or not self._in_blocks)
-            and self._seconds_left > 0
-            and self.is_small(arguments)
-        ):
-            return self.interpret(*arguments)
+        if self._has_patience() and self.is_small(arguments):
+            with _turn:
+                if self._has_patience():  # after waiting, too
+                    return self.interpret(*arguments)
         return self.code(*arguments)
+
+    def _has_patience(self) -> bool:
+        few = _few_items or self._by_numpy or not self._in_blocks
+        return self.machine is None and _interpreting and few and self._seconds_left > 0
 
     def is_small(self, arguments: tuple[Any, ...]) -> bool:
         """Whether the arrays among the arguments are few items, and may be interpreted."""
@@ -140,7 +140,7 @@ class Kernel:
         if self._plain is None:
             others: dict[str, Any] = {"_INDEX": int}  # which is faster than an integer of numpy
             if self._whole:
-                others["range"] = lambda size: (slice(None),)
+                others["range"] = _lanes
             plain = _linked(self._function, lambda kernel: kernel.plain, others)
             self._plain = _with_flags(plain) if self._whole else plain
         return self._plain
@@ -173,11 +173,11 @@ def compiled(
 
     Not to be interpreted is work beyond the size of the arrays, and sums of floating-point numbers
     that the compiler may take in another order. Squares are written as products: x**2 is rounded in
-    another way by the interpreter, once in a thousand times. "whole" is a function of one loop
-    without branches, which numpy can take for all positions at once; it returns flags, each
-    gathered over the loop by |=. "blocks" is one that leaves most of its work to such loops. A
-    function to be interpreted instead does the same with numpy; `most` is the size of the largest
-    array that it is worth while for.
+    another way by the interpreter, once in a thousand times. "whole" is a function of loops without
+    branches, `for i in range(n)`, which numpy can take for all positions at once; it returns flags,
+    each gathered over its loop by |=. A range with more bounds is a loop as usual. "blocks" is a
+    function that leaves most of its work to such ones. A function to be interpreted instead does
+    the same with numpy; `most` is the size of the largest array that it is worth while for.
 
     Machine code is kept in NUMBA_CACHE_DIR where that is set, else beside the package, else in the
     user's cache folder. Where none of them can be written (a read-only installation run by a user
@@ -212,6 +212,11 @@ def _linked(
         if isinstance(names.get(name), Kernel)
     }
     return FunctionType(function.__code__, {**names, **kernels}, function.__name__)
+
+
+def _lanes(*bounds: int) -> Any:
+    """All positions at once where only their number is given, else the usual range."""
+    return range(*bounds) if len(bounds) > 1 else (slice(*bounds),)
 
 
 def _with_flags(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -66,3 +66,9 @@ def add_sixteens(words, at, stride, groups, planes, low, gap, carry, to, ahead):
                 over[k // 2] = (a & b) | (c & (a | b))
             over = over[: len(over) // 2]
         carry[end : end + 8] = over[0]
+
+
+@replaced(by="intrinsics")
+def high_half(x, y):
+    """The upper 16 of the 32 bits of a product of two numbers of 16 bits."""
+    return np.uint16((np.uint32(x) * np.uint32(y)) >> np.uint32(16))

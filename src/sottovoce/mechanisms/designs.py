@@ -38,7 +38,10 @@ def makers(requirement: Requirement) -> Iterator[Callable[[float], Mechanism]]:
 
 
 def _make(kind: type[Mechanism], question: Any, epsilon: float) -> Mechanism:
-    return kind(question, epsilon=epsilon)
+    mechanism = kind(question, epsilon=epsilon)
+    if isinstance(mechanism, LinearMechanism):
+        mechanism.check_countable()
+    return mechanism
 
 
 def _design(requirement: Requirement, make: Callable[[float], Mechanism]) -> Design | None:

@@ -18,15 +18,16 @@ supported depends on whether it is in the same block.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import kernels
+from ..contract.aggregate import Aggregate
 from ..contract.collection import Columns
 from ..errors import ParameterError
 from ..estimate.intervals import Floats, ScoreInterval
@@ -161,6 +162,17 @@ class HadamardResponse(SetResponse):
         half = float(self.set_size * self.laws[1])
         return float(self.p) + half, 2 * half
 
+    def spread(self, values: Floats, counts: NDArray[np.int64], n: int) -> Floats:
+        in_block = counts.reshape(self.blocks, self.block_size).sum(axis=1)
+        return self._spread(values, in_block[self._block], n)
+
+    def _spread(self, values: Floats, in_block: NDArray[np.int64], n: int) -> Floats:
+        """Variances by the reports in the block of each value: noisy values sum to anything."""
+        _, other = self._in_block
+        reports = np.maximum(in_block / n, other)
+        noise = reports / float(self._gap) ** 2 - np.clip(values, 0, 1)
+        return np.asarray(noise / n)
+
     def variance(self, frequencies: ArrayLike, n: int) -> Floats:
         f = np.asarray(frequencies, float)
         result: Floats = self.variance_rows(f[None])[0] / n
@@ -190,6 +202,17 @@ class HadamardResponse(SetResponse):
         matrix: Floats = np.where(block[:, None] == block[None, :], shared, 0.0)
         matrix /= n * float(self._gap)
         np.fill_diagonal(matrix, self.variance(f, n))
+        return matrix
+
+    def covariance_behind(
+        self, values: Floats, aggregate: Aggregate
+    ) -> Callable[[], Floats] | None:
+        return partial(self._covariance, values, aggregate)
+
+    def _covariance(self, values: Floats, aggregate: Aggregate) -> Floats:
+        matrix = self.covariance(values, aggregate.reports)
+        counts = aggregate.dense(self.table)
+        np.fill_diagonal(matrix, self.spread(values, counts, aggregate.reports))
         return matrix
 
     @property

@@ -182,11 +182,7 @@ class HadamardCandidates(HadamardResponse):
         return np.asarray((agree - disagree) / (n * float(self._gap)))
 
     def spread(self, values: Floats, counts: NDArray[np.int64], n: int) -> Floats:
-        block = np.ones(values.size)
-        if self.blocks > 1:
-            own, other = self._in_block
-            block = np.clip((self._pair(counts).sum(axis=0) / n - other) / (own - other), 0, 1)
-        return np.asarray((self._square(block) - np.clip(values, 0, block)) / n)
+        return self._spread(values, self._pair(counts).sum(axis=0), n)
 
     def score_interval(self, values: Floats, counts: NDArray[Any], n: Size) -> ScoreInterval:
         in_block = counts.reshape(*counts.shape[:-1], 2, -1).sum(axis=-2)

@@ -80,6 +80,11 @@ class LinearMechanism(Mechanism):
                 "(--candidates), which 'olh' and 'hadamard' can do without counters for all"
             )
 
+    def check_countable(self) -> None:
+        """Raise ParameterError where neither all values nor chosen ones could be counted."""
+        if self.cells > MOST_COUNTERS:
+            self.restricted(np.zeros(1, np.int64))._refuse_counters()
+
     def tally_by(self, reports: Reports, group: NDArray[Any], groups: int) -> NDArray[np.int64]:
         """The counts of the reports of each group, one row per group."""
         counts = np.zeros((groups, self.counters), np.int64)

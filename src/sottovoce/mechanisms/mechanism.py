@@ -30,7 +30,6 @@ from ..estimate.estimate import Estimate
 from ..promise import LDP, OWN_DEVICE, WHO_ANSWERED, Guarantee, Promise
 from .channel import Channel
 
-SEEDED = "the reports were drawn from a seed, which undoes them"
 TOO_SMALL = (
     "epsilon is {epsilon!r}, so small that reports would carry no information; use at least 1e-9"
 )
@@ -187,12 +186,6 @@ class Mechanism(Collection):
 
     def estimates(self, aggregate: Aggregate) -> Mapping[str, Estimate]:
         return {}
-
-    def guarantee_behind(self, aggregate: Aggregate) -> Guarantee:
-        """What was promised to the people behind these counts."""
-        if aggregate.seeded:
-            return Guarantee.none(SEEDED)
-        return self.guarantee if aggregate.route is None else aggregate.route.guarantee
 
     # --- what the participation wrapper needs ---------------------------------------------------
 

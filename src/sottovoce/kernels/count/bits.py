@@ -13,7 +13,7 @@ from ..compiling import compiled
 from ..vectors import add_sixteens, wide_vectors
 
 _WIDE = 128  # words of a row that are counted together: their planes stay in the first-level cache
-_AHEAD = 256  # words ahead that are fetched from memory; more is faster on one core, not on several
+_AHEAD = 512  # words ahead that are fetched; where memory is slow, more delays the other cores
 _GROUPS = 256  # of sixteen rows, whose counts fit into 13 planes
 _INDEX = np.uintp
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
@@ -71,9 +71,17 @@ def _unpack(planes, groups, counts):
 
 
 @compiled
+def empty_words(size):
+    """Memory that begins with a line of the cache, so that no vector of eight words is in two."""
+    words = np.empty(size + 8, np.uint64)
+    first = -(words.ctypes.data // 8) % 8
+    return words[first : first + size]
+
+
+@compiled
 def room_for(stride):
     """Scratch memory of `add_whole` for rows of so many words."""
-    return np.empty(45 * min(_WIDE, (stride + 7) // 8 * 8), np.uint64)
+    return empty_words(45 * min(_WIDE, (stride + 7) // 8 * 8))
 
 
 @compiled

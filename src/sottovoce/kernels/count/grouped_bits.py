@@ -15,6 +15,7 @@ import numpy as np
 
 from ..compiling import compiled
 from ..vectors import add_bits, wide_vectors
+from .bits import empty_words
 from .histograms import first_outside
 
 _SETS = 4
@@ -69,7 +70,8 @@ def _add_rows(words, group, start, stop, groups, length, lanes):
 def _few(words, group, groups, length, counts):
     wide_vectors()
     size = groups * 8 * length
-    lanes = np.zeros(_SETS * size, np.uint64)
+    lanes = empty_words(_SETS * size)
+    lanes[:] = _ZERO
     even, odd = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
     n, step = np.uintp(group.size), np.uintp(_SETS * _MOST)
     start, spills = np.uintp(0), 0
@@ -137,7 +139,8 @@ def _add_until_full(words, group, start, size, lanes, filled):
 @compiled
 def _many(words, group, groups, length, counts):
     wide_vectors()
-    lanes = np.zeros(groups * 8 * length, np.uint64)
+    lanes = empty_words(groups * 8 * length)
+    lanes[:] = _ZERO
     filled = np.zeros(groups, np.uint8)
     i, n = np.uintp(0), np.uintp(group.size)
     while i < n:

@@ -8,6 +8,7 @@ from ..compiling import compiled
 
 _BLOCK = 32_768  # values that are still in the second-level cache after they were checked
 _ROW = 256  # bytes that are added up side by side
+_MOST_BY_NUMPY = 1 << 23  # values or cells
 _MOST_ROWS = 255  # of ones, before a byte overflows
 
 
@@ -92,7 +93,7 @@ def _histogram_by_numpy(values, counts):
     return bad
 
 
-@compiled(interpreted=_histogram_by_numpy)
+@compiled(interpreted=_histogram_by_numpy, most=_MOST_BY_NUMPY)
 def histogram(values, counts):
     """Add how often each of 0..counts.size-1 occurs; the first position of another value, or -1.
 

@@ -16,9 +16,49 @@ from ..compiling import compiled
 
 _INDEX = np.uintp
 _LONG = 8  # entries that are worth a loop of their own
+_MOST_BY_NUMPY = 1 << 22  # compiling takes more than three seconds
+_MOST_ADDITIONS = 1 << 24  # for each coordinate
 
 
-@compiled(interpreted=False)
+def _sums_by_numpy(counts, order, dimension, sums):
+    if order * counts.size > _MOST_ADDITIONS:
+        return projective_sums.code(counts, order, dimension, sums)
+    order, dimension, many = int(order), int(dimension), counts.shape[1]
+    z = np.arange(order)
+    outputs, after = counts, np.zeros(many, counts.dtype)
+    for length in range(dimension, 0, -1):
+        values = order ** (length - 1)
+        start = (values - 1) // (order - 1)
+        children = outputs[1 : 1 + start * order].reshape(start, order, many)
+        if start < len(sums):
+            support, table = after, children[:, -z % order]
+            for _ in range(length - 1):
+                width = support.size
+                support = (support + table[0]).ravel()
+                rows = (len(table) - 1) // order
+                if rows == 0:
+                    break
+                below = table[1 : 1 + rows * order].reshape(rows, order, order, width)
+                lines = below[:, 0, np.repeat(z, order)]
+                for b in range(1, order):
+                    lines += below[:, b, (np.repeat(z, order) + np.tile(z, order) * b) % order]
+                table = lines.reshape(rows, order, order * width)
+            stop = min(start + values, len(sums))
+            sums[start:stop] = support.reshape(values, many)[: stop - start]
+        after = after + outputs[0]
+        outputs = _one_by_one(children)
+    return None
+
+
+def _one_by_one(children):
+    """Sums over the second axis in the order of the compiled loop."""
+    total = children[:, 0].copy()
+    for z in range(1, children.shape[1]):
+        total += children[:, z]
+    return total
+
+
+@compiled(interpreted=_sums_by_numpy, most=_MOST_BY_NUMPY)
 def projective_sums(counts, order, dimension, sums):
     """sums[v, :] = Σ counts[y, :] over the outputs y orthogonal to v; integers or floats.
 

@@ -144,8 +144,9 @@ def _interleave(cells, last, scale, row):
 def block_noise(fractions, blocks, own, other, gap, noise):
     """(own b + other (1 − b)) / gap² − f, b being the fraction of v's block, f of v within 0..b.
 
-    A row of fractions need not be a distribution; its blocks are made one. Values are taken in
-    rows of whole vectors, in which every block has one place or more.
+    A row of fractions need not be a distribution; its blocks are made one, of equal parts where
+    no sum is above 0. Values are taken in rows of whole vectors, in which every block has one
+    place or more.
     """
     wide_vectors()
     lanes = max(blocks, _LANES)
@@ -165,7 +166,7 @@ def block_noise(fractions, blocks, own, other, gap, noise):
             sums[block] = max(sums[block], 0.0)
             total += sums[block]
         for block in range(blocks):
-            b = sums[block] / max(total, 2.3e-308)
+            b = sums[block] / total if total > 0 else 1 / blocks
             sums[block], squares[block] = b, (b * own + (1 - b) * other) / (gap * gap)
         for k in range(blocks, lanes):
             sums[k], squares[k] = sums[k % blocks], squares[k % blocks]
