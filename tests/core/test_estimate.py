@@ -302,3 +302,12 @@ def test_a_truth_that_is_not_a_number_is_refused_for_options_too():
     estimate = options.estimate(options.aggregate(options.randomise([["cat"], []] * 500)))
     with pytest.raises(sv.SottovoceError, match="fractions from 0 to 1"):
         estimate.error([float("nan"), 0.5])
+
+
+def test_lists_of_reports_or_counts_are_refused_with_what_to_do() -> None:
+    question = sv.GRR(["a", "b"], epsilon=1.0)
+    reports = question.randomise(["a", "b"])
+    with pytest.raises(ParameterError, match="a list of them was given: count each and add"):
+        question.aggregate([reports, reports])  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match=r"a tuple of them was given: add them with \+"):
+        question.estimate((question.aggregate(reports),))  # type: ignore[arg-type]

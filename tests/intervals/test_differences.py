@@ -10,13 +10,13 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import binom, norm
 
 import sottovoce as sv
 from sottovoce import GRR, OUE, Levels, SubsetSelection
 from sottovoce.contract.aggregate import Aggregate
 from sottovoce.errors import EstimateError, ParameterError
-from sottovoce.estimate.contrasts import Contrast
+from sottovoce.estimate.contrasts import DRAWN_APART, Contrast
 from sottovoce.estimate.estimate import Estimate
 from sottovoce.estimate.intervals import Interval
 from sottovoce.estimate.simultaneous import largest_deviations, simultaneous
@@ -379,3 +379,19 @@ def test_the_guarantee_of_a_difference(waves: tuple[Estimate, Estimate]) -> None
     ]
     none = Guarantee.none("seeded")
     assert not (replace(levels[0], guarantee=none) - second).guarantee.promises
+
+
+def test_a_difference_for_a_population_assumes_independent_samples() -> None:
+    """Of people who all change their answer the errors add up, and not only their squares."""
+    m, n, held, held_wider = GRR(2, epsilon=20.0), 50, 0.0, 0.0
+    for k, chance in enumerate(binom.pmf(np.arange(n + 1), n, 0.5)):
+        waves = [at_counts(m, np.array(counts), n) for counts in ((k, n - k), (n - k, k))]
+        first, second = (wave.for_population() for wave in waves)
+        change = first - second  # the fractions of the population are equal
+        low, high = change.interval()
+        held += chance * (low[0] <= 0 <= high[0])
+        held_wider += chance * (abs(change.values[0]) <= 1.42 * (high[0] - low[0]) / 2)
+        assert DRAWN_APART in change.assuming
+        assert DRAWN_APART not in (waves[0] - waves[1]).assuming
+    assert held < 0.9
+    assert held_wider >= LEAST

@@ -204,3 +204,32 @@ def test_hadamard_response_covers_the_fraction_of_a_population(epsilon: float) -
 
 def test_planted_fault_the_block_of_those_who_were_asked() -> None:
     assert population_coverage(HadamardResponse(10, epsilon=20.0), 40, 0.05, blind) < 0.9
+
+
+@pytest.mark.parametrize("weights", [(1, 0, 10), (-1, 0, 10), (0, 1, 10), (2, 3, 0)], ids=str)
+@pytest.mark.parametrize(("n", "epsilon"), [(25, 4.0), (100, 6.0), (1000, 8.0)])
+@pytest.mark.parametrize("rate", [None, 0.5])
+def test_contrasts_where_nearly_all_answer_alike(
+    rate: float | None, n: int, epsilon: float, weights: tuple[int, ...]
+) -> None:
+    """Exact. A rare report of a value seems to go with one less of the value that all hold."""
+    mechanism = GRR(3, epsilon=epsilon)
+    sampled = None if rate is None else Sampled(mechanism, rate=rate)
+    used, covered, left = {v: w for v, w in enumerate(weights) if w}, 0.0, 1.0
+    p, q = float(mechanism.p), float(mechanism.q)
+    for rare in np.argwhere(np.add.outer(np.arange(7), np.arange(7)) < 7).tolist():
+        counts = np.array([n - sum(rare), *rare])
+        law = float(multinomial.pmf(counts, n, [p, q, q]))
+        left -= law
+        if sampled is None:
+            plain = Aggregate(mechanism.id, mechanism.digest, {"support": counts}, n, n)
+            estimate = mechanism.estimate(plain).for_population()
+        else:  # half of those asked reported
+            tables = {"asked": [2 * n], "reported": [n], "0/support": counts[None]}
+            about = {key: np.array(table) for key, table in tables.items()}
+            aggregate = Aggregate(sampled.id, sampled.digest, about, 2 * n, n)
+            estimate = sampled.estimate(aggregate)
+        low, high = estimate.contrast(used).interval()
+        covered += law * bool(low[0] <= weights[0] <= high[0])
+    assert covered + left >= LEAST
+    assert left < 1e-3

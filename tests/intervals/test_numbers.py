@@ -181,6 +181,17 @@ def test_the_mean_of_those_who_reported_is_covered_at_a_bound() -> None:
     assert normal / 300 < LEAST - 0.04  # the planted fault
 
 
+def test_answers_that_do_not_vary_by_rounding_have_an_interval() -> None:
+    """Of reports that all agree, the variance of the draw came out as −2e-14, and had no root."""
+    sampled = Sampled(Duchi((0, 1), epsilon=0.05), rate=0.5)
+    for every in range(1, 12):
+        with testing.seeded(every) as source:
+            counts = sampled.aggregate(sampled.randomise([0.0] * 5, source=source))
+            if counts.reports:
+                low, high = sampled.estimate(counts, method="hajek-ipw").interval()
+                assert low[0] <= high[0]
+
+
 @pytest.mark.parametrize("kind", [Duchi, Piecewise, Hybrid])
 def test_of_many_reports_the_interval_is_no_wider_than_the_normal_one(kind) -> None:
     for epsilon in (1.0, 3.0):

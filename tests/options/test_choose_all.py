@@ -379,3 +379,17 @@ def test_answers_that_are_no_lists_are_refused() -> None:
     ):
         with pytest.raises(AnswerError, match=why):
             question.coded(answers)
+
+
+def test_sums_of_options_are_not_cut_off_at_one() -> None:
+    """Everyone chooses both: the sum is 2, also of an estimate that was moved to fractions."""
+    m = sv.ChooseAll(sv.Options("tools", ["a", "b"], most=2), epsilon=6.0)
+    with testing.seeded(1) as source:
+        estimate = m.estimate(m.aggregate(m.randomise([["a", "b"]] * 500, source=source)))
+    for one in (estimate, estimate.project()):
+        both = one.contrast({"a": 1, "b": 1})
+        low, high = both.interval(0.999)
+        assert low[0] <= 2 <= high[0]
+        assert both.unit == ""
+        assert one.contrast({"a": 1}).unit == "fraction"
+        assert one.contrast({"a": 1, "b": -1}).unit == "points"

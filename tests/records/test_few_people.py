@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,24 @@ def test_nineteen_of_twenty(n: int, size: int, average: float, public: bool, law
         estimate = records.marginal(aggregate, ["a"])
         held.append(np.abs(estimate.values - truth) <= 1.96 * estimate.std_error)
     assert np.mean(held) >= 0.93
+
+
+@pytest.mark.parametrize("public", [False, True])
+@pytest.mark.parametrize(("people", "holders"), [(3, 2), (4, 3), (7, 3)])
+def test_three_to_seven_people_with_hardly_any_noise(
+    people: int, holders: int, public: bool
+) -> None:
+    """Their true bits are coins still: counts of few coins, which no normal interval covers."""
+    schema = sv.Schema([sv.Attribute("a", range(16)), sv.Attribute("b", [0, 1])])
+    records = sv.Records(schema, epsilon_average=10.0, public=public)
+    answers = {"a": [0] * holders + [1] * (people - holders), "b": [0] * people}
+    truth = np.bincount(answers["a"], minlength=16) / people
+    inside, runs = np.zeros(16), 300
+    with testing.seeded(5) as source, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(runs):
+            reports = records.randomise(answers, allocation="equal", source=source)
+            low, high = records.marginal(records.aggregate(reports), ["a"]).interval()
+            inside += (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+    # At .95, fewer than .88 are inside once in 1e6 settings (binomial).
+    assert (inside / runs >= 0.88).all(), inside / runs

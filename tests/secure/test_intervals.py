@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.stats
 from scipy.stats import binom, norm
 
 import sottovoce as sv
 from sottovoce import testing
+from sottovoce.contract.aggregate import Aggregate
+from sottovoce.contract.route import AddedNoise, Route
+from sottovoce.errors import EstimateError
 from sottovoce.estimate.count_intervals import CountInterval, GroupedCountInterval
+from sottovoce.estimate.estimate import Estimate
+from sottovoce.estimate.intervals import ScoreInterval
+from sottovoce.promise import LDP, Guarantee, Promise
+from sottovoce.secure.counts import TrueCounts
 
 S = sv.secure
 LEAST = 0.93
@@ -156,3 +166,87 @@ def test_levels_show_the_interval_of_the_sum() -> None:
         low, high = run.estimate.raw.interval()
     assert np.allclose(low, np.floor(middle - half) / 200)
     assert np.allclose(high, np.ceil(middle + half) / 200)
+
+
+def counted(counts: list[int], people: int, **about: object) -> Estimate:
+    """The estimate from counts that a protocol returned."""
+    mechanism = TrueCounts(len(counts))
+    route = Route("some", Guarantee((Promise(LDP, 1.0),)), **about)
+    table = {mechanism.table: np.array(counts, np.int64)}
+    aggregate = Aggregate(mechanism.id, mechanism.digest, table, people, people, route=route)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return mechanism.estimate(aggregate)
+
+
+def holds(estimate: Estimate, truth: np.ndarray) -> np.ndarray:
+    """Whether the intervals of a mean, a median and a contrast contain the truth."""
+    mean, lead = estimate.mean([0, 1]).interval(), estimate.contrast({0: 1, 1: 10}).interval()
+    median, half = estimate.median(), 0 if truth[0] >= 0.5 else 1
+    return np.array(
+        [
+            mean.low[0] - 1e-9 <= truth[1] <= mean.high[0] + 1e-9,
+            lead.low[0] - 1e-9 <= truth @ [1, 10] <= lead.high[0] + 1e-9,
+            median.low <= half <= median.high,
+        ]
+    )
+
+
+@pytest.mark.parametrize(("people", "holders"), [(10, 10), (10, 9), (20, 11), (100, 97)])
+@pytest.mark.parametrize("kept", [0.1, 0.4])
+def test_means_medians_and_contrasts_of_thinned_counts(
+    people: int, holders: int, kept: float
+) -> None:
+    truth = np.array([holders, people - holders]) / people
+    covered = np.zeros(3)
+    laws = [binom.pmf(np.arange(k + 1), k, kept) for k in (holders, people - holders)]
+    for first, second in np.argwhere(np.outer(*laws) > 1e-5).tolist():
+        chance = laws[0][first] * laws[1][second]
+        covered += chance * holds(counted([first, second], people, kept=kept), truth)
+    assert (covered >= LEAST).all(), covered
+
+
+@pytest.mark.parametrize("fraction", [0.6, 0.95, 1.0])
+@pytest.mark.parametrize(("people", "kept"), [(10, 0.3), (20, 0.9), (60, 1.0)])
+def test_thinned_counts_of_a_sample(people: int, kept: float, fraction: float) -> None:
+    """Drawn from a population, so that a value may be held by nobody who was asked."""
+    truth = np.array([fraction, 1 - fraction])
+    covered = np.zeros(5)
+    for first, second in np.argwhere(np.add.outer(*[np.arange(people + 1)] * 2) <= people).tolist():
+        law = multinomial(
+            [first, second, people - first - second], people, [*kept * truth, 1 - kept]
+        )
+        if law < 1e-5:
+            continue
+        drawn = counted([first, second], people, kept=kept).for_population()
+        low, high = drawn.interval()
+        inside = (low - 1e-9 <= truth) & (truth <= high + 1e-9)
+        covered += law * np.concatenate([inside, holds(drawn, truth)])
+    assert (covered >= LEAST).all(), covered
+
+
+def multinomial(counts: list[int], people: int, law: list[float]) -> float:
+    return float(scipy.stats.multinomial.pmf(counts, people, law))
+
+
+def test_suppressed_counts_have_no_mean_or_median() -> None:
+    few = counted([30, 0], 60, kept=0.5, threshold=5)
+    whole = sv.combine([few, counted([0, 30], 60, kept=0.5, threshold=5)], method="post-stratified")
+    for estimate in (few, whole):
+        for summary in (Estimate.mean, Estimate.median):
+            with pytest.raises(EstimateError, match="covariance"):
+                summary(estimate)
+
+
+def test_counts_and_local_reports_together() -> None:
+    """Each has its own noise as a function of the truth, and so has the sum."""
+    local = sv.GRR(2, epsilon=6.0)
+    with testing.seeded(3) as source:
+        one = local.estimate(local.aggregate(local.randomise([0] * 40, source=source)))
+    noise = AddedNoise("binomial", 62 / 4, 31, 31.0)
+    for other in (counted([60, 0], 60, kept=0.5), counted([91, 31], 60, noise=noise)):
+        low, high = sv.combine([one, other], method="post-stratified").interval()
+        assert low[1] < 0 < high[1]
+        assert isinstance(
+            sv.combine([one, other], method="post-stratified").own_interval, ScoreInterval
+        )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..checks import printable
+from ..checks import label_words, printable
 from ..errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Format:
         if value != value:
             return "–"
         rounded = round(value * (100 if self.unit else 1), self.decimals) + 0.0
-        return f"{rounded:{'+' if self.unit == 'points' else ''}.{self.decimals}f}"
+        return f"{rounded:{'+' if self.unit == 'points' else ''},.{self.decimals}f}"
 
     def interval(self, low: float, high: float) -> str:
         """Both ends, without the unit."""
@@ -80,14 +80,14 @@ def to_text(estimate: Estimate) -> str:
     columns = estimate.columns()
     low, high = columns["low"], columns["high"]
     shown = min(estimate.values.size, 20)
-    labels = [printable(label) for label in estimate.labels[:shown]]
+    labels = [label_words(label) for label in estimate.labels[:shown]]
     width = max(map(len, ["value", *labels]))
     tested = columns.get("p_value")
     lines = [_title(estimate)]
     what = "difference" if estimate.unit == "points" else "estimate"
     decimals = 4 if estimate.unit else Format.of(estimate).decimals
     value, least, most = (
-        [f"{x:.{decimals}f}" for x in numbers[:shown]] for numbers in (estimate.values, low, high)
+        [f"{x:,.{decimals}f}" for x in numbers[:shown]] for numbers in (estimate.values, low, high)
     )
     room = max(map(len, [what, *value]))
     left, right = max([8, *map(len, least)]), max([7, *map(len, most)])
@@ -128,7 +128,7 @@ def to_html(estimate: Estimate) -> str:
     rows = []
     for k in range(min(estimate.values.size, _MOST_HTML_ROWS)):
         value, low, high = (float(columns[name][k]) for name in ("estimate", "low", "high"))
-        cells = [_cell(printable(columns[name][k]), "left") for name in named]
+        cells = [_cell(label_words(columns[name][k]), "left") for name in named]
         cells.append(_cell(written.number(value) + written.suffix))
         cells.append(_cell(written.interval(low, high) + written.suffix))
         if tested is not None:

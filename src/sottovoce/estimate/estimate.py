@@ -22,7 +22,8 @@ from ..domain.values import Label
 from ..errors import EstimateError, UselessEstimateWarning
 from ..promise import Guarantee
 from . import display
-from .intervals import Floats, Interval, Later, normal_quantile
+from .count_intervals import CountInterval, GroupedCountInterval
+from .intervals import Floats, Interval, Later, ScoreInterval, normal_quantile
 from .projection import PROJECTIONS, check_projection
 from .simultaneous import MOST_CORRELATED, Simultaneous, correlation_of, simultaneous
 from .summaries import Summaries
@@ -122,6 +123,14 @@ class Estimate(Summaries):
     def own_interval(self) -> Callable[[float], Interval] | None:
         """What gives its intervals from a confidence; None for normal ones."""
         return self._interval.make() if isinstance(self._interval, Later) else self._interval
+
+    @property
+    def noise_lines(self) -> ScoreInterval | None:
+        """How its noise depends on the truth, for combinations of values; None if not known."""
+        own = self.own_interval
+        if isinstance(own, CountInterval | GroupedCountInterval):
+            return own.lines
+        return own if isinstance(own, ScoreInterval) else None
 
     @cached_property
     def variance(self) -> Floats:

@@ -38,10 +38,9 @@ _TRANSLATION = 0.31  # standard errors that a contrast of few values is moved at
 
 def _noise_line(estimate: Estimate) -> ScoreInterval | None:
     """How the noise of an estimate depends on the truth, where that is known or can be seen."""
-    own = estimate.own_interval
-    if isinstance(own, ScoreInterval):
-        return own
-    if own is None and estimate.fractions and estimate.error_from == "plug-in":
+    if (known := estimate.noise_lines) is not None:
+        return known
+    if estimate.own_interval is None and estimate.fractions and estimate.error_from == "plug-in":
         return fit_noise_line(estimate.values, estimate.variance)
     return None
 
@@ -69,10 +68,10 @@ class Groups:
         every = (estimate.own_interval for estimate in estimates)
         counted = tuple(one for one in every if isinstance(one, CountInterval))
         known: Known | None = mean_intervals(estimates)
-        if len(own) == len(estimates):
-            known = NoiseLines.of(own)
-        elif len(counted) == len(estimates):
+        if len(counted) == len(estimates):
             known = counted
+        elif len(own) == len(estimates):
+            known = NoiseLines.of(own)
         return cls(
             np.array([e.values for e in estimates]),
             np.array([e.variance for e in estimates]),

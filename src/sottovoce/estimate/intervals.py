@@ -85,6 +85,7 @@ class ScoreInterval:
     least: Line | None = None  # c and d; None where a + b f is known for certain
     pairs: Line | None = None  # e and k; None where the covariance has another form
     groups: tuple[NoiseLines, Floats, Floats] | None = None  # lines, parts and weights of a sum
+    kept: float = 1.0  # probability with which an answer was counted at all
     #: The line that combinations do not exceed, from their weights and ends.
     most: Callable[[Floats, Ends], Terms | None] | None = None
 
@@ -151,7 +152,8 @@ class ScoreInterval:
     def needs_testing(self, reports: int) -> bool:
         """Whether combinations hold only if tested as a whole, not put together from values."""
         known = self.groups[0].pairs if self.groups is not None else self.pairs
-        return reports <= (FEW_ELSEWHERE if known is None else FEW)
+        plain = known is not None and self.kept == 1
+        return reports * self.kept <= (FEW if plain else FEW_ELSEWHERE)
 
     @property
     def _lines(self) -> list[Line]:

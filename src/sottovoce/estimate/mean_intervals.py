@@ -86,7 +86,7 @@ class MeanInterval:
         """The largest d; what was missed does not lead beyond the ends."""
         square, lead = z * z, 1 + z * z * self.draw
         half = self.step + square * rising / 2
-        spread = noise**2 + square * self.variance
+        spread = max(noise**2 + square * self.variance, 0.0)  # by rounding it may be below
         inside = max(half**2 + lead * (spread - self.step**2), 0.0)
         risen = (half + sqrt(inside)) / lead
         return max(sqrt(spread) + self.step, min(risen, most))

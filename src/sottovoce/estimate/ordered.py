@@ -36,7 +36,7 @@ import numpy as np
 
 from ..checks import printable
 from ..errors import EstimateError, ParameterError
-from .intervals import Floats, Interval, ScoreInterval, normal_quantile
+from .intervals import Floats, Interval, normal_quantile
 from .mean_intervals import MeanInterval, rise, tested_mean
 
 if TYPE_CHECKING:
@@ -115,12 +115,16 @@ def scored_mean(estimate: Estimate, scores: Scores | None) -> dict[str, Any]:
     vary = min(max(squares - value**2 + variance, 0.0), most)
     ends = middle + float(pull[counted].min()), middle + float(pull[counted].max())
     mean = middle + value
-    draw = _draw(estimate) / bottom
-    down, up = (draw * rise(abs(end - mean), vary) for end in ends)
+    draw, centre = _draw(estimate) / bottom, middle if everyone else mean
+    down, up = (
+        draw * rise(abs(end - mean), vary)
+        + _missed(estimate, end - centre, abs(end - mean)) / bottom
+        for end in ends
+    )
     noise = variance + _unseen(estimate) * most / bottom**2
     plain = MeanInterval(mean, noise, step / bottom, ends, down, up, draw, (estimate, scores))
-    own = estimate.own_interval
-    if isinstance(own, ScoreInterval) and own.needs_testing(estimate._sent):
+    own = estimate.noise_lines
+    if own is not None and own.needs_testing(estimate._sent):
         tested = partial(tested_mean, own, pull, None if everyone else counted, middle)
         plain = replace(plain, tested=tested)
     interval = (
@@ -150,15 +154,23 @@ def mean_intervals(estimates: Sequence[Estimate]) -> tuple[MeanInterval, ...] | 
 
 def _unseen(estimate: Estimate) -> float:
     """The noise of the fraction that is missing where estimates sum to less than one."""
-    own = estimate.own_interval
-    if not isinstance(own, ScoreInterval):
+    own = estimate.noise_lines
+    if own is None:
         return 0.0
     return max(float(np.max(own.slope)), 0.0) * max(1 - float(estimate.values.sum()), 0.0)
 
 
 def _draw(estimate: Estimate) -> float:
-    own = estimate.own_interval
-    return float(np.max(own.draw)) if isinstance(own, ScoreInterval) else 0.0
+    own = estimate.noise_lines
+    return 0.0 if own is None else float(np.max(own.draw))
+
+
+def _missed(estimate: Estimate, pull: float, distance: float) -> float:
+    """The noise of holders who were not counted, per unit by which they would move the mean."""
+    own = estimate.noise_lines
+    if own is None or own.kept == 1 or distance <= 0:
+        return 0.0
+    return float(np.max(own.slope)) * pull**2 / distance
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +219,8 @@ def category_quantile(estimate: Estimate, q: float, confidence: float) -> Quanti
     _refuse_unordered(unbiased)
     size = estimate.values.size
     lower = np.tril(np.ones((size, size)))[:-1]
-    own = unbiased.own_interval
-    sums = own.sums(lower) if isinstance(own, ScoreInterval) else None
+    own = unbiased.noise_lines
+    sums = own.sums(lower) if own is not None else None
     ends = sums(confidence) if sums else _plain_ends(unbiased, lower, fraction, confidence)
     low = _first(ends.high >= fraction)
     high = size - 1 - _first((ends.low <= fraction)[::-1])
@@ -236,8 +248,8 @@ def _first(passed: Any) -> int:
 
 def _step(estimate: Estimate) -> float:
     """Half of what one report can move a fraction; half a report where that is not known."""
-    if isinstance(estimate.own_interval, ScoreInterval):
-        return float(np.max(estimate.own_interval.step))
+    if (own := estimate.noise_lines) is not None:
+        return float(np.max(own.step))
     return 0.5 / max(estimate._sent, 1)
 
 

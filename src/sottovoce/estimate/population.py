@@ -53,14 +53,14 @@ def for_population(estimate: Estimate, size: int | None = None) -> Estimate:
             f"the error of a {estimate.method!r} estimate is not known for a population; use an "
             "unbiased method"
         )
-    own, means = estimate.own_interval, mean_intervals([estimate])
+    own, means = estimate.noise_lines, mean_intervals([estimate])
     if means is not None and means[0].of is not None:
         fractions, scores = means[0].of
         return replace(estimate, **scored_mean(for_population(fractions, size), scores), **about)
     drawn = _drawn(estimate, factor)
     if means is not None:
         interval: Any = means[0].drawn(factor, float(drawn[0]))
-    elif isinstance(own, ScoreInterval):
+    elif own is not None:
         interval = replace(own, draw=np.asarray(own.draw) + factor)
     else:
         interval = partial(_wider, estimate, factor * drawn)
@@ -157,8 +157,8 @@ def _joined(parts: list[Estimate], weight: Floats) -> ScoreInterval | MeanInterv
     """The score interval of a sum over strata, where all have one; else the normal one."""
     if (means := mean_intervals(parts)) is not None:
         return join_means(means, weight)
-    every = (part.own_interval for part in parts)
-    own = [line for line in every if isinstance(line, ScoreInterval)]
+    every = (part.noise_lines for part in parts)
+    own = [line for line in every if line is not None]
     if len(own) < len(parts):
         return None
     return NoiseLines.of(own).combine(np.array([part.values for part in parts]), weight)

@@ -15,7 +15,8 @@ Few records may agree by chance, so that their variance is far too small. The no
 at least the variance of independent bits: ¼ for the true value, and for the others
 E q(1 − q) ≥ q̄/2, since no q exceeds ½ (with public budgets q(1 − q) is known). The fractions in
 this bound are those with two more people for the value and two against it, as in Agresti and
-Coull 1998.
+Coull 1998. Intervals have at least its noise at every f that they contain, and reach half of what
+one bit moves a fraction beyond the normal ones (`estimate.intervals`).
 
 With public budgets the score s_uj = (y_uj − q_u) / (½ − q_u) of person u is unbiased for the
 person's own answer, with variance [f_j/4 + (1 − f_j) q_u(1 − q_u)] / (½ − q_u)². The method
@@ -43,14 +44,15 @@ import numpy as np
 from ..contract.sparse import Sparse
 from ..errors import EstimateError, ParameterError
 from ..estimate.estimate import Estimate
-from ..estimate.intervals import Floats
+from ..estimate.intervals import Floats, ScoreInterval
 from .allocation import flip
 from .joint.groups import Group, groups_of, positions
 
 if TYPE_CHECKING:
     from .records import Records
 
-Part = tuple[Floats, Floats, int]  # fractions, their covariance, records
+#: Fractions, their covariance, records, and of intervals: step, least noise at 0 and its slope.
+Part = tuple[Floats, Floats, int, tuple[float, float, float]]
 
 METHODS = {
     "self-calibrated": "q̄ from the bits themselves",
@@ -142,9 +144,13 @@ def _finish(
         away = rows - values
         matrix += (1 - records.rate) / people.sum() * (away.T * fraction) @ away
     attribute = records.schema.attributes[position]
+    spread = np.diag(matrix).copy()
+    bounds = np.array([part[3] for part in parts])
+    least = float(fraction**2 @ bounds[:, 1]), float(fraction**2 @ bounds[:, 2])
+    step = float((fraction * bounds[:, 0]).max())
     return Estimate(
         values=values,
-        spread=np.diag(matrix).copy(),
+        spread=spread,
         n=n,
         reports=int(people.sum()),
         labels=attribute.labels,
@@ -154,6 +160,7 @@ def _finish(
         biased=method == "published",
         assuming=assuming,
         _covariance=partial(np.asarray, matrix),
+        _interval=ScoreInterval(values, spread, 0.0, step=step, least=least),
     )
 
 
@@ -190,7 +197,9 @@ def _weight(groups: Sequence[Group]) -> Part:
     likely = np.clip((values * people + 2) / (people + 4), 0, 1)
     noise = (likely / 4 + (1 - likely) * q * (1 - q)) / gap**2
     least = np.diag(counts @ (each**2 * noise + (each - 1 / s) ** 2 * likely * (1 - likely)))
-    return values, _raise_to(matrix, _balance(_balance(least).T)), s
+    bounds = _bounds(counts @ (each / gap) ** 2, counts @ (q * (1 - q) * (each / gap) ** 2))
+    step = 0.5 * float((each / gap).max())
+    return values, _raise_to(matrix, _balance(_balance(least).T)), s, (step, *bounds)
 
 
 def _balance(rows: Floats) -> Floats:
@@ -208,7 +217,9 @@ def _known_epsilons(groups: Sequence[Group]) -> Part:
         )
     values, matrix, s = _moments((bits - q) / (0.5 - q), counts)
     noise = counts @ (_noise(values, s, q * (1 - q)) / (0.5 - q) ** 2) / s
-    return values, _raise_to(matrix, np.diag(noise / s)), s
+    moved = 1 / (s * (0.5 - q))
+    bounds = _bounds(counts @ moved**2, counts @ (q * (1 - q) * moved**2))
+    return values, _raise_to(matrix, np.diag(noise / s)), s, (0.5 * float(moved.min()), *bounds)
 
 
 def self_calibrated(groups: Sequence[Group], published: float | None = None) -> Part | None:
@@ -231,7 +242,8 @@ def self_calibrated(groups: Sequence[Group], published: float | None = None) -> 
     matrix = _moments(_influence(bits, own) / gap, counts)[1]
     noise = np.diag(_noise(values, s, other))
     least = _influence(_influence(noise, own).T, own) / gap**2 / s
-    return values, _raise_to(matrix, least), s
+    bounds = _bounds(np.array(1 / (s * gap**2)), np.array(other / (s * gap**2)))
+    return values, _raise_to(matrix, least), s, (0.5 / (s * gap), *bounds)
 
 
 def _influence(bits: Floats, own: Floats) -> Floats:
@@ -251,7 +263,13 @@ def _raise_to(matrix: Floats, least: Floats) -> Floats:
     return matrix + max(lack, 0.0) * least
 
 
-def _moments(each: Floats, counts: Floats) -> Part:
+def _bounds(coins: Floats, others: Floats) -> tuple[float, float]:
+    """The noise of a value that nobody holds, and what holders add: their bit is a coin."""
+    least = float(others.sum())
+    return least, float(coins.sum()) / 4 - least
+
+
+def _moments(each: Floats, counts: Floats) -> tuple[Floats, Floats, int]:
     """The mean of what each person contributes, its covariance, and how many people there are."""
     s = float(counts.sum())
     mean = counts @ each / s
